@@ -1,0 +1,1 @@
+"""A robotics simulator on Pinocchio whose time steps are optimisation problems."""

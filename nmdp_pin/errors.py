@@ -1,0 +1,87 @@
+"""Errors for mistakes of the user; numerical failures are `Status` values instead.
+
+Every message says what was given, what was allowed and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nmdp_pin.integrators.integrator import StepResult
+
+
+class NmdpError(Exception):
+    """Base of every error that this package raises."""
+
+
+class RobotError(NmdpError):
+    """A robot description that cannot be used: names the file and the element.
+
+    Args:
+        message: what is wrong and what to do.
+        file: the URDF or robot.toml at fault.
+        element: the link, joint, mesh or key at fault.
+    """
+
+    def __init__(self, message: str, *, file: str = "", element: str = "") -> None:
+        self.file = file
+        self.element = element
+        where = ": ".join(part for part in (file, element) if part)
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class StateError(NmdpError):
+    """A configuration, velocity, time or step length that is not one."""
+
+
+class TerrainError(NmdpError):
+    """A terrain shape that cannot be built."""
+
+
+class ContactError(NmdpError):
+    """A contact model's parameter out of its range."""
+
+
+class ControlError(NmdpError):
+    """A gait, gain, target or torque that cannot be used."""
+
+
+class IntegratorError(NmdpError):
+    """An unknown method or an option out of its range."""
+
+
+class ScenarioError(NmdpError):
+    """A scenario file that cannot be used: names the key's path and the allowed values."""
+
+    def __init__(self, message: str, *, file: str = "", key: str = "") -> None:
+        self.file = file
+        self.key = key
+        where = ": ".join(part for part in (file, key) if part)
+        super().__init__(f"{where}: {message}" if where else message)
+
+
+class RecordingError(NmdpError):
+    """A recording that cannot be read or written."""
+
+
+class MissingExtra(NmdpError):
+    """An optional dependency is not installed: the message names the extra to install."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"{package} is not installed; it is needed here. "
+            f"Install it with: pip install 'nmdp-pin[{extra}]'"
+        )
+
+
+class StepFailed(NmdpError):
+    """A step did not converge at the smallest step length; `result` holds the record of it."""
+
+    def __init__(self, result: StepResult) -> None:
+        self.result = result
+        super().__init__(
+            f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
+            "The state is as it was before the step; try a smaller dt, lower gains "
+            "or a softer contact (contact.stiffness, contact.static_depth)."
+        )

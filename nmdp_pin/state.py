@@ -1,0 +1,37 @@
+"""The state between two steps: time, configuration, velocity, warm start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class WarmStart:
+    """What a solver wants to remember; part of the state, so that a replay is exact.
+
+    Args:
+        w: weights of the wrench-space vertices, shape (n_contacts, n_vertices) [-].
+        gamma: step-size parameter of the projected gradient method [-].
+    """
+
+    w: np.ndarray
+    gamma: float
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """State of a robot at one time.
+
+    Args:
+        t: time [s].
+        q: configuration, shape (nq,).
+        v: tangent velocity, shape (nv,); of a floating base in the base's own frame.
+        warm: what the solver of the next step starts from; None is always valid.
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    warm: WarmStart | None = None

@@ -1,0 +1,26 @@
+"""How a step or a solver ended: a value, never an exception."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """Outcome of a solve; the value is a sentence for people, `code` a number for arrays."""
+
+    CONVERGED = "converged"
+    ITERATION_LIMIT = "the iteration limit was reached before convergence"
+    PROJECTION_FAILED = "the projection onto G = 0 stopped making progress"
+    SINGULAR = "the Jacobian of the dynamics residual is singular"
+    NOT_FINITE = "a value that is not finite appeared"
+    QP_FAILED = "the quadratic program of the step could not be solved"
+
+    @property
+    def ok(self) -> bool:
+        """True when the step may be used."""
+        return self is Status.CONVERGED
+
+    @property
+    def code(self) -> int:
+        """Place in the list of statuses, from 0 (converged); what recordings hold."""
+        return list(Status).index(self)

@@ -1,0 +1,1 @@
+"""Viewers and plots; nothing else in the package imports this."""
