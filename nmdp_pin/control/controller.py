@@ -1,0 +1,44 @@
+"""The contract of controllers: what the joints are told, as data."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmdp_pin.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class Command:
+    """Command for the end of a step; an implicit method puts it inside its residual.
+
+    The torque at (q, v) is tau - kp * difference(q_target, q) - kd * (v - v_target).
+
+    Args:
+        tau: feed-forward torque [N m or N], shape (nv,); None is zero.
+        kp: position gains [N m/rad], shape (nv,); None is zero.
+        kd: velocity gains [N m s/rad], shape (nv,); None is zero.
+        q_target: target configuration, shape (nq,); needed where kp is given.
+        v_target: target velocity, shape (nv,); None is zero.
+    """
+
+    tau: np.ndarray | None = None
+    kp: np.ndarray | None = None
+    kd: np.ndarray | None = None
+    q_target: np.ndarray | None = None
+    v_target: np.ndarray | None = None
+
+
+class Controller(abc.ABC):
+    """Decides the command of each step."""
+
+    @abc.abstractmethod
+    def command(self, state: State, h: float) -> Command:
+        """Command for the end of the step that goes from `state.t` to `state.t + h`.
+
+        Args:
+            state: the state at the start of the step.
+            h: length of the step [s].
+        """

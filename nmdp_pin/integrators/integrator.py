@@ -1,0 +1,69 @@
+"""The contract of integrators: one step of one named method."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """What one step leaves.
+
+    Args:
+        state: the state after the step; on failure the very object that went in.
+        status: how it ended.
+        tau: torque that the command produced at the end of the step [N m], shape (nv,).
+        contact_forces: forces on the robot, world frame [N], shape (n_contacts, 3).
+        wrenches: the same as wrenches about the contact points' centres, world frame
+            [N, N m], shape (n_contacts, 6).
+        contact_depths: penetration of each contact sphere, 0 when it is apart [m], shape (n_contacts,).
+        iterations: outer iterations of the solver.
+        evaluations: evaluations of the dynamics residual.
+        step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
+        residual: norm of the dynamics residual G at the end [N, N m].
+        objective: value of the objective at the end (K of the method).
+        kinetic_energy: [J].
+        potential_energy: of gravity [J].
+    """
+
+    state: State
+    status: Status
+    tau: np.ndarray
+    contact_forces: np.ndarray
+    wrenches: np.ndarray
+    contact_depths: np.ndarray
+    iterations: int
+    evaluations: int
+    step_sizes: tuple[float, ...]
+    residual: float
+    objective: float
+    kinetic_energy: float
+    potential_energy: float
+
+    @property
+    def max_penetration(self) -> float:
+        """Largest penetration of a contact sphere [m]."""
+        return float(self.contact_depths.max(initial=0.0))
+
+    @property
+    def halvings(self) -> int:
+        """How many sub-steps were made beyond the first."""
+        return len(self.step_sizes) - 1
+
+
+class Integrator(abc.ABC):
+    """One step of one method; the options of a method are its own keyword arguments."""
+
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def step(self, state: State, command: Command, h: float) -> StepResult:
+        """Make one step of length h [s]; pure: the same arguments give the same bits."""
