@@ -1,0 +1,99 @@
+"""The mesh files of a URDF: where they are, which are missing, which are refused."""
+
+from __future__ import annotations
+
+import copy
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.urdf import Urdf
+
+SCHEMES = ("package://", "model://")
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The visual or collision geometry of a robot, ready for pinocchio.
+
+    Args:
+        text: the URDF with every mesh at its path and the shapes of missing meshes left out.
+        missing: one entry a mesh that was not found: its link and file name.
+    """
+
+    text: str
+    missing: tuple[tuple[str, str], ...]
+
+
+def locate_meshes(urdf: Urdf, kind: str, package_dirs: Sequence[Path]) -> Geometry:
+    """Find the meshes of the `<visual>` or `<collision>` elements of a robot.
+
+    `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
+    ROS_PACKAGE_PATH, then in the folders above the URDF; other names start at the URDF's folder.
+
+    Raises:
+        RobotError: a path that climbs out of its package, or an absolute one outside all of them.
+    """
+    tree = copy.deepcopy(urdf.root)
+    folders = search_folders(urdf.path, package_dirs)
+    missing = []
+    for link in tree.findall("link"):
+        for holder in list(link.iterfind(kind)):
+            mesh = holder.find("geometry/mesh")
+            if mesh is None:
+                continue
+            name = mesh.get("filename", "")
+            where = f"link '{link.get('name')}': mesh '{name}'"
+            found = _locate(name, urdf.path, folders, where)
+            if found is None:
+                link.remove(holder)
+                missing.append((link.get("name", ""), name))
+            else:
+                mesh.set("filename", str(found))
+    return Geometry(ET.tostring(tree, encoding="unicode"), tuple(missing))
+
+
+def search_folders(urdf: Path, package_dirs: Sequence[Path]) -> list[Path]:
+    """The folders in which packages are looked up, in order."""
+    ros = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
+    listed = [*package_dirs, *(Path(folder) for folder in ros if folder)]
+    return [folder.absolute() for folder in listed] + list(urdf.absolute().parents)
+
+
+def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | None:
+    """The file of a mesh, None if there is none."""
+    for scheme in SCHEMES:
+        if name.startswith(scheme):
+            return _in_package(name.removeprefix(scheme), folders, str(urdf), where)
+    path = Path(os.path.normpath(urdf.absolute().parent / name.removeprefix("file://")))
+    # A relative path may leave the folder of the URDF, not the package around it.
+    roots = [*folders[: -len(urdf.absolute().parents)], _package_root(urdf.absolute())]
+    if not any(path.is_relative_to(root) for root in roots):
+        raise RobotError(
+            f"{where} lies outside the robot's package ({roots[-1]}); such paths are refused. "
+            "Move the mesh, or name a folder above it in package_dirs",
+            file=str(urdf),
+        )
+    return path if path.is_file() else None
+
+
+def _in_package(rest: str, folders: list[Path], file: str, where: str) -> Path | None:
+    package, _, inner = rest.partition("/")
+    if package in ("", ".", "..") or os.path.normpath(inner).startswith((os.pardir, os.sep)):
+        raise RobotError(f"{where} climbs out of its package; such paths are refused", file=file)
+    for folder in folders:
+        homes = [folder / package] if folder.name != package else [folder / package, folder]
+        for home in homes:
+            path = home / os.path.normpath(inner)
+            if path.is_file():
+                return path
+    return None
+
+
+def _package_root(urdf: Path) -> Path:
+    """The folder that holds package.xml, else the one above the folder of the URDF."""
+    marked = (folder for folder in urdf.parents if (folder / "package.xml").is_file())
+    return next(marked, urdf.parent.parent)

@@ -1,0 +1,146 @@
+"""Where robots come from: the bundled ones, example-robot-data, or a file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot_settings import RobotSettings, read_settings
+
+# A name, or the path of a .urdf or robot.toml.
+RobotSource = str | os.PathLike[str]
+SETTINGS_FILE = "robot.toml"
+
+
+@dataclass(frozen=True)
+class RobotFiles:
+    """The files that describe one robot.
+
+    Args:
+        name: what scenarios call it; empty for a bare URDF, which names itself.
+        urdf: path of the URDF.
+        settings: the robot.toml, or the defaults of a foreign robot.
+        settings_file: path of the robot.toml, empty if there is none.
+        package_dirs: folders in which `package://` is looked up.
+        srdf: file of reference postures, None if there is none.
+        posture: name of the standing posture in the SRDF.
+    """
+
+    name: str
+    urdf: Path
+    settings: RobotSettings
+    settings_file: str = ""
+    package_dirs: tuple[Path, ...] = ()
+    srdf: Path | None = None
+    posture: str | None = None
+
+
+def bundled_robots() -> list[str]:
+    """Names of the robots that come with nmdp-pin."""
+    folder = _bundled_folder()
+    return sorted(entry.parent.name for entry in folder.glob(f"*/{SETTINGS_FILE}"))
+
+
+def example_robots() -> list[str]:
+    """Names of the robots of example-robot-data."""
+    return sorted(_example_table())
+
+
+def find_robot(
+    source: RobotSource,
+    *,
+    variant: str | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> RobotFiles:
+    """Find the files of a robot.
+
+    Args:
+        source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
+        variant: another URDF of the same robot, as its robot.toml names it.
+        package_dirs: folders in which `package://` is looked up first.
+
+    Raises:
+        RobotError: an unknown name or variant; lists the known ones, the closest first.
+    """
+    dirs = tuple(Path(folder) for folder in package_dirs)
+    text = os.fspath(source)
+    if isinstance(source, os.PathLike) or text.endswith((".urdf", ".toml")) or os.sep in text:
+        path = Path(text).expanduser()
+        if path.suffix == ".toml":
+            return _from_settings(path, path.parent.name, variant, dirs)
+        _refuse_variant(variant, {}, text)
+        return RobotFiles("", path, RobotSettings(), package_dirs=dirs)
+    if text in bundled_robots():
+        return _from_settings(_bundled_folder() / text / SETTINGS_FILE, text, variant, dirs)
+    if text in _example_table():
+        _refuse_variant(variant, {}, text)
+        return _from_example(text, dirs)
+    raise RobotError(_unknown_name(text))
+
+
+def _bundled_folder() -> Path:
+    return Path(str(resources.files("nmdp_pin.robots")))
+
+
+def _from_settings(
+    path: Path, name: str, variant: str | None, dirs: tuple[Path, ...]
+) -> RobotFiles:
+    settings = read_settings(path)
+    _refuse_variant(variant, settings.variants, name)
+    urdf = settings.variants[variant] if variant else settings.urdf
+    return RobotFiles(name, path.parent / urdf, settings, str(path), dirs)
+
+
+def _refuse_variant(variant: str | None, known: dict[str, str], name: str) -> None:
+    if variant is not None and variant not in known:
+        allowed = ", ".join(sorted(known)) or "none"
+        raise RobotError(f"unknown variant '{variant}' of {name}; known: {allowed}", file=name)
+
+
+def _unknown_name(name: str) -> str:
+    known = [*bundled_robots(), *example_robots()]
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    return (
+        f"unknown robot '{name}'.{hint} Bundled: {', '.join(bundled_robots())}. "
+        f"Of example-robot-data: {', '.join(example_robots())}. "
+        "Or give the path of a .urdf file."
+    )
+
+
+def _example_table() -> dict[str, Any]:
+    from example_robot_data.robots_loader import ROBOTS
+
+    return dict(ROBOTS)
+
+
+def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
+    """The files of an entry of example-robot-data, read from its table, not with its loader.
+
+    Its loader builds every mesh and prints; the table is enough.
+    """
+    entry = _example_table()[name]
+    if entry.sdf_filename:
+        raise RobotError(
+            f"{name} is described by an SDF file ({entry.sdf_filename}), which this build of "
+            "pinocchio cannot read; only URDF is supported",
+            file=name,
+        )
+    from example_robot_data.utils import getModelPath
+
+    folder = Path(getModelPath(entry.path)).resolve()
+    srdf = folder / entry.path / entry.srdf_subpath / entry.srdf_filename
+    return RobotFiles(
+        name,
+        folder / entry.path / entry.urdf_subpath / entry.urdf_filename,
+        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed"),
+        package_dirs=(*dirs, folder.parent.parent),
+        srdf=srdf if entry.srdf_filename else None,
+        posture=entry.ref_posture if entry.srdf_filename else None,
+    )

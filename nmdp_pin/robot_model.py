@@ -1,0 +1,127 @@
+"""From a checked URDF to a pinocchio model: base, locked joints, geometry, standing pose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.robot_settings import Base
+
+# The joints of a planar base in order; the tangent is the configuration, nq = nv.
+PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
+ROOT_JOINT = "root_joint"
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel:
+    """A model in its standing configuration, and the geometry that moves with it.
+
+    Args:
+        model: kinematics and inertias.
+        standing: standing configuration, shape (nq,).
+        visual: what it looks like, None if not built.
+        collision: its collision geometry, None if not built.
+    """
+
+    model: pin.Model
+    standing: np.ndarray
+    visual: pin.GeometryModel | None
+    collision: pin.GeometryModel | None
+
+
+def build_model(
+    text: str,
+    *,
+    base: Base,
+    locked: Iterable[str],
+    pose: Mapping[str, float | np.ndarray],
+    base_pose: pin.SE3,
+    visual: str | None,
+    collision: str | None,
+) -> RobotModel:
+    """Build a robot on its base with some joints locked at the standing pose.
+
+    Args:
+        text: the URDF.
+        base: how the root link is held.
+        locked: names of the joints that do not move.
+        pose: standing positions by joint name, 0 where absent [rad or m].
+        base_pose: standing placement of the root link in the world.
+        visual: the URDF that holds the visual geometry with meshes at their paths; None: no visuals.
+        collision: the same for the collision geometry.
+    """
+    root = pin.JointModelFreeFlyer() if base == "free-flyer" else None
+    model = pin.buildModelFromXML(text, root) if root else pin.buildModelFromXML(text)
+    kinds = ((visual, pin.GeometryType.VISUAL), (collision, pin.GeometryType.COLLISION))
+    geometries = [
+        pin.buildGeomFromUrdfString(model, source, kind) for source, kind in kinds if source
+    ]
+    lock = [model.getJointId(name) for name in locked]
+    if lock:
+        model, geometries = pin.buildReducedModel(
+            model, geometries, lock, standing_configuration(model, pose, base_pose)
+        )
+    if base == "planar":
+        model, geometries = _on_planar_base(model, geometries)
+    parts = iter(geometries)
+    return RobotModel(
+        model,
+        standing_configuration(model, pose, base_pose),
+        next(parts) if visual else None,
+        next(parts) if collision else None,
+    )
+
+
+def _on_planar_base(
+    model: pin.Model, geometries: list[pin.GeometryModel]
+) -> tuple[pin.Model, list[pin.GeometryModel]]:
+    """Put x, z and pitch about y between the world and a fixed-base model."""
+    base = pin.Model()
+    parent = 0
+    kinds = (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY())
+    for name, kind in zip(PLANAR_JOINTS, kinds, strict=True):
+        parent = base.addJoint(parent, kind, pin.SE3.Identity(), name)
+        base.addJointFrame(parent)
+    carrier = base.getFrameId(PLANAR_JOINTS[-1])
+    place = pin.SE3.Identity()
+    moved = [
+        pin.appendModel(base, model, pin.GeometryModel(), geometry, carrier, place)[1]
+        for geometry in geometries
+    ]
+    whole = pin.appendModel(base, model, carrier, place)
+    whole.name = model.name
+    return whole, moved
+
+
+def standing_configuration(
+    model: pin.Model, pose: Mapping[str, float | np.ndarray], base_pose: pin.SE3
+) -> np.ndarray:
+    """The configuration with the joints at their standing positions, shape (nq,).
+
+    A scalar of `pose` is a displacement from the joint's neutral position, an array is the
+    joint's own part of the configuration; joints of `pose` that the model has not are skipped.
+    """
+    q = pin.neutral(model)
+    step = np.zeros(model.nv)
+    for name, value in pose.items():
+        if not model.existJointName(name):
+            continue
+        joint = model.joints[model.getJointId(name)]
+        if isinstance(value, np.ndarray):
+            q[joint.idx_q : joint.idx_q + joint.nq] = value
+        else:
+            step[joint.idx_v] = value
+    _place_base(model, q, base_pose)
+    return pin.normalize(model, pin.integrate(model, q, step))
+
+
+def _place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
+    """Write the standing placement of the root link into `q`."""
+    if model.existJointName(ROOT_JOINT) and model.joints[1].nq == 7:
+        q[:7] = pin.SE3ToXYZQUAT(base_pose)
+    elif model.existJointName(PLANAR_JOINTS[-1]):
+        forward = base_pose.rotation[:, 0]
+        q[:3] = base_pose.translation[0], base_pose.translation[2], np.arctan2(-forward[2], forward[0])

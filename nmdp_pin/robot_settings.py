@@ -1,0 +1,127 @@
+"""What a `robot.toml` says beside the URDF: base, standing pose, contact points, gaits."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from nmdp_pin.errors import ControlError, RobotError
+from nmdp_pin.gait import Gait
+
+Base = Literal["free-flyer", "planar", "fixed"]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Table(BaseModel):
+    """A table of the file: unknown keys are refused, numbers stay numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ContactPoint(_Table):
+    """One sphere fixed to a link.
+
+    Args:
+        name: what recordings and plots call it; unique on a robot.
+        link: the link or frame that carries it.
+        position: its centre in the frame of the link [m].
+        radius: its radius, 0 for a bare point [m].
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    link: Annotated[str, Field(min_length=1)]
+    position: Annotated[list[Finite], Field(min_length=3, max_length=3)] = [0.0, 0.0, 0.0]
+    radius: Annotated[Finite, Field(ge=0.0)] = 0.0
+
+
+class Standing(_Table):
+    """The pose in which the robot starts.
+
+    Args:
+        base_height: height of the root link's frame over z = 0 [m].
+        joints: joint positions by name, 0 where absent [rad or m].
+    """
+
+    base_height: Finite = 0.0
+    joints: dict[str, Finite] = {}
+
+
+class GaitTable(_Table):
+    """Knots of a gait, checked by `nmdp_pin.gait.Gait`."""
+
+    joints: list[str]
+    times: list[Finite]
+    positions: list[list[Finite]]
+    loop: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+
+
+class RobotSettings(_Table):
+    """The whole of a `robot.toml`; the defaults are what a foreign URDF gets.
+
+    Args:
+        urdf: file name beside the `robot.toml`.
+        variants: other URDFs of the same robot, by name.
+        base: how the root link is held unless the caller says otherwise.
+        driven: the joints that move by default, the others being locked; None: all of them.
+        passive: True if no joint has a motor.
+        standing: the pose in which it starts.
+        contact: its contact points; None: chosen from the collision geometry.
+        gaits: reference motions by name.
+    """
+
+    urdf: str = ""
+    variants: dict[str, str] = {}
+    base: Base = "free-flyer"
+    driven: list[str] | None = None
+    passive: bool = False
+    standing: Standing = Standing()
+    contact: list[ContactPoint] | None = None
+    gaits: dict[str, GaitTable] = {}
+
+    def build_gaits(self, file: str) -> dict[str, Gait]:
+        """The gaits of the file.
+
+        Raises:
+            RobotError: knots that are not a gait; names the file and the gait.
+        """
+        gaits = {}
+        for name, table in self.gaits.items():
+            loop = (table.loop[0], table.loop[1]) if table.loop else None
+            try:
+                gaits[name] = Gait(name, tuple(table.joints), table.times, table.positions, loop)  # type: ignore[arg-type]
+            except (ControlError, ValueError) as error:
+                raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
+        return gaits
+
+
+def read_settings(path: Path) -> RobotSettings:
+    """Read and check a `robot.toml`.
+
+    Raises:
+        RobotError: the file is not readable TOML, or a key is unknown, missing or of a wrong type.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RobotError(f"cannot be read: {error.strerror}", file=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RobotError(f"is not valid TOML: {error}", file=str(path)) from error
+    try:
+        settings = RobotSettings.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        allowed = f" (allowed keys: {', '.join(RobotSettings.model_fields)})"
+        hint = allowed if first["type"] == "extra_forbidden" and len(first["loc"]) == 1 else ""
+        raise RobotError(f"{first['msg']}{hint}", file=str(path), element=key) from error
+    for name in (settings.urdf, *settings.variants.values()):
+        if Path(name).name != name or not name.endswith(".urdf"):
+            raise RobotError(
+                f"'{name}' must be the name of a .urdf file beside the robot.toml",
+                file=str(path),
+                element="urdf",
+            )
+    return settings

@@ -1,0 +1,149 @@
+"""Reading a URDF safely: XML from a stranger in, checked links and joints out."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmdp_pin.errors import RobotError
+
+# The largest URDF of example-robot-data is 0.2 MB; the limit only stops what is no robot.
+MAX_BYTES = 20_000_000
+# urdfdom reads five levels; <gazebo> and <transmission> blocks go a little deeper.
+MAX_DEPTH = 64
+# All that pinocchio reads; <gazebo>, <transmission>, <sensor> and the like are left behind.
+KEPT_TAGS = ("link", "joint", "material")
+FIXED = "fixed"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a robot description.
+
+    Args:
+        element: the link, joint, mesh or key at fault.
+        message: what is wrong and what to do.
+        fatal: True if the robot cannot be simulated because of it.
+    """
+
+    element: str
+    message: str
+    fatal: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.element}: {self.message}" if self.element else self.message
+
+
+@dataclass(frozen=True)
+class Urdf:
+    """A URDF as read, not yet checked.
+
+    Args:
+        path: the file.
+        root: the `<robot>` element, holding only links, joints and materials.
+    """
+
+    path: Path
+    root: ET.Element
+
+    @property
+    def name(self) -> str:
+        """The name that the robot gives itself, else that of its file."""
+        return self.root.get("name") or self.path.stem
+
+    @property
+    def links(self) -> list[ET.Element]:
+        """The `<link>` elements in the order of the file."""
+        return self.root.findall("link")
+
+    @property
+    def joints(self) -> list[ET.Element]:
+        """The `<joint>` elements in the order of the file."""
+        return self.root.findall("joint")
+
+    def text(self) -> str:
+        """The description for pinocchio, written from what was parsed."""
+        return ET.tostring(self.root, encoding="unicode")
+
+    def geometries(self, kind: str) -> Iterator[tuple[str, ET.Element]]:
+        """The link name and shape element of every `<visual>` or `<collision>`."""
+        for link in self.links:
+            for shape in link.iterfind(f"{kind}/geometry/*"):
+                yield link.get("name", ""), shape
+
+
+class _SafeBuilder(ET.TreeBuilder):
+    """Refuses document types (where entities live) and absurd nesting while it parses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.depth = 0
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise _Refused("has a DOCTYPE; document types and entities are refused, remove them")
+
+    def start(self, tag: Any, attrs: dict[Any, Any]) -> ET.Element:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _Refused(f"nests more than {MAX_DEPTH} elements; a URDF never does")
+        return super().start(tag, attrs)
+
+    def end(self, tag: Any) -> ET.Element:
+        self.depth -= 1
+        return super().end(tag)
+
+
+class _Refused(Exception):
+    """XML that may be well formed and is not read all the same."""
+
+
+def read_urdf(path: Path) -> Urdf:
+    """Read a URDF without trusting it: no entities, no document type, bounded size and depth.
+
+    Raises:
+        RobotError: the file cannot be read, is not XML (line and column), or is no URDF.
+    """
+    file = str(path)
+    try:
+        size = path.stat().st_size
+        if not path.is_file():
+            raise RobotError("is not a file; give the path of a .urdf", file=file)
+        if size > MAX_BYTES:
+            raise RobotError(f"is {size} bytes; at most {MAX_BYTES} are read", file=file)
+        data = path.read_bytes()
+    except OSError as error:
+        raise RobotError(f"cannot be read: {os.strerror(error.errno or 0)}", file=file) from error
+    if not data.strip():
+        raise RobotError("is empty; expected a URDF with a <robot> element", file=file)
+    return Urdf(path, _robot_element(data, file))
+
+
+def _robot_element(data: bytes, file: str) -> ET.Element:
+    """Parse, and keep only what pinocchio reads."""
+    try:
+        root = ET.fromstring(data, parser=ET.XMLParser(target=_SafeBuilder()))
+    except _Refused as error:
+        raise RobotError(str(error), file=file) from error
+    except ET.ParseError as error:
+        line, column = error.position
+        what = str(error).split(":")[0]
+        raise RobotError(
+            f"is not valid XML: {what}", file=file, element=f"line {line}, column {column + 1}"
+        ) from error
+    except (LookupError, ValueError) as error:
+        raise RobotError(f"is not valid XML: {error}", file=file) from error
+    if root.tag != "robot":
+        raise RobotError(
+            f"starts with <{root.tag}>; a URDF starts with <robot> (SDF, MJCF and others: "
+            "convert to URDF first)",
+            file=file,
+        )
+    if any("xacro" in str(element.tag) for element in root.iter()):
+        raise RobotError("is a xacro file; run xacro on it first", file=file)
+    clean = ET.Element("robot", {"name": root.get("name") or Path(file).stem})
+    clean.extend(element for element in root if element.tag in KEPT_TAGS)
+    return clean
