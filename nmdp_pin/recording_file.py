@@ -1,0 +1,141 @@
+"""The file of a recording: a .npz of plain arrays and one JSON text."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.output_file import write_whole
+
+FORMAT = 1
+"""Version of the file format; a file of a later one is refused."""
+
+ROWS: dict[str, tuple[int | str, ...]] = {
+    "t": (),
+    "q": ("nq",),
+    "v": ("nv",),
+    "tau": ("nv",),
+    "contact_force": ("nc", 3),
+    "contact_depth": ("nc",),
+    "contact_position": ("nc", 3),
+    "base_position": (3,),
+    "base_rotation": (3, 3),
+    "kinetic_energy": (),
+    "potential_energy": (),
+    "objective": (),
+    "status": (),
+    "outer_iterations": (),
+    "evaluations": (),
+    "step_size": (),
+    "halvings": (),
+    "wall_time": (),
+}
+"""Arrays of a recording and the shape of a row; nq, nv, nc stand for sizes of the robot."""
+
+INTEGERS = frozenset({"status", "outer_iterations", "evaluations", "halvings"})
+"""Arrays of whole numbers; the others hold floats."""
+
+
+def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read the arrays of `ROWS` and the meta data; never runs code that a file may hold.
+
+    Raises:
+        RecordingError: there is no such file, or it is truncated, no recording, of a later
+            version of this package, lacks an array or holds one of a wrong shape or type.
+    """
+    arrays = _read_npz(Path(path))
+    meta = _read_meta(arrays, path)
+    _check_arrays(arrays, meta, path)
+    return {name: arrays[name] for name in ROWS}, meta
+
+
+def write_arrays(
+    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]
+) -> None:
+    """Write a recording as a compressed `.npz`, whole or not at all.
+
+    Raises:
+        RecordingError: the path cannot be written.
+    """
+    columns = {**arrays, "meta": np.array(to_json(meta))}
+    write_whole(path, lambda file: np.savez_compressed(file, allow_pickle=False, **columns))
+
+
+def row_shape(name: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    """Shape of a row of the array `name` for a robot of the given sizes."""
+    return tuple(size if isinstance(size, int) else sizes[size] for size in ROWS[name])
+
+
+def to_json(meta: dict[str, Any]) -> str:
+    """The meta data as text.
+
+    Raises:
+        RecordingError: `meta` is not JSON data.
+    """
+    try:
+        return json.dumps(meta)
+    except (TypeError, ValueError) as error:
+        raise RecordingError(
+            f"the meta data of a recording must be JSON data (numbers, strings, lists, "
+            f"dictionaries): {error}"
+        ) from error
+
+
+def _read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of the file that a recording knows."""
+    if not path.exists():
+        raise RecordingError(f"there is no recording '{path}'")
+    if path.is_dir():
+        raise RecordingError(f"'{path}' is a folder; a recording is a .npz file")
+    try:
+        if not zipfile.is_zipfile(path):
+            raise RecordingError(
+                f"'{path}' is not a recording, or it is truncated: it is not a whole .npz archive"
+            )
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in (*ROWS, "meta") if name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise RecordingError(f"'{path}' is damaged and cannot be read: {error}") from error
+
+
+def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> dict[str, Any]:
+    missing = [name for name in (*ROWS, "meta") if name not in arrays]
+    if missing:
+        raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
+    try:
+        meta = json.loads(str(arrays["meta"][()]))
+        version, sizes = int(meta["format"]), meta["sizes"]
+        names = (len(meta["joints"]), len(meta["contacts"]) - sizes["nc"], len(meta["statuses"]))
+        if version < 1 or names[1] or any(int(sizes[k]) < 0 for k in ("nq", "nv", "nc")):
+            raise ValueError("the sizes and names that it states disagree")
+    except (ValueError, TypeError, KeyError) as error:
+        raise RecordingError(f"'{path}': its meta data cannot be used ({error})") from error
+    if version > FORMAT:
+        raise RecordingError(
+            f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: update nmdp-pin"
+        )
+    return dict(meta)
+
+
+def _check_arrays(
+    arrays: dict[str, np.ndarray], meta: dict[str, Any], path: str | os.PathLike[str]
+) -> None:
+    n = arrays["t"].shape[0] if arrays["t"].ndim == 1 else 0
+    if n == 0:
+        raise RecordingError(f"'{path}': t has shape {arrays['t'].shape}, expected (n,), n > 0")
+    for name in ROWS:
+        shape = (n, *row_shape(name, meta["sizes"]))
+        if arrays[name].shape != shape:
+            raise RecordingError(
+                f"'{path}': {name} has shape {arrays[name].shape}, expected {shape}"
+            )
+        kind = "i" if name in INTEGERS else "f"
+        if arrays[name].dtype.kind != kind:
+            raise RecordingError(f"'{path}': {name} has the type {arrays[name].dtype}")

@@ -1,0 +1,324 @@
+"""Recordings: what is kept, what is refused, and that files are whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_state, hopper
+
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.output_file import check_writable, write_whole
+from nmdp_pin.recording import Recorder, Recording, base_frame
+from nmdp_pin.recording_file import ROWS
+from nmdp_pin.status import Status
+
+# Kinematics repeats a handful of rotations and sums: far below this, far above rounding.
+_ROUNDING = 1e-12
+# The step loop takes about 1.5 ms a step; a record must not be seen in it, even on a slow,
+# busy machine (measured on two shared cores: 3.2 µs).
+_SLOWEST_RECORD = 100e-6
+
+ARRAYS = tuple(ROWS)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.npz"
+    hop_recorder().save(path)
+    return path
+
+
+def test_round_trip_is_exact(tmp_path: Path) -> None:
+    """A recording read back holds the same bits and the same facts."""
+    recording = hop_recording()
+    path = tmp_path / "run.npz"
+    recording.save(path)
+    loaded = Recording.load(path)
+    for name in ARRAYS:
+        before, after = getattr(recording, name), getattr(loaded, name)
+        assert before.dtype == after.dtype
+        assert before.tobytes() == after.tobytes(), name
+    assert loaded.meta == recording.meta
+
+
+def test_fields_and_file_agree() -> None:
+    """The arrays of the file are the fields of the class."""
+    assert {f.name for f in dataclasses.fields(Recording)} == {*ROWS, "meta"}
+
+
+def test_first_row_is_the_initial_state() -> None:
+    """The first row has the initial state, its energies, no force and no objective."""
+    robot, recording = hopper(), hop_recording()
+    state = hop_state(robot, 0.0)
+    assert recording.t[0] == 0.0
+    np.testing.assert_array_equal(recording.q[0], state.q)
+    np.testing.assert_array_equal(recording.v[0], state.v)
+    assert not recording.contact_force[0].any()
+    assert recording.kinetic_energy[0] == pytest.approx(0.5 * 12.0 * 0.5**2)
+    data = robot.model.createData()
+    energy = pin.computePotentialEnergy(robot.model, data, state.q)
+    assert recording.potential_energy[0] == energy
+    assert np.isnan(recording.objective[0])
+
+
+def test_rows_are_the_results() -> None:
+    """Every row holds what its step left, beyond the first block of memory too."""
+    robot = hopper()
+    recording = hop_recording(duration=50.0)
+    assert recording.n == 1001
+    for k in (1, 10, 255, 256, 257, 1000):
+        result = hop_result(robot, k * 0.05)
+        assert recording.t[k] == result.state.t
+        np.testing.assert_array_equal(recording.q[k], result.state.q)
+        np.testing.assert_array_equal(recording.tau[k], result.tau)
+        np.testing.assert_array_equal(recording.contact_force[k], result.contact_forces)
+        np.testing.assert_array_equal(recording.contact_depth[k], result.contact_depths)
+        assert recording.objective[k] == result.objective
+        assert recording.outer_iterations[k] == result.iterations
+        assert recording.evaluations[k] == result.evaluations
+        assert recording.step_size[k] == min(result.step_sizes)
+        assert recording.halvings[k] == result.halvings
+
+
+def test_summary_figures() -> None:
+    """Duration, usual step and real-time factor follow from the rows."""
+    recording = hop_recording(duration=2.0, dt=0.05)
+    assert recording.duration == pytest.approx(2.0)
+    assert recording.dt == pytest.approx(0.05)
+    assert recording.real_time_factor == pytest.approx(0.05 / 0.002)
+    robot = hopper()
+    alone = Recorder(robot, hop_state(robot, 0.0)).recording()
+    assert (alone.n, alone.dt, alone.duration, alone.real_time_factor) == (1, 0.0, 0.0, 0.0)
+
+
+def test_kinematics_of_base_and_feet() -> None:
+    """Base pose and contact points in the world are those of the closed form."""
+    recording = hop_recording()
+    robot = hopper()
+    for k in (0, 7, 40):
+        q = recording.q[k]
+        pitch = 0.1 * np.sin(2 * np.pi * recording.t[k])
+        rotation = pin.rpy.rpyToMatrix(0.0, pitch, 0.0)
+        np.testing.assert_allclose(recording.base_position[k], q[:3], atol=_ROUNDING)
+        np.testing.assert_allclose(recording.base_rotation[k], rotation, atol=_ROUNDING)
+        leg = pin.rpy.rpyToMatrix(0.0, q[7], 0.0) @ np.array([0.0, 0.0, -LEG])
+        foot = q[:3] + rotation @ (np.array([0.25, 0.0, -0.1]) + leg)
+        np.testing.assert_allclose(recording.contact_position[k, 0], foot, atol=_ROUNDING)
+    assert base_frame(robot.model) == robot.model.getFrameId("torso")
+
+
+def test_base_of_a_sliding_base_is_its_first_heavy_link() -> None:
+    """Massless links of sliders before the torso are not taken for the base."""
+    model = pin.Model()
+    slide = model.addJoint(0, pin.JointModelPX(), pin.SE3.Identity(), "root_x")
+    model.addBodyFrame("carriage", slide, pin.SE3.Identity(), 0)
+    turn = model.addJoint(slide, pin.JointModelRY(), pin.SE3.Identity(), "root_pitch")
+    model.appendBodyToJoint(turn, pin.Inertia.FromSphere(2.0, 0.1), pin.SE3.Identity())
+    model.addBodyFrame("torso", turn, pin.SE3.Identity(), 0)
+    assert base_frame(model) == model.getFrameId("torso")
+
+
+def test_meta_states_what_is_needed_to_repeat_the_run() -> None:
+    """Scenario, versions and names are in the file."""
+    meta = hop_recording().meta
+    assert meta["scenario"] == {"integrator": {"dt": 0.05}}
+    assert meta["versions"]["pin"] == pin.__version__
+    assert meta["versions"]["numpy"] == np.__version__
+    assert set(meta["versions"]) == {"nmdp-pin", "pin", "coal", "proxsuite", "numpy"}
+    assert meta["robot"] == "hopper"
+    assert meta["joints"] == ["root", "front_hip", "rear_hip"]
+    assert meta["contacts"] == ["front_foot", "rear_foot"]
+    assert meta["statuses"][Status.SINGULAR.code] == Status.SINGULAR.value
+
+
+def test_failed_step_is_recorded() -> None:
+    """The status of a step that failed is kept."""
+    robot = hopper()
+    recorder = Recorder(robot, hop_state(robot, 0.0))
+    recorder.record(hop_result(robot, 0.05, status=Status.NOT_FINITE), 0.001)
+    assert recorder.recording().status.tolist() == [0, Status.NOT_FINITE.code]
+
+
+def test_recorder_copies_what_it_is_given() -> None:
+    """Arrays that change after a record do not change the recording."""
+    robot = hopper()
+    recorder = Recorder(robot, hop_state(robot, 0.0))
+    result = hop_result(robot, 0.05)
+    recorder.record(result, 0.001)
+    result.state.q[:] = 7.0
+    first = recorder.recording()
+    assert not (first.q == 7.0).any()
+    first.q[:] = 9.0
+    assert not (recorder.recording().q == 9.0).any()
+
+
+def test_interrupted_record_leaves_whole_rows() -> None:
+    """An interrupt in the middle of a record loses that row only."""
+    recorder = hop_recorder()
+    before = recorder.recording()
+
+    class Interrupting:
+        """A result that is interrupted while it is read."""
+
+        def __getattr__(self, name: str) -> object:
+            if name == "contact_forces":
+                raise KeyboardInterrupt
+            return getattr(hop_result(hopper(), 9.0), name)
+
+    with pytest.raises(KeyboardInterrupt):
+        recorder.record(Interrupting(), 0.001)  # type: ignore[arg-type]
+    after = recorder.recording()
+    assert after.n == before.n
+    assert after.t[-1] == before.t[-1]
+
+
+def test_record_is_cheap() -> None:
+    """A record costs a small share of a step."""
+    robot = hopper()
+    result = hop_result(robot, 0.05)
+    recorder = Recorder(robot, hop_state(robot, 0.0))
+    start = time.perf_counter()
+    for _ in range(2000):
+        recorder.record(result, 0.001)
+    assert (time.perf_counter() - start) / 2000 < _SLOWEST_RECORD
+
+
+def test_meta_that_is_no_json_is_refused_before_the_run() -> None:
+    """A run does not find out at its end that it cannot be saved."""
+    robot = hopper()
+    with pytest.raises(RecordingError, match="JSON"):
+        Recorder(robot, hop_state(robot, 0.0), {"scenario": object()})
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    """A recording that does not exist is named."""
+    with pytest.raises(RecordingError, match=r"there is no recording '.*absent\.npz'"):
+        Recording.load(tmp_path / "absent.npz")
+    with pytest.raises(RecordingError, match="is a folder"):
+        Recording.load(tmp_path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.99])
+def test_truncated_file_is_refused(saved: Path, share: float) -> None:
+    """A file that ends early is refused wherever it ends."""
+    whole = saved.read_bytes()
+    saved.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(RecordingError, match="truncated"):
+        Recording.load(saved)
+
+
+def test_flipped_bytes_are_refused(saved: Path) -> None:
+    """Damage inside the file is found by its checksums, wherever it is."""
+    whole = saved.read_bytes()
+    with zipfile.ZipFile(saved) as archive:
+        offsets = [info.header_offset + 80 for info in archive.infolist()]
+    for offset in offsets:
+        damaged = bytearray(whole)
+        damaged[offset] ^= 0xFF
+        saved.write_bytes(bytes(damaged))
+        with pytest.raises(RecordingError, match=r"damaged|meta data|lacks|shape|type"):
+            Recording.load(saved)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    """Text, an archive of something else and pickled objects are no recordings."""
+    text = tmp_path / "text.npz"
+    text.write_text("no archive")
+    with pytest.raises(RecordingError, match="not a recording"):
+        Recording.load(text)
+    other = tmp_path / "other.npz"
+    np.savez(other, a=np.zeros(3))
+    with pytest.raises(RecordingError, match="lacks t, q, v"):
+        Recording.load(other)
+    objects = tmp_path / "objects.npz"
+    np.savez(objects, t=np.array([{"code": "runs"}], dtype=object))
+    with pytest.raises(RecordingError, match="damaged"):
+        Recording.load(objects)
+
+
+def _rewrite(path: Path, **changes: np.ndarray | None) -> None:
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays = {k: v for k, v in (arrays | changes).items() if v is not None}
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tau": None}, "lacks tau"),
+        ({"tau": np.zeros((3, 2))}, r"tau has shape \(3, 2\), expected \(41, 8\)"),
+        ({"t": np.zeros((2, 2))}, r"t has shape \(2, 2\)"),
+        ({"t": np.zeros(0)}, r"t has shape \(0,\)"),
+        ({"status": np.zeros(41)}, "status has the type float64"),
+        ({"q": np.full((41, 9), "x")}, "q has the type <U1"),
+        ({"meta": np.array("{")}, "meta data"),
+        ({"meta": np.array("[1]")}, "meta data"),
+        ({"meta": np.array('{"format": 1}')}, "meta data"),
+    ],
+)
+def test_wrong_content_is_named(
+    saved: Path, changes: dict[str, np.ndarray | None], message: str
+) -> None:
+    """An array that is missing or wrong is named, with what was expected."""
+    _rewrite(saved, **changes)
+    with pytest.raises(RecordingError, match=message):
+        Recording.load(saved)
+
+
+def test_later_format_is_refused(saved: Path) -> None:
+    """A file of a later version asks for an update."""
+    with np.load(saved) as archive:
+        meta = json.loads(str(archive["meta"]))
+    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 99})))
+    with pytest.raises(RecordingError, match="update nmdp-pin"):
+        Recording.load(saved)
+
+
+def test_unwritable_paths_are_refused_before_the_run(tmp_path: Path) -> None:
+    """A missing folder, a folder in place of the file and a file in place of the folder."""
+    with pytest.raises(RecordingError, match=r"no folder '.*absent'; create it first"):
+        check_writable(tmp_path / "absent" / "run.npz")
+    with pytest.raises(RecordingError, match="it is a folder"):
+        check_writable(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecordingError, match="create it first"):
+        check_writable(tmp_path / "file" / "run.npz")
+    with pytest.raises(RecordingError, match=r"cannot write /proc/run\.npz"):
+        check_writable("/proc/run.npz")  # not writable even for the superuser
+    with pytest.raises(RecordingError, match=r"cannot write /proc/run\.npz"):
+        hop_recorder(duration=0.1).save("/proc/run.npz")
+
+
+def test_check_leaves_nothing_behind(tmp_path: Path, saved: Path) -> None:
+    """Asking whether a file can be written neither makes one nor touches the old one."""
+    before = saved.read_bytes()
+    check_writable(saved)
+    check_writable(tmp_path / "new.npz")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.npz"]
+    assert saved.read_bytes() == before
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_file_is_whole_or_the_old_one(tmp_path: Path, error: BaseException) -> None:
+    """Where writing breaks off, the old file stays and no scrap is left."""
+    path = tmp_path / "run.npz"
+    path.write_bytes(b"old")
+
+    def break_off(file: object) -> None:
+        file.write(b"half")  # type: ignore[attr-defined]
+        raise error
+
+    expected = RecordingError if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(expected):
+        write_whole(path, break_off)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["run.npz"]
