@@ -1,1 +1,1 @@
-"""Viewers and plots; nothing else in the package imports this."""
+"""Pictures of runs: plots, a live viewer and self-contained pages."""
