@@ -1,1 +1,6 @@
-"""See docs/architecture.md."""
+"""Contact models: polytopes of feasible wrenches."""
+
+from nmdp_pin.contact.friction_cone import FrictionCone, stiffness_for_static_depth
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+
+__all__ = ["ContactState", "FrictionCone", "WrenchSpace", "stiffness_for_static_depth"]

@@ -1,0 +1,167 @@
+"""Coulomb friction as a polytope whose size grows with the penetration ([N] Remarks 4 and 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.errors import ContactError
+
+STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
+_CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+def stiffness_for_static_depth(
+    mass: float,
+    n_feet: int,
+    static_depth: float,
+    power: int,
+    gravity: float = STANDARD_GRAVITY,
+) -> float:
+    """Stiffness k [N/m^power] with which `n_feet` feet carry `mass` at `static_depth`.
+
+    k = m g / (n_feet * static_depth^power).
+
+    Args:
+        mass: of the robot [kg].
+        n_feet: feet that share the weight.
+        static_depth: penetration at rest [m].
+        power: exponent of the penetration.
+        gravity: [m/s^2].
+    """
+    if not (mass > 0.0 and n_feet > 0 and static_depth > 0.0):
+        raise ContactError(
+            f"mass = {mass} kg, {n_feet} feet and static_depth = {static_depth} m must all be > 0"
+        )
+    return mass * gravity / (n_feet * static_depth**power)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrictionCone(WrenchSpace):
+    """v_j = k (d^p + zeta) (n + mu t_j) with d the penetration and t_j unit tangents.
+
+    The edges inscribe the circular cone, so friction varies with the direction between
+    mu cos(pi / directions) and mu; `circumscribed` scales mu so that it varies between
+    mu and mu / cos(pi / directions).
+
+    Args:
+        stiffness: k [N/m^power].
+        power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
+        directions: number of tangents t_j.
+        zeta: force without contact, in units of d^p; 0 is physical.
+        angle: of the first tangent [rad].
+        circumscribed: make the friction at least mu in every direction.
+    """
+
+    stiffness: float
+    power: int = 3
+    directions: int = 6
+    zeta: float = 0.0
+    angle: float = 0.0
+    circumscribed: bool = False
+    _normals: np.ndarray = field(init=False, repr=False, compare=False)
+    _tangents: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.stiffness) and self.stiffness > 0.0):
+            raise ContactError(f"stiffness must be > 0 N/m^power, got {self.stiffness}")
+        if self.power < 1:
+            raise ContactError(f"power must be an integer >= 1, got {self.power}")
+        if self.directions < 3:
+            raise ContactError(f"directions must be an integer >= 3, got {self.directions}")
+        if not (np.isfinite(self.zeta) and self.zeta >= 0.0):
+            raise ContactError(f"zeta must be >= 0, got {self.zeta}")
+        if not np.isfinite(self.angle):
+            raise ContactError(f"angle must be a finite number of rad, got {self.angle}")
+        angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
+        scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
+        ones, zeros = np.ones(self.directions), np.zeros(self.directions)
+        object.__setattr__(self, "_normals", np.array([zeros, zeros, ones]))
+        object.__setattr__(
+            self, "_tangents", scale * np.array([np.cos(angles), np.sin(angles), zeros])
+        )
+
+    @property
+    def n_vertices(self) -> int:
+        """One vertex a tangent direction."""
+        return self.directions
+
+    def effective_friction(self, mu: float) -> tuple[float, float]:
+        """Smallest and largest friction coefficient over the directions of sliding [-]."""
+        inscribed = np.cos(np.pi / self.directions)
+        return (mu, mu / inscribed) if self.circumscribed else (mu * inscribed, mu)
+
+    def vertices(self, contacts: ContactState) -> np.ndarray:
+        """See the class; shape (n, 3, directions)."""
+        magnitude = self._magnitude(contacts.depth)
+        local = self._normals + contacts.friction[:, None, None] * self._tangents
+        local *= magnitude[:, None, None]
+        if _is_up(contacts.normal):
+            return local
+        return tangent_frames(contacts.normal) @ local
+
+    def derivative(self, contacts: ContactState, w: np.ndarray) -> np.ndarray:
+        """d(V w)/dx = -k p d^(p-1) R s n' + k (d^p + zeta) d(R s)/dn dn/dx, shape (n, 3, 3)."""
+        s = w @ (self._normals.T)
+        s += contacts.friction[:, None] * (w @ self._tangents.T)
+        up = _is_up(contacts.normal)
+        direction = s if up else (tangent_frames(contacts.normal) @ s[:, :, None])[:, :, 0]
+        depth = np.maximum(contacts.depth, 0.0)
+        slope = -self.stiffness * self.power * depth ** (self.power - 1)
+        result = (slope[:, None] * direction)[:, :, None] * contacts.normal[:, None, :]
+        if contacts.curvature is not None:
+            turn = _frame_derivative(contacts.normal, s) @ contacts.curvature
+            result += self._magnitude(contacts.depth)[:, None, None] * turn
+        return result
+
+    def _magnitude(self, depth: np.ndarray) -> np.ndarray:
+        """k (d^p + zeta) [N], shape (n,)."""
+        return self.stiffness * (np.maximum(depth, 0.0) ** self.power + self.zeta)
+
+
+def tangent_frames(normal: np.ndarray) -> np.ndarray:
+    """Rotations R with R e_z = n and the least turn from the nearer pole, shape (n, 3, 3)."""
+    sign, inverse, bisector = _poles(normal)
+    R = np.empty((len(normal), 3, 3))
+    R[:, :, 0] = -(inverse * normal[:, 0])[:, None] * bisector
+    R[:, :, 1] = -(inverse * normal[:, 1])[:, None] * bisector
+    R[:, 0, 0] += 1.0
+    R[:, 1, 1] += 1.0
+    R[:, :, 1] *= sign[:, None]
+    R[:, :, 2] = normal
+    return R
+
+
+def _is_up(normal: np.ndarray) -> bool:
+    """True where every normal is exactly e_z: the frames are identities (the common ground)."""
+    return bool((normal == _UP).all())
+
+
+def _poles(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sign of the pole, 1 / (1 + sign n_z) and n + sign e_z."""
+    sign = np.where(normal[:, 2] < _CEILING, -1.0, 1.0)
+    bisector = normal.copy()
+    bisector[:, 2] += sign
+    return sign, 1.0 / (1.0 + sign * normal[:, 2]), bisector
+
+
+def _frame_derivative(normal: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Derivative of R(n) s with respect to n, shape (n, 3, 3).
+
+    R s = s_z n + s_t - a (n . s_t) b with s_t the tangential part, b = n + sign e_z and
+    a = 1 / (1 + sign n_z).
+    """
+    sign, a, b = _poles(normal)
+    tangential = s.copy()
+    tangential[:, 2] = 0.0
+    tangential[:, 1] *= sign
+    along = (normal * tangential).sum(axis=1)
+    result = -(a[:, None] * b)[:, :, None] * tangential[:, None, :]
+    result[:, :, 2] += (sign * a**2 * along)[:, None] * b
+    diagonal = s[:, 2] - a * along
+    for i in range(3):
+        result[:, i, i] += diagonal
+    return result

@@ -1,0 +1,64 @@
+"""The contract of contact models: a polytope of feasible wrenches for every contact.
+
+The wrench of a contact is f = V w with w >= 0 and sum(w) <= 1 ([N] eq. 5), where the vertices V
+depend on where the contact is.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+
+class ContactState(NamedTuple):
+    """Where n contacts are; what a contact model may depend on.
+
+    Args:
+        position: centres of the contact spheres, world frame [m], shape (n, 3).
+        rotation: of the bodies that carry them, body to world, shape (n, 3, 3).
+        depth: penetration of the spheres, negative when apart [m], shape (n,).
+        normal: outward normal of the terrain, shape (n, 3).
+        curvature: derivative of the normal with respect to the position [1/m], shape (n, 3, 3);
+            None where the terrain is flat.
+        friction: friction coefficient of the terrain [-], shape (n,).
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+    depth: np.ndarray
+    normal: np.ndarray
+    curvature: np.ndarray | None
+    friction: np.ndarray
+
+
+class WrenchSpace(abc.ABC):
+    """A contact model.
+
+    A model of three rows gives forces that act where the sphere touches the terrain; one of six rows gives
+    wrenches (force, moment) about the sphere's centre. Both are in the world frame.
+    """
+
+    rows: ClassVar[int] = 3
+
+    @property
+    @abc.abstractmethod
+    def n_vertices(self) -> int:
+        """Number of vertices of one contact's polytope, without the origin."""
+
+    @abc.abstractmethod
+    def vertices(self, contacts: ContactState) -> np.ndarray:
+        """Vertices V of the n polytopes [N, N m], shape (n, rows, n_vertices)."""
+
+    @abc.abstractmethod
+    def derivative(self, contacts: ContactState, w: np.ndarray) -> np.ndarray:
+        """Derivative of V w with respect to the contacts' translation [N/m], shape (n, rows, 3).
+
+        Models that also depend on the body's orientation return (n, rows, 6): translation of the
+        centre, then rotation, both in the world frame.
+
+        Args:
+            contacts: where the contacts are.
+            w: weights, shape (n, n_vertices).
+        """

@@ -1,0 +1,113 @@
+"""Stable PD control: gains and targets as data, which implicit methods put inside their residual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from nmdp_pin.control.controller import Command, Controller
+from nmdp_pin.control.trajectory import GaitTrajectory
+from nmdp_pin.errors import ControlError
+from nmdp_pin.gait import Gait
+from nmdp_pin.robot import Robot
+from nmdp_pin.state import State
+
+Gains = float | Mapping[str, float]
+Reference = Callable[[float], tuple[np.ndarray, np.ndarray]]
+
+
+class StablePD(Controller):
+    """tau = -kp * difference(q_target, q) - kd * (v - v_target) at the end of the step.
+
+    Args:
+        robot: the driven joints get the gains.
+        kp: position gain of every driven joint [N m/rad], or gains by joint name.
+        kd: velocity gain [N m s/rad], likewise.
+        gait: what to follow: a name among the robot's gaits, a Gait, or a function of time
+            that returns targets (nq,) and rates (nv,); None holds the standing pose.
+        track_velocity: follow the reference's velocity; False damps towards rest.
+
+    Raises:
+        ControlError: unknown gait or joint, gains that are negative or not finite.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        kp: Gains,
+        kd: Gains,
+        gait: str | Gait | Reference | None = None,
+        track_velocity: bool = True,
+    ) -> None:
+        self._kp = _gain_vector(robot, "kp", kp)
+        self._kd = _gain_vector(robot, "kd", kd)
+        self._reference = _reference(robot, gait)
+        self._track_velocity = track_velocity
+
+    def command(self, state: State, h: float) -> Command:
+        """See the contract."""
+        q, v = self._reference(state.t + h)
+        return Command(
+            kp=self._kp, kd=self._kd, q_target=q, v_target=v if self._track_velocity else None
+        )
+
+
+class Passive(Controller):
+    """No torque."""
+
+    def command(self, state: State, h: float) -> Command:
+        """See the contract."""
+        return Command()
+
+
+class TorqueFunction(Controller):
+    """Torque from a function of Python: f(state, h) -> (nv,) array or Command.
+
+    Args:
+        function: called before each step.
+    """
+
+    def __init__(self, function: Callable[[State, float], np.ndarray | Command]) -> None:
+        self._function = function
+
+    def command(self, state: State, h: float) -> Command:
+        """See the contract."""
+        result = self._function(state, h)
+        return result if isinstance(result, Command) else Command(tau=np.asarray(result, dtype=float))
+
+
+def _reference(robot: Robot, gait: str | Gait | Reference | None) -> Reference:
+    if gait is None:
+        hold = (np.array(robot.standing), np.zeros(robot.model.nv))
+        return lambda t: hold
+    if isinstance(gait, str):
+        if gait not in robot.gaits:
+            known = sorted(robot.gaits) or "none"
+            raise ControlError(f"robot '{robot.name}' has no gait '{gait}'; its gaits: {known}")
+        gait = robot.gaits[gait]
+    return GaitTrajectory(robot, gait) if isinstance(gait, Gait) else gait
+
+
+def _gain_vector(robot: Robot, name: str, gains: Gains) -> np.ndarray:
+    """Gains of all velocities, zero where a joint is not driven, shape (nv,)."""
+    result = np.zeros(robot.model.nv)
+    driven = set(np.asarray(robot.driven).tolist())
+    if isinstance(gains, Mapping):
+        for joint_name, gain in gains.items():
+            if not robot.model.existJointName(joint_name):
+                raise ControlError(
+                    f"{name}: robot '{robot.name}' has no joint '{joint_name}'; its joints are "
+                    f"{list(robot.model.names)[1:]}"
+                )
+            joint = robot.model.joints[robot.model.getJointId(joint_name)]
+            indices = range(joint.idx_v, joint.idx_v + joint.nv)
+            if not driven.issuperset(indices):
+                raise ControlError(f"{name}: joint '{joint_name}' is not driven")
+            result[joint.idx_v : joint.idx_v + joint.nv] = gain
+    else:
+        result[np.asarray(robot.driven, dtype=int)] = gains
+    if not np.isfinite(result).all() or (result < 0.0).any():
+        raise ControlError(f"{name} must be finite and not negative, got {gains}")
+    return result

@@ -1,0 +1,63 @@
+"""Step results from what a residual holds after the solver has stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+
+
+def finished_step(
+    state: State,
+    residual: NewtonEuler,
+    *,
+    iterations: int,
+    residual_norm: float,
+    objective: float,
+    h: float,
+) -> StepResult:
+    """A converged step; `residual` was last evaluated at its end."""
+    contact = residual.contact
+    wrenches = contact.wrenches
+    kinetic = pin.computeKineticEnergy(residual.model, residual.data, state.q, state.v)
+    return StepResult(
+        state=state,
+        status=Status.CONVERGED,
+        tau=residual.torque.last,
+        contact_forces=wrenches[:, :3],
+        wrenches=wrenches,
+        contact_depths=contact.depths,
+        iterations=iterations,
+        evaluations=residual.evaluations,
+        step_sizes=(h,),
+        residual=residual_norm,
+        objective=objective,
+        kinetic_energy=kinetic,
+        potential_energy=pin.computePotentialEnergy(residual.model, residual.data, state.q),
+    )
+
+
+def failed_step(
+    state: State, residual: NewtonEuler, status: Status, iterations: int, h: float
+) -> StepResult:
+    """A step that failed: the state that went in, no forces, and why."""
+    n = residual.contact.n
+    return StepResult(
+        state=state,
+        status=status,
+        tau=np.zeros(residual.nv),
+        contact_forces=np.zeros((n, 3)),
+        wrenches=np.zeros((n, 6)),
+        contact_depths=np.zeros(n),
+        iterations=iterations,
+        evaluations=residual.evaluations,
+        step_sizes=(h,),
+        residual=0.0,
+        objective=0.0,
+        kinetic_energy=0.0,
+        potential_energy=0.0,
+    )

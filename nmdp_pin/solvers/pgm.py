@@ -1,0 +1,167 @@
+"""The projected gradient method on the manifold G(q, w) = 0 ([N] Algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dgesv
+
+from nmdp_pin.errors import IntegratorError
+from nmdp_pin.solvers.projection import ManifoldProblem, project
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.status import Status
+
+_ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
+
+
+class WeightedManifold(ManifoldProblem, Protocol):
+    """G(q, w) = 0 with its derivative with respect to the weights."""
+
+    def vertex_jacobian(self) -> np.ndarray:
+        """-dG/dw' at the last evaluated point, shape (n w, n q)."""
+
+
+class Objective(Protocol):
+    """K(q) at the last evaluated point."""
+
+    def value(self) -> float:
+        """K."""
+
+    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and positive semidefinite Hessian of K with respect to q."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PGMOptions:
+    """Options of the projected gradient method.
+
+    Args:
+        tolerance: on the norm of G [N, N m], absolute; the integrator scales it by the robot's weight.
+        epsilon: stop when the configuration moves less than this [rad, m], maximum norm.
+        grow: factor on gamma after an accepted step.
+        shrink: factor on gamma after a rejected step.
+        gamma_min: give up below it.
+        gamma_max: never grow beyond it.
+        max_iterations: outer iterations at most.
+        max_newton: Newton steps of one projection at most.
+    """
+
+    tolerance: float = 1e-8
+    epsilon: float = 1e-6
+    grow: float = 4.0
+    shrink: float = 0.1
+    gamma_min: float = 1e-8
+    gamma_max: float = 1e4
+    max_iterations: int = 100
+    max_newton: int = 15
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "epsilon", "gamma_min", "gamma_max", "max_iterations", "max_newton"):
+            if not getattr(self, name) > 0:
+                raise IntegratorError(f"{name} must be > 0, got {getattr(self, name)}")
+        if not self.grow >= 1.0:
+            raise IntegratorError(f"grow must be >= 1, got {self.grow}")
+        if not 0.0 < self.shrink < 1.0:
+            raise IntegratorError(f"shrink must be in (0, 1), got {self.shrink}")
+
+
+@dataclass(frozen=True, eq=False)
+class PGMResult:
+    """Where PGM stopped.
+
+    Args:
+        q: configuration with G(q, w) = 0.
+        w: weights in the simplices, shape (n w,).
+        gamma: step-size parameter to start from next time.
+        status: how it ended.
+        residual: norm of G.
+        values: K at every accepted iterate, never rising, shape (iterations + 1,).
+        iterations: outer iterations (quadratic programs solved).
+    """
+
+    q: np.ndarray
+    w: np.ndarray
+    gamma: float
+    status: Status
+    residual: float
+    values: tuple[float, ...]
+    iterations: int
+
+
+def pgm(
+    manifold: WeightedManifold,
+    objective: Objective,
+    qp: SimplexQP,
+    q: np.ndarray,
+    w: np.ndarray,
+    gamma: float,
+    options: PGMOptions,
+) -> PGMResult:
+    """Minimise K(q) subject to G(q, w) = 0 and w in the simplices.
+
+    Each outer iteration solves the quadratic program of eq. 8 for w, moves q along its linear response P dw
+    and projects. A step that does not project or raises K is taken again with a smaller gamma
+    (the papers' update of gamma is inverted: method.md section 5).
+
+    Args:
+        manifold: the dynamics.
+        objective: what is minimised.
+        qp: solver for the quadratic programs.
+        q: start of the projection.
+        w: start of the weights, in the simplices, shape (n w,).
+        gamma: step-size parameter; large is a Gauss-Newton step, small a short gradient step.
+        options: tolerances and limits.
+    """
+    shape = (-1, qp.block_size)
+    limits = {"tolerance": options.tolerance, "max_iterations": options.max_newton}
+    point = project(manifold, q, w.reshape(shape), **limits)
+    if not point.status.ok:
+        return PGMResult(q, w, gamma, point.status, point.residual, (), 0)
+    K = objective.value()
+    values, iterations = [K], 0
+
+    def result(status: Status) -> PGMResult:
+        return PGMResult(point.q, w, gamma, status, point.residual, tuple(values), iterations)
+
+    model = _reduced_model(manifold, objective)
+    while iterations < options.max_iterations:
+        if model is None:
+            return result(Status.SINGULAR)
+        P, g, H, scale = model
+        if scale == 0.0:  # no vertex moves anything: free flight
+            return result(Status.CONVERGED)
+        iterations += 1
+        w1 = qp.solve(H + np.eye(len(g)) * (scale / gamma), g, w)
+        if w1 is None:
+            return result(Status.QP_FAILED)
+        dq = P @ (w1 - w)
+        if np.abs(dq).max() <= options.epsilon:
+            return result(Status.CONVERGED)
+        trial = project(manifold, manifold.retract(point.q, dq), w1.reshape(shape), **limits)
+        K1 = objective.value() if trial.status.ok else np.inf
+        if K1 <= K + _ROUNDING * abs(K):
+            point, w, K = trial, w1, K1
+            values.append(K)
+            gamma = min(gamma * options.grow, options.gamma_max)
+            model = _reduced_model(manifold, objective)
+        else:
+            gamma *= options.shrink
+            if gamma < options.gamma_min:
+                return result(Status.PROJECTION_FAILED)
+    return result(Status.ITERATION_LIMIT)
+
+
+def _reduced_model(
+    manifold: WeightedManifold, objective: Objective
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
+    """Response P = -(dG/dq)^-1 dG/dw and K's quadratic model in w; None when singular."""
+    A = manifold.linearise()
+    B = manifold.vertex_jacobian()
+    P, singular = dgesv(A, B.T)[2:]
+    if singular or not np.isfinite(P).all():
+        return None
+    gradient, hessian = objective.derivatives()
+    H = P.T @ (hessian @ P)
+    return P, P.T @ gradient, H, float(H.diagonal().max(initial=0.0))
