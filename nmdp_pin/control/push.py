@@ -1,0 +1,108 @@
+"""Pushes: external forces on a robot's frames for a while, such as a hand would give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.control.controller import Command, Controller
+from nmdp_pin.errors import ControlError
+from nmdp_pin.robot import Robot
+from nmdp_pin.state import State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Push:
+    """A constant force on one frame for a while.
+
+    Args:
+        force: in the world frame [N].
+        start: [s].
+        duration: [s].
+        frame: frame or link whose origin is pushed; None is the base, the first link that moves.
+    """
+
+    force: tuple[float, float, float]
+    start: float
+    duration: float
+    frame: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.force) != 3 or not np.all(np.isfinite(self.force)):
+            raise ControlError(f"force of a push must be three finite numbers [N], got {self.force}")
+        if not (np.isfinite(self.start) and self.start >= 0.0):
+            raise ControlError(f"start of a push must be >= 0 s, got {self.start}")
+        if not (np.isfinite(self.duration) and self.duration > 0.0):
+            raise ControlError(f"duration of a push must be > 0 s, got {self.duration}")
+
+    def share(self, t: float, h: float) -> float:
+        """Part of the step from t to t + h that the push lasts, so that its impulse is exact."""
+        overlap = min(t + h, self.start + self.duration) - max(t, self.start)
+        return max(overlap, 0.0) / h
+
+
+class Pushed(Controller):
+    """A controller whose robot is pushed as well: adds J' f, held over the step, to its torque.
+
+    The Jacobian is that at the start of the step, so the push is explicit.
+
+    Args:
+        controller: what the joints are told.
+        robot: whose frames are pushed.
+        pushes: the forces.
+
+    Raises:
+        ControlError: a push names a frame that the robot has not.
+    """
+
+    def __init__(self, controller: Controller, robot: Robot, pushes: Sequence[Push]) -> None:
+        self.controller = controller
+        self.pushes = tuple(pushes)
+        self._model = robot.model
+        self._data = robot.model.createData()
+        self._frames = [_frame(robot.model, push.frame) for push in self.pushes]
+
+    def command(self, state: State, h: float) -> Command:
+        """The inner command with the pushes' generalised forces added."""
+        command = self.controller.command(state, h)
+        force = self._generalised(state, h)
+        if force is None:
+            return command
+        return replace(command, tau=force if command.tau is None else command.tau + force)
+
+    def _generalised(self, state: State, h: float) -> np.ndarray | None:
+        """Sum of J' f over the pushes of this step [N, N m], shape (nv,); None without any."""
+        total = None
+        for push, frame in zip(self.pushes, self._frames, strict=True):
+            share = push.share(state.t, h)
+            if share <= 0.0:
+                continue
+            J = pin.computeFrameJacobian(
+                self._model, self._data, state.q, frame, pin.LOCAL_WORLD_ALIGNED
+            )
+            force = J[:3].T @ (share * np.asarray(push.force, dtype=float))
+            total = force if total is None else total + force
+        return total
+
+
+def _frame(model: pin.Model, name: str | None) -> int:
+    """Index of the frame by name; of the body on the first joint when no name is given."""
+    if name is None:
+        return _base_frame(model)
+    if not model.existFrame(name):
+        known = sorted({frame.name for frame in model.frames} - {"universe"})
+        raise ControlError(
+            f"a push names the frame '{name}', which is not one of the robot's: {', '.join(known)}"
+        )
+    return int(model.getFrameId(name))
+
+
+def _base_frame(model: pin.Model) -> int:
+    """The first body that moves."""
+    for index, frame in enumerate(model.frames):
+        if frame.parentJoint > 0 and frame.type == pin.FrameType.BODY:
+            return index
+    raise ControlError("a push needs a robot that moves; this one has no body on a joint")

@@ -1,0 +1,114 @@
+"""The dependency order of the package: imports run down the layers only."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOTS = {"nmdp_pin": ROOT / "nmdp_pin", "nmdp_pin.viz": ROOT / "viz"}
+
+# From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports from
+# its own layer and those below.
+LAYERS = (
+    ("errors", "status"),
+    # the nouns, and the files that robots and terrains are read from
+    ("state", "gait", "output_file", "urdf*", "mesh*", "contact_points", "robot*", "terrain*"),
+    ("contact", "control"),
+    ("dynamics",),
+    ("integrators",),
+    ("step_control", "simulator"),
+    ("scenario", "recording", "recording_file"),
+    ("viz",),
+    ("cli", "__main__"),
+)
+BOTTOM = LAYERS[0]
+STAND_ALONE = ("solvers",)  # anything from the integrators up may use them; they use the bottom
+
+
+def modules() -> dict[str, Path]:
+    """Dotted names of our modules and where they are."""
+    found = {}
+    for package, folder in ROOTS.items():
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            found[".".join((package, *parts))] = path
+    return found
+
+
+def imported(path: Path, module: str) -> set[str]:
+    """Modules of ours that a file imports at run time, `if TYPE_CHECKING` left out."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing_only = {
+        child
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for child in ast.walk(node)
+    }
+    names = set()
+    for node in ast.walk(tree):
+        if node in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} uses a relative import"
+            names.add(node.module or "")
+    return {name for name in names if name.split(".")[0] == "nmdp_pin"}
+
+
+def unit(module: str) -> str:
+    """Module or package right below nmdp_pin; empty for nmdp_pin itself."""
+    return (module.split(".") + [""])[1]
+
+
+def layer(name: str) -> int:
+    """Place of a unit in the order."""
+    for height, units in enumerate(LAYERS):
+        if any(name == u or (u.endswith("*") and name.startswith(u[:-1])) for u in units):
+            return height
+    pytest.fail(f"'{name}' has no place in LAYERS of tests/test_imports.py: give it one")
+
+
+def allowed(source: str, target: str) -> bool:
+    """True when a module of unit `source` may import one of unit `target`."""
+    if source == target:
+        return True
+    if source in STAND_ALONE:
+        return target in BOTTOM
+    if target in STAND_ALONE:
+        return layer(source) >= layer("integrators")
+    return target != "" and layer(target) <= layer(source)
+
+
+@pytest.mark.parametrize("module", sorted(set(modules()) - {"nmdp_pin"}))
+def test_imports_run_down(module):
+    """No module imports from a layer above its own."""
+    path = modules()[module]
+    up = [name for name in imported(path, module) if not allowed(unit(module), unit(name))]
+    assert not up, f"{module} imports {up}, which stand above it"
+
+
+def test_the_check_sees_an_import_that_runs_up():
+    """The rule refuses what the order forbids and takes what it allows."""
+    assert not allowed("dynamics", "integrators")
+    assert not allowed("solvers", "dynamics")
+    assert not allowed("contact", "solvers")
+    assert not allowed("state", "")
+    assert allowed("integrators", "solvers")
+    assert allowed("cli", "viz")
+
+
+def test_reading_a_scenario_needs_no_viewer():
+    """Plots and the viewer are loaded by the commands that need them only."""
+    code = (
+        "import sys, nmdp_pin, nmdp_pin.cli; "
+        "print([m for m in ('matplotlib', 'meshcat') if m in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert result.stdout.strip() == "[]"
