@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmdp_pin.errors import RobotError
-from nmdp_pin.urdf import Urdf
+from nmdp_pin.robot.urdf import Urdf
 
 SCHEMES = ("package://", "model://")
 
@@ -81,7 +81,7 @@ def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | No
 
 
 def _in_package(rest: str, folders: list[Path], file: str, where: str) -> Path | None:
-    package, _, inner = rest.partition("/")
+    package, _, inner = rest.lstrip("/").partition("/")
     if package in ("", ".", "..") or os.path.normpath(inner).startswith((os.pardir, os.sep)):
         raise RobotError(f"{where} climbs out of its package; such paths are refused", file=file)
     for folder in folders:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot_settings import RobotSettings, read_settings
+from nmdp_pin.robot.settings import RobotSettings, read_settings
 
 # A name, or the path of a .urdf or robot.toml.
 RobotSource = str | os.PathLike[str]
 SETTINGS_FILE = "robot.toml"
+# Entries of example-robot-data that move only some joints of their URDF; the others are locked.
+MOVING = {
+    "talos_legs": [f"leg_{side}_{k}_joint" for side in ("left", "right") for k in range(1, 7)]
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RobotFiles:
     """The files that describe one robot.
 
@@ -30,6 +36,9 @@ class RobotFiles:
         package_dirs: folders in which `package://` is looked up.
         srdf: file of reference postures, None if there is none.
         posture: name of the standing posture in the SRDF.
+        base_rotation: orientation of the root link in the standing pose, shape (3, 3).
+        foreign: True if there is no robot.toml.
+        lock_idle: True if joints that carry no inertia are locked rather than refused.
     """
 
     name: str
@@ -39,6 +48,9 @@ class RobotFiles:
     package_dirs: tuple[Path, ...] = ()
     srdf: Path | None = None
     posture: str | None = None
+    base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    foreign: bool = True
+    lock_idle: bool = False
 
 
 def bundled_robots() -> list[str]:
@@ -94,7 +106,7 @@ def _from_settings(
     settings = read_settings(path)
     _refuse_variant(variant, settings.variants, name)
     urdf = settings.variants[variant] if variant else settings.urdf
-    return RobotFiles(name, path.parent / urdf, settings, str(path), dirs)
+    return RobotFiles(name, path.parent / urdf, settings, str(path), dirs, foreign=False)
 
 
 def _refuse_variant(variant: str | None, known: dict[str, str], name: str) -> None:
@@ -139,8 +151,10 @@ def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
     return RobotFiles(
         name,
         folder / entry.path / entry.urdf_subpath / entry.urdf_filename,
-        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed"),
+        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed", driven=MOVING.get(name)),
         package_dirs=(*dirs, folder.parent.parent),
         srdf=srdf if entry.srdf_filename else None,
         posture=entry.ref_posture if entry.srdf_filename else None,
+        base_rotation=np.array(getattr(entry, "freeflyer_ori", np.eye(3)), dtype=float),
+        lock_idle=True,
     )

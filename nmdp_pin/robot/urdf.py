@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ MAX_BYTES = 20_000_000
 MAX_DEPTH = 64
 # All that pinocchio reads; <gazebo>, <transmission>, <sensor> and the like are left behind.
 KEPT_TAGS = ("link", "joint", "material")
-FIXED = "fixed"
 
 
 @dataclass(frozen=True)
@@ -68,12 +66,6 @@ class Urdf:
     def text(self) -> str:
         """The description for pinocchio, written from what was parsed."""
         return ET.tostring(self.root, encoding="unicode")
-
-    def geometries(self, kind: str) -> Iterator[tuple[str, ET.Element]]:
-        """The link name and shape element of every `<visual>` or `<collision>`."""
-        for link in self.links:
-            for shape in link.iterfind(f"{kind}/geometry/*"):
-                yield link.get("name", ""), shape
 
 
 class _SafeBuilder(ET.TreeBuilder):
@@ -144,6 +136,9 @@ def _robot_element(data: bytes, file: str) -> ET.Element:
         )
     if any("xacro" in str(element.tag) for element in root.iter()):
         raise RobotError("is a xacro file; run xacro on it first", file=file)
-    clean = ET.Element("robot", {"name": root.get("name") or Path(file).stem})
+    attributes = {"name": root.get("name") or Path(file).stem}
+    if version := root.get("version"):
+        attributes["version"] = version
+    clean = ET.Element("robot", attributes)
     clean.extend(element for element in root if element.tag in KEPT_TAGS)
     return clean

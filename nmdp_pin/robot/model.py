@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.robot_settings import Base
+from nmdp_pin.robot.settings import Base
 
 # The joints of a planar base in order; the tangent is the configuration, nq = nv.
 PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
 ROOT_JOINT = "root_joint"
+# A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
+SINGULAR = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ def build_model(
         locked: names of the joints that do not move.
         pose: standing positions by joint name, 0 where absent [rad or m].
         base_pose: standing placement of the root link in the world.
-        visual: the URDF that holds the visual geometry with meshes at their paths; None: no visuals.
+        visual: the URDF that holds the visual geometry with meshes at their paths; None: none.
         collision: the same for the collision geometry.
     """
     root = pin.JointModelFreeFlyer() if base == "free-flyer" else None
@@ -65,7 +67,9 @@ def build_model(
             model, geometries, lock, standing_configuration(model, pose, base_pose)
         )
     if base == "planar":
-        model, geometries = _on_planar_base(model, geometries)
+        model, geometries = _append(_planar_base(), model, geometries, _beside_plane(base_pose))
+    elif base == "fixed" and not base_pose.isIdentity():
+        model, geometries = _append(pin.Model(), model, geometries, base_pose)
     parts = iter(geometries)
     return RobotModel(
         model,
@@ -75,18 +79,44 @@ def build_model(
     )
 
 
-def _on_planar_base(
-    model: pin.Model, geometries: list[pin.GeometryModel]
-) -> tuple[pin.Model, list[pin.GeometryModel]]:
-    """Put x, z and pitch about y between the world and a fixed-base model."""
+def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
+    """Names of the joints that have nothing to move, or nothing of their own.
+
+    A direction in which the mass matrix has no inertia is cured by locking the joint that it
+    concerns most; this is done until no such direction is left.
+    """
+    upper = np.triu(pin.crba(model, model.createData(), q))
+    mass = upper + np.triu(upper, 1).T
+    free = np.arange(model.nv)
+    idle: list[str] = []
+    while free.size:
+        values, vectors = np.linalg.eigh(mass[np.ix_(free, free)])
+        if values[0] > SINGULAR * values[-1]:
+            break
+        worst = free[np.argmax(np.abs(vectors[:, 0]))]
+        joint = max(k for k in range(1, model.njoints) if model.joints[k].idx_v <= worst)
+        idle.append(str(model.names[joint]))
+        start, count = model.joints[joint].idx_v, model.joints[joint].nv
+        free = free[(free < start) | (free >= start + count)]
+    return idle
+
+
+def _planar_base() -> pin.Model:
+    """Three joints from the world: x, z and pitch about y."""
     base = pin.Model()
     parent = 0
     kinds = (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY())
     for name, kind in zip(PLANAR_JOINTS, kinds, strict=True):
         parent = base.addJoint(parent, kind, pin.SE3.Identity(), name)
         base.addJointFrame(parent)
-    carrier = base.getFrameId(PLANAR_JOINTS[-1])
-    place = pin.SE3.Identity()
+    return base
+
+
+def _append(
+    base: pin.Model, model: pin.Model, geometries: list[pin.GeometryModel], place: pin.SE3
+) -> tuple[pin.Model, list[pin.GeometryModel]]:
+    """Put a fixed-base model on the last frame of `base`."""
+    carrier = base.nframes - 1
     moved = [
         pin.appendModel(base, model, pin.GeometryModel(), geometry, carrier, place)[1]
         for geometry in geometries
@@ -94,6 +124,20 @@ def _on_planar_base(
     whole = pin.appendModel(base, model, carrier, place)
     whole.name = model.name
     return whole, moved
+
+
+def _in_plane(base_pose: pin.SE3) -> np.ndarray:
+    """The x, z and pitch of a placement, shape (3,)."""
+    forward = base_pose.rotation[:, 0]
+    x, _, z = base_pose.translation
+    return np.array([x, z, np.arctan2(-forward[2], forward[0])])
+
+
+def _beside_plane(base_pose: pin.SE3) -> pin.SE3:
+    """What a placement is besides its x, z and pitch: a planar base cannot move it."""
+    x, z, pitch = _in_plane(base_pose)
+    turned = pin.SE3(pin.utils.rotate("y", pitch), np.array([x, 0.0, z]))
+    return turned.inverse() * base_pose
 
 
 def standing_configuration(
@@ -123,5 +167,4 @@ def _place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
     if model.existJointName(ROOT_JOINT) and model.joints[1].nq == 7:
         q[:7] = pin.SE3ToXYZQUAT(base_pose)
     elif model.existJointName(PLANAR_JOINTS[-1]):
-        forward = base_pose.rotation[:, 0]
-        q[:3] = base_pose.translation[0], base_pose.translation[2], np.arctan2(-forward[2], forward[0])
+        q[:3] = _in_plane(base_pose)

@@ -1,0 +1,17 @@
+"""Robots: from a URDF or a name to what a simulation needs."""
+
+from nmdp_pin.robot.catalog import RobotSource, bundled_robots, example_robots
+from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.robot.robot import Robot, load_robot
+from nmdp_pin.robot.settings import Base, ContactPoint
+
+__all__ = [
+    "Base",
+    "ContactPoint",
+    "ContactPoints",
+    "Robot",
+    "RobotSource",
+    "bundled_robots",
+    "example_robots",
+    "load_robot",
+]

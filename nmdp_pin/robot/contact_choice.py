@@ -1,0 +1,96 @@
+"""Which contact points a robot gets: asked for, of its robot.toml, or from its geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot.catalog import RobotFiles
+from nmdp_pin.robot.contact_geometry import points_on_link, thin_out, touching_links
+from nmdp_pin.robot.contact_points import ContactPoints, link_frame, place_points
+from nmdp_pin.robot.model import RobotModel
+from nmdp_pin.robot.settings import ContactPoint
+
+# A link or frame name, or (name, link, position, radius).
+Contact = str | ContactPoint | tuple[str, str, Sequence[float], float]
+Missing = tuple[tuple[str, str], ...]
+
+
+def choose_contact_points(
+    files: RobotFiles,
+    contacts: Sequence[Contact] | None,
+    body: RobotModel,
+    missing: Missing,
+    *,
+    fixed: bool,
+) -> tuple[ContactPoints, str]:
+    """The contact points of a robot, and a sentence on where they come from.
+
+    Args:
+        files: where the robot comes from.
+        contacts: what the caller asks for, None for the robot's own.
+        body: the model and the collision geometry whose meshes were found.
+        missing: link and file of the collision meshes that were not.
+        fixed: True if the base cannot move.
+
+    Raises:
+        RobotError: an unknown link, a name given twice, or a mesh that is needed and missing.
+    """
+    model, file = body.model, str(files.urdf)
+    if contacts is not None:
+        points = [p for contact in contacts for p in _requested(contact, body, missing, file)]
+        return place_points(model, points, file), f"{len(points)} contact points as asked for"
+    if files.settings.contact is not None:
+        points = files.settings.contact
+        placed = place_points(model, points, files.settings_file)
+        return placed, f"{len(points)} contact points from {files.settings_file}"
+    ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
+    _refuse_missing(missing, ends, file)
+    links = touching_links(model, body.collision, body.standing, fixed=fixed)
+    found = [point for link in links for point in points_on_link(model, body.collision, link)]
+    points = thin_out(found)
+    if not points:
+        return place_points(model, [], file), (
+            "no contact points: it has no collision geometry; give contacts to let it touch"
+        )
+    fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
+    return place_points(model, points, file), (
+        f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
+        f"ends of its branches{'' if fixed else ' or lowest'}: {', '.join(links)}"
+    )
+
+
+def _requested(
+    contact: Contact, body: RobotModel, missing: Missing, file: str
+) -> list[ContactPoint]:
+    """The points of one entry of `contacts`."""
+    if isinstance(contact, str):
+        _refuse_missing(missing, {contact}, file)
+        link_frame(body.model, contact, file, "contacts")
+        return points_on_link(body.model, body.collision, contact)
+    if isinstance(contact, ContactPoint):
+        return [contact]
+    try:
+        name, link, position, radius = contact
+        place = [float(x) for x in position]
+        return [ContactPoint(name=name, link=link, position=place, radius=float(radius))]
+    except (TypeError, ValueError, ValidationError) as error:
+        raise RobotError(
+            f"{contact!r} is not a contact; give a link name or (name, link, [x, y, z] in m, "
+            "radius >= 0 in m)",
+            file=file,
+            element="contacts",
+        ) from error
+
+
+def _refuse_missing(missing: Missing, links: set[str], file: str) -> None:
+    for link, mesh in missing:
+        if link in links:
+            raise RobotError(
+                f"collision mesh '{mesh}' was not found, and contact points are chosen from it; "
+                "name the folder that holds its package in package_dirs, or give contacts",
+                file=file,
+                element=f"link '{link}'",
+            )

@@ -1,0 +1,180 @@
+"""Contact points from collision geometry: by which links a robot touches, and where."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.robot.settings import ContactPoint
+
+# More points than this only cost time: a body that touches the ground rests on three of them.
+MAX_POINTS = 64
+RIM_POINTS = 8
+# Faces, edges and corners of a cube: the directions in which a mesh is felt.
+DIRECTIONS = np.array([d for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+# Extreme points nearer than this fall together [m].
+SAME_POINT = 1e-4
+# Links whose lowest points are this near in height stand on the same ground [m].
+LEVEL = 0.01
+
+
+def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[ContactPoint]:
+    """Contact points of a link or frame: from its collision geometry, else its origin."""
+    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0)]
+    return [
+        ContactPoint(
+            name=link if len(found) == 1 else f"{link}_{k}",
+            link=link,
+            position=[float(x) for x in centre],
+            radius=radius,
+        )
+        for k, (centre, radius) in enumerate(found)
+    ]
+
+
+def touching_links(
+    model: pin.Model, collision: pin.GeometryModel, standing: np.ndarray, *, fixed: bool
+) -> list[str]:
+    """The links by which a robot is expected to touch: its feet, its hands, what it stands on.
+
+    On every body at the end of a branch of moving joints (or the nearest one before it that has
+    collision geometry) it is the link whose geometry reaches farthest from the joint. Unless the
+    base is fixed, the links of other bodies that are lowest in the standing configuration are
+    added: a robot may stand on its trunk. Of a robot with one body it is every link.
+    """
+    shaped = {int(shape.parentJoint) for shape in collision.geometryObjects} - {0}
+    if len(shaped) == 1:
+        return _links_of(model, collision, shaped.pop())
+    bodies: dict[int, None] = {}
+    for leaf in (joint for joint in range(1, model.njoints) if not list(model.children[joint])):
+        joint = leaf
+        while joint > 0 and joint not in shaped:
+            joint = int(model.parents[joint])
+        if joint > 0:
+            bodies[joint] = None
+    ends = [_farthest_link(model, collision, joint) for joint in bodies]
+    if fixed:
+        return ends
+    lowest = _lowest_links(model, collision, standing)
+    return ends + [link for link, joint in lowest if joint not in bodies]
+
+
+def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[ContactPoint]:
+    """At most `limit` points, shared evenly among the links; those far from each other stay."""
+    links = list(dict.fromkeys(point.link for point in points))
+    if len(points) <= limit:
+        return list(points)
+    share = max(1, limit // len(links))
+    kept = []
+    for link in links[:limit]:
+        mine = [point for point in points if point.link == link]
+        kept += [mine[k] for k in _spread(np.array([p.position for p in mine]), share)]
+    return kept
+
+
+def _spread(positions: np.ndarray, count: int) -> list[int]:
+    """Indices of `count` points far from each other, the first one farthest from the origin."""
+    chosen = [int(np.argmax(np.linalg.norm(positions, axis=1)))]
+    while len(chosen) < min(count, len(positions)):
+        apart = np.linalg.norm(positions[:, None] - positions[chosen], axis=2).min(axis=1)
+        chosen.append(int(np.argmax(apart)))
+    return sorted(chosen)
+
+
+def _links_of(model: pin.Model, collision: pin.GeometryModel, joint: int) -> list[str]:
+    """The links with collision geometry that move with a joint."""
+    shapes = [s for s in collision.geometryObjects if int(s.parentJoint) == joint]
+    return list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in shapes))
+
+
+def _farthest_link(model: pin.Model, collision: pin.GeometryModel, joint: int) -> str:
+    """The link whose geometry reaches farthest from the joint that moves it."""
+
+    def reach(link: str) -> float:
+        placement = model.frames[model.getFrameId(link, pin.BODY)].placement
+        points = _link_points(model, collision, link)
+        return float(max(np.linalg.norm(placement.act(x)) + radius for x, radius in points))
+
+    return max(_links_of(model, collision, joint), key=reach)
+
+
+def _lowest_links(
+    model: pin.Model, collision: pin.GeometryModel, standing: np.ndarray
+) -> list[tuple[str, int]]:
+    """The links that are lowest in a configuration, to a centimetre, each with its joint."""
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, standing)
+    heights = {}
+    for joint in range(1, model.njoints):
+        for link in _links_of(model, collision, joint):
+            placement = data.oMf[model.getFrameId(link, pin.BODY)]
+            points = _link_points(model, collision, link)
+            heights[link, joint] = min(placement.act(x)[2] - radius for x, radius in points)
+    lowest = min(heights.values(), default=0.0)
+    return [link for link, height in heights.items() if height < lowest + LEVEL]
+
+
+def _link_points(
+    model: pin.Model, collision: pin.GeometryModel, link: str
+) -> list[tuple[np.ndarray, float]]:
+    """Spheres in the frame of a link that stand for its collision geometry."""
+    shapes = _shapes_of(model, collision, link)
+    return [point for shape in shapes for point in _shape_points(model, shape)]
+
+
+def _shapes_of(
+    model: pin.Model, collision: pin.GeometryModel, link: str
+) -> list[pin.GeometryObject]:
+    return [s for s in collision.geometryObjects if model.frames[s.parentFrame].name == link]
+
+
+def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[tuple[np.ndarray, float]]:
+    """Spheres in the frame of the link that stand for one collision shape."""
+    placed = model.frames[shape.parentFrame].placement.inverse() * shape.placement
+    return [(placed.act(centre), radius) for centre, radius in _extreme_points(shape.geometry)]
+
+
+def _extreme_points(shape: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:
+    """The spheres by which a shape touches, in its own frame."""
+    if isinstance(shape, coal.Sphere):
+        return [(np.zeros(3), float(shape.radius))]
+    if isinstance(shape, coal.Capsule):
+        ends = np.array([[0.0, 0.0, -shape.halfLength], [0.0, 0.0, shape.halfLength]])
+        return [(end, float(shape.radius)) for end in ends]
+    if isinstance(shape, coal.Box):
+        corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.halfSide
+        return [(corner, 0.0) for corner in corners]
+    if isinstance(shape, coal.Cylinder):
+        angles = 2.0 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
+        return [
+            (np.array([shape.radius * np.cos(a), shape.radius * np.sin(a), end]), 0.0)
+            for end in (-shape.halfLength, shape.halfLength)
+            for a in angles
+        ]
+    return [(vertex, 0.0) for vertex in _mesh_extremes(_vertices(shape))]
+
+
+def _vertices(shape: coal.CollisionGeometry) -> np.ndarray:
+    """Vertices of a mesh, else the corners of the box around the shape, shape (n, 3)."""
+    if isinstance(shape, coal.BVHModelBase):
+        return np.array(shape.vertices())
+    if isinstance(shape, coal.ConvexBase):
+        return np.array(shape.points())
+    shape.computeLocalAABB()
+    ends = np.array([shape.aabb_local.min_, shape.aabb_local.max_])
+    return np.array(list(itertools.product(*ends.T)))
+
+
+def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
+    """The vertices that lie farthest in each of `DIRECTIONS`, without repeats."""
+    centred = vertices - vertices.mean(axis=0)
+    extremes = vertices[np.unique(np.argmax(DIRECTIONS @ centred.T, axis=1))]
+    kept: list[np.ndarray] = []
+    for point in extremes:
+        if all(np.linalg.norm(point - other) > SAME_POINT for other in kept):
+            kept.append(point)
+    return np.array(kept)

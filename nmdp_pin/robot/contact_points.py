@@ -1,0 +1,76 @@
+"""The spheres of a robot that may touch the terrain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot.settings import ContactPoint
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoints:
+    """Spheres fixed to the robot that may touch the terrain.
+
+    Args:
+        names: one unique name a point, (n,).
+        joints: index of the pinocchio joint that carries each point, shape (n,).
+        positions: centres in the joint's frame [m], shape (n, 3).
+        radii: radii of the spheres, 0 for a bare point [m], shape (n,).
+    """
+
+    names: tuple[str, ...]
+    joints: np.ndarray
+    positions: np.ndarray
+    radii: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) -> ContactPoints:
+    """Put points, each given in the frame of a link, on the joints of the model.
+
+    Raises:
+        RobotError: a link that does not exist, or a name given twice.
+    """
+    counts = Counter(point.name for point in points)
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice:
+        raise RobotError(
+            "this name is given twice; contact points need unique names",
+            file=file,
+            element=f"contact '{twice[0]}'",
+        )
+    frames = [link_frame(model, point.link, file, f"contact '{point.name}'") for point in points]
+    centres = [
+        frame.placement.act(np.array(point.position))
+        for frame, point in zip(frames, points, strict=True)
+    ]
+    return ContactPoints(
+        names=tuple(point.name for point in points),
+        joints=np.array([frame.parentJoint for frame in frames], dtype=int),
+        positions=np.array(centres).reshape(-1, 3),
+        radii=np.array([point.radius for point in points]),
+    )
+
+
+def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
+    """The frame of a link, or another named frame.
+
+    Raises:
+        RobotError: there is none; lists the links.
+    """
+    if not model.existFrame(name, pin.BODY):
+        if model.existFrame(name):
+            return model.frames[model.getFrameId(name)]
+        links = ", ".join(frame.name for frame in model.frames if frame.type == pin.BODY)
+        raise RobotError(
+            f"link '{name}' does not exist; links: {links}", file=file, element=element
+        )
+    return model.frames[model.getFrameId(name, pin.BODY)]

@@ -1,0 +1,129 @@
+"""A robot: a URDF made ready for simulation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.gait import Gait
+from nmdp_pin.robot.catalog import RobotSource, find_robot
+from nmdp_pin.robot.contact_choice import Contact
+from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.robot.loading import Options, assemble
+from nmdp_pin.robot.settings import Base
+from nmdp_pin.robot.urdf import read_urdf
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A robot made ready for simulation; knows nothing of time or contact forces.
+
+    Args:
+        name: what scenarios call it.
+        model: kinematics and inertias.
+        contact_points: the spheres that may touch the terrain.
+        driven: velocity indices of the driven joints, shape (n_driven,).
+        standing: standing configuration, shape (nq,).
+        gaits: reference motions by name.
+        visual_model: what it looks like, None if its meshes are absent.
+        collision_model: its collision geometry, None if its meshes are absent.
+        source: path of the URDF.
+        notes: what was decided while loading, one sentence each.
+        missing_visuals: link and file of each visual mesh that was not found.
+        missing_collisions: link and file of each collision mesh that was not found.
+    """
+
+    name: str
+    model: pin.Model
+    contact_points: ContactPoints
+    driven: np.ndarray
+    standing: np.ndarray
+    gaits: Mapping[str, Gait] = field(default_factory=dict)
+    visual_model: pin.GeometryModel | None = None
+    collision_model: pin.GeometryModel | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    missing_visuals: tuple[tuple[str, str], ...] = ()
+    missing_collisions: tuple[tuple[str, str], ...] = ()
+
+    def require_visuals(self) -> pin.GeometryModel:
+        """What the robot looks like.
+
+        Raises:
+            RobotError: a mesh is missing (names it), or the robot was loaded without visuals.
+        """
+        if self.visual_model is None:
+            raise self._absent("visual", self.missing_visuals)
+        return self.visual_model
+
+    def require_collisions(self) -> pin.GeometryModel:
+        """The collision geometry of the robot.
+
+        Raises:
+            RobotError: a mesh is missing; names it.
+        """
+        if self.collision_model is None:
+            raise self._absent("collision", self.missing_collisions)
+        return self.collision_model
+
+    def _absent(self, kind: str, missing: tuple[tuple[str, str], ...]) -> RobotError:
+        if not missing:
+            return RobotError(f"was loaded with {kind}s=False", file=self.source)
+        link, mesh = missing[0]
+        more = f" ({len(missing) - 1} more are missing)" if len(missing) > 1 else ""
+        return RobotError(
+            f"{kind} mesh '{mesh}' was not found{more}; name the folder that holds its package "
+            "in package_dirs",
+            file=self.source,
+            element=f"link '{link}'",
+        )
+
+
+def load_robot(
+    source: RobotSource,
+    *,
+    base: Base | None = None,
+    joints: str | Sequence[str] | None = None,
+    variant: str | None = None,
+    contacts: Sequence[Contact] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    visuals: bool = True,
+) -> Robot:
+    """Load a robot and make it ready for simulation.
+
+    Args:
+        source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
+        base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
+            the table of example-robot-data says, else "free-flyer".
+        joints: the joints that move, the others being locked at the standing pose: "driven" (those
+            of the robot.toml; the default), "all", or a list of names.
+        variant: another URDF of the same robot, as its robot.toml names it.
+        contacts: names of links or frames, or (name, link, position [m], radius [m]) each; None:
+            those of the robot.toml, else chosen from the collision geometry.
+        package_dirs: folders in which `package://` is looked up first.
+        visuals: False leaves out what the robot looks like, which saves reading its meshes.
+
+    Raises:
+        RobotError: names the file and the element that cannot be used, and what is allowed.
+    """
+    files = find_robot(source, variant=variant, package_dirs=package_dirs)
+    parts = assemble(files, read_urdf(files.urdf), Options(base, joints, contacts, visuals))
+    return Robot(
+        name=parts.name,
+        model=parts.body.model,
+        contact_points=parts.contact_points,
+        driven=parts.driven,
+        standing=parts.body.standing,
+        gaits=parts.gaits,
+        visual_model=None if parts.missing_visuals else parts.body.visual,
+        collision_model=None if parts.missing_collisions else parts.body.collision,
+        source=str(files.urdf),
+        notes=parts.notes,
+        missing_visuals=parts.missing_visuals,
+        missing_collisions=parts.missing_collisions,
+    )
