@@ -65,6 +65,10 @@ class RecordingError(NmdpError):
     """A recording that cannot be read or written."""
 
 
+class ViewerError(NmdpError):
+    """A viewer that cannot be started, or a picture that cannot be made."""
+
+
 class MissingExtra(NmdpError):
     """An optional dependency is not installed: the message names the extra to install."""
 
