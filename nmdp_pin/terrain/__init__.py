@@ -1,0 +1,31 @@
+"""The static world as coal shapes: signed distance, normal and their derivatives at points."""
+
+from nmdp_pin.terrain.height_field import HeightField
+from nmdp_pin.terrain.mesh import Mesh
+from nmdp_pin.terrain.plane import Plane
+from nmdp_pin.terrain.primitives import Box, Cylinder, Sphere
+from nmdp_pin.terrain.shape import Shape
+from nmdp_pin.terrain.surface import Surface
+from nmdp_pin.terrain.terrain import Terrain
+
+SHAPES: dict[str, type[Shape]] = {
+    "plane": Plane,
+    "box": Box,
+    "sphere": Sphere,
+    "cylinder": Cylinder,
+    "height-field": HeightField,
+    "mesh": Mesh,
+}
+
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Cylinder",
+    "HeightField",
+    "Mesh",
+    "Plane",
+    "Shape",
+    "Sphere",
+    "Surface",
+    "Terrain",
+]

@@ -1,0 +1,137 @@
+"""Ground given by heights on a grid, from an array or from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import coal
+import numpy as np
+
+from nmdp_pin.errors import TerrainError
+from nmdp_pin.terrain.shape import Solid, checked_positive, checked_row, checked_table
+from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as Table
+else:
+    Table = tuple[tuple[float, ...], ...]  # what a scenario file can hold; arrays do as well
+
+_DELIMITERS = {".csv": ",", ".txt": None}  # None: white space
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeightField(Solid):
+    """A block of ground whose top is a grid of heights, each cell made of two triangles.
+
+    The sample heights[j, i] lies at x = (i - (nx - 1) / 2) dx, y = (j - (ny - 1) / 2) dy of the
+    shape's frame, so the frame is at the centre of the rectangle. The ground is solid down to
+    `thickness` below the lowest sample and ends at vertical walls: outside the rectangle there is
+    nothing, and a robot that walks over the border falls. Cells are split along the diagonal from
+    (j, i) to (j + 1, i + 1).
+
+    Args:
+        heights: [m], shape (ny, nx), at least 2 by 2.
+        path: .npy, .csv (commas) or .txt (white space) file of them, instead of `heights`.
+        size: lengths of the rectangle along x and y [m].
+        spacing: distance between samples along x and y [m], instead of `size`.
+        thickness: of the ground below the lowest sample [m].
+        position: of the rectangle's centre at height 0 [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    heights: Table | None = None
+    path: str | None = None
+    size: tuple[float, float] | None = None
+    spacing: tuple[float, float] | None = None
+    thickness: float = 1.0
+    samples: np.ndarray = field(init=False, repr=False)
+
+    def _check_size(self) -> None:
+        if (self.heights is None) == (self.path is None):
+            raise TerrainError("HeightField: give either heights or path")
+        if (self.size is None) == (self.spacing is None):
+            raise TerrainError("HeightField: give either size or spacing, two lengths [m]")
+        option = "spacing" if self.size is None else "size"
+        lengths = checked_row(self, option, getattr(self, option), 2)
+        for length in lengths:
+            checked_positive(self, option, length)
+        table = self.heights if self.path is None else _read(Path(self.path))
+        samples = checked_table(self, "heights", table, None)
+        if min(samples.shape) < 2:
+            raise TerrainError(
+                f"HeightField: heights must be at least 2 by 2 samples, got {samples.shape}"
+            )
+        self._set(
+            **{option: lengths},
+            thickness=checked_positive(self, "thickness", self.thickness),
+            samples=samples,
+        )
+
+    @property
+    def steps(self) -> tuple[float, float]:
+        """Distance between samples along x and y [m]."""
+        if self.spacing is not None:
+            return self.spacing
+        ny, nx = self.samples.shape
+        width, depth = self.size or (0.0, 0.0)
+        return width / (nx - 1), depth / (ny - 1)
+
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices of the block in the shape's frame [m] and its faces: top, walls, bottom."""
+        ny, nx = self.samples.shape
+        dx, dy = self.steps
+        x, y = (np.arange(nx) - (nx - 1) / 2.0) * dx, (np.arange(ny) - (ny - 1) / 2.0) * dy
+        top = np.stack([*np.meshgrid(x, y), self.samples], axis=2).reshape(-1, 3)
+        index = np.arange(nx * ny).reshape(ny, nx)
+        a, b = index[:-1, :-1].ravel(), index[:-1, 1:].ravel()
+        c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
+        # The border, anticlockwise from above, and its shadow on the bottom.
+        rim = np.concatenate([index[0, :-1], index[:-1, -1], index[-1, :0:-1], index[:0:-1, 0]])
+        base = self.samples.min() - self.thickness
+        bottom = top[rim] * [1.0, 1.0, 0.0] + [0.0, 0.0, base]
+        low = len(top) + np.arange(len(rim))
+        middle = np.full(len(rim), len(top) + len(rim))
+        following, low_following = np.roll(rim, -1), np.roll(low, -1)
+        faces = [
+            (a, b, c),
+            (a, c, d),
+            (rim, low, low_following),
+            (rim, low_following, following),
+            (low_following, low, middle),
+        ]
+        vertices = np.concatenate([top, bottom, [[0.0, 0.0, base]]])
+        return vertices, np.concatenate([np.stack(part, axis=1) for part in faces])
+
+    def collision_geometry(self) -> coal.BVHModelOBBRSS:
+        """A new bounding-volume hierarchy of the block, in the shape's frame.
+
+        coal's own HeightField has no distance query (coal 3.0.3).
+        """
+        return triangle_geometry(*self.triangles())
+
+    def triangle_surface(self) -> TriangleSurface:
+        """What measures distances to the ground, in the world frame."""
+        M = self.placement
+        vertices, faces = self.triangles()
+        return TriangleSurface(vertices @ M.rotation.T + M.translation, faces, self.friction)
+
+
+def _read(path: Path) -> np.ndarray:
+    """A table of numbers from a file."""
+    suffix = path.suffix.lower()
+    if suffix != ".npy" and suffix not in _DELIMITERS:
+        formats = ", ".join([".npy", *_DELIMITERS])
+        raise TerrainError(f"HeightField {path}: not one of the formats {formats}")
+    if not path.is_file():
+        raise TerrainError(
+            f"HeightField {path}: there is no such file (looked in {path.parent.absolute()})"
+        )
+    try:
+        if suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        return np.loadtxt(path, delimiter=_DELIMITERS[suffix], ndmin=2)
+    except (ValueError, EOFError, OSError) as error:
+        raise TerrainError(f"HeightField {path}: cannot be read as numbers: {error}") from None

@@ -1,0 +1,136 @@
+"""A solid given by a closed triangle mesh, from a file or from arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import coal
+import numpy as np
+
+from nmdp_pin.errors import TerrainError
+from nmdp_pin.terrain.shape import (
+    Solid,
+    checked_number,
+    checked_positive,
+    checked_row,
+    checked_table,
+)
+from nmdp_pin.terrain.triangle_surface import TriangleSurface, topology, triangle_geometry
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as Table
+else:
+    Table = tuple[tuple[float, ...], ...]  # what a scenario file can hold; arrays do as well
+
+_SUFFIXES = (".stl", ".obj")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mesh(Solid):
+    """The solid inside a closed triangle mesh; it need not be convex.
+
+    The file is read once, when the shape is made; a pickled shape carries the triangles along.
+
+    Args:
+        path: STL or OBJ file, instead of `vertices` and `faces`.
+        vertices: in the shape's frame, shape (v, 3).
+        faces: indices of corners, anticlockwise seen from outside, shape (f, 3).
+        scale: one factor or one an axis, > 0; turns the file's unit into metres.
+        position: of the mesh's origin [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    path: str | None = None
+    vertices: Table | None = None
+    faces: Table | None = None
+    scale: float | tuple[float, float, float] = 1.0
+    corners: np.ndarray = field(init=False, repr=False)
+    triangles: np.ndarray = field(init=False, repr=False)
+
+    def _check_size(self) -> None:
+        scale = np.array(
+            [checked_number(self, "scale", self.scale)] * 3
+            if np.ndim(self.scale) == 0
+            else checked_row(self, "scale", self.scale, 3)
+        )
+        for factor in scale:
+            checked_positive(self, "scale", factor)
+        arrays = (self.vertices is not None, self.faces is not None)
+        if any(arrays) != all(arrays) or (self.path is None) != all(arrays):
+            raise TerrainError("Mesh: give either path, or both vertices and faces")
+        if self.path is None:
+            source, (vertices, faces) = "Mesh", self._given()
+        else:
+            source, (vertices, faces) = f"Mesh {self.path}", _read(Path(self.path))
+        vertices, faces = _welded(vertices, faces)
+        vertices = vertices * scale
+        try:
+            topology(vertices, faces)
+        except TerrainError as error:
+            raise TerrainError(f"{source}: {error}") from None
+        vertices.setflags(write=False)
+        faces.setflags(write=False)
+        self._set(corners=vertices, triangles=faces)
+
+    def _given(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays of the options, checked."""
+        vertices = checked_table(self, "vertices", self.vertices, 3)
+        table = checked_table(self, "faces", self.faces, 3)
+        faces = table.astype(int)
+        if (faces != table).any() or (faces < 0).any() or (faces >= len(vertices)).any():
+            raise TerrainError(
+                f"Mesh: faces must hold whole numbers from 0 to {len(vertices) - 1}, "
+                "the indices of the vertices"
+            )
+        return vertices, faces
+
+    def collision_geometry(self) -> coal.BVHModelOBBRSS:
+        """A new bounding-volume hierarchy, in the shape's frame."""
+        return triangle_geometry(self.corners, self.triangles)
+
+    def triangle_surface(self) -> TriangleSurface:
+        """What measures distances to the mesh, in the world frame."""
+        M = self.placement
+        world = self.corners @ M.rotation.T + M.translation
+        return TriangleSurface(world, self.triangles, self.friction)
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and faces of an STL or OBJ file, read by coal."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
+    if not path.is_file():
+        raise TerrainError(
+            f"Mesh {path}: there is no such file (looked in {path.parent.absolute()})"
+        )
+    try:
+        model = coal.MeshLoader().load(str(path), np.ones(3))
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).partition("message:")[2].strip().splitlines()
+        raise TerrainError(
+            f"Mesh {path}: cannot be read as {path.suffix[1:].upper()}: "
+            f"{' '.join(reason[1:2]) or 'unknown format'}; export it again"
+        ) from None
+    vertices = np.array([model.vertex(i) for i in range(model.num_vertices)])
+    faces = np.array([list(model.tri_indices(i)) for i in range(model.num_tris)], dtype=int)
+    if not np.isfinite(vertices).all():
+        raise TerrainError(f"Mesh {path}: has coordinates that are not finite numbers")
+    return vertices, faces
+
+
+def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Equal vertices made one, and faces that have become lines dropped.
+
+    An STL file repeats a vertex in every face; only exactly equal ones are merged.
+    """
+    # Adding 0 turns -0 into 0.
+    used, index = np.unique(vertices + 0.0, axis=0, return_inverse=True)
+    faces = index.reshape(-1)[faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (c != a)]
+    if not len(faces):
+        raise TerrainError("Mesh: there are no faces, or each is a single line or point")
+    return used, faces

@@ -1,0 +1,145 @@
+"""The contract of terrain shapes: a friction coefficient, a pose, a coal geometry."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import TerrainError
+
+Vector = tuple[float, float, float]
+
+DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shape(abc.ABC):
+    """A part of the static world.
+
+    Args:
+        friction: friction coefficient, at least 0 [-].
+
+    Raises:
+        TerrainError: an option out of its range.
+    """
+
+    friction: float = DEFAULT_FRICTION
+
+    def __post_init__(self) -> None:
+        friction = checked_number(self, "friction", self.friction)
+        if friction < 0.0:
+            raise TerrainError(f"{name_of(self)}: friction must be >= 0, got {self.friction}")
+        self._set(friction=friction)
+        self._check()
+
+    @abc.abstractmethod
+    def _check(self) -> None:
+        """Check and normalise the shape's own options."""
+
+    @abc.abstractmethod
+    def collision_geometry(self) -> coal.CollisionGeometry:
+        """A new coal geometry of the shape, in the shape's own frame."""
+
+    @property
+    @abc.abstractmethod
+    def placement(self) -> pin.SE3:
+        """Pose of the shape's frame in the world."""
+
+    def _set(self, **values: object) -> None:
+        """Write normalised options while the shape is being made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Solid(Shape):
+    """A shape with a pose.
+
+    Args:
+        position: of the shape's frame in the world [m].
+        rpy: its orientation, R = Rz(yaw) Ry(pitch) Rx(roll), as in a URDF [rad].
+    """
+
+    position: Vector = (0.0, 0.0, 0.0)
+    rpy: Vector = (0.0, 0.0, 0.0)
+
+    def _check(self) -> None:
+        self._set(
+            position=checked_vector(self, "position", self.position),
+            rpy=checked_vector(self, "rpy", self.rpy),
+        )
+        self._check_size()
+
+    @abc.abstractmethod
+    def _check_size(self) -> None:
+        """Check and normalise what is the shape's own."""
+
+    @property
+    def placement(self) -> pin.SE3:
+        """Pose of the shape's frame in the world."""
+        return pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
+
+
+def name_of(shape: Shape) -> str:
+    """The shape's name in messages."""
+    return type(shape).__name__
+
+
+def checked_number(shape: Shape, option: str, value: object) -> float:
+    """A finite float, or a TerrainError that names the option."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise TerrainError(f"{name_of(shape)}: {option} must be a finite number, got {value!r}")
+    return number
+
+
+def checked_positive(shape: Shape, option: str, value: object) -> float:
+    """A finite float above zero."""
+    number = checked_number(shape, option, value)
+    if number <= 0.0:
+        raise TerrainError(f"{name_of(shape)}: {option} must be > 0, got {value}")
+    return number
+
+
+def checked_vector(shape: Shape, option: str, value: Sequence[float]) -> Vector:
+    """Three finite floats."""
+    x, y, z = checked_row(shape, option, value, 3)
+    return x, y, z
+
+
+def checked_row(shape: Shape, option: str, value: object, length: int) -> tuple[float, ...]:
+    """`length` finite floats."""
+    try:
+        row = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        row = np.full(1, np.nan)
+    if row.shape != (length,) or not np.isfinite(row).all():
+        raise TerrainError(
+            f"{name_of(shape)}: {option} must be {length} finite numbers, got {value!r}"
+        )
+    return tuple(row.tolist())
+
+
+def checked_table(shape: Shape, option: str, value: object, columns: int | None) -> np.ndarray:
+    """A read-only table of finite floats, with `columns` columns where given."""
+    try:
+        table = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    if table.ndim != 2 or columns not in (None, table.shape[1]) or not np.isfinite(table).all():
+        wide = "" if columns is None else f" with {columns} columns"
+        raise TerrainError(
+            f"{name_of(shape)}: {option} must be a table of finite numbers{wide}, "
+            f"got shape {np.shape(table)} or entries that are not numbers"
+        )
+    table.setflags(write=False)
+    return table

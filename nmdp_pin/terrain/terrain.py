@@ -1,0 +1,112 @@
+"""The static world: shapes, and what they are like at points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nmdp_pin.errors import TerrainError
+from nmdp_pin.terrain.height_field import HeightField
+from nmdp_pin.terrain.mesh import Mesh
+from nmdp_pin.terrain.plane import HalfSpaces, Plane
+from nmdp_pin.terrain.primitive_set import PrimitiveSet
+from nmdp_pin.terrain.primitives import Primitive
+from nmdp_pin.terrain.shape import Shape
+from nmdp_pin.terrain.surface import Nearest, Surface, no_surface
+from nmdp_pin.terrain.triangle_surface import TriangleSurface
+
+
+@dataclass(frozen=True, eq=False)
+class Terrain:
+    """The union of shapes: at a point, the shape of the smallest signed distance counts.
+
+    Outside, that is the distance to the union. Inside overlapping shapes it is the depth in the
+    deepest of them, a bound of the depth in the union. Normal, curvature and friction jump where
+    another shape becomes the nearest. Of shapes at the same distance planes come first, then
+    boxes, spheres and cylinders, then meshes and height fields, each in the order given.
+
+    Args:
+        shapes: at least one.
+
+    Raises:
+        TerrainError: no shape, or something that is not a shape.
+    """
+
+    shapes: tuple[Shape, ...]
+    flat: bool = field(init=False)
+    _planes: HalfSpaces | None = field(init=False, repr=False)
+    _solids: tuple[PrimitiveSet | TriangleSurface, ...] = field(init=False, repr=False)
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        shapes = tuple(shapes)
+        if not shapes:
+            raise TerrainError("a terrain needs at least one shape, e.g. Plane()")
+        for shape in shapes:
+            if not isinstance(shape, Plane | Primitive | Mesh | HeightField):
+                raise TerrainError(
+                    f"a terrain is made of Plane, Box, Sphere, Cylinder, HeightField and Mesh; "
+                    f"got {shape!r}"
+                )
+        planes = [shape for shape in shapes if isinstance(shape, Plane)]
+        primitives = [shape for shape in shapes if isinstance(shape, Primitive)]
+        surfaces = [s.triangle_surface() for s in shapes if isinstance(s, Mesh | HeightField)]
+        solids = (*([PrimitiveSet(primitives)] if primitives else []), *surfaces)
+        for name, value in (
+            ("shapes", shapes),
+            ("flat", not solids),
+            ("_planes", HalfSpaces(planes) if planes else None),
+            ("_solids", solids),
+        ):
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[type[Terrain], tuple[tuple[Shape, ...]]]:
+        """Pickle the shapes; coal's side of them is built again."""
+        return Terrain, (self.shapes,)
+
+    @property
+    def friction(self) -> np.ndarray:
+        """Friction coefficients of the shapes [-], shape (len(shapes),)."""
+        return np.array([shape.friction for shape in self.shapes])
+
+    def query(self, points: np.ndarray) -> Surface:
+        """Signed distance, normal, curvature and friction.
+
+        A pure function of its arguments: the same bits whatever was asked before. At a point that
+        is not finite (or further than 1e154 m from the origin) everything but None is NaN.
+
+        Args:
+            points: in the world frame [m], shape (n, 3).
+
+        Raises:
+            TerrainError: points of another shape.
+        """
+        points = np.asarray(points, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise TerrainError(f"points must have shape (n, 3), got {points.shape}")
+        flat = points.ravel()
+        if not math.isfinite(flat.dot(flat)):
+            return self._query_some(points)
+        return self._query(points)
+
+    def _query(self, points: np.ndarray) -> Surface:
+        """The surface at finite points."""
+        surface = no_surface(len(points)) if self._planes is None else self._planes.measure(points)
+        if self.flat:
+            return surface
+        nearest = Nearest(surface)
+        for solid in self._solids:
+            solid.update(points, nearest)
+        return nearest.surface()
+
+    def _query_some(self, points: np.ndarray) -> Surface:
+        """The surface at the points that are finite, NaN at the others."""
+        with np.errstate(all="ignore"):
+            lost = ~np.isfinite((points * points).sum(axis=1))
+        distance, normal, curvature, friction = self._query(np.where(lost[:, None], 0.0, points))
+        row = np.where(lost, np.nan, 1.0)
+        if curvature is not None:
+            curvature = curvature * row[:, None, None]
+        return Surface(distance * row, normal * row[:, None], curvature, friction * row)

@@ -1,0 +1,201 @@
+"""A closed triangle mesh, measured through coal: distance, sign, normal, curvature."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import coal
+import numpy as np
+
+from nmdp_pin.errors import TerrainError
+from nmdp_pin.terrain.surface import Nearest, Surface
+
+_PARALLEL = 1e-9  # [-] how far from a normal an offset may point and still count as along it
+_ROUNDING = 1e-13  # [-] rounding of coal's closest points relative to the size of the mesh
+
+
+class Topology(NamedTuple):
+    """Normals of a closed mesh of f faces and v vertices.
+
+    Args:
+        face: unit normals, shape (f, 3).
+        edge: sums of the normals of the two faces at the edge from corner k to corner k + 1,
+            shape (f, 3, 3).
+        vertex: sums of the normals of the faces weighted by their angles, shape (v, 3).
+    """
+
+    face: np.ndarray
+    edge: np.ndarray
+    vertex: np.ndarray
+
+
+class TriangleSurface:
+    """The solid inside a closed mesh.
+
+    coal finds the closest point and its triangle; the sign comes from the pseudonormal of the
+    closest feature (face, edge or vertex; Baerentzen and Aanaes 2005), which is exact for a closed
+    mesh, and the normal and its derivative from the kind of that feature.
+
+    Args:
+        vertices: in the world frame [m], shape (v, 3).
+        faces: indices of their corners, anticlockwise seen from outside, shape (f, 3).
+        friction: friction coefficient [-].
+    """
+
+    def __init__(self, vertices: np.ndarray, faces: np.ndarray, friction: float) -> None:
+        self._corners = vertices[faces]
+        self._faces, self._vertices, self._friction = faces, vertices, friction
+        self._topology = topology(vertices, faces)
+        edges = np.roll(self._corners, -1, axis=1) - self._corners
+        self._edge_lengths = np.sqrt((edges * edges).sum(axis=2))
+        self._directions = edges / self._edge_lengths[:, :, None]
+        self._inwards = np.cross(self._topology.face[:, None, :], self._directions)
+        self._low, self._high = vertices.min(axis=0), vertices.max(axis=0)
+        self._rounding = _ROUNDING * float(np.abs(vertices).max())
+        # ComputeDistance keeps bare pointers: the geometries must live as long as it does.
+        self._geometry, self._point = triangle_geometry(vertices, faces), coal.Sphere(0.0)
+        self._distance = coal.ComputeDistance(self._geometry, self._point)
+        self._request = coal.DistanceRequest()
+
+    def update(self, points: np.ndarray, nearest: Nearest) -> None:
+        """Take this mesh where it is nearer than `nearest` at `points`, shape (n, 3)."""
+        gap = np.maximum(self._low - points, points - self._high)
+        rows = (gap.max(axis=1) < nearest.distance).nonzero()[0]
+        if not len(rows):
+            return
+        surface = self.measure(points[rows])
+        nearer = (surface.distance < nearest.distance[rows]).nonzero()[0]
+        if len(nearer):
+            distance, normal, curvature, friction = surface
+            part = None if curvature is None else curvature[nearer]
+            by = Surface(distance[nearer], normal[nearer], part, friction[nearer])
+            nearest.replace(rows[nearer], by)
+
+    def measure(self, points: np.ndarray) -> Surface:
+        """The mesh at `points`, shape (n, 3)."""
+        triangle, closest = self._closest(points)
+        normal = self._topology.face[triangle]
+        offset = points - closest
+        height = (offset * normal).sum(axis=1)
+        sideways = np.abs(offset - height[:, None] * normal).max(axis=1)
+        bent = (sideways > _PARALLEL * np.abs(height) + self._rounding).nonzero()[0]
+        # Over a face the distance is taken from its plane: exact in sign, and smooth at 0.
+        distance = ((points - self._corners[triangle, 0]) * normal).sum(axis=1)
+        friction = np.full(len(points), self._friction)
+        if not len(bent):
+            return Surface(distance, normal, None, friction)
+        hessian = np.zeros((len(points), 3, 3))
+        distance[bent], normal[bent], hessian[bent] = self._bent(
+            points[bent], triangle[bent], closest[bent]
+        )
+        return Surface(distance, normal, hessian, friction)
+
+    def _closest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Index of the closest triangle, shape (n,), and the closest point on it, shape (n, 3)."""
+        world, here, result = coal.Transform3s(), coal.Transform3s(), coal.DistanceResult()
+        triangle, closest = np.empty(len(points), dtype=int), np.empty_like(points)
+        for i, point in enumerate(points):
+            here.setTranslation(point)
+            result.clear()
+            self._distance(world, here, self._request, result)
+            triangle[i], closest[i] = result.b1, result.getNearestPoint1()
+        return triangle, closest
+
+    def _bent(
+        self, points: np.ndarray, triangle: np.ndarray, closest: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distance, normal and Hessian where the closest feature is an edge or a vertex."""
+        rows = np.arange(len(points))
+        offset = points - closest
+        # An edge: the closest point lies on it, and the offset is at right angles to it.
+        corners, directions = self._corners[triangle], self._directions[triangle]
+        apart = ((closest[:, None, :] - corners) * self._inwards[triangle]).sum(axis=2)
+        slant = np.abs((offset[:, None, :] * directions).sum(axis=2))
+        misfit = np.abs(apart) + slant
+        edge = misfit.argmin(axis=1)
+        length = np.sqrt((offset * offset).sum(axis=1))
+        is_edge = misfit[rows, edge] <= _PARALLEL * length + self._rounding
+        # Else a vertex: the nearest corner, from which the offset is exact.
+        reach = ((closest[:, None, :] - corners) ** 2).sum(axis=2)
+        vertex = self._faces[triangle, reach.argmin(axis=1)]
+        offset = np.where(is_edge[:, None], offset, points - self._vertices[vertex])
+        pseudonormal = np.where(
+            is_edge[:, None],
+            self._topology.edge[triangle, edge],
+            self._topology.vertex[vertex],
+        )
+        length = np.sqrt((offset * offset).sum(axis=1))
+        inside = (offset * pseudonormal).sum(axis=1) < 0.0
+        phi = np.where(inside, -length, length)
+        normal = offset / phi[:, None]
+        hessian = np.eye(3) - normal[:, :, None] * normal[:, None, :]
+        t = directions[rows, edge]
+        hessian -= is_edge[:, None, None] * (t[:, :, None] * t[:, None, :])
+        return phi, normal, hessian / phi[:, None, None]
+
+
+def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
+    """A new coal mesh."""
+    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+    for vertex in vertices:
+        points.append(vertex)
+    for face in faces.tolist():
+        triangles.append(coal.Triangle(*face))
+    geometry = coal.BVHModelOBBRSS()
+    geometry.beginModel(len(faces), len(vertices))
+    geometry.addSubModel(points, triangles)
+    geometry.endModel()
+    geometry.computeLocalAABB()
+    return geometry
+
+
+def topology(vertices: np.ndarray, faces: np.ndarray) -> Topology:
+    """Check that a mesh is the boundary of a solid, and make its normals.
+
+    Raises:
+        TerrainError: a face without area, an edge that does not join two faces that agree on
+            what is outside, or a mesh whose faces point inwards.
+    """
+    corners = vertices[faces]
+    edges = np.roll(corners, -1, axis=1) - corners
+    area = np.cross(edges[:, 0], edges[:, 1])
+    double = np.sqrt((area * area).sum(axis=1))
+    longest = (edges * edges).sum(axis=2).max(axis=1)
+    flat = (double <= _ROUNDING * longest).nonzero()[0]
+    if len(flat):
+        raise TerrainError(
+            f"face {flat[0]} has no area ({len(flat)} such faces): "
+            "merge its corners or remove it (e.g. 'merge by distance' in Blender)"
+        )
+    face = area / double[:, None]
+    edge = face[:, None, :] + face[_neighbours(faces, len(vertices))]
+    if ((corners[:, 0] - vertices[0]) * area).sum() <= 0.0:
+        raise TerrainError("the faces point inwards: reverse the order of their corners")
+    before = -np.roll(edges, 1, axis=1)
+    sine = np.sqrt((np.cross(edges, before) ** 2).sum(axis=2))
+    angle = np.arctan2(sine, (edges * before).sum(axis=2))
+    vertex = np.zeros_like(vertices)
+    np.add.at(vertex, faces, angle[:, :, None] * face[:, None, :])
+    return Topology(face, edge, vertex)
+
+
+def _neighbours(faces: np.ndarray, n_vertices: int) -> np.ndarray:
+    """The face beyond the edge from corner k to corner k + 1, shape (f, 3)."""
+    start, end = faces.astype(np.int64), np.roll(faces, -1, axis=1).astype(np.int64)
+    forth, back = (start * n_vertices + end).ravel(), (end * n_vertices + start).ravel()
+    order = forth.argsort()
+    forth = forth[order]
+    twice = (forth[1:] == forth[:-1]).sum()
+    if twice:
+        raise TerrainError(
+            f"{twice} edges belong to faces that do not agree on what is outside, or to more than "
+            "two faces: make the normals consistent and the mesh manifold"
+        )
+    place = np.minimum(forth.searchsorted(back), len(forth) - 1)
+    missing = (forth[place] != back).sum()
+    if missing:
+        raise TerrainError(
+            f"the mesh is not closed: {missing} edges belong to one face only. Fill its holes, or "
+            "pass a ground survey as a height field"
+        )
+    return (order[place] // 3).reshape(-1, 3)
