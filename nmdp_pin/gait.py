@@ -31,11 +31,17 @@ class Gait:
     loop: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        times = np.asarray(self.times, dtype=float)
-        positions = np.asarray(self.positions, dtype=float)
+        where = f"gait '{self.name}'"
+        try:
+            times = np.asarray(self.times, dtype=float)
+            positions = np.asarray(self.positions, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ControlError(
+                f"{where}: times and positions must be tables of numbers, each row of positions "
+                f"as long as the list of joints ({len(self.joints)})"
+            ) from error
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "positions", positions)
-        where = f"gait '{self.name}'"
         if times.ndim != 1 or times.size < 2:
             raise ControlError(f"{where}: at least two knots are needed, {times.size} given")
         if not (np.all(np.isfinite(times)) and np.all(np.isfinite(positions))):

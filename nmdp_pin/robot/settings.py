@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nmdp_pin.errors import ControlError, RobotError
@@ -91,7 +92,10 @@ class RobotSettings(_Table):
         for name, table in self.gaits.items():
             loop = (table.loop[0], table.loop[1]) if table.loop else None
             try:
-                gaits[name] = Gait(name, tuple(table.joints), table.times, table.positions, loop)  # type: ignore[arg-type]
+                positions = np.array(table.positions, dtype=float)
+                gaits[name] = Gait(
+                    name, tuple(table.joints), np.array(table.times), positions, loop
+                )
             except (ControlError, ValueError) as error:
                 raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
         return gaits

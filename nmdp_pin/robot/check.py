@@ -1,0 +1,221 @@
+"""The report on one robot: what it is, what was chosen for it, what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
+from nmdp_pin.robot.contact_choice import Contact
+from nmdp_pin.robot.loading import Options, assemble
+from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.settings import Base
+from nmdp_pin.robot.urdf import Urdf, read_urdf
+from nmdp_pin.robot.urdf_problems import find_problems, link_mass
+
+
+@dataclass(frozen=True)
+class JointRow:
+    """One joint that can move, as the URDF gives it.
+
+    Args:
+        name: its name.
+        kind: its type in the URDF.
+        limits: lower, upper [rad or m], effort [N m or N], velocity [rad/s or m/s] as written;
+            empty where not given.
+        use: "driven", "free" (moves, has no motor), "locked", or "" if the robot cannot be loaded.
+    """
+
+    name: str
+    kind: str
+    limits: tuple[str, str, str, str]
+    use: str = ""
+
+
+@dataclass(frozen=True)
+class ContactRow:
+    """One contact point: its name, joint, position in the joint's frame [m] and radius [m]."""
+
+    name: str
+    joint: str
+    position: tuple[float, float, float]
+    radius: float
+
+
+@dataclass(frozen=True)
+class RobotReport:
+    """What `nmdp-pin check` prints.
+
+    Args:
+        source: what was asked for.
+        name: name of the robot.
+        file: path of the URDF.
+        mass: sum of the masses of its links [kg].
+        nq: size of the configuration; None if the robot cannot be loaded.
+        nv: size of the velocity; None if the robot cannot be loaded.
+        joints: its joints that can move.
+        contacts: its contact points.
+        massless: links without mass.
+        missing: kind, link and file of every mesh that was not found.
+        warnings: what is odd and stops no simulation, such as inertias that are not physical.
+        errors: what stops a simulation.
+        notes: what was chosen while loading, and why.
+    """
+
+    source: str
+    name: str = ""
+    file: str = ""
+    mass: float = 0.0
+    nq: int | None = None
+    nv: int | None = None
+    joints: tuple[JointRow, ...] = ()
+    contacts: tuple[ContactRow, ...] = ()
+    massless: tuple[str, ...] = ()
+    missing: tuple[tuple[str, str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """True if the robot can be simulated."""
+        return not self.errors
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Names of the driven joints."""
+        return tuple(row.name for row in self.joints if row.use == "driven")
+
+    def __str__(self) -> str:
+        head = [f"{self.name or self.source}: {'can' if self.ok else 'CANNOT'} be simulated"]
+        if self.file:
+            head.append(f"  file    {self.file}")
+            head.append(f"  mass    {self.mass:.6g} kg")
+        if self.nq is not None:
+            head.append(f"  size    nq {self.nq}, nv {self.nv}, {len(self.driven)} driven joints")
+        missing = [f"{kind} mesh of link '{link}': {mesh}" for kind, link, mesh in self.missing]
+        massless = [", ".join(self.massless)] if self.massless else []
+        parts = [
+            *head,
+            *_listed("errors", self.errors),
+            *_listed("warnings", self.warnings),
+            *_listed("missing meshes", missing),
+            *_listed("links without mass (fine where links with mass hang on them)", massless),
+            *_listed("notes", self.notes),
+            *_table(
+                "joints", JOINT_HEAD, [(j.name, j.kind, *j.limits, j.use) for j in self.joints]
+            ),
+            *_table("contact points", CONTACT_HEAD, [_contact_cells(row) for row in self.contacts]),
+        ]
+        return "\n".join(parts)
+
+
+JOINT_HEAD = ("name", "type", "lower", "upper", "effort", "velocity", "use")
+CONTACT_HEAD = ("name", "on joint", "x", "y", "z [m]", "radius [m]")
+
+
+def check_robot(
+    source: RobotSource,
+    *,
+    base: Base | None = None,
+    joints: str | Sequence[str] | None = None,
+    variant: str | None = None,
+    contacts: Sequence[Contact] | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+) -> RobotReport:
+    """Look a robot over; the options are those of `load_robot`. Mistakes are in the report."""
+    report = RobotReport(os.fspath(source))
+    try:
+        files = find_robot(source, variant=variant, package_dirs=package_dirs)
+        urdf = read_urdf(files.urdf)
+    except RobotError as error:
+        return replace(report, errors=(str(error),))
+    report = _read_report(report, files, urdf)
+    try:
+        parts = assemble(files, urdf, Options(base, joints, contacts, visuals=False))
+    except RobotError as error:
+        known = any(error.element and error.element in text for text in report.errors)
+        return report if known else replace(report, errors=(*report.errors, str(error)))
+    model, points = parts.body.model, parts.contact_points
+    names = list(model.names)
+    driven = {names[k] for k in range(1, model.njoints) if model.joints[k].idx_v in parts.driven}
+    return replace(
+        report,
+        nq=model.nq,
+        nv=model.nv,
+        joints=tuple(replace(row, use=_use(row.name, names, driven)) for row in report.joints),
+        contacts=tuple(
+            ContactRow(name, names[joint], tuple(position.tolist()), float(radius))
+            for name, joint, position, radius in zip(
+                points.names, points.joints, points.positions, points.radii, strict=True
+            )
+        ),
+        notes=(*report.notes, *parts.notes),
+    )
+
+
+def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotReport:
+    """What can be said of a URDF without building it."""
+    problems = find_problems(urdf)
+    errors = [str(problem) for problem in problems if problem.fatal]
+    missing: list[tuple[str, str, str]] = []
+    for kind in ("visual", "collision"):
+        try:
+            found = locate_meshes(urdf, kind, files.package_dirs)
+            missing += [(kind, link, mesh) for link, mesh in found.missing]
+        except RobotError as error:
+            errors.append(str(error))
+    moving = [joint for joint in urdf.joints if joint.get("type") != "fixed"]
+    return replace(
+        report,
+        name=files.name or urdf.name,
+        file=str(urdf.path),
+        mass=sum(link_mass(link) for link in urdf.links),
+        joints=tuple(_joint_row(joint) for joint in moving),
+        massless=tuple(k.get("name", "") for k in urdf.links if link_mass(k) == 0.0),
+        missing=tuple(missing),
+        warnings=tuple(str(problem) for problem in problems if not problem.fatal),
+        errors=tuple(errors),
+        notes=tuple(
+            f"joint '{joint.get('name')}' mimics another in the URDF; here it moves by itself"
+            for joint in moving
+            if joint.find("mimic") is not None
+        ),
+    )
+
+
+def _joint_row(joint: ET.Element) -> JointRow:
+    limit = joint.find("limit")
+    keys = ("lower", "upper", "effort", "velocity")
+    written = ["" if limit is None else limit.get(key, "") for key in keys]
+    limits = (written[0], written[1], written[2], written[3])
+    return JointRow(joint.get("name", ""), joint.get("type", ""), limits)
+
+
+def _use(name: str, moving: Sequence[str], driven: set[str]) -> str:
+    if name in driven:
+        return "driven"
+    return "free" if name in moving else "locked"
+
+
+def _contact_cells(row: ContactRow) -> tuple[str, ...]:
+    return (row.name, row.joint, *(f"{x:.4f}" for x in row.position), f"{row.radius:.4f}")
+
+
+def _listed(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"  {title}", *(f"    {line}" for line in lines)] if lines else []
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows under their headings, each column as wide as its widest cell."""
+    if not rows:
+        return []
+    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in [head, *rows]
+    ]
+    return _listed(f"{title} ({len(rows)})", [line.rstrip() for line in lines])
