@@ -22,6 +22,7 @@ ROOT = "/meshcat"
 _CAMERA_PLACE = np.array([0.75, -1.75, 0.5])
 _SUN_PLACE = np.array([0.5, -0.9, 2.0])
 _FIELD_OF_VIEW = 35.0  # [°]
+_SLENDER = 0.12  # arrows shorter than this times the size become thinner, too
 _HIDDEN = 1e-6  # scale of what is not shown; zero has no rotation
 _POINT_COLOR = 0xF2C14E
 _TOUCH_COLOR = 0xE4572E
@@ -129,7 +130,7 @@ class Scene:
         smallest = 0.008 * self.size
         idle = mg.MeshPhongMaterial(color=_POINT_COLOR)
         touching = mg.MeshPhongMaterial(color=_TOUCH_COLOR)
-        force = mg.MeshPhongMaterial(color=_FORCE_COLOR)
+        force = mg.MeshPhongMaterial(color=_FORCE_COLOR, side=0, depthTest=False)
         thickness = 0.009 * self.size
         for k, name in enumerate(points.names):
             radius = max(float(points.radii[k]), smallest) * 1.05
@@ -143,13 +144,12 @@ class Scene:
                 ("shaft", 0.0, 0.8, mg.Cylinder(0.8, thickness)),
                 ("head", 0.8, 1.0, mg.Cylinder(0.2, radiusTop=0.0, radiusBottom=2.4 * thickness)),
             ):
-                arrow[part].set_object(shape, force)
+                arrow[part].set_object(OnTop(shape, force))
                 upright = pin.SE3(pin.rpy.rpyToMatrix(np.pi / 2, 0, 0), np.zeros(3)).homogeneous
                 upright[2, 3] = (low + high) / 2.0
                 arrow[part].set_transform(upright)
 
-    @staticmethod
-    def _arrow(start: np.ndarray, force: np.ndarray, length: float) -> np.ndarray:
+    def _arrow(self, start: np.ndarray, force: np.ndarray, length: float) -> np.ndarray:
         """Transform of a unit arrow to one from `start` along the force."""
         matrix = np.eye(4)
         matrix[:3, 3] = start
@@ -157,7 +157,8 @@ class Scene:
             matrix[:3, :3] *= _HIDDEN
             return matrix
         rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), force).matrix()
-        matrix[:3, :3] = rotation * np.array([1.0, 1.0, length])
+        width = min(1.0, length / (_SLENDER * self.size))
+        matrix[:3, :3] = rotation * np.array([width, width, length])
         return matrix
 
     def _set_stage(self, viewer: meshcat.Visualizer) -> None:
@@ -174,6 +175,19 @@ class Scene:
             viewer[f"/Lights/{light}"].set_property("visible", False)
         viewer["/Lights/AmbientLight/<object>"].set_property("intensity", 0.5)
         viewer["/Lights/Sun"].set_object(Sun(_SUN_PLACE * self.size, 1.5 * self.size))
+
+
+class OnTop(mg.Mesh):
+    """A body that is drawn over all others, for a force often lies inside of the leg it pushes.
+
+    Its material must not test the depth.
+    """
+
+    def lower(self) -> dict[str, Any]:
+        """The body in three.js's JSON."""
+        data: dict[str, Any] = super().lower()
+        data["object"]["renderOrder"] = 1  # after the others, which have 0
+        return data
 
 
 class Sun(mg.Object):
