@@ -32,7 +32,9 @@ class Push:
 
     def __post_init__(self) -> None:
         if len(self.force) != 3 or not np.all(np.isfinite(self.force)):
-            raise ControlError(f"force of a push must be three finite numbers [N], got {self.force}")
+            raise ControlError(
+                f"force of a push must be three finite numbers [N], got {self.force}"
+            )
         if not (np.isfinite(self.start) and self.start >= 0.0):
             raise ControlError(f"start of a push must be >= 0 s, got {self.start}")
         if not (np.isfinite(self.duration) and self.duration > 0.0):

@@ -36,6 +36,7 @@ class NeNmdp(Integrator):
     """
 
     name: ClassVar[str] = "ne-nmdp"
+    solver_options: ClassVar[type] = PGMOptions  # what **options may hold; scenarios read it
 
     def __init__(
         self,

@@ -1,0 +1,47 @@
+"""Ctrl-C in the middle of a run: finish the step, keep what was computed."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType, TracebackType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interruption:
+    """While it is entered, the first signal to stop is only noted; a second one stops at once.
+
+    Attributes:
+        exit_code: 0, or what a shell expects of a program that was stopped (130 for Ctrl-C).
+    """
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+        self._before: dict[int, Any] = {}
+
+    @property
+    def requested(self) -> bool:
+        """True once a signal came."""
+        return self.exit_code != 0
+
+    def __enter__(self) -> Interruption:
+        for number in _SIGNALS:
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.exit_code = 128 + number
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,54 @@
+"""Commands that tell what there is: robots, scenarios, and the report on one robot."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from nmdp_pin.robot import Base, bundled_robots, example_robots
+from nmdp_pin.robot.check import check_robot
+from nmdp_pin.scenario import bundled_scenarios
+
+CANNOT_BE_USED = 2
+
+
+def robots() -> None:
+    """List the robots that a scenario may name."""
+    console = Console()
+    console.print(f"Bundled: {', '.join(bundled_robots())}", highlight=False)
+    console.print(f"Of example-robot-data: {', '.join(example_robots())}", highlight=False)
+    console.print("Or any URDF, by its path.")
+
+
+def scenarios() -> None:
+    """List the bundled scenarios and what each shows."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("what it shows")
+    for name, summary in bundled_scenarios().items():
+        table.add_row(name, summary)
+    Console().print(table)
+
+
+def check(
+    robot: Annotated[str, typer.Argument(help="A URDF, or a robot's name.")],
+    base: Annotated[
+        Base | None, typer.Option(help="How the root link is held: free-flyer, planar or fixed.")
+    ] = None,
+    package_dir: Annotated[
+        list[Path] | None, typer.Option(help="Folder in which package:// is looked up.")
+    ] = None,
+) -> None:
+    """Report on a robot: mass, joints, inertias that are not physical, contacts, missing meshes."""
+    report = check_robot(robot, base=base, package_dirs=package_dir or ())
+    if not report.file:
+        print(f"error: {report.errors[0]}", file=sys.stderr)
+    else:
+        print(report)
+    if not report.ok:
+        raise typer.Exit(CANNOT_BE_USED)

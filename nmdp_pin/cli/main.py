@@ -1,0 +1,38 @@
+"""The entry point: every mistake of the user becomes one paragraph and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from nmdp_pin.cli import compare, listings, plot, run, view
+from nmdp_pin.errors import NmdpError
+
+WRONG_INPUT = 2
+
+app = typer.Typer(
+    name="nmdp-pin",
+    help="A robotics simulator on Pinocchio whose time steps are optimisation problems.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # an unexpected error is a bug: keep its plain traceback
+)
+app.command("run")(run.run)
+app.command("view")(view.view)
+app.command("plot")(plot.plot)
+app.command("compare")(compare.compare)
+app.command("robots")(listings.robots)
+app.command("scenarios")(listings.scenarios)
+app.command("check")(listings.check)
+
+
+def main() -> None:
+    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input."""
+    try:
+        app()
+    except NmdpError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(WRONG_INPUT)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output went away, such as `| head`
+        sys.exit(0)

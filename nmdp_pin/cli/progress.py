@@ -1,0 +1,64 @@
+"""The progress bar of a run: simulated time, real-time factor, present step."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from nmdp_pin.integrators.integrator import StepResult
+
+_INTERVAL = 0.1  # [s] between two drawings, so that drawing costs no run anything
+
+
+class RunProgress:
+    """A bar on standard error; nothing where that is no terminal.
+
+    Args:
+        duration: simulated time of the whole run [s].
+        quiet: show nothing.
+    """
+
+    def __init__(self, duration: float, *, quiet: bool) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.2f} / {task.total:g} s"),
+            TextColumn("{task.fields[factor]:.1f} x real time"),
+            TextColumn("step {task.fields[step]:.3g} ms"),
+            console=console,
+            auto_refresh=False,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("simulating", total=duration, factor=0.0, step=0.0)
+        self._start = self._last = time.perf_counter()
+
+    def __enter__(self) -> RunProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def update(self, result: StepResult, *, last: bool = False) -> None:
+        """Show where the run is."""
+        now = time.perf_counter()
+        if now - self._last < _INTERVAL and not last:
+            return
+        self._last = now
+        t = result.state.t
+        self._bar.update(
+            self._task,
+            completed=t,
+            factor=t / max(now - self._start, 1e-9),
+            step=1e3 * min(result.step_sizes),
+            refresh=True,
+        )

@@ -1,0 +1,141 @@
+"""`nmdp-pin run`: simulate a scenario, record it, draw it, show it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmdp_pin.cli.interruption import Interruption
+from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, check_output
+from nmdp_pin.cli.progress import RunProgress
+from nmdp_pin.cli.summary import summary
+from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.recording import Recorder, Recording
+from nmdp_pin.scenario import Scenario, Setup
+
+if TYPE_CHECKING:
+    from nmdp_pin.viz.meshcat_viewer import LiveView
+
+FAILED = 1
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="A bundled scenario or a .toml file.")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Such as contact.stiffness=1e5."),
+    ] = None,
+    dt: Annotated[float | None, typer.Option(help="Length of a step [s].")] = None,
+    integrator: Annotated[str | None, typer.Option(help="Method, such as ne-nmdp.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time [s].")] = None,
+    out: Annotated[Path | None, typer.Option(help="Recording to write (.npz).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure to write (.png).")] = None,
+    html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Show it live in the browser.")] = False,
+    speed: Annotated[
+        float, typer.Option(min=0.01, max=100.0, help="Of the live view; 1 is real time.")
+    ] = 1.0,
+    port: Annotated[
+        int | None, typer.Option(min=1024, max=65535, help="Of the live view's page.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+) -> None:
+    """Simulate a scenario.
+
+    Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C; in each
+    case what was computed is written.
+    """
+    for path, endings in ((out, RECORDINGS), (plot, PLOTS), (html, PAGES)):
+        check_output(path, endings)
+    given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
+    extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
+    loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
+    setup = loaded.build(visuals=view or html is not None)
+    recorder = Recorder(setup.robot, setup.state, {"scenario": loaded.resolved()})
+    showing = _live_view(setup, speed, port) if view else nullcontext()
+    with showing as show, Interruption() as interruption:
+        last = _simulate(loaded, setup, recorder, interruption, show, quiet)
+        if out is not None:
+            recorder.save(out)
+    recording = recorder.recording()
+    _write_pictures(recording, setup, plot, html)
+    if not quiet:
+        written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
+        print("\n".join([summary(recording), *written]))
+    if interruption.requested:
+        print(f"stopped at t = {recording.t[-1]:.6g} s", file=sys.stderr)
+        raise typer.Exit(interruption.exit_code)
+    if last is not None and not last.status.ok:
+        print(
+            f"the simulation failed at t = {last.state.t:.6g} s: {last.status.value}. Try a "
+            "smaller --dt, lower gains or a softer contact (contact.stiffness, "
+            "contact.static_depth).",
+            file=sys.stderr,
+        )
+        raise typer.Exit(FAILED)
+
+
+def _simulate(
+    scenario: Scenario,
+    setup: Setup,
+    recorder: Recorder,
+    interruption: Interruption,
+    show: LiveView | None,
+    quiet: bool,
+) -> StepResult | None:
+    """Run the whole scenario, or until it fails or is stopped; the last result."""
+    results = setup.simulator.run(
+        setup.state, setup.controller, dt=scenario.integrator.dt, duration=scenario.duration
+    )
+    last = None
+    with RunProgress(scenario.duration, quiet=quiet) as progress:
+        start = time.perf_counter()
+        for last in results:
+            recorder.record(last, time.perf_counter() - start)
+            progress.update(last)
+            if show is not None:
+                show.update(last)
+            if interruption.requested:
+                break
+            start = time.perf_counter()
+        if last is not None:
+            progress.update(last, last=True)
+    return last
+
+
+def _write_pictures(
+    recording: Recording, setup: Setup, plot: Path | None, html: Path | None
+) -> None:
+    """The figure and the animation that were asked for."""
+    if plot is not None:
+        from nmdp_pin.viz.plots import plot_recording
+
+        plot_recording(recording, plot)
+    if html is not None:
+        from nmdp_pin.viz.animation import write_html
+
+        write_html(html, recording, setup.robot, setup.terrain)
+
+
+@contextmanager
+def _live_view(setup: Setup, speed: float, port: int | None) -> Iterator[LiveView]:
+    """A browser window that follows the run and closes after it."""
+    from nmdp_pin.viz.meshcat_viewer import LiveView, MeshcatViewer
+
+    with MeshcatViewer(setup.robot, setup.terrain, port=port, open_browser=True) as viewer:
+        print(f"live at {viewer.url}", file=sys.stderr)
+        live = LiveView(viewer, speed=speed)
+        yield live
+        live.finish()
+
+
+def _toml(value: str | float) -> str:
+    """An option's value as an override holds it."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)

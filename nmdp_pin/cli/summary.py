@@ -1,0 +1,37 @@
+"""What a run says at its end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.recording import Recording
+from nmdp_pin.viz.comparison import compare_table
+
+
+def summary(recording: Recording) -> str:
+    """Steps and how they ended, speed, and what the base did, in a few lines.
+
+    Args:
+        recording: the run; its first row is the initial state.
+    """
+    steps = recording.n - 1
+    failed = int(np.count_nonzero(recording.status))
+    halved = int(np.count_nonzero((recording.halvings > 0) & (recording.status == 0)))
+    figures = compare_table([recording])[0]
+    lines = [
+        f"{recording.meta['robot']}: {recording.duration:.4g} s simulated in "
+        f"{recording.wall_time.sum():.3g} s, {figures.real_time_factor:.1f} x real time",
+        f"steps: {steps}, {steps - failed} converged ({halved} of them halved), {failed} failed",
+    ]
+    if steps:
+        iterations, evaluations = recording.outer_iterations[1:], recording.evaluations[1:]
+        lines.append(
+            f"work a step: {iterations.mean():.1f} iterations (at most {iterations.max()}), "
+            f"{evaluations.mean():.1f} evaluations, {1e3 * recording.wall_time[1:].mean():.3g} ms"
+        )
+    lines.append(
+        f"base: rose {figures.height_gain:.3f} m, moved {figures.distance:.3f} m, "
+        f"mean tilt {figures.mean_tilt:.3g} deg; "
+        f"deepest contact {1e3 * recording.contact_depth.max(initial=0.0):.3g} mm"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,58 @@
+"""`nmdp-pin view`: replay a recording in the browser."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmdp_pin.cli.outputs import PAGES, check_output
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.recording import Recording
+from nmdp_pin.scenario import Scenario
+
+
+def view(
+    recording: Annotated[Path, typer.Argument(help="A recording (.npz).")],
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page of its own (.html), open no browser.")
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(min=0.01, max=100.0, help="Of the replay; 1 is real time.")
+    ] = 1.0,
+    port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Of the page.")] = None,
+) -> None:
+    """Replay a recording with pause, speed and scrubbing."""
+    check_output(html, PAGES)
+    loaded = Recording.load(recording)
+    scenario = _scenario(loaded, recording)
+    robot, terrain = scenario.build_robot(), scenario.build_terrain()
+    if html is not None:
+        from nmdp_pin.viz.animation import write_html
+
+        write_html(html, loaded, robot, terrain, speed=speed)
+        print(f"wrote {html}")
+        return
+    from nmdp_pin.viz.page_server import view_recording
+
+    with view_recording(loaded, robot, terrain, speed=speed, port=port) as server:
+        print(f"replaying at {server.url}; Ctrl-C ends it", flush=True)
+        with suppress(KeyboardInterrupt):
+            server.wait()
+
+
+def _scenario(recording: Recording, path: Path) -> Scenario:
+    """The scenario that a recording holds.
+
+    Raises:
+        RecordingError: it holds none, such as one that was made from Python.
+    """
+    table = recording.meta.get("scenario")
+    if not isinstance(table, dict):
+        raise RecordingError(
+            f"{path} holds no scenario, so its robot and terrain are not known; "
+            "record it with nmdp-pin run, or use nmdp_pin.viz from Python"
+        )
+    return Scenario.from_dict(table, file=str(path))

@@ -1,0 +1,206 @@
+"""A scenario: one typed record that is one TOML file, and the one place of composition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from nmdp_pin.control.controller import Controller
+from nmdp_pin.control.push import Pushed
+from nmdp_pin.errors import (
+    ContactError,
+    ControlError,
+    IntegratorError,
+    ScenarioError,
+    TerrainError,
+)
+from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.scenario.initial_state import initial_state
+from nmdp_pin.scenario.section import Section
+from nmdp_pin.scenario.sections import (
+    LONGEST,
+    AnyContact,
+    AnyController,
+    AnyIntegrator,
+    PassiveSection,
+    PushSection,
+    RobotSection,
+    TerrainSection,
+    drop_foreign_options,
+    positive_time,
+)
+from nmdp_pin.scenario.toml_source import apply_override, find_scenario, read_toml
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Terrain
+
+_METHOD = "integrator.name"
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What a scenario builds.
+
+    Args:
+        robot: the robot.
+        terrain: the static world.
+        simulator: makes the steps.
+        controller: tells the joints what to do.
+        state: where the run starts.
+    """
+
+    robot: Robot
+    terrain: Terrain
+    simulator: Simulator
+    controller: Controller
+    state: State
+
+
+class Scenario(Section):
+    """Everything that a run depends on, checked; see the fields of each section."""
+
+    duration: Annotated[float, positive_time(LONGEST, "simulated time")]
+    robot: RobotSection
+    terrain: TerrainSection
+    contact: AnyContact
+    integrator: AnyIntegrator
+    controller: AnyController = PassiveSection()
+    disturbances: tuple[PushSection, ...] = Field((), description="list of pushes")
+
+    _file: str = PrivateAttr("")
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Scenario:
+        """Read a scenario; never runs code that a file may hold.
+
+        Args:
+            source: a bundled name or the path of a TOML file.
+            overrides: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4". One of
+                integrator.name also drops the file's options that the new method has not.
+
+        Raises:
+            ScenarioError: an unknown name, an unreadable file, or mistakes in it, all listed.
+        """
+        path = find_scenario(source)
+        table = read_toml(path)
+        method = [text for text in overrides if text.partition("=")[0].strip() == _METHOD]
+        for override in method:
+            apply_override(table, override, file=str(path))
+            drop_foreign_options(table["integrator"])
+        for override in overrides:
+            apply_override(table, override, file=str(path))
+        return cls.from_dict(table, file=str(path), folder=path.parent)
+
+    @classmethod
+    def from_dict(
+        cls, table: dict[str, Any], *, file: str = "", folder: str | os.PathLike[str] = "."
+    ) -> Scenario:
+        """Check the content of a scenario file, or what a recording holds under "scenario".
+
+        Args:
+            table: the keys and values.
+            file: for messages.
+            folder: what relative paths of robots and meshes start from.
+
+        Raises:
+            ScenarioError: mistakes in it, all listed.
+        """
+        try:
+            scenario = cls.model_validate(table, context={"folder": Path(folder)})
+        except ValidationError as error:
+            raise _scenario_error(error, file) from None
+        scenario._file = file
+        return scenario
+
+    def resolved(self) -> dict[str, Any]:
+        """The scenario with every default, as JSON data; `from_dict` makes it again."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def build_robot(self, *, visuals: bool = True) -> Robot:
+        """The robot alone, such as a viewer of a recording needs.
+
+        Args:
+            visuals: load what it looks like as well.
+
+        Raises:
+            RobotError: its description cannot be used.
+        """
+        section = self.robot
+        source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
+        return load_robot(
+            source,
+            base=section.base,
+            joints=section.joints,
+            variant=section.variant,
+            contacts=section.contacts,
+            package_dirs=section.package_dirs,
+            visuals=visuals,
+        )
+
+    def build_terrain(self) -> Terrain:
+        """The static world alone.
+
+        Raises:
+            ScenarioError: there is no shape.
+        """
+        with self._blame("terrain"):
+            return Terrain([section.shape for section in self.terrain.shapes])
+
+    def build(self, *, visuals: bool = True) -> Setup:
+        """Compose robot, terrain, contact model, method and controller.
+
+        Args:
+            visuals: load what the robot looks like as well; a run that nobody sees needs it not.
+
+        Raises:
+            RobotError: the robot's description cannot be used.
+            ScenarioError: parts that do not fit each other, such as a gait that the robot has not.
+        """
+        robot = self.build_robot(visuals=visuals)
+        terrain = self.build_terrain()
+        state = initial_state(robot, self.robot.initial, file=self._file)
+        with self._blame("contact"):
+            wrench_space = self.contact.build(robot)
+        with self._blame("controller"):
+            controller = self.controller.build(robot)
+        if self.disturbances:
+            with self._blame("disturbances"):
+                pushes = [push.build() for push in self.disturbances]
+                controller = Pushed(controller, robot, pushes)
+        method = self.integrator
+        with self._blame("integrator"):
+            simulator = Simulator(
+                robot,
+                terrain,
+                wrench_space,
+                method.name,
+                min_step=method.min_step,
+                **method.options(),
+            )
+        return Setup(robot, terrain, simulator, controller, state)
+
+    @contextmanager
+    def _blame(self, key: str) -> Iterator[None]:
+        """Name the file and the section in the errors of the parts that it describes."""
+        try:
+            yield
+        except (TerrainError, ContactError, ControlError, IntegratorError) as error:
+            raise ScenarioError(str(error), file=self._file, key=key) from error
+
+
+def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
+    """All mistakes of a file as one error; the first gives its key."""
+    lines = [(".".join(str(part) for part in e["loc"]), e["msg"]) for e in error.errors()]
+    if len(lines) == 1:
+        key, sentence = lines[0]
+        return ScenarioError(sentence, file=file, key=key)
+    listed = "".join(f"\n  {key}: {sentence}" for key, sentence in lines)
+    result = ScenarioError(f"{len(lines)} mistakes:{listed}", file=file)
+    result.key = lines[0][0]
+    return result

@@ -1,0 +1,336 @@
+"""The tables of a scenario file; every number has its unit and range here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    ValidationInfo,
+    model_validator,
+)
+
+from nmdp_pin.contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
+from nmdp_pin.control.controller import Controller
+from nmdp_pin.control.push import Push
+from nmdp_pin.control.stable_pd import Passive, StablePD
+from nmdp_pin.errors import TerrainError
+from nmdp_pin.gait import Gait
+from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.robot import Base, ContactPoint, Robot
+from nmdp_pin.scenario.section import (
+    Count,
+    Flag,
+    Number,
+    OptionsSection,
+    Section,
+    Vector3,
+    chosen,
+    options_section,
+    refuse,
+    worded,
+)
+from nmdp_pin.terrain import SHAPES, Shape
+from nmdp_pin.terrain.shape import DEFAULT_FRICTION
+
+LARGEST_DT = 1.0  # [s]; steps beyond this are a mistake in the unit
+LONGEST = 3600.0  # [s]
+
+
+def positive_time(largest: float, what: str) -> Any:
+    """Check of a time in (0, largest] s whose message suspects milliseconds."""
+
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise worded(f"must be a number of seconds, got {value!r} ({what})")
+        if not 0.0 < value <= largest:
+            in_seconds = value / 1000.0
+            hint = f"; did you mean {in_seconds:g} s?" if 0.0 < in_seconds <= largest else ""
+            raise worded(f"must be > 0 and <= {largest:g} s, got {value:g}{hint} ({what})")
+        return float(value)
+
+    return PlainValidator(check)
+
+
+class InitialSection(Section):
+    """Where the robot starts; what is absent is as in the standing pose, at rest."""
+
+    position: Vector3 | None = Field(None, description="of the base, world frame [m]")
+    rpy: Vector3 | None = Field(None, description="roll, pitch, yaw of the base [rad]")
+    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="of the base, world frame [m/s]")
+    angular_velocity: Vector3 = Field(
+        (0.0, 0.0, 0.0), description="of the base, world frame [rad/s]"
+    )
+    joints: dict[str, Number] = Field({}, description="joint -> position [rad or m]")
+    joint_velocities: dict[str, Number] = Field({}, description="joint -> [rad/s or m/s]")
+
+
+def _texts(value: Any) -> str | tuple[str, ...]:
+    """One text or a list of texts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
+        return tuple(value)
+    raise worded(f"must be a text or a list of texts, got {value!r}")
+
+
+def _contact(value: Any) -> str | ContactPoint:
+    """A link or frame by its name, or a table that places a sphere on one."""
+    if isinstance(value, str | ContactPoint):
+        return value
+    if isinstance(value, dict):
+        return ContactPoint.model_validate(value)
+    raise worded(f"must be the name of a link or frame, or a table, got {value!r}")
+
+
+def _absolute(value: str, info: ValidationInfo) -> str:
+    """A path that starts from the folder of the scenario file, else from the working directory."""
+    path = Path(value).expanduser()
+    beside = Path((info.context or {}).get("folder", ".")) / path
+    return str((beside if beside.exists() else path).resolve())
+
+
+FilePath = Annotated[str, AfterValidator(_absolute)]
+Contact = Annotated[str | ContactPoint, PlainValidator(_contact)]
+
+
+class RobotSection(Section):
+    """Which robot, and how its URDF is read; see `nmdp_pin.robot.load_robot`."""
+
+    name: str | None = Field(None, description="a bundled robot or one of example-robot-data")
+    urdf: FilePath | None = Field(None, description="path, relative to the scenario file")
+    base: Base | None = Field(None, description="how the root link is held")
+    variant: str | None = Field(None, description="a preset of the robot's robot.toml")
+    joints: Annotated[str | tuple[str, ...], PlainValidator(_texts)] | None = Field(
+        None, description='joints that move, or "all"; the others are locked'
+    )
+    contacts: tuple[Contact, ...] | None = Field(None, description="what may touch the terrain")
+    package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
+    initial: InitialSection = Field(default_factory=lambda: InitialSection.model_validate({}))
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        """A robot comes from a name or from a file."""
+        if (self.name is None) == (self.urdf is None):
+            raise worded("needs exactly one of the keys 'name' and 'urdf'")
+        if self.name is not None and Path(self.name).name != self.name:
+            raise refuse("name", f"'{self.name}' is a path, not a name: use the key 'urdf'")
+        return self
+
+
+class ShapeSection(OptionsSection):
+    """One shape of the terrain: `kind` names the class, the other keys are its arguments."""
+
+    kind: str = Field(description="name of the shape")
+    friction: Number = Field(DEFAULT_FRICTION, ge=0, le=10, description="friction coefficient [-]")
+
+    _shape: Shape = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _build(self) -> Self:
+        """Make the shape at once, so that its own checks are made with the others."""
+        try:
+            self._shape = self.target(**self.options())
+        except TerrainError as error:
+            raise worded(str(error)) from None
+        return self
+
+    @property
+    def shape(self) -> Shape:
+        """The shape."""
+        return self._shape
+
+
+def _shapes() -> dict[str, type[OptionsSection]]:
+    paths = {"path": FilePath | None}
+    return {kind: options_section(ShapeSection, cls, types=paths) for kind, cls in SHAPES.items()}
+
+
+if TYPE_CHECKING:  # mypy sees the records, pydantic how each is chosen
+    AnyShape = ShapeSection
+else:
+    AnyShape = chosen(ShapeSection, "kind", _shapes)
+
+
+class TerrainSection(Section):
+    """The static world, composed of shapes."""
+
+    shapes: tuple[AnyShape, ...] = Field(description="the shapes that the world is made of")
+
+
+class ContactSection(Section):
+    """What contact models have in common."""
+
+    model: str = Field("friction-cone", description="name of the contact model")
+
+    def build(self, robot: Robot) -> WrenchSpace:
+        """The contact model for this robot."""
+        raise NotImplementedError
+
+
+class FrictionConeSection(ContactSection):
+    """Coulomb friction whose force grows with the penetration; one of stiffness, static_depth."""
+
+    model: Literal["friction-cone"] = "friction-cone"
+    stiffness: Number | None = Field(None, gt=0, description="force over depth^power [N/m^power]")
+    static_depth: Number | None = Field(
+        None, gt=0, le=1, description="penetration of the standing robot [m]"
+    )
+    power: Count = Field(3, ge=1, le=6, description="exponent of the penetration")
+    directions: Count = Field(6, ge=3, le=64, description="tangents of the friction polytope")
+    zeta: Number = Field(0.0, ge=0, description="force without contact [m^power]; 0 is physical")
+    angle: Number = Field(0.0, description="of the first tangent [rad]")
+    circumscribed: Flag = Field(False, description="friction at least mu in every direction")
+
+    @model_validator(mode="after")
+    def _one_stiffness(self) -> Self:
+        """The stiffness is given, or follows from the depth at rest."""
+        if (self.stiffness is None) == (self.static_depth is None):
+            raise worded("needs exactly one of the keys 'stiffness' and 'static_depth'")
+        return self
+
+    def build(self, robot: Robot) -> FrictionCone:
+        """The friction cone; `static_depth` is shared by all contact points of the robot."""
+        stiffness = self.stiffness or 0.0
+        if self.static_depth is not None:
+            mass = sum(inertia.mass for inertia in robot.model.inertias)
+            feet = len(robot.contact_points)
+            stiffness = stiffness_for_static_depth(mass, feet, self.static_depth, self.power)
+        return FrictionCone(
+            stiffness=stiffness,
+            power=self.power,
+            directions=self.directions,
+            zeta=self.zeta,
+            angle=self.angle,
+            circumscribed=self.circumscribed,
+        )
+
+
+CONTACTS: dict[str, type[ContactSection]] = {"friction-cone": FrictionConeSection}
+
+
+class IntegratorSection(OptionsSection):
+    """The method, its step and its own options."""
+
+    name: str = Field("ne-nmdp", description="name of the method")
+    dt: Annotated[float, positive_time(LARGEST_DT, "length of a step")] = Field(0.01)
+    min_step: Number = Field(
+        1e-5, gt=0, le=LARGEST_DT, description="shortest step that halving may reach [s]"
+    )
+
+    @model_validator(mode="after")
+    def _steps_in_order(self) -> Self:
+        """The shortest step is no longer than the step."""
+        if self.min_step > self.dt:
+            raise worded(f"min_step = {self.min_step:g} s must be <= dt = {self.dt:g} s")
+        return self
+
+
+def _integrators() -> dict[str, type[OptionsSection]]:
+    return {
+        name: options_section(IntegratorSection, cls, skip=_COMPOSED)
+        for name, cls in INTEGRATORS.items()
+    }
+
+
+def drop_foreign_options(table: dict[str, Any]) -> None:
+    """Remove the keys of an [integrator] table that its method has not, in place."""
+    section = _integrators().get(str(table.get("name")))
+    if section is not None:
+        for key in set(table) - set(section.model_fields):
+            del table[key]
+
+
+_COMPOSED = frozenset({"robot", "terrain", "wrench_space"})  # what Simulator gives a method
+
+
+class ControllerSection(Section):
+    """What controllers have in common."""
+
+    kind: str = Field("none", description="name of the controller")
+
+    def build(self, robot: Robot) -> Controller:
+        """The controller for this robot."""
+        raise NotImplementedError
+
+
+class PassiveSection(ControllerSection):
+    """No torque at all."""
+
+    kind: Literal["none"] = "none"
+
+    def build(self, robot: Robot) -> Passive:
+        """A controller that does nothing."""
+        return Passive()
+
+
+Gain = Annotated[Number, Field(ge=0)]
+
+
+def _gains(value: Any) -> float | dict[str, float]:
+    """One gain for all driven joints, or a table joint -> gain."""
+    table = value if isinstance(value, dict) else {"": value}
+    for joint, gain in table.items():
+        where = f"gain of joint '{joint}'" if joint else "gain"
+        number = isinstance(gain, int | float) and not isinstance(gain, bool)
+        if not number or not 0.0 <= gain < float("inf"):
+            raise worded(f"{where} must be a finite number >= 0, got {gain!r}")
+    return dict(table) if isinstance(value, dict) else float(value)
+
+
+Gains = Annotated[float | dict[str, float], PlainValidator(_gains)]
+
+
+class StablePDSection(ControllerSection):
+    """Implicit PD on a gait, or on the standing pose where no gait is named."""
+
+    kind: Literal["stable-pd"] = "stable-pd"
+    kp: Gains = Field(description="N m/rad: a number or a table joint -> number")
+    kd: Gains = Field(description="N m s/rad: a number or a table joint -> number")
+    gait: str | None = Field(None, description="one of the robot's gaits")
+    loop: Flag = Field(True, description="repeat the gait's loop, or hold its last knot")
+    track_velocity: Flag = Field(True, description="follow the gait's velocity, or damp to rest")
+
+    def build(self, robot: Robot) -> StablePD:
+        """Stable PD with this robot's gait."""
+        gait: str | Gait | None = self.gait
+        if self.gait is not None and self.gait in robot.gaits and not self.loop:
+            gait = replace(robot.gaits[self.gait], loop=None)
+        return StablePD(
+            robot, kp=self.kp, kd=self.kd, gait=gait, track_velocity=self.track_velocity
+        )
+
+
+CONTROLLERS: dict[str, type[ControllerSection]] = {
+    "stable-pd": StablePDSection,
+    "none": PassiveSection,
+}
+
+
+class PushSection(Section):
+    """An external force for a while."""
+
+    kind: Literal["push"] = "push"
+    force: Vector3 = Field(description="world frame [N]")
+    start: Number = Field(ge=0, le=LONGEST, description="[s]")
+    duration: Number = Field(gt=0, le=LONGEST, description="[s]")
+    frame: str | None = Field(None, description="frame or link that is pushed; the base if absent")
+
+    def build(self) -> Push:
+        """The push."""
+        return Push(force=self.force, start=self.start, duration=self.duration, frame=self.frame)
+
+
+if TYPE_CHECKING:
+    AnyContact = ContactSection
+    AnyIntegrator = IntegratorSection
+    AnyController = ControllerSection
+else:
+    AnyContact = chosen(ContactSection, "model", lambda: CONTACTS)
+    AnyIntegrator = chosen(IntegratorSection, "name", _integrators)
+    AnyController = chosen(ControllerSection, "kind", lambda: CONTROLLERS)

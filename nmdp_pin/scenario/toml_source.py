@@ -1,0 +1,137 @@
+"""Where scenarios come from: bundled or own TOML files, with overrides from the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nmdp_pin.errors import ScenarioError
+from nmdp_pin.scenario.section import unknown
+
+_WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
+
+
+def bundled_scenarios() -> dict[str, str]:
+    """What each bundled scenario shows (the first line of its file), by name."""
+    return {name: _summary(path) for name, path in sorted(_bundled_files().items())}
+
+
+def find_scenario(source: str | os.PathLike[str]) -> Path:
+    """File of a bundled scenario's name, or of a path.
+
+    Raises:
+        ScenarioError: neither a bundled name nor a file.
+    """
+    bundled = _bundled_files()
+    text = os.fspath(source)
+    if text in bundled:
+        return bundled[text]
+    path = Path(text)
+    if path.is_file():
+        return path
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        what = "is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise ScenarioError(what, file=text)
+    raise ScenarioError(f"{unknown(text, 'a bundled scenario', bundled)}; or give a .toml file")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Content of a scenario file.
+
+    Raises:
+        ScenarioError: it cannot be read or is not TOML; the message gives the line.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ScenarioError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError("is not text in UTF-8", file=str(path)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"is not valid TOML: {error}", file=str(path)) from error
+    except RecursionError as error:
+        raise ScenarioError("is nested too deeply", file=str(path)) from error
+
+
+def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> None:
+    """Set one value of a table in place.
+
+    Args:
+        table: content of a scenario file.
+        override: "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; the value is TOML, and
+            a single word needs no quotes.
+        file: for messages.
+
+    Raises:
+        ScenarioError: no "=", a value that is not TOML, or a path through something else than
+            tables and lists.
+    """
+    path, equals, text = override.partition("=")
+    keys = [key.strip() for key in path.split(".")]
+    if not equals or not all(keys):
+        raise ScenarioError(
+            f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
+        )
+    value = _toml_value(text.strip(), override)
+    place: Any = table
+    for depth, key in enumerate(keys):
+        last = depth == len(keys) - 1
+        where = ".".join(keys[: depth + 1])
+        if isinstance(place, list):
+            place = _list_entry(place, key, value, last, file, where)
+        elif isinstance(place, dict):
+            if last:
+                place[key] = value
+            else:
+                place = place.setdefault(key, {})
+        else:
+            above = ".".join(keys[:depth])
+            raise ScenarioError(
+                f"cannot be set, because '{above}' is neither a table nor a list",
+                file=file,
+                key=where,
+            )
+
+
+def _list_entry(place: list[Any], key: str, value: Any, last: bool, file: str, where: str) -> Any:
+    """Entry of a list by its number, set to the value where the path ends."""
+    if not key.isdecimal() or int(key) >= len(place):
+        raise ScenarioError(
+            f"'{key}' is not an entry of this list; allowed: 0 to {len(place) - 1}",
+            file=file,
+            key=where,
+        )
+    if last:
+        place[int(key)] = value
+    return place[int(key)]
+
+
+def _toml_value(text: str, override: str) -> Any:
+    """The value of an override."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        if _WORD.fullmatch(text):
+            return text
+        raise ScenarioError(
+            f"the value of the override '{override}' is not TOML: {error}"
+        ) from error
+    if list(parsed) != ["value"]:
+        raise ScenarioError(f"the override '{override}' must hold one value")
+    return parsed["value"]
+
+
+def _bundled_files() -> dict[str, Path]:
+    """Paths of the bundled scenarios by name."""
+    folder = Path(str(resources.files("nmdp_pin.scenarios")))
+    return {path.stem: path for path in folder.glob("*.toml")}
+
+
+def _summary(path: Path) -> str:
+    """The comment in the first line of a scenario file."""
+    with path.open(encoding="utf-8") as file:
+        return file.readline().lstrip("#").strip()
