@@ -18,7 +18,7 @@ class Gait:
         joints: names of the joints that it moves, (n_joints,).
         times: times of the knots, increasing from 0 [s], shape (n_knots,).
         positions: joint positions at the knots [rad or m], shape (n_knots, n_joints).
-        loop: (start, end) [s]: past `end` the motion repeats from `start`; None holds the last knot.
+        loop: (start, end) [s]: past `end` it repeats from `start`; None holds the last knot.
 
     Raises:
         ControlError: unsorted or non-finite knots, shapes that disagree, a loop outside the knots.

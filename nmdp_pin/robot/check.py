@@ -180,9 +180,8 @@ def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotRep
         warnings=tuple(str(problem) for problem in problems if not problem.fatal),
         errors=tuple(errors),
         notes=tuple(
-            f"joint '{joint.get('name')}' mimics another in the URDF; here it moves by itself"
-            for joint in moving
-            if joint.find("mimic") is not None
+            f"joint '{name}' mimics another in the URDF; here it moves by itself"
+            for name in urdf.mimics
         ),
     )
 

@@ -14,8 +14,16 @@ from nmdp_pin.errors import RobotError
 MAX_BYTES = 20_000_000
 # urdfdom reads five levels; <gazebo> and <transmission> blocks go a little deeper.
 MAX_DEPTH = 64
-# All that pinocchio reads; <gazebo>, <transmission>, <sensor> and the like are left behind.
-KEPT_TAGS = ("link", "joint", "material")
+# A tree this deep is read without recursion running out; the largest robot known has 150 links.
+MAX_LINKS = 2000
+# All that pinocchio needs; <gazebo>, <transmission>, <mimic> and the like are left behind.
+KEPT: dict[str, tuple[str, ...]] = {
+    "robot": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision", "collision_checking"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics"),
+}
+# Attributes that are no numbers: their blanks count.
+WORDS = ("name", "filename", "link", "type", "version")
 
 
 @dataclass(frozen=True)
@@ -42,11 +50,13 @@ class Urdf:
 
     Args:
         path: the file.
-        root: the `<robot>` element, holding only links, joints and materials.
+        root: the `<robot>` element, holding only what pinocchio needs.
+        mimics: names of the joints that were to copy another one.
     """
 
     path: Path
     root: ET.Element
+    mimics: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -111,11 +121,17 @@ def read_urdf(path: Path) -> Urdf:
         raise RobotError(f"cannot be read: {os.strerror(error.errno or 0)}", file=file) from error
     if not data.strip():
         raise RobotError("is empty; expected a URDF with a <robot> element", file=file)
-    return Urdf(path, _robot_element(data, file))
+    root = _robot_element(data, file)
+    links = len(root.findall("link"))
+    if links > MAX_LINKS:
+        raise RobotError(f"has {links} links; at most {MAX_LINKS} are read", file=file)
+    mimics = tuple(j.get("name", "") for j in root.findall("joint") if j.find("mimic") is not None)
+    _strip(root)
+    return Urdf(path, root, mimics)
 
 
 def _robot_element(data: bytes, file: str) -> ET.Element:
-    """Parse, and keep only what pinocchio reads."""
+    """The `<robot>` element of a file."""
     try:
         root = ET.fromstring(data, parser=ET.XMLParser(target=_SafeBuilder()))
     except _Refused as error:
@@ -136,9 +152,32 @@ def _robot_element(data: bytes, file: str) -> ET.Element:
         )
     if any("xacro" in str(element.tag) for element in root.iter()):
         raise RobotError("is a xacro file; run xacro on it first", file=file)
-    attributes = {"name": root.get("name") or Path(file).stem}
-    if version := root.get("version"):
-        attributes["version"] = version
-    clean = ET.Element("robot", attributes)
-    clean.extend(element for element in root if element.tag in KEPT_TAGS)
-    return clean
+    root.set("name", root.get("name") or Path(file).stem)
+    return root
+
+
+def _strip(root: ET.Element) -> None:
+    """Leave what pinocchio needs, written so that it can read it."""
+    for tag, kept in KEPT.items():
+        for parent in [root] if tag == "robot" else root.findall(tag):
+            for child in [child for child in parent if child.tag not in kept or _blank(child)]:
+                parent.remove(child)
+    for k, visual in enumerate(root.iterfind("link/visual")):
+        for material in visual.findall("material"):
+            if not material.get("name") and _blank(material):
+                visual.remove(material)
+            else:
+                material.set("name", material.get("name") or f"nameless_{k}")
+    for key in [key for key in root.attrib if key not in WORDS]:
+        del root.attrib[key]
+    for element in root.iter():
+        for key, text in element.attrib.items():
+            if key not in WORDS:
+                element.set(key, " ".join(text.split()))
+
+
+def _blank(element: ET.Element) -> bool:
+    """True for what says nothing and confuses urdfdom: `<dynamics/>`, `<material name="x"/>`."""
+    if element.tag == "material":
+        return element.find("color[@rgba]") is None and element.find("texture") is None
+    return element.tag == "dynamics" and not element.attrib

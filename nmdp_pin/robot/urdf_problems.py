@@ -31,8 +31,10 @@ NUMBERS: dict[str, dict[str, int]] = {
     "mesh": {"scale": 3},
     "color": {"rgba": 4},
 }
-EXTENSIONS = ("collision_checking", "safety_controller", "mimic")
-SHAPES = ("box", "sphere", "cylinder", "capsule")
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
+SIZED = SHAPES[:-1]
+# Attributes that must not be negative.
+NOT_NEGATIVE = ("effort", "velocity", "damping", "friction")
 # Relative slack of the triangle inequality: URDFs are written with five or six digits.
 INERTIA_SLACK = 1e-4
 # Absolute slack [kg m2]: what is left of a tensor of zeros after arithmetic.
@@ -46,7 +48,7 @@ def find_problems(urdf: Urdf) -> list[Problem]:
     if not any(problem.fatal for problem in problems):
         problems += _tree(urdf)
     for link in urdf.links:
-        problems += _inertia(link)
+        problems += [*_looks(link), *_inertia(link)]
     return sorted(problems, key=lambda problem: not problem.fatal)
 
 
@@ -66,7 +68,7 @@ def _number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if math.isfinite(value) and "_" not in text else None
 
 
 def _version(urdf: Urdf) -> Iterator[Problem]:
@@ -78,7 +80,7 @@ def _version(urdf: Urdf) -> Iterator[Problem]:
 def _names(urdf: Urdf) -> Iterator[Problem]:
     if not urdf.links:
         yield Problem("robot", "has no links; a robot needs at least one <link>")
-    for elements in (urdf.links, urdf.joints):
+    for elements in (urdf.links, urdf.joints, urdf.root.findall("material")):
         counts = Counter(element.get("name", "") for element in elements)
         for element in elements:
             name = element.get("name", "")
@@ -94,22 +96,24 @@ def _numbers(urdf: Urdf) -> Iterator[Problem]:
         for element in _read_elements(owner):
             for key, count in NUMBERS.get(element.tag, {}).items():
                 text = element.get(key)
-                if text is None and element.tag not in SHAPES:
+                if text is None and element.tag not in SIZED:
                     continue
                 values = [_number(part) for part in (text or "").split()]
                 what = f'<{element.tag} {key}="{text or ""}">'
                 if len(values) != count or None in values:
                     plural = "s" if count > 1 else ""
                     yield Problem(label(owner), f"{what} must hold {count} finite number{plural}")
-                elif element.tag in SHAPES and min(value or 0.0 for value in values) <= 0.0:
+                elif element.tag in SIZED and min(value or 0.0 for value in values) <= 0.0:
                     yield Problem(label(owner), f"{what} must be positive")
+                elif key in NOT_NEGATIVE and (values[0] or 0.0) < 0.0:
+                    yield Problem(label(owner), f"{what} must not be negative")
 
 
 def _read_elements(owner: ET.Element) -> Iterator[ET.Element]:
-    """An element and what is inside it, without extensions that name shapes otherwise."""
+    """An element and what is inside it, without an extension that names shapes otherwise."""
     yield owner
     for child in owner:
-        if child.tag not in EXTENSIONS:
+        if child.tag != "collision_checking":
             yield from child.iter()
 
 
@@ -179,6 +183,15 @@ def _cyclic(names: list[str], parent_of: dict[str, str]) -> str | None:
             name = parent_of[name]
         rooted.update(path)
     return None
+
+
+def _looks(link: ET.Element) -> Iterator[Problem]:
+    """Visual and collision elements that urdfdom gives up on, and the link with them."""
+    for kind in ("visual", "collision"):
+        for holder in link.findall(kind):
+            shapes = [shape.tag for shape in holder.findall("geometry/*")]
+            if len(shapes) != 1 or shapes[0] not in SHAPES:
+                yield Problem(label(link), f"a <{kind}> must hold one shape of {', '.join(SHAPES)}")
 
 
 def _inertia(link: ET.Element) -> Iterator[Problem]:
