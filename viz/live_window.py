@@ -43,6 +43,8 @@ class LiveWindow:
         """Address of the page."""
         if zmq_url is None:
             zmq_url = self._start_server(port)
+        self.zmq_url = zmq_url
+        """Address of the server, for other programs that draw into the same page."""
         self._socket = self._connect(zmq_url)
         if self._server is None:
             self.url = self._ask_url(zmq_url)

@@ -1,0 +1,187 @@
+"""Plots of recordings and the figures that compare runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from PIL import Image
+from sample_motion import hop_recording, hop_result, hop_state, hopper
+
+from nmdp_pin.errors import MissingExtra, RecordingError
+from nmdp_pin.recording import Recorder, Recording
+from nmdp_pin.status import Status
+from nmdp_pin.viz.comparison import compare_table, distance, height, tilt
+from nmdp_pin.viz.plots import MAX_LINES, plot_comparison, plot_recording
+
+pytest.importorskip("matplotlib")
+
+# Rounding of angles in degrees: a few units in the last place of 180.
+_ROUNDING = 1e-12
+# The interpolation of the hops' arcs between rows 0.05 s apart: h² / 8 · 0.2 π² m.
+_INTERPOLATION = 1e-3
+
+
+def _picture(path: Path) -> np.ndarray:
+    with Image.open(path) as image:
+        assert image.format == "PNG"
+        return np.asarray(image.convert("L")).astype(int)
+
+
+def _panels(picture: np.ndarray, rows: int, columns: int) -> list[np.ndarray]:
+    """The picture cut into its panels."""
+    bands = np.array_split(picture, rows, axis=0)
+    return [panel for band in bands for panel in np.array_split(band, columns, axis=1)]
+
+
+def test_plot_has_a_curve_in_every_panel(tmp_path: Path) -> None:
+    """Eight panels, and something is drawn in each."""
+    path = tmp_path / "run.png"
+    plot_recording(hop_recording(), path)
+    panels = _panels(_picture(path), 4, 2)
+    assert len(panels) == 8
+    for panel in panels:
+        assert panel.shape[0] > 200
+        assert panel.shape[1] > 400
+        assert 0.005 < np.mean(panel < 200) < 0.3
+
+
+def test_plot_follows_the_data(tmp_path: Path) -> None:
+    """Another height changes the panel of the height only; the same run gives the same bytes."""
+    recording = hop_recording()
+    raised = dataclasses.replace(recording, base_position=recording.base_position.copy())
+    raised.base_position[10:20, 2] += 0.1
+    first, again, other = (tmp_path / name for name in ("first.png", "again.png", "other.png"))
+    plot_recording(recording, first)
+    plot_recording(recording, again)
+    plot_recording(raised, other)
+    assert first.read_bytes() == again.read_bytes()
+    pairs = zip(_panels(_picture(first), 4, 2), _panels(_picture(other), 4, 2), strict=True)
+    changed = [bool((before != after).any()) for before, after in pairs]
+    assert changed == [True] + [False] * 7
+
+
+def _failed_run() -> Recording:
+    robot = hopper()
+    recorder = Recorder(robot, hop_state(robot, 0.0))
+    recorder.record(hop_result(robot, 0.05), 0.001)
+    recorder.record(hop_result(robot, 0.05, status=Status.NOT_FINITE), 0.001)
+    return recorder.recording()
+
+
+def _single_row() -> Recording:
+    robot = hopper()
+    return Recorder(robot, hop_state(robot, 0.0)).recording()
+
+
+def _many_contacts() -> Recording:
+    recording, n = hop_recording(), MAX_LINES + 3
+    force = np.repeat(recording.contact_force[:, :1], n, axis=1)
+    meta = recording.meta | {"contacts": [f"point_{k}" for k in range(n)]}
+    return dataclasses.replace(recording, contact_force=force, meta=meta)
+
+
+def _no_contact() -> Recording:
+    recording = hop_recording()
+    meta = recording.meta | {"contacts": []}
+    return dataclasses.replace(recording, contact_force=np.zeros((recording.n, 0, 3)), meta=meta)
+
+
+@pytest.mark.parametrize("make", [_failed_run, _single_row, _many_contacts, _no_contact])
+def test_unusual_runs_are_plotted(tmp_path: Path, make: object) -> None:
+    """A failed run, a single row, many contacts and none: a figure without a warning."""
+    path = tmp_path / "run.png"
+    plot_recording(make(), path)  # type: ignore[operator]
+    assert _picture(path).std() > 1.0
+
+
+def test_comparison_shows_all_runs(tmp_path: Path) -> None:
+    """A second run is seen in the plot."""
+    one, two = hop_recording(duration=2.0), hop_recording(duration=1.0, dt=0.025)
+    alone, both = tmp_path / "alone.png", tmp_path / "both.png"
+    plot_comparison([one], ["50 ms"], alone)
+    plot_comparison([one, two], ["50 ms", "25 ms"], both)
+    assert (_picture(alone) != _picture(both)).any()
+
+
+def test_comparison_needs_a_label_a_run(tmp_path: Path) -> None:
+    """Labels that do not match and an empty list are refused."""
+    path = tmp_path / "compare.png"
+    with pytest.raises(RecordingError, match="1 recordings and 2 labels"):
+        plot_comparison([hop_recording()], ["a", "b"], path)
+    with pytest.raises(RecordingError, match="0 recordings"):
+        plot_comparison([], [], path)
+    with pytest.raises(RecordingError, match="none was given"):
+        compare_table([])
+    assert not path.exists()
+
+
+def test_unwritable_path_is_refused(tmp_path: Path) -> None:
+    """A folder that does not exist is named."""
+    with pytest.raises(RecordingError, match="create it first"):
+        plot_recording(hop_recording(), tmp_path / "absent" / "run.png")
+
+
+def test_missing_matplotlib_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without matplotlib the error says what to install."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtra, match=r"nmdp-pin\[plots\]"):
+        plot_recording(hop_recording(), tmp_path / "run.png")
+
+
+def test_plots_leave_no_global_state() -> None:
+    """Neither importing the plots nor plotting loads pyplot."""
+    code = (
+        "import sys, tempfile, os; sys.path.insert(0, sys.argv[1]);"
+        "import nmdp_pin.viz.plots as p; assert 'matplotlib' not in sys.modules;"
+        "from sample_motion import hop_recording;"
+        "p.plot_recording(hop_recording(), os.path.join(tempfile.mkdtemp(), 'run.png'));"
+        "assert 'matplotlib.figure' in sys.modules;"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], check=True)
+
+
+def test_height_distance_and_tilt_of_known_poses() -> None:
+    """They are the closed forms, near upright and upside down too."""
+    recording = hop_recording()
+    np.testing.assert_array_equal(height(recording), recording.q[:, 2])
+    np.testing.assert_allclose(distance(recording), 0.5 * recording.t, atol=_ROUNDING)
+    angles = np.array([0.0, 1e-9, 1e-3, 1.0, np.pi / 2, 3.0, np.pi])
+    rotations = np.array([pin.rpy.rpyToMatrix(a, 0.0, 0.7) for a in angles])
+    turned = dataclasses.replace(recording, base_rotation=rotations)
+    np.testing.assert_allclose(tilt(turned), np.degrees(angles), rtol=1e-6, atol=_ROUNDING)
+
+
+def test_table_of_figures() -> None:
+    """Each figure is that of the made-up motion."""
+    fine, coarse = hop_recording(duration=2.0, dt=0.025), hop_recording(duration=1.0, dt=0.05)
+    first, second = compare_table([fine, coarse])
+    assert first.duration == pytest.approx(2.0)
+    assert (first.dt, second.dt) == (pytest.approx(0.025), pytest.approx(0.05))
+    assert first.height_gain == pytest.approx(0.2)
+    assert first.distance == pytest.approx(1.0)
+    assert second.distance == pytest.approx(0.5)
+    assert first.mean_tilt == pytest.approx(np.degrees(0.1) * 2 / np.pi, rel=0.05)
+    assert second.mean_iterations == pytest.approx(np.mean(coarse.outer_iterations[1:]))
+    assert first.halvings == fine.halvings.sum() > 0
+    assert (first.failed, compare_table([_failed_run()])[0].failed) == (0, 1)
+    assert second.real_time_factor == pytest.approx(0.05 / 0.002)
+    assert first.height_difference == 0.0
+    assert second.height_difference < _INTERPOLATION
+
+
+def test_difference_of_height_is_found() -> None:
+    """A bump in one run is its difference from the first, whichever is finer."""
+    fine, coarse = hop_recording(dt=0.025), hop_recording(dt=0.05)
+    bumped = dataclasses.replace(coarse, base_position=coarse.base_position.copy())
+    bumped.base_position[20, 2] += 0.07
+    for pair in ([fine, bumped], [bumped, fine]):
+        assert compare_table(pair)[1].height_difference == pytest.approx(0.07, abs=_INTERPOLATION)
