@@ -115,7 +115,8 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
             f"{' '.join(reason[1:2]) or 'unknown format'}; export it again"
         ) from None
     vertices = np.array([model.vertex(i) for i in range(model.num_vertices)])
-    faces = np.array([list(model.tri_indices(i)) for i in range(model.num_tris)], dtype=int)
+    corners = [model.tri_indices(i) for i in range(model.num_tris)]
+    faces = np.array([(corner[0], corner[1], corner[2]) for corner in corners], dtype=int)
     if not np.isfinite(vertices).all():
         raise TerrainError(f"Mesh {path}: has coordinates that are not finite numbers")
     return vertices, faces

@@ -46,7 +46,7 @@ class PrimitiveSet:
         """Take the shapes that are nearer than `nearest` at `points`, shape (n, 3)."""
         local = points.dot(self._axes)
         local -= self._origin
-        local = local.reshape(len(points), 3, -1)
+        local = local.reshape(len(points), *self._half.shape)
         gap = np.abs(local)
         gap -= self._half
         bound = np.maximum(gap[:, 0], gap[:, 1])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import blas
 
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.terrain.height_field import HeightField
@@ -17,6 +17,8 @@ from nmdp_pin.terrain.primitives import Primitive
 from nmdp_pin.terrain.shape import Shape
 from nmdp_pin.terrain.surface import Nearest, Surface, no_surface
 from nmdp_pin.terrain.triangle_surface import TriangleSurface
+
+_LOST = 1e9  # [m] |x| + |y| + |z|; further out coordinates no longer resolve a micrometre
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ class Terrain:
         """Signed distance, normal, curvature and friction.
 
         A pure function of its arguments: the same bits whatever was asked before. At a point that
-        is not finite (or further than 1e154 m from the origin) everything but None is NaN.
+        is not finite, or further out than |x| + |y| + |z| = 1e9 m, everything but None is NaN.
 
         Args:
             points: in the world frame [m], shape (n, 3).
@@ -86,13 +88,12 @@ class Terrain:
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3:
             raise TerrainError(f"points must have shape (n, 3), got {points.shape}")
-        flat = points.ravel()
-        if not math.isfinite(flat.dot(flat)):
+        if points.size and not blas.dasum(points.ravel()) < _LOST:  # also where it is NaN
             return self._query_some(points)
         return self._query(points)
 
     def _query(self, points: np.ndarray) -> Surface:
-        """The surface at finite points."""
+        """The surface at points none of which is lost."""
         surface = no_surface(len(points)) if self._planes is None else self._planes.measure(points)
         if self.flat:
             return surface
@@ -102,9 +103,8 @@ class Terrain:
         return nearest.surface()
 
     def _query_some(self, points: np.ndarray) -> Surface:
-        """The surface at the points that are finite, NaN at the others."""
-        with np.errstate(all="ignore"):
-            lost = ~np.isfinite((points * points).sum(axis=1))
+        """The surface at the points that are not lost, NaN at the others."""
+        lost = ~(np.abs(points).sum(axis=1) < _LOST)
         distance, normal, curvature, friction = self._query(np.where(lost[:, None], 0.0, points))
         row = np.where(lost, np.nan, 1.0)
         if curvature is not None:

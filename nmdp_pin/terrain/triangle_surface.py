@@ -47,8 +47,10 @@ class TriangleSurface:
         self._faces, self._vertices, self._friction = faces, vertices, friction
         self._topology = topology(vertices, faces)
         edges = np.roll(self._corners, -1, axis=1) - self._corners
-        self._edge_lengths = np.sqrt((edges * edges).sum(axis=2))
-        self._directions = edges / self._edge_lengths[:, :, None]
+        self._directions = edges / np.sqrt((edges * edges).sum(axis=2))[:, :, None]
+        # Every edge at a vertex starts there in just one face.
+        order, ends = faces.argsort(axis=None), np.bincount(faces.ravel()).cumsum()
+        self._spokes = np.split(self._directions.reshape(-1, 3)[order], ends[:-1])
         self._inwards = np.cross(self._topology.face[:, None, :], self._directions)
         self._low, self._high = vertices.min(axis=0), vertices.max(axis=0)
         self._rounding = _ROUNDING * float(np.abs(vertices).max())
@@ -130,8 +132,22 @@ class TriangleSurface:
         normal = offset / phi[:, None]
         hessian = np.eye(3) - normal[:, :, None] * normal[:, None, :]
         t = directions[rows, edge]
-        hessian -= is_edge[:, None, None] * (t[:, :, None] * t[:, None, :])
+        for i in (~is_edge).nonzero()[0]:
+            t[i] = self._straight(vertex[i], offset[i])
+        hessian -= t[:, :, None] * t[:, None, :]
         return phi, normal, hessian / phi[:, None, None]
+
+    def _straight(self, vertex: int, offset: np.ndarray) -> np.ndarray:
+        """Direction in which the surface is straight at a vertex seen along `offset`, else 0.
+
+        It is that of an edge at right angles to the offset: on a straight ridge, points right
+        above a vertex are no more curved along the ridge than those beside it.
+        """
+        spokes = self._spokes[vertex]
+        slant = np.abs(spokes @ offset)
+        best = slant.argmin()
+        straight = slant[best] <= _PARALLEL * np.linalg.norm(offset) + self._rounding
+        return spokes[best] if straight else np.zeros(3)
 
 
 def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
