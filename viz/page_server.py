@@ -33,7 +33,9 @@ class PageServer:
         self._server = _listen(port, _handler(page.encode("utf-8")))
         self.url = f"http://{_HOST}:{self._server.server_address[1]}/"
         """Address of the page."""
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
         self._thread.start()
 
     def wait(self) -> None:
