@@ -31,7 +31,7 @@ from nmdp_pin.viz.animation import MAX_FRAME_RATE, CommandLog, animation_html, w
 from nmdp_pin.viz.live_window import LiveWindow
 from nmdp_pin.viz.meshcat_viewer import DRAWING_SHARE, LiveView, MeshcatViewer
 from nmdp_pin.viz.page_server import PageServer, view_recording
-from nmdp_pin.viz.scene import Scene
+from nmdp_pin.viz.scene import WEIGHT_ARROW, Scene
 
 # Placements repeat a few products of rotations.
 _ROUNDING = 1e-12
@@ -121,7 +121,7 @@ def test_placements_are_those_of_the_joints() -> None:
     np.testing.assert_allclose(arrow[:3, 3], foot, atol=_ROUNDING)
     length = np.linalg.norm(arrow[:3, 2])
     np.testing.assert_allclose(arrow[:3, 2] / length, [0.6, 0.0, 0.8], atol=_ROUNDING)
-    assert length == pytest.approx(scene.size * 50.0 / (12.0 * 9.81))
+    assert length == pytest.approx(WEIGHT_ARROW * scene.size * 50.0 / (12.0 * 9.81))
     assert np.linalg.norm(moved["/meshcat/forces/rear_foot"][:3, :3]) < 1e-5
     touching = {
         k: moved[f"/meshcat/robot/{k}_hip/contact_{k}_foot/touch"] for k in ("front", "rear")

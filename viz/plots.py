@@ -145,8 +145,10 @@ def _forces(axis: Axes, recording: Recording) -> None:
     vertical = recording.contact_force[:, :, 2]
     names = recording.contact_names
     if len(names) <= MAX_LINES:
-        for k, name in enumerate(names):
-            _line(axis, recording.t, vertical[:, k], "", color=_COLORS[k], label=name)
+        # Thinner and thinner, so that forces that are alike are all seen.
+        widths = np.linspace(3.0, 1.0, len(names)) if len(names) > 1 else (1.3,)
+        for k, (name, width) in enumerate(zip(names, widths, strict=True)):
+            axis.plot(recording.t, vertical[:, k], color=_COLORS[k], label=name, linewidth=width)
     if len(names) != 1:
         total = vertical.sum(axis=1)
         axis.plot(recording.t, total, color="0.6", linewidth=0.9, label="sum", zorder=1)

@@ -8,6 +8,8 @@ import meshcat
 import meshcat.geometry as mg
 import numpy as np
 import pinocchio as pin
+from meshcat.commands import SetProperty
+from meshcat.path import Path
 
 from nmdp_pin.recording import base_frame
 from nmdp_pin.robot import Robot
@@ -17,6 +19,9 @@ from nmdp_pin.viz.terrain_mesh import draw_terrain
 
 ROOT = "/meshcat"
 """Path of the world: robot, terrain and arrows; camera and lights stand beside it."""
+
+WEIGHT_ARROW = 0.5
+"""Length of the arrow of a force as large as the robot's weight, in units of its size."""
 
 # In units of the robot's size, from its centre: x forward, y left, z up.
 _CAMERA_PLACE = np.array([0.75, -1.75, 0.5])
@@ -62,7 +67,7 @@ class Scene:
         center, self.size = self._extent()
         self._center = center
         weight = sum(inertia.mass for inertia in robot.model.inertias) * 9.81
-        self._arrow_scale = self.size / weight if weight > 0.0 else 1.0
+        self._arrow_scale = WEIGHT_ARROW * self.size / weight if weight > 0.0 else 1.0
         self._draw_contacts(viewer)
         self._set_stage(viewer)
         if terrain is not None:
@@ -145,6 +150,7 @@ class Scene:
                 ("head", 0.8, 1.0, mg.Cylinder(0.2, radiusTop=0.0, radiusBottom=2.4 * thickness)),
             ):
                 arrow[part].set_object(OnTop(shape, force))
+                viewer.window.send(NoShadow(arrow[part].path))
                 upright = pin.SE3(pin.rpy.rpyToMatrix(np.pi / 2, 0, 0), np.zeros(3)).homogeneous
                 upright[2, 3] = (low + high) / 2.0
                 arrow[part].set_transform(upright)
@@ -188,6 +194,17 @@ class OnTop(mg.Mesh):
         data: dict[str, Any] = super().lower()
         data["object"]["renderOrder"] = 1  # after the others, which have 0
         return data
+
+
+class NoShadow(SetProperty):
+    """Makes the body at a path cast no shadow; meshcat's own command spells it in lower case."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("castShadow", False, path.append("<object>"))
+
+    def lower(self) -> dict[str, Any]:
+        """The command."""
+        return {**super().lower(), "property": self.key}
 
 
 class Sun(mg.Object):
