@@ -158,15 +158,9 @@ def _extreme_points(shape: coal.CollisionGeometry) -> list[tuple[np.ndarray, flo
     return [(vertex, 0.0) for vertex in _mesh_extremes(_vertices(shape))]
 
 
-def _vertices(shape: coal.CollisionGeometry) -> np.ndarray:
-    """Vertices of a mesh, else the corners of the box around the shape, shape (n, 3)."""
-    if isinstance(shape, coal.BVHModelBase):
-        return np.array(shape.vertices())
-    if isinstance(shape, coal.ConvexBase):
-        return np.array(shape.points())
-    shape.computeLocalAABB()
-    ends = np.array([shape.aabb_local.min_, shape.aabb_local.max_])
-    return np.array(list(itertools.product(*ends.T)))
+def _vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
+    """Vertices of a mesh, shape (n, 3)."""
+    return np.array(mesh.vertices() if isinstance(mesh, coal.BVHModelBase) else mesh.points())
 
 
 def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:

@@ -212,7 +212,8 @@ def _refuse_singular(body: RobotModel, file: str) -> None:
     if idle:
         raise RobotError(
             "its mass matrix is singular in the standing pose: the links that move with this "
-            "joint have too little inertia of their own; give them an <inertial> or lock a joint",
+            "joint have too little inertia of their own, or one that is not physical; correct "
+            "their <inertial> or lock a joint",
             file=file,
             element=f"joint '{idle[0]}'",
         )

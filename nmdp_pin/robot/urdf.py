@@ -16,6 +16,8 @@ MAX_BYTES = 20_000_000
 MAX_DEPTH = 64
 # A tree this deep is read without recursion running out; the largest robot known has 150 links.
 MAX_LINKS = 2000
+# The last one has all of the others, and capsules, which many files use without saying so.
+VERSIONS = ("1.0", "1.1", "1.2")
 # All that pinocchio needs; <gazebo>, <transmission>, <mimic> and the like are left behind.
 KEPT: dict[str, tuple[str, ...]] = {
     "robot": ("link", "joint", "material"),
@@ -168,6 +170,8 @@ def _strip(root: ET.Element) -> None:
                 visual.remove(material)
             else:
                 material.set("name", material.get("name") or f"nameless_{k}")
+    if root.get("version", VERSIONS[0]) in VERSIONS:
+        root.set("version", VERSIONS[-1])
     for key in [key for key in root.attrib if key not in WORDS]:
         del root.attrib[key]
     for element in root.iter():

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nmdp_pin.robot.urdf import Problem, Urdf
+from nmdp_pin.robot.urdf import VERSIONS, Problem, Urdf
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 WITH_LIMITS = ("revolute", "prismatic")
 WITH_AXIS = ("revolute", "prismatic", "continuous", "planar")
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-VERSIONS = ("1.0", "1.1", "1.2")
 # How many numbers an attribute of an element holds; others are words or are not read.
 NUMBERS: dict[str, dict[str, int]] = {
     "origin": {"xyz": 3, "rpy": 3, "quat_xyzw": 4},

@@ -1,0 +1,127 @@
+"""Every robot of example-robot-data loads by its name."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot import bundled_robots, example_robots, load_robot
+
+# The robots of the table that cannot be loaded, and why.
+REFUSED = {"cassie": "SDF"}
+# Feet start on the ground to rounding.
+GROUND_TOL = 1e-9
+
+
+@pytest.mark.parametrize("name", example_robots())
+def test_every_example_robot_loads(name, capfd):
+    """It loads silently, has a regular mass matrix, and stands on the ground in its limits."""
+    if name in REFUSED:
+        with pytest.raises(RobotError, match=REFUSED[name]):
+            load_robot(name)
+        return
+    robot = load_robot(name, visuals=False)
+    assert capfd.readouterr() == ("", "")
+    model, q, points = robot.model, robot.standing, robot.contact_points
+    assert robot.name == name
+    assert pin.isNormalized(model, q)
+    data = model.createData()
+    upper = np.triu(pin.crba(model, data, q))
+    assert np.linalg.eigvalsh(upper + np.triu(upper, 1).T)[0] > 0.0
+    pin.forwardKinematics(model, data, q)
+    heights = [
+        data.oMi[int(joint)].act(position)[2] - radius
+        for joint, position, radius in zip(
+            points.joints, points.positions, points.radii, strict=True
+        )
+    ]
+    assert len(points) <= 64
+    if heights and model.existJointName("root_joint"):
+        assert min(heights) == pytest.approx(0.0, abs=GROUND_TOL)
+
+
+def test_table_is_whole():
+    """The table of example-robot-data is there, and only what is named above is refused."""
+    assert len(example_robots()) >= 70
+    assert set(REFUSED) < set(example_robots())
+    assert not set(bundled_robots()) & set(example_robots())
+
+
+@pytest.mark.parametrize(
+    ("name", "nq", "nv", "feet"),
+    [
+        ("anymal", 19, 18, ["LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT"]),
+        ("hyq", 19, 18, ["lf_foot", "lh_foot", "rf_foot", "rh_foot"]),
+        ("quadruped", 15, 14, ["BL_contact", "BR_contact", "FL_contact", "FR_contact"]),
+    ],
+)
+def test_quadrupeds_stand_on_four_feet(name, nq, nv, feet):
+    """A quadruped whose feet are spheres gets one contact point a foot, in its SRDF posture."""
+    robot = load_robot(name, visuals=False)
+    assert (robot.model.nq, robot.model.nv) == (nq, nv)
+    assert sorted(robot.contact_points.names) == feet
+    assert np.all(robot.contact_points.radii > 0.0)
+
+
+def test_anymal_has_its_reference_posture():
+    """The standing joints are those of the SRDF, all bases alike."""
+    free = load_robot("anymal", visuals=False)
+    knee = free.model.joints[free.model.getJointId("LF_KFE")].idx_q
+    assert free.standing[knee] == pytest.approx(-1.0)
+    planar = load_robot("anymal", base="planar", visuals=False)
+    np.testing.assert_allclose(planar.standing[3:], free.standing[7:], atol=GROUND_TOL)
+    assert planar.standing[1] == pytest.approx(free.standing[2], abs=GROUND_TOL)
+
+
+def test_joints_with_nothing_to_move_are_locked_and_named():
+    """The massless fingers of a bundled table entry are locked; asked for by name, refused."""
+    robot = load_robot("bravo7_gripper", visuals=False)
+    assert any("nothing to move: bravo_finger1_joint" in note for note in robot.notes)
+    with pytest.raises(RobotError, match="no mass"):
+        load_robot("bravo7_gripper", joints="all", visuals=False)
+
+
+def test_legs_of_talos():
+    """talos_legs moves the twelve leg joints only, as its table entry does."""
+    robot = load_robot("talos_legs", visuals=False)
+    assert robot.model.nv == 18
+    assert all(name.startswith("leg_") for name in list(robot.model.names)[2:])
+
+
+def test_visuals_of_an_example_robot():
+    """Meshes are found through package://, and are not missing."""
+    robot = load_robot("anymal")
+    assert robot.missing_visuals == ()
+    meshes = [shape.meshPath for shape in robot.require_visuals().geometryObjects]
+    meshes = [path for path in meshes if path.endswith(".dae")]
+    assert len(meshes) >= 13
+    assert all(Path(path).is_file() for path in meshes)
+
+
+def test_robot_with_meshes_pickles():
+    """Meshes and their placements survive pickling."""
+    robot = load_robot("bolt")
+    copy = pickle.loads(pickle.dumps(robot))
+    for kind in ("visual_model", "collision_model"):
+        for ours, theirs in zip(
+            getattr(robot, kind).geometryObjects,
+            getattr(copy, kind).geometryObjects,
+            strict=True,
+        ):
+            assert (ours.name, ours.meshPath) == (theirs.name, theirs.meshPath)
+            assert ours.placement == theirs.placement
+            assert ours.geometry == theirs.geometry
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("robosimain", "robosimian"), ("anymall", "anymal"), ("Box", "box")]
+)
+def test_unknown_name_lists_the_known(given, meant):
+    """A misspelt name proposes the right one and lists all."""
+    with pytest.raises(RobotError, match=f"Did you mean {meant}") as caught:
+        load_robot(given)
+    for name in (*bundled_robots(), "go2", "talos"):
+        assert name in str(caught.value)

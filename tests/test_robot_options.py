@@ -1,0 +1,296 @@
+"""Options of load_robot: base, joints, variant, contacts, meshes and packages."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from urdf_samples import (
+    FOOT,
+    HOPPER,
+    PYRAMID_CORNERS,
+    hinge,
+    link,
+    mesh,
+    pyramid,
+    robot,
+    shape,
+    write,
+)
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot import ContactPoint, check_robot, load_robot
+
+# What is left of a placement there and back.
+ROUNDING = 1e-12
+# Meshes are stored in single precision.
+SINGLE = 1e-7
+
+
+def test_foreign_urdf_gets_the_plain_defaults(tmp_path):
+    """Free-flyer, every joint free and driven, standing on its foot."""
+    loaded = load_robot(write(tmp_path, HOPPER))
+    assert (loaded.name, loaded.model.nq, loaded.model.nv) == ("sample", 8, 7)
+    assert list(loaded.driven) == [6]
+    assert loaded.contact_points.names == ("leg",)
+    np.testing.assert_allclose(loaded.contact_points.positions, [[0, 0, -0.4]], atol=ROUNDING)
+    assert loaded.standing[2] == pytest.approx(0.45)
+    assert load_robot(str(write(tmp_path, HOPPER))).source.endswith("sample.urdf")
+
+
+def test_continuous_joints_stand_upright(tmp_path):
+    """A continuous joint has two numbers (cos, sin), and still one driven velocity."""
+    text = HOPPER.replace("revolute", "continuous")
+    loaded = load_robot(write(tmp_path, text), base="planar")
+    assert (loaded.model.nq, loaded.model.nv) == (5, 4)
+    np.testing.assert_allclose(loaded.standing[3:], [1.0, 0.0], atol=ROUNDING)
+    assert list(loaded.driven) == [3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base": "floating"}, "known: free-flyer, planar, fixed"),
+        ({"joints": "some"}, "not one of 'driven', 'all'"),
+        ({"joints": ["hip", "knee"]}, "joint 'knee': does not exist"),
+        ({"variant": "light"}, "unknown variant 'light'"),
+        ({"base": "fixed", "joints": []}, "nothing can move"),
+        ({"contacts": ["leg", "leg"]}, "given twice"),
+        ({"contacts": ["arm"]}, "link 'arm' does not exist; links: body, leg"),
+        ({"contacts": [("a", "arm", [0, 0, 0], 0.0)]}, "contact 'a': link 'arm' does not exist"),
+        ({"contacts": [("a", "leg", [0, 0], 0.0)]}, "is not a contact"),
+        ({"contacts": [("a", "leg", [0, 0, 0], -1.0)]}, "is not a contact"),
+        ({"contacts": [("a", "leg", [0, 0, np.nan], 0.0)]}, "is not a contact"),
+        ({"contacts": [("a", "leg")]}, "is not a contact"),
+        ({"contacts": [3.0]}, "is not a contact"),
+    ],
+)
+def test_wrong_options_are_refused(options, message, tmp_path):
+    """A wrong option raises a RobotError that says what is allowed; the report has it too."""
+    path = write(tmp_path, HOPPER)
+    with pytest.raises(RobotError) as caught:
+        load_robot(path, **options)
+    assert message in str(caught.value)
+    assert message in str(check_robot(path, **options))
+
+
+def test_contacts_by_tuple_record_and_name(tmp_path):
+    """Contact points may be given whole, or as links and frames that are looked up."""
+    loaded = load_robot(
+        write(tmp_path, HOPPER),
+        contacts=[
+            ("heel", "leg", [0.1, 0.0, -0.4], 0.02),
+            ContactPoint(name="tip", link="body", position=[0.0, 0.0, 0.2]),
+            "leg",
+            "body",
+            "hip",
+        ],
+    )
+    points = loaded.contact_points
+    assert points.names == ("heel", "tip", "leg", "body", "hip")
+    np.testing.assert_array_equal(points.radii, [0.02, 0.0, 0.05, 0.0, 0.0])
+    np.testing.assert_array_equal(points.joints, [2, 1, 2, 1, 2])
+    assert len(load_robot(write(tmp_path, HOPPER), contacts=[]).contact_points) == 0
+
+
+SHAPES = {
+    "sphere": ('<sphere radius="0.1"/>', 1, 0.1, 0.1),
+    "box": ('<box size="0.2 0.4 0.6"/>', 8, 0.0, 0.3),
+    "cylinder": ('<cylinder radius="0.1" length="0.6"/>', 16, 0.0, 0.3),
+    "capsule": ('<capsule radius="0.1" length="0.6"/>', 2, 0.1, 0.4),
+}
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_contacts_from_primitives(kind, tmp_path):
+    """Spheres give centre and radius, boxes corners, cylinders rims, capsules ends; all touch."""
+    geometry, count, radius, down = SHAPES[kind]
+    foot = shape("collision", geometry, "0.5 0 -1")
+    loaded = load_robot(write(tmp_path, robot(link("body", shapes=foot))))
+    points = loaded.contact_points
+    assert len(points) == count
+    assert len(set(points.names)) == count
+    np.testing.assert_array_equal(points.radii, radius)
+    np.testing.assert_allclose(points.positions.mean(axis=0), [0.5, 0.0, -1.0], atol=ROUNDING)
+    assert loaded.standing[2] == pytest.approx(1.0 + down)
+    corner = np.abs(points.positions - [0.5, 0.0, -1.0])
+    if kind == "box":
+        np.testing.assert_allclose(corner, [[0.1, 0.2, 0.3]] * 8, atol=ROUNDING)
+    if kind == "cylinder":
+        np.testing.assert_allclose(np.hypot(corner[:, 0], corner[:, 1]), 0.1, atol=ROUNDING)
+
+
+def test_contacts_from_a_mesh(tmp_path):
+    """A mesh gives its extreme vertices, once each, scaled as the URDF says."""
+    write(tmp_path, pyramid(), "meshes/pyramid.stl")
+    foot = mesh("collision", "meshes/pyramid.stl").replace("<mesh", '<mesh scale="2 2 2"')
+    loaded = load_robot(write(tmp_path, robot(link("body", shapes=foot))))
+    found = sorted(map(tuple, np.round(loaded.contact_points.positions, 6) + 0.0))
+    expected = sorted(tuple(2.0 * x for x in corner) for corner in PYRAMID_CORNERS)
+    np.testing.assert_allclose(found, expected, atol=SINGLE)
+
+
+def test_contacts_are_thinned_out(tmp_path):
+    """At most 64 points, every link keeping its share of points far from each other."""
+    boxes = "".join(shape("collision", '<box size="0.1 0.1 0.1"/>', f"{k} 0 0") for k in range(20))
+    loaded = load_robot(write(tmp_path, robot(link("body", shapes=boxes))))
+    x = loaded.contact_points.positions[:, 0]
+    assert len(x) == 64
+    assert (x.min(), x.max()) == pytest.approx((-0.05, 19.05))
+    assert any("thinned from 160" in note for note in loaded.notes)
+
+
+def test_feet_and_what_lies_lowest_are_chosen(tmp_path):
+    """Of each branch the last link with geometry; a trunk that hangs lower is added."""
+    ball = shape("collision", '<sphere radius="0.05"/>')
+    text = robot(
+        link("trunk", shapes=shape("collision", '<sphere radius="0.1"/>', "0 0 -1")),
+        link("thigh", shapes=ball),
+        link("shank", shapes=FOOT),
+        link("arm", shapes=ball),
+        link("sensor"),
+        hinge("hip", "trunk", "thigh"),
+        hinge("knee", "thigh", "shank"),
+        hinge("shoulder", "trunk", "arm"),
+        hinge("pan", "arm", "sensor"),
+    )
+    path = write(tmp_path, text)
+    assert load_robot(path).contact_points.names == ("shank", "arm", "trunk")
+    assert load_robot(path, base="fixed").contact_points.names == ("shank", "arm")
+
+
+def test_no_collision_geometry_means_no_contacts(tmp_path):
+    """A robot without collision geometry loads, has no contact points, and says so."""
+    loaded = load_robot(write(tmp_path, robot(link("body"))))
+    assert len(loaded.contact_points) == 0
+    assert loaded.contact_points.positions.shape == (0, 3)
+    assert any("no contact points" in note for note in loaded.notes)
+
+
+def test_missing_visual_mesh_matters_only_to_a_viewer(tmp_path):
+    """The robot loads; asking what it looks like names the link and the mesh."""
+    text = robot(link("body", shapes=mesh("visual", "package://lost/body.stl") + FOOT))
+    path = write(tmp_path, text)
+    loaded = load_robot(path)
+    assert loaded.visual_model is None
+    assert loaded.collision_model is not None
+    with pytest.raises(RobotError, match=r"package://lost/body\.stl.*package_dirs") as caught:
+        loaded.require_visuals()
+    assert (caught.value.file, caught.value.element) == (str(path), "link 'body'")
+    report = check_robot(path)
+    assert report.ok
+    assert report.missing == (("visual", "body", "package://lost/body.stl"),)
+
+
+def test_missing_collision_mesh_matters_only_to_contacts(tmp_path):
+    """Contact points from a missing mesh are an error, given ones are not."""
+    path = write(tmp_path, robot(link("body", shapes=mesh("collision", "lost.stl"))))
+    with pytest.raises(RobotError, match=r"lost\.stl") as caught:
+        load_robot(path)
+    assert caught.value.element == "link 'body'"
+    loaded = load_robot(path, contacts=[("tip", "body", [0, 0, 0], 0.1)])
+    with pytest.raises(RobotError, match=r"collision mesh 'lost\.stl'"):
+        loaded.require_collisions()
+
+
+def test_unreadable_mesh_is_named(tmp_path):
+    """A file that is no mesh raises a RobotError."""
+    write(tmp_path, "no mesh at all", "body.stl")
+    path = write(tmp_path, robot(link("body", shapes=mesh("collision", "body.stl"))))
+    with pytest.raises(RobotError, match=r"body\.stl"):
+        load_robot(path)
+
+
+@pytest.mark.parametrize("how", ["package_dirs", "the package itself", "ROS_PACKAGE_PATH", "above"])
+def test_packages_are_found(how, tmp_path, monkeypatch):
+    """package:// is looked up in package_dirs, ROS_PACKAGE_PATH and above the URDF."""
+    home = tmp_path / ("work" if how == "above" else "elsewhere")
+    write(home, pyramid(), "pack/meshes/foot.stl")
+    urdf = robot(link("body", shapes=mesh("collision", "package://pack/meshes/foot.stl")))
+    path = write(tmp_path / "work" / "robots" / "urdf", urdf)
+    dirs = {"package_dirs": [home], "the package itself": [str(home / "pack")]}.get(how, [])
+    if how == "ROS_PACKAGE_PATH":
+        monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{home}")
+    assert len(load_robot(path, package_dirs=dirs).contact_points) == 5
+
+
+def test_mesh_beside_the_urdf_folder(tmp_path):
+    """../meshes is inside the package of a URDF in urdf/."""
+    write(tmp_path, pyramid(), "pack/meshes/foot.stl")
+    text = robot(link("body", shapes=mesh("collision", "../meshes/foot.stl")))
+    assert len(load_robot(write(tmp_path / "pack" / "urdf", text)).contact_points) == 5
+
+
+def test_fixed_base_keeps_its_height(tmp_path):
+    """The base height of a robot.toml places a fixed base too, and a planar one."""
+    write(tmp_path, HOPPER)
+    toml = write(tmp_path, 'urdf = "sample.urdf"\n[standing]\nbase_height = 0.7\n', "robot.toml")
+    for base in ("fixed", "planar", "free-flyer"):
+        loaded = load_robot(toml, base=base, contacts=["body"])
+        data = loaded.model.createData()
+        pin.framesForwardKinematics(loaded.model, data, loaded.standing)
+        body = data.oMf[loaded.model.getFrameId("body")]
+        np.testing.assert_allclose(body.translation, [0.0, 0.0, 0.7], atol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("toml", "message", "element"),
+    [
+        ("urdf = ", "not valid TOML", ""),
+        ('urdf = "sample.urdf"\ncolour = 1', "allowed keys: urdf, variants", "colour"),
+        ('urdf = "sample.urdf"\nbase = "flying"', "'free-flyer', 'planar' or 'fixed'", "base"),
+        ('urdf = "../sample.urdf"', "beside the robot.toml", "urdf"),
+        ('urdf = "sample.urdf"\n[[contact]]\nname = "a"', "Field required", "contact.0.link"),
+        (
+            'urdf = "sample.urdf"\n[[contact]]\nname = "a"\nlink = "leg"\nradius = -1.0',
+            "greater than or equal to 0",
+            "contact.0.radius",
+        ),
+        (
+            'urdf = "sample.urdf"\n[[contact]]\nname = "a"\nlink = "arm"',
+            "link 'arm' does not exist",
+            "contact 'a'",
+        ),
+        ('urdf = "sample.urdf"\n[standing.joints]\nknee = 1.0', "does not exist", "joint 'knee'"),
+        ('urdf = "sample.urdf"\n[standing]\nbase_height = nan', "finite", "standing.base_height"),
+        ('urdf = "sample.urdf"\ndriven = ["knee"]', "does not exist", "joint 'knee'"),
+    ],
+)
+def test_bad_robot_toml(toml, message, element, tmp_path):
+    """A wrong robot.toml raises a RobotError with the path of the key."""
+    write(tmp_path, HOPPER)
+    path = write(tmp_path, toml, "robot.toml")
+    with pytest.raises(RobotError) as caught:
+        load_robot(path)
+    assert message in str(caught.value)
+    assert element in caught.value.element
+    assert str(tmp_path) in caught.value.file
+
+
+def test_report_of_a_good_robot():
+    """The report has what the issue asks for: mass, joints, contact points, what is massless."""
+    report = check_robot("spider", base="planar")
+    assert report.ok
+    assert (report.nq, report.nv, len(report.joints), len(report.driven)) == (15, 15, 12, 12)
+    assert report.mass == pytest.approx(100.0)
+    assert report.massless == ("FL_hip", "RL_hip", "RR_hip", "FR_hip")
+    assert [contact.joint for contact in report.contacts] == [
+        f"{leg}_knee" for leg in ("FL", "RL", "RR", "FR")
+    ]
+    text = str(report)
+    for part in ("can be simulated", "100 kg", "FL_yaw", "front_left", "robot.toml"):
+        assert part in text
+    uses = {row.use for row in check_robot("robosimian").joints}
+    assert uses == {"driven", "locked"}
+    assert {row.use for row in check_robot("chain").joints} == {"free"}
+
+
+def test_report_of_an_unknown_robot():
+    """An unknown name is an error of the report, not an exception."""
+    report = check_robot("spidre")
+    assert not report.ok
+    assert "Did you mean spider" in str(report)
+
+
+def test_report_on_mimic_joints(tmp_path):
+    """A joint that mimics another is said to move by itself."""
+    text = HOPPER.replace("<axis", '<mimic joint="hip"/><axis')
+    assert any("mimics" in note for note in check_robot(write(tmp_path, text)).notes)

@@ -1,0 +1,261 @@
+"""A bad URDF raises a typed error that names file and element, and never reaches urdfdom."""
+
+import copy
+import xml.etree.ElementTree as ET
+
+import pytest
+from urdf_samples import HOPPER, hinge, link, mesh, robot, shape, write
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot import check_robot, load_robot
+from nmdp_pin.robot.urdf import MAX_DEPTH, MAX_LINKS, read_urdf
+
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+    '<robot name="&b;"><link name="a"/></robot>'
+)
+EXTERNAL = (
+    '<!DOCTYPE robot [<!ENTITY secret SYSTEM "file:///etc/passwd">]>'
+    '<robot name="r"><link name="&secret;"/></robot>'
+)
+TWO = link("a") + link("b")
+INERTIA = 'ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"'
+
+# name: (text, what the message says, the element it names)
+UNREADABLE = {
+    "empty file": ("", "is empty", ""),
+    "blanks": (" \n\t ", "is empty", ""),
+    "no XML": ("hello", "not valid XML", "line 1"),
+    "cut short": ('<robot name="r">\n  <link name="a">', "not valid XML", "line 2"),
+    "wrong close": ('<robot>\n<link name="a"></robot>', "not valid XML", "line 2, column 18"),
+    "bytes": (b"\x00\x01\x02\xff", "not valid XML", "line 1"),
+    "unknown encoding": ('<?xml version="1.0" encoding="nope"?><robot/>', "not valid XML", ""),
+    "entity bomb": (BOMB, "DOCTYPE", ""),
+    "entity bomb in UTF-16": (BOMB.encode("utf-16"), "DOCTYPE", ""),
+    "external entity": (EXTERNAL, "DOCTYPE", ""),
+    "unknown entity": ("<robot>&x;</robot>", "not valid XML", "line 1"),
+    "nested": ("<robot>" + "<a>" * MAX_DEPTH, "nests more than", ""),
+    "many links": (robot(*(f'<link name="{k}"/>' for k in range(MAX_LINKS + 1))), "links", ""),
+    "SDF": ("<sdf><model/></sdf>", "starts with <sdf>", ""),
+    "xacro": (
+        '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include/></robot>',
+        "xacro",
+        "",
+    ),
+}
+BROKEN = {
+    "no links": (robot(), "no links", "robot"),
+    "no name": (robot("<link/>"), "no name", "link"),
+    "link twice": (robot(link("a"), link("a")), "given twice", "link 'a'"),
+    "joint twice": (
+        robot(TWO, link("c"), hinge("j", "a", "b"), hinge("j", "b", "c")),
+        "given twice",
+        "joint 'j'",
+    ),
+    "two roots": (robot(TWO), "2 root links (a, b)", "robot"),
+    "unknown child": (robot(TWO, hinge("j", "a", "x")), "child link 'x'", "joint 'j'"),
+    "unknown parent": (robot(TWO, hinge("j", "x", "b")), "parent link 'x'", "joint 'j'"),
+    "no parent": (
+        robot(TWO, '<joint name="j" type="fixed"><child link="b"/></joint>'),
+        "no <parent",
+        "joint 'j'",
+    ),
+    "two parents": (
+        robot(TWO, link("c"), hinge("j", "a", "c"), hinge("k", "b", "c")),
+        "two parents",
+        "link 'c'",
+    ),
+    "cycle": (robot(TWO, hinge("j", "a", "b"), hinge("k", "b", "a")), "cycle", "link 'a'"),
+    "cycle beside a tree": (
+        robot(TWO, link("c"), hinge("j", "a", "b"), hinge("k", "b", "a")),
+        "cycle",
+        "link 'a'",
+    ),
+    "own parent": (robot(TWO, hinge("j", "a", "a")), "cycle", "link 'a'"),
+    "joint type": (robot(TWO, hinge("j", "a", "b", kind="hinge")), "is not one of", "joint 'j'"),
+    "zero axis": (
+        robot(TWO, hinge("j", "a", "b").replace("0 1 0", "0 0 0")),
+        "axis is 0 0 0",
+        "joint 'j'",
+    ),
+    "no limit": (
+        robot(TWO, hinge("j", "a", "b").replace('effort="10"', "")),
+        "limit is missing",
+        "joint 'j'",
+    ),
+    "negative effort": (
+        robot(TWO, hinge("j", "a", "b").replace('effort="10"', 'effort="-1"')),
+        "must not be negative",
+        "joint 'j'",
+    ),
+    "NaN origin": (
+        robot(TWO, hinge("j", "a", "b", xyz="0 nan 0")),
+        "3 finite numbers",
+        "joint 'j'",
+    ),
+    "two numbers": (robot(TWO, hinge("j", "a", "b", xyz="0 0")), "3 finite numbers", "joint 'j'"),
+    "negative mass": (robot(link("a", mass=-1.0)), "must not be negative", "link 'a'"),
+    "no mass": (
+        robot(f'<link name="a"><inertial><inertia {INERTIA}/></inertial></link>'),
+        "no <mass",
+        "link 'a'",
+    ),
+    "no inertia": (
+        robot('<link name="a"><inertial><mass value="1"/></inertial></link>'),
+        "must give ixx",
+        "link 'a'",
+    ),
+    "infinite mass": (robot(link("a", mass=float("inf"))), "finite number", "link 'a'"),
+    "no shape": (robot(link("a", shapes="<visual/>")), "must hold one shape", "link 'a'"),
+    "unknown shape": (
+        robot(link("a", shapes=shape("collision", "<torus/>"))),
+        "must hold one shape",
+        "link 'a'",
+    ),
+    "flat box": (
+        robot(link("a", shapes=shape("collision", '<box size="1 0 1"/>'))),
+        "must be positive",
+        "link 'a'",
+    ),
+    "version": (robot(link("a")).replace("<robot", '<robot version="9"'), "version", "robot"),
+    "massless leaf": (
+        robot(link("a"), link("b", mass=0.0), hinge("j", "a", "b")),
+        "no mass",
+        "joint 'j'",
+    ),
+    "massless robot": (robot(link("a", mass=0.0)), "singular", "joint 'root_joint'"),
+    "mesh above its package": (
+        robot(link("a", shapes=mesh("visual", "package://p/../../etc/passwd"))),
+        "climbs out",
+        "",
+    ),
+    "mesh by a detour": (
+        robot(link("a", shapes=mesh("collision", "package://p/x/../../../etc/passwd"))),
+        "climbs out",
+        "",
+    ),
+    "package with a climbing name": (
+        robot(link("a", shapes=mesh("visual", "package://../etc/passwd"))),
+        "climbs out",
+        "",
+    ),
+    "relative mesh": (
+        robot(link("a", shapes=mesh("visual", "../../../../../../../etc/passwd"))),
+        "outside",
+        "",
+    ),
+    "absolute mesh": (
+        robot(link("a", shapes=mesh("visual", "/etc/passwd"))),
+        "outside",
+        "",
+    ),
+    "mesh by file://": (
+        robot(link("a", shapes=mesh("visual", "file:///etc/passwd"))),
+        "outside",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", [*UNREADABLE, *BROKEN])
+def test_bad_files_raise_a_named_error(case, tmp_path, capfd):
+    """The error names the file and the element and says what is wrong; nothing is printed."""
+    text, message, element = {**UNREADABLE, **BROKEN}[case]
+    path = write(tmp_path, text)
+    with pytest.raises(RobotError) as caught:
+        load_robot(path)
+    assert caught.value.file == str(path)
+    assert element in caught.value.element
+    assert message in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("case", [*UNREADABLE, *BROKEN])
+def test_the_report_says_the_same(case, tmp_path):
+    """check_robot never raises: what load_robot refuses is among its errors."""
+    text, message, _ = {**UNREADABLE, **BROKEN}[case]
+    report = check_robot(write(tmp_path, text))
+    assert not report.ok
+    assert any(message in error for error in report.errors)
+    assert message in str(report)
+
+
+def test_the_samples_are_bad_for_one_reason(tmp_path):
+    """The sample that the bad ones are made from loads."""
+    good = robot(TWO, hinge("j", "a", "b"))
+    assert load_robot(write(tmp_path, good)).model.nv == 7
+
+
+def test_missing_file_and_folder(tmp_path):
+    """A path that is not there, or is a folder, is an error with its name."""
+    for path, message in ((tmp_path / "no.urdf", "No such file"), (tmp_path, "not a file")):
+        with pytest.raises(RobotError, match=message) as caught:
+            load_robot(path)
+        assert caught.value.file == str(path)
+
+
+def test_size_limit(tmp_path, monkeypatch):
+    """A file over the stated size is refused before it is read."""
+    path = write(tmp_path, HOPPER)
+    monkeypatch.setattr("nmdp_pin.robot.urdf.MAX_BYTES", 100)
+    with pytest.raises(RobotError, match="at most 100"):
+        load_robot(path)
+
+
+def test_whatever_is_changed_never_crashes(tmp_path, capfd):
+    """Each attribute of a good URDF spoiled, each element removed: a robot or a RobotError."""
+    root = ET.fromstring(HOPPER)
+    values = ("", "abc", "nan", "-1", "0 0 0", " 1 ", "1_0")
+    spoiled = []
+    for k, element in enumerate(root.iter()):
+        for key in element.attrib:
+            for value in values:
+                changed = copy.deepcopy(root)
+                list(changed.iter())[k].set(key, value)
+                spoiled.append(changed)
+        if k:
+            changed = copy.deepcopy(root)
+            list(changed.iter())[k].clear()
+            spoiled.append(changed)
+    errors = []
+    for changed in spoiled:
+        path = write(tmp_path, ET.tostring(changed))
+        try:
+            load_robot(path)
+        except RobotError as error:
+            errors.append(error)
+    assert 0 < len(errors) < len(spoiled)
+    assert {error.file for error in errors} == {str(path)}
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_odd_and_harmless_is_a_warning(tmp_path):
+    """An inertia that no solid has, and limits in the wrong order, load and are reported."""
+    odd = robot(
+        link("a").replace('izz="0.1"', 'izz="0.9"'),
+        link("b").replace('ixx="0.1"', 'ixx="-0.01"'),
+        hinge("j", "a", "b"),
+    )
+    path = write(tmp_path, odd)
+    assert load_robot(path).model.nv == 7
+    text = "\n".join(check_robot(path).warnings)
+    assert "link 'a': its inertia breaks the triangle inequality" in text
+    assert "link 'b': its inertia is not positive" in text
+
+
+def test_extensions_are_left_behind(tmp_path, capfd):
+    """Blocks for other programs, blanks around numbers and nameless materials do no harm."""
+    text = HOPPER.replace('mass value="1.0"', 'mass value=" 1.0\n"').replace(
+        "<robot",
+        '<robot xmlns:drake="http://x" drake:y="1"',
+    )
+    extra = (
+        '<gazebo><plugin filename="x.so"/></gazebo><transmission name="t"/>'
+        '<material name="red"/></robot>'
+    )
+    visual = '<visual><geometry><box size="1 1 1"/></geometry><material/></visual></link>'
+    path = write(tmp_path, text.replace("</robot>", extra).replace("</link>", visual, 1))
+    robot_loaded = load_robot(path)
+    assert sum(inertia.mass for inertia in robot_loaded.model.inertias) == pytest.approx(2.0)
+    assert capfd.readouterr() == ("", "")
+    assert [child.tag for child in read_urdf(path).root] == ["link", "link", "joint"]
