@@ -116,7 +116,11 @@ class HeightField(Solid):
         """What measures distances to the ground, in the world frame."""
         M = self.placement
         vertices, faces = self.triangles()
-        return TriangleSurface(vertices @ M.rotation.T + M.translation, faces, self.friction)
+        world = vertices @ M.rotation.T + M.translation
+        ny, nx = self.samples.shape
+        top, rim = 2 * (nx - 1) * (ny - 1), 2 * (nx - 1) + 2 * (ny - 1)
+        groups = (top, top + 2 * rim)  # walls, bottom
+        return TriangleSurface(world, faces, self.friction, groups=groups)
 
 
 def _read(path: Path) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import coal
@@ -40,9 +41,18 @@ class TriangleSurface:
         vertices: in the world frame [m], shape (v, 3).
         faces: indices of their corners, anticlockwise seen from outside, shape (f, 3).
         friction: friction coefficient [-].
+        groups: where faces of very different size begin. Each group has a bounding-volume
+            hierarchy of its own: long faces among small ones would spoil the volumes of all.
     """
 
-    def __init__(self, vertices: np.ndarray, faces: np.ndarray, friction: float) -> None:
+    def __init__(
+        self,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        friction: float,
+        *,
+        groups: Sequence[int] = (),
+    ) -> None:
         self._corners = vertices[faces]
         self._faces, self._vertices, self._friction = faces, vertices, friction
         self._topology = topology(vertices, faces)
@@ -55,8 +65,10 @@ class TriangleSurface:
         self._low, self._high = vertices.min(axis=0), vertices.max(axis=0)
         self._rounding = _ROUNDING * float(np.abs(vertices).max())
         # ComputeDistance keeps bare pointers: the geometries must live as long as it does.
-        self._geometry, self._point = triangle_geometry(vertices, faces), coal.Sphere(0.0)
-        self._distance = coal.ComputeDistance(self._geometry, self._point)
+        self._point = coal.Sphere(0.0)
+        self._geometries = [triangle_geometry(vertices, part) for part in np.split(faces, groups)]
+        asks = [coal.ComputeDistance(geometry, self._point) for geometry in self._geometries]
+        self._groups = list(zip((0, *groups), asks, strict=True))
         self._request = coal.DistanceRequest()
 
     def update(self, points: np.ndarray, nearest: Nearest) -> None:
@@ -95,12 +107,19 @@ class TriangleSurface:
     def _closest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Index of the closest triangle, shape (n,), and the closest point on it, shape (n, 3)."""
         world, here, result = coal.Transform3s(), coal.Transform3s(), coal.DistanceResult()
+        request = self._request
         triangle, closest = np.empty(len(points), dtype=int), np.empty_like(points)
         for i, point in enumerate(points):
             here.setTranslation(point)
             result.clear()
-            self._distance(world, here, self._request, result)
-            triangle[i], closest[i] = result.b1, result.getNearestPoint1()
+            nearest = np.inf
+            for begin, ask in self._groups:
+                # The result of the groups before is left in place: coal looks for less than it.
+                ask(world, here, request, result)
+                if result.min_distance < nearest:
+                    nearest = result.min_distance
+                    triangle[i] = begin + result.b1
+            closest[i] = result.getNearestPoint1()
         return triangle, closest
 
     def _bent(
