@@ -10,8 +10,8 @@ from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
+_TOUCH = 1e-100  # [m]; below it d^p underflows
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
-_UP = np.array([0.0, 0.0, 1.0])
 
 
 def stiffness_for_static_depth(
@@ -62,8 +62,7 @@ class FrictionCone(WrenchSpace):
     zeta: float = 0.0
     angle: float = 0.0
     circumscribed: bool = False
-    _normals: np.ndarray = field(init=False, repr=False, compare=False)
-    _tangents: np.ndarray = field(init=False, repr=False, compare=False)
+    _basis: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.stiffness) and self.stiffness > 0.0):
@@ -79,10 +78,10 @@ class FrictionCone(WrenchSpace):
         angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
         scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
         ones, zeros = np.ones(self.directions), np.zeros(self.directions)
-        object.__setattr__(self, "_normals", np.array([zeros, zeros, ones]))
-        object.__setattr__(
-            self, "_tangents", scale * np.array([np.cos(angles), np.sin(angles), zeros])
-        )
+        normals = np.array([zeros, zeros, ones])
+        tangents = scale * np.array([np.cos(angles), np.sin(angles), zeros])
+        # n and t_j in the contact's frame, so that (size, size * mu) @ basis are the vertices
+        object.__setattr__(self, "_basis", np.array([normals.ravel(), tangents.ravel()]))
 
     @property
     def n_vertices(self) -> int:
@@ -96,25 +95,33 @@ class FrictionCone(WrenchSpace):
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 3, directions)."""
-        magnitude = self._magnitude(contacts.depth)
-        local = self._normals + contacts.friction[:, None, None] * self._tangents
-        local *= magnitude[:, None, None]
+        n = len(contacts.depth)
+        size = np.empty((n, 2))
+        size[:, 0] = self._magnitude(contacts.depth)
+        size[:, 1] = size[:, 0] * contacts.friction
+        local = (size @ self._basis).reshape(n, 3, self.directions)
         if _is_up(contacts.normal):
             return local
         return tangent_frames(contacts.normal) @ local
 
-    def derivative(self, contacts: ContactState, w: np.ndarray) -> np.ndarray:
-        """d(V w)/dx = -k p d^(p-1) R s n' + k (d^p + zeta) d(R s)/dn dn/dx, shape (n, 3, 3)."""
-        s = w @ (self._normals.T)
-        s += contacts.friction[:, None] * (w @ self._tangents.T)
-        up = _is_up(contacts.normal)
-        direction = s if up else (tangent_frames(contacts.normal) @ s[:, :, None])[:, :, 0]
-        depth = np.maximum(contacts.depth, 0.0)
-        slope = -self.stiffness * self.power * depth ** (self.power - 1)
-        result = (slope[:, None] * direction)[:, :, None] * contacts.normal[:, None, :]
+    def derivative(
+        self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray
+    ) -> np.ndarray:
+        """d(V w)/dx, shape (n, 3, 3), of f = k (d^p + zeta) R s with dd/dx = -n'.
+
+        The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx.
+        """
+        depth, p = contacts.depth, self.power
+        touching = depth > _TOUCH
+        d = np.where(touching, depth, 1.0)
+        slope = np.where(touching, -p * d ** (p - 1) / (d**p + self.zeta), 0.0)
+        result = (slope[:, None] * wrench)[:, :, None] * contacts.normal[:, None, :]
         if contacts.curvature is not None:
+            size = np.column_stack([np.ones_like(depth), contacts.friction])
+            local = (size @ self._basis).reshape(len(depth), 3, -1)
+            s = (local @ w[:, :, None])[:, :, 0]
             turn = _frame_derivative(contacts.normal, s) @ contacts.curvature
-            result += self._magnitude(contacts.depth)[:, None, None] * turn
+            result += self._magnitude(depth)[:, None, None] * turn
         return result
 
     def _magnitude(self, depth: np.ndarray) -> np.ndarray:
@@ -136,8 +143,8 @@ def tangent_frames(normal: np.ndarray) -> np.ndarray:
 
 
 def _is_up(normal: np.ndarray) -> bool:
-    """True where every normal is exactly e_z: the frames are identities (the common ground)."""
-    return bool((normal == _UP).all())
+    """True where every normal is e_z: the frames are identities (the common ground)."""
+    return bool(normal[:, 2].min() == 1.0)
 
 
 def _poles(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

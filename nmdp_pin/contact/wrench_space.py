@@ -52,7 +52,9 @@ class WrenchSpace(abc.ABC):
         """Vertices V of the n polytopes [N, N m], shape (n, rows, n_vertices)."""
 
     @abc.abstractmethod
-    def derivative(self, contacts: ContactState, w: np.ndarray) -> np.ndarray:
+    def derivative(
+        self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray
+    ) -> np.ndarray:
         """Derivative of V w with respect to the contacts' translation [N/m], shape (n, rows, 3).
 
         Models that also depend on the body's orientation return (n, rows, 6): translation of the
@@ -61,4 +63,5 @@ class WrenchSpace(abc.ABC):
         Args:
             contacts: where the contacts are.
             w: weights, shape (n, n_vertices).
+            wrench: V w at these contacts, shape (n, rows); the caller has it at hand.
         """

@@ -1,7 +1,10 @@
 """Contact forces as generalised forces, with their derivatives, for all contacts at once.
 
 Everything is read from what pinocchio's derivative algorithms leave in `pin.Data`: the placements oMi and
-the world Jacobian J. Wrenches are (force, moment) about the contact spheres' centres, world frame.
+the world Jacobian J, whose column S_k = (linear at the world's origin, angular) is the motion of dof k.
+
+A contact's wrench acts at a point p: where the sphere touches (p = c - r n) for models that give
+forces, the sphere's centre c for models that give wrenches.
 """
 
 from __future__ import annotations
@@ -32,8 +35,13 @@ def skew(a: np.ndarray) -> np.ndarray:
     return (a @ _SKEW).reshape(-1, 3, 3)
 
 
+def times(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A_i b_i for every i; shapes (n, p, q), (n, q) to (n, p)."""
+    return (A @ b[:, :, None])[:, :, 0]
+
+
 def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
-    """View of all oMi, shape (n_joints, 4, 3): rotation columns, then the translation."""
+    """View of all oMi, shape (n_joints, 4, 3): the rotation's columns, then the translation."""
     first = data.oMi[0].rotation
     view = np.lib.stride_tricks.as_strided(first, (n_joints, 4, 3), (96, 24, 8))
     last = data.oMi[n_joints - 1]
@@ -61,26 +69,17 @@ class ContactTerms:
         self._terrain, self._wrench_space = terrain, wrench_space
         self._data = data  # keeps the memory of the views below alive
         self._placements = placements_of(data, model.njoints)
-        self._S: np.ndarray = data.J
+        self._J: np.ndarray = data.J
         self._joints = np.asarray(points.joints, dtype=int)
         self._local = np.concatenate([points.positions, np.ones((n, 1))], axis=1)[:, None, :]
-        self.radii = np.asarray(points.radii, dtype=float)
-        self._round = wrench_space.rows == 3 and bool(self.radii.any())
-        joint_of = np.concatenate(
-            [np.full(model.joints[j].nv, j) for j in range(1, model.njoints)]
-        ).astype(int)
-        # support[i, k]: dof k moves contact i; above[k, l]: the joint of l is that of k or above it
-        supports = [set(model.supports[int(j)]) for j in range(model.njoints)]
-        self._support = np.array(
-            [[float(j in supports[i]) for j in joint_of] for i in self._joints]
-        ).reshape(n, nv)
-        self._above = np.array([[float(l in supports[k]) for l in joint_of] for k in joint_of])
-        self._mask = np.repeat(self._support[:, None, :], 3, axis=1)
-        self._J = np.zeros((n, 6, nv))
-        self._vertices = np.zeros((n, 6, self.m))
-        self._wrench = np.zeros((n, 6))
+        self._radii = np.asarray(points.radii, dtype=float)[:, None]
+        self._round = wrench_space.rows == 3 and bool(self._radii.any())
+        support, self._above = _ancestry(model, self._joints)
+        self._support = np.ascontiguousarray(support.T)
+        self._mask = np.repeat(support[:, None, :], 3, axis=1)
         self._at_origin = np.zeros((n, 6))
-        self._arm: np.ndarray | None = None
+        self._D = np.zeros((2, n, 3, 3))
+        self._jacobian = np.zeros((2, n, 3, nv))  # of p: linear, angular
         self.active = False
 
     def begin(self) -> None:
@@ -93,97 +92,127 @@ class ContactTerms:
         Args:
             w: weights, shape (n, m).
         """
-        placements = self._placements[self._joints]
-        position = (self._local @ placements)[:, 0, :]
-        surface = self._terrain.query(position)
+        placements = self._placements.take(self._joints, axis=0)
+        centre = (self._local @ placements)[:, 0]
+        distance, normal, curvature, friction = self._terrain.query(centre)
         self.contacts = ContactState(
-            position,
+            centre,
             placements[:, :3].transpose(0, 2, 1),
-            self.radii - surface.distance,
-            surface.normal,
-            surface.curvature,
-            surface.friction,
+            self._radii[:, 0] - distance,
+            normal,
+            curvature,
+            friction,
         )
         self.w = w
-        self._rows = self._wrench_space.vertices(self.contacts)
-        self.active = bool(self._rows.any())
+        self.V = self._wrench_space.vertices(self.contacts)
+        self.active = bool(np.count_nonzero(self.V))
         if not self.active:
-            self._wrench[:] = 0.0
             return np.zeros(self.nv)
-        rows = self._rows.shape[1]
-        self._wrench[:, :rows] = (self._rows @ w[:, :, None])[:, :, 0]
-        if self._round:
-            # A force acts where the sphere touches: its moment about the centre is -r n x f.
-            self._arm = skew(-self.radii[:, None] * surface.normal)
-            self._wrench[:, 3:] = (self._arm @ self._wrench[:, :3, None])[:, :, 0]
-        at_origin = self._at_origin
-        at_origin[:] = self._wrench
-        at_origin[:, 3:] += (skew(position) @ self._wrench[:, :3, None])[:, :, 0]
-        self._subtree = self._support.T @ at_origin
-        return np.einsum("kn,nk->n", self._S, self._subtree)
+        self.point = centre - self._radii * normal if self._round else centre
+        self._wrench = wrench = times(self.V, w)
+        force, at_origin = wrench[:, :3], self._at_origin
+        at_origin[:, :3] = force
+        at_origin[:, 3:] = times(skew(self.point), force)
+        if wrench.shape[1] == 6:
+            at_origin[:, 3:] += wrench[:, 3:]
+        self._subtree = self._support @ at_origin
+        Q: np.ndarray = np.vecdot(self._J.T, self._subtree)
+        return Q
 
     def linearise(self) -> np.ndarray:
         """Derivative of the generalised force with respect to q (tangent), shape (nv, nv).
 
-        The sum of three parts: the wrenches are carried along by the joints above
-        (`_kinematic_part`), and they change with V(q) (the part that zeroth order drops).
+        The wrenches are carried along by the joints above, and they change with V(q).
         """
         self.kinematics()
         if not self.active:
             return np.zeros((self.nv, self.nv))
-        return self._kinematic_part() + self._wrench_part()
+        return self._carried_part() + self._changing_part()
 
     def kinematics(self) -> None:
-        """Fill `jacobians`: of the spheres' centres in the world, linear over angular."""
-        S, J = self._S, self._J
-        np.multiply(self._mask, S[3:], out=J[:, 3:])
-        np.matmul(skew(-self.contacts.position), S[3:], out=J[:, :3])
-        J[:, :3] += S[:3]
-        J[:, :3] *= self._mask
+        """Fill the Jacobians of the centres and of the points p, in the world."""
+        S = np.ascontiguousarray(self._J)
+        linear, angular = self._jacobian
+        np.multiply(self._mask, S[3:], out=angular)
+        centre = skew(-self.contacts.position).reshape(-1, 3) @ S[3:]
+        centre = centre.reshape(self.n, 3, self.nv)
+        centre += S[:3]
+        centre *= self._mask
+        self.centre_jacobian = centre
+        if self._round:
+            np.matmul(skew(self._radii * self.contacts.normal), angular, out=linear)
+            linear += centre
+        else:
+            linear[:] = centre
 
-    def _kinematic_part(self) -> np.ndarray:
-        """sum_i (dS_k/dq_l)' F_i with dS_k/dq_l = S_l x S_k for l above k; F at the origin.
-
-        The centre's own displacement, the moment dx x f, is in `_wrench_part`.
-        """
+    def _carried_part(self) -> np.ndarray:
+        """(dS_k/dq_l) . F with dS_k/dq_l = S_l x S_k for l above k; F at the world's origin."""
         B = (self._subtree @ _MOTION_CROSS).reshape(self.nv, 6, 6)
-        rows = (self._S.T[:, None, :] @ B)[:, 0, :]
-        T: np.ndarray = rows @ self._S
+        S = self._J
+        T: np.ndarray = (S.T[:, None, :] @ B)[:, 0] @ S
         T *= self._above
         return T
 
-    def _wrench_part(self) -> np.ndarray:
-        """J' (dF/dx J), with the moment of the displaced force."""
-        J = self._J
-        derivative = self._wrench_derivative()
-        derivative[:, 3:, :3] -= skew(self._wrench[:, :3])
-        change = derivative @ J[:, : derivative.shape[2]]
-        return J.reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
+    def _changing_part(self) -> np.ndarray:
+        """S . dF: the wrench's own change, and its moment as p moves with the sphere."""
+        D = self._D
+        own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
+        D[0] = own[:, :3, :3]
+        move = skew(-self._wrench[:, :3])
+        if self._round and self.contacts.curvature is not None:
+            move -= move @ (self._radii[:, :, None] * self.contacts.curvature)
+        D[1] = move
+        if own.shape[1] == 6:
+            D[1] += own[:, 3:, :3]
+        change = D @ self.centre_jacobian
+        if own.shape[2] == 6:
+            change[0] += own[:, :3, 3:] @ self._jacobian[1]
+            change[1] += own[:, 3:, 3:] @ self._jacobian[1]
+        return self._jacobian.reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
 
-    def _wrench_derivative(self) -> np.ndarray:
-        """Derivative of the wrenches about the centres with respect to their pose, (n, 6, 3 or 6)."""
-        of_model = self._wrench_space.derivative(self.contacts, self.w)
-        if of_model.shape[1] == 6:
-            return of_model.copy()
-        result = np.zeros((self.n, 6, of_model.shape[2]))
-        result[:, :3] = of_model
+    def vertex_forces(self) -> np.ndarray:
+        """V' J: generalised force of each vertex, shape (n m, nv); valid after `kinematics`."""
+        V = self.V.transpose(0, 2, 1)
+        forces = V[:, :, :3] @ self._jacobian[0]
+        if V.shape[2] == 6:
+            forces += V[:, :, 3:] @ self._jacobian[1]
+        return forces.reshape(-1, self.nv)
+
+    def displacements(self) -> np.ndarray:
+        """X(q) - X(q0) of the material points at p [m], shape (n, 3).
+
+        The point is carried by the body, so a sphere that rolls has displacement zero.
+        """
+        u: np.ndarray = self.contacts.position - (self._local @ self._start)[:, 0]
         if self._round:
-            # d(-r n x f) = -r n x df + r f x dn
-            result[:, 3:] = self._arm @ of_model
-            if self.contacts.curvature is not None:
-                force = skew(self.radii[:, None] * self._wrench[:, :3])
-                result[:, 3:, :3] += force @ self.contacts.curvature
+            arm = self._radii * self.contacts.normal
+            u += times(self._turn_back(), arm) - arm
+        return u
+
+    def displacement_jacobian(self) -> np.ndarray:
+        """Derivative of `displacements` with respect to q, (n, 3, nv); valid after `kinematics`.
+
+        With o = -r n the arm and Q = R0 R' the turn back to the start of the step:
+        du = J_c - Q [o]_x J_w + (1 - Q) do.
+        """
+        if not self._round:
+            return self.centre_jacobian
+        turn = self._turn_back()
+        arm = self._radii * self.contacts.normal
+        result: np.ndarray = self.centre_jacobian + (turn @ skew(arm)) @ self._jacobian[1]
+        if self.contacts.curvature is not None:
+            change = self._radii[:, :, None] * (self.contacts.curvature @ self.centre_jacobian)
+            result += turn @ change - change
         return result
 
-    @property
-    def jacobians(self) -> np.ndarray:
-        """Jacobians of the spheres' centres, (n, 6, nv); valid after `kinematics` or `linearise`."""
-        return self._J
+    def _turn_back(self) -> np.ndarray:
+        """R0 R' of the bodies that carry the contacts, shape (n, 3, 3)."""
+        return self._start[:, :3].transpose(0, 2, 1) @ self.contacts.rotation.transpose(0, 2, 1)
 
     @property
     def touching(self) -> np.ndarray:
         """Which contacts can feel a wrench at all (V is not zero), shape (n,)."""
-        return self._rows.any(axis=(1, 2))
+        return self.V.any(axis=(1, 2))
 
     @property
     def depths(self) -> np.ndarray:
@@ -192,48 +221,19 @@ class ContactTerms:
 
     @property
     def wrenches(self) -> np.ndarray:
-        """Wrenches about the spheres' centres [N, N m], shape (n, 6); a copy."""
-        return self._wrench.copy()
-
-    def displacements(self) -> np.ndarray:
-        """X(q) - X(q0) of the material points that touch [m], shape (n, 3).
-
-        The point of a sphere that touches is at the centre plus o = -r n; it is carried by the body, so
-        a sphere that rolls has displacement zero.
-        """
-        start_of_centre = (self._local @ self._start)[:, 0, :]
-        u: np.ndarray = self.contacts.position - start_of_centre
-        if self._round:
-            o = -self.radii[:, None] * self.contacts.normal
-            u += o - (self._turn_back() @ o[:, :, None])[:, :, 0]
-        return u
-
-    def displacement_jacobian(self) -> np.ndarray:
-        """Derivative of `displacements` with respect to q, (n, 3, nv); after `linearise`.
-
-        du = J_x - Q [o]_x J_w + (1 - Q) do with Q = R0 R' the turn back to the start of the step.
-        """
-        J = self._J
-        if not self._round:
-            return J[:, :3]
-        turn = self._turn_back()
-        o = -self.radii[:, None] * self.contacts.normal
-        result = J[:, :3] - (turn @ skew(o)) @ J[:, 3:]
-        if self.contacts.curvature is not None:
-            do = -self.radii[:, None, None] * (self.contacts.curvature @ J[:, :3])
-            result += do - turn @ do
+        """Wrenches about the spheres' centres, world frame [N, N m], shape (n, 6)."""
+        result = np.zeros((self.n, 6))
+        if self.active:
+            result[:, : self._wrench.shape[1]] = self._wrench
+            result[:, 3:] += times(skew(self.point - self.contacts.position), self._wrench[:, :3])
         return result
 
-    def _turn_back(self) -> np.ndarray:
-        """R0 R' of the bodies that carry the contacts, shape (n, 3, 3)."""
-        return self._start[:, :3].transpose(0, 2, 1) @ self.contacts.rotation.transpose(0, 2, 1)
 
-    def vertex_forces(self) -> np.ndarray:
-        """J' V: generalised force of each vertex, shape (n m, nv); valid after `linearise`."""
-        if not self.active:
-            return np.zeros((self.n * self.m, self.nv))
-        rows = self._rows.shape[1]
-        self._vertices[:, :rows] = self._rows
-        if self._round:
-            self._vertices[:, 3:] = self._arm @ self._rows
-        return (self._vertices.transpose(0, 2, 1) @ self._J).reshape(-1, self.nv)
+def _ancestry(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which dofs move a contact, (n, nv), and which a dof's joint hangs from, itself too, (nv, nv)."""
+    sizes = [joint.nv for joint in list(model.joints)[1:]]  # 0 is the universe
+    joint_of = np.repeat(np.arange(1, model.njoints), sizes)
+    supports = np.zeros((model.njoints, model.njoints))
+    for joint in range(model.njoints):
+        supports[joint, list(model.supports[joint])] = 1.0
+    return supports[np.ix_(joints, joint_of)], supports[np.ix_(joint_of, joint_of)]

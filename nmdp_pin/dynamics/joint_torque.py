@@ -19,7 +19,6 @@ class JointTorque:
         self._model = model
         self._vector_space = model.nq == model.nv
         self._damping = np.array(model.damping)
-        self._diagonal = np.arange(model.nv)
         # dofs on which difference() is a subtraction, so that its derivative is the identity
         self._simple = np.concatenate(
             [np.full(j.nv, j.nv == 1) for j in list(model.joints)[1:]]
@@ -36,7 +35,7 @@ class JointTorque:
         self.kd = kd + self._damping
         self.kp = command.kp if command.kp is not None and command.kp.any() else None
         self.q_target = command.q_target
-        self.diagonal_gains = self.kp is None or not self.kp[~self._simple].any()
+        self._diagonal_gains = self.kp is None or not self.kp[~self._simple].any()
 
     def evaluate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Torque at (q, v) [N m or N], shape (nv,)."""
@@ -61,14 +60,14 @@ class JointTorque:
             D: derivative of v with respect to q; None stands for identity / h.
             h: length of the step [s].
         """
-        i = self._diagonal
+        diagonal = np.einsum("ii->i", A)  # a view, whatever the memory order of A
         if D is None:
-            A[i, i] += self.kd / h
+            diagonal += self.kd / h
         else:
             A += self.kd[:, None] * D
         if self.kp is not None:
-            if self.diagonal_gains:
-                A[i, i] += self.kp
+            if self._diagonal_gains:
+                diagonal += self.kp
             else:
                 A += self.kp[:, None] * self._error_derivative()
 

@@ -1,44 +1,51 @@
-"""Quadratic programs over a product of simplices, by ProxSuite."""
+"""Quadratic programs over a product of simplices, by ProxSuite or DAQP."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import proxsuite
 
+from nmdp_pin.errors import IntegratorError, MissingExtra
+
 _TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
-_FREE = 1e20  # ProxQP's "no bound"
+_FREE = 1e20  # no bound, for both solvers
+_SOLVERS = ("daqp", "proxqp")
 
 
 class SimplexQP:
     """min g'(x - x0) + (x - x0)' H (x - x0) / 2 over blocks x_i >= 0, sum(x_i) <= 1.
 
+    A solve depends on its arguments alone: nothing is carried from one to the next.
+
     Args:
         n_blocks: number of simplices.
         block_size: variables of each.
+        solver: "proxqp" (ProxSuite, an augmented Lagrangian method) or "daqp" (dual active set).
+
+    Raises:
+        IntegratorError: the solver is not known.
     """
 
-    def __init__(self, n_blocks: int, block_size: int) -> None:
+    def __init__(self, n_blocks: int, block_size: int, solver: str = "proxqp") -> None:
+        if solver not in _SOLVERS:
+            raise IntegratorError(f"qp_solver '{solver}' is not known; choose from {_SOLVERS}")
         n = n_blocks * block_size
         self.n, self.block_size, self._shape = n, block_size, (n_blocks, block_size)
         self._sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
-        self._lower, self._upper = np.full(n_blocks, -_FREE), np.ones(n_blocks)
-        self._lower_box, self._upper_box = np.zeros(n), np.full(n, _FREE)
-        self._qp = self._new()
-
-    def _new(self) -> proxsuite.proxqp.dense.QP:
-        n_blocks, _ = self._shape
-        qp = proxsuite.proxqp.dense.QP(self.n, 0, n_blocks, True)
-        qp.settings.eps_abs = _TOLERANCE
-        qp.settings.eps_rel = 0.0
-        qp.settings.initial_guess = proxsuite.proxqp.InitialGuess.WARM_START
-        qp.init(
-            np.eye(self.n), np.zeros(self.n), None, None,
-            self._sums, self._lower, self._upper, self._lower_box, self._upper_box,
-        )  # fmt: skip
-        return qp
+        self._lower = np.concatenate([np.zeros(n), np.full(n_blocks, -_FREE)])
+        self._upper = np.concatenate([np.full(n, _FREE), np.ones(n_blocks)])
+        if solver == "daqp":
+            self._daqp = _import_daqp()
+            self._minimise = self._by_daqp
+        else:
+            self._proxqp = self._new_proxqp() if n else None
+            self._minimise = self._by_proxqp
 
     def solve(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
-        """The minimiser, feasible to the last bit; None when ProxQP does not converge.
+        """The minimiser, feasible to the last bit; None when the solver does not converge.
 
         Args:
             H: positive definite, shape (n, n).
@@ -46,15 +53,44 @@ class SimplexQP:
             x0: where the problem is stated and the search starts, shape (n,).
         """
         scale = 1.0 / H.diagonal().max()
-        qp = self._qp
-        qp.update(H=scale * H, g=scale * (g - H @ x0))
-        qp.solve(x0, None, None)
-        if qp.results.info.status != proxsuite.proxqp.QPSolverOutput.PROXQP_SOLVED:
-            return None
-        return self.clip(qp.results.x)
+        H = scale * H
+        x = self._minimise(H, scale * g - H @ x0, x0)
+        return None if x is None else self.clip(x)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """x with rounding errors removed: not negative, and no block's sum above one."""
         blocks = np.maximum(x, 0.0).reshape(self._shape)
         blocks /= np.maximum(blocks.sum(axis=1, keepdims=True), 1.0)
         return blocks.ravel()
+
+    def _by_daqp(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
+        x, _, flag, _ = self._daqp(H, g, self._sums, self._upper, self._lower, primal_start=x0)
+        return x if flag == 1 else None
+
+    def _by_proxqp(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
+        qp = self._proxqp
+        qp.update(H=H, g=g, update_preconditioner=False)
+        qp.solve(x0, None, self._multipliers)
+        solved = qp.results.info.status == proxsuite.proxqp.QPSolverOutput.PROXQP_SOLVED
+        return qp.results.x if solved else None
+
+    def _new_proxqp(self) -> proxsuite.proxqp.dense.QP:
+        # The bounds go into the constraint matrix: ProxQP 0.8 with its own box constraints does not
+        # converge from a warm start.
+        rows = np.vstack([np.eye(self.n), self._sums])
+        self._multipliers = np.zeros(len(rows))
+        qp = proxsuite.proxqp.dense.QP(self.n, 0, len(rows))
+        qp.settings.eps_abs = _TOLERANCE
+        qp.settings.eps_rel = 0.0
+        qp.settings.initial_guess = proxsuite.proxqp.InitialGuess.WARM_START
+        zero = np.zeros(self.n)
+        qp.init(np.eye(self.n), zero, None, None, rows, self._lower, self._upper, False)
+        return qp
+
+
+def _import_daqp() -> Callable[..., Any]:
+    try:
+        import daqp
+    except ImportError as error:
+        raise MissingExtra("daqp", "daqp") from error
+    return daqp.solve
