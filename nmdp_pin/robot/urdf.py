@@ -16,7 +16,8 @@ MAX_BYTES = 20_000_000
 MAX_DEPTH = 64
 # A tree this deep is read without recursion running out; the largest robot known has 150 links.
 MAX_LINKS = 2000
-# The last one has all of the others, and capsules, which many files use without saying so.
+# The joints whose limits have a default in the first two; many files use the capsules of the last.
+LIMITED = ("revolute", "prismatic")
 VERSIONS = ("1.0", "1.1", "1.2")
 # All that pinocchio needs; <gazebo>, <transmission>, <mimic> and the like are left behind.
 KEPT: dict[str, tuple[str, ...]] = {
@@ -171,13 +172,22 @@ def _strip(root: ET.Element) -> None:
             else:
                 material.set("name", material.get("name") or f"nameless_{k}")
     if root.get("version", VERSIONS[0]) in VERSIONS:
-        root.set("version", VERSIONS[-1])
+        _raise_version(root)
     for key in [key for key in root.attrib if key not in WORDS]:
         del root.attrib[key]
     for element in root.iter():
         for key, text in element.attrib.items():
             if key not in WORDS:
                 element.set(key, " ".join(text.split()))
+
+
+def _raise_version(root: ET.Element) -> None:
+    """Make a file of any version one of the last: it has capsules, and limits without default."""
+    root.set("version", VERSIONS[-1])
+    for joint in root.findall("joint"):
+        for limit in joint.findall("limit") if joint.get("type") in LIMITED else ():
+            for key in ("lower", "upper"):
+                limit.set(key, limit.get(key, "0"))
 
 
 def _blank(element: ET.Element) -> bool:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nmdp_pin.robot.urdf import VERSIONS, Problem, Urdf
+from nmdp_pin.robot.urdf import LIMITED, VERSIONS, Problem, Urdf
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-WITH_LIMITS = ("revolute", "prismatic")
 WITH_AXIS = ("revolute", "prismatic", "continuous", "planar")
 INERTIA_KEYS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 # How many numbers an attribute of an element holds; others are words or are not read.
@@ -130,7 +129,7 @@ def _joint(joint: ET.Element) -> Iterator[Problem]:
         if len(values) == 3 and not any(values):
             yield Problem(label(joint), "its axis is 0 0 0; give a direction")
     limit = joint.find("limit")
-    if kind not in WITH_LIMITS:
+    if kind not in LIMITED:
         return
     needed = () if limit is None else ("effort", "velocity")
     if limit is None or any(limit.get(key) is None for key in needed):
