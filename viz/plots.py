@@ -146,7 +146,7 @@ def _forces(axis: Axes, recording: Recording) -> None:
     names = recording.contact_names
     if len(names) <= MAX_LINES:
         # Thinner and thinner, so that forces that are alike are all seen.
-        widths = np.linspace(3.0, 1.0, len(names)) if len(names) > 1 else (1.3,)
+        widths = np.linspace(3.0 if len(names) > 1 else 1.3, 1.0, len(names))
         for k, (name, width) in enumerate(zip(names, widths, strict=True)):
             axis.plot(recording.t, vertical[:, k], color=_COLORS[k], label=name, linewidth=width)
     if len(names) != 1:
