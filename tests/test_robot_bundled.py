@@ -80,7 +80,7 @@ def test_mass_matrix_is_regular(name, base):
 
 
 def test_planar_robosimian_has_the_published_mass_matrix():
-    """The spectrum of robots.md section 9 at the standing pose: 0.081 to 110.5."""
+    """The spectrum of the source at the standing pose: 0.081 to 110.5."""
     values = np.linalg.eigvalsh(mass_matrix(load_robot("robosimian", base="planar")))
     assert 0.05 < values[0] < 0.12
     assert 105.0 < values[-1] < 115.0
@@ -144,7 +144,7 @@ def test_chain_hangs_along_x():
 
 
 def test_locked_links_are_merged():
-    """The 12-joint reduction has the merged masses of robots.md section 2."""
+    """The 12-joint reduction has the published merged masses."""
     model = load_robot("robosimian", base="planar").model
     masses = [inertia.mass for inertia in model.inertias]
     assert masses[model.getJointId("root_pitch")] == pytest.approx(41.716, abs=ROUNDING)
