@@ -12,6 +12,7 @@ from rich.table import Table
 from nmdp_pin.cli.outputs import PLOTS, check_output
 from nmdp_pin.recording import Recording
 
+_WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
 _COLUMNS = {
     "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
     "duration [s]": lambda f: f"{f.duration:.4g}",
@@ -36,10 +37,10 @@ def compare(
 
     loaded = [Recording.load(path) for path in recordings]
     labels = _labels(recordings)
-    table = Table("recording", *_COLUMNS, box=None)
+    table = Table("recording", *_COLUMNS, box=None, pad_edge=False)
     for label, figures in zip(labels, compare_table(loaded), strict=True):
         table.add_row(label, *(column(figures) for column in _COLUMNS.values()))
-    Console(soft_wrap=True).print(table)
+    Console(width=_WIDTH).print(table)
     if out is not None:
         from nmdp_pin.viz.plots import plot_comparison
 

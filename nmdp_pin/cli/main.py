@@ -26,13 +26,14 @@ app.command("scenarios")(listings.scenarios)
 app.command("check")(listings.check)
 
 
-def main() -> None:
-    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input."""
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input.
+
+    Args:
+        arguments: words after the program's name; None: those that it was started with.
+    """
     try:
-        app()
+        app(arguments)
     except NmdpError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(WRONG_INPUT)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output went away, such as `| head`
-        sys.exit(0)

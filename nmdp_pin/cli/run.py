@@ -61,6 +61,8 @@ def run(
     recorder = Recorder(setup.robot, setup.state, {"scenario": loaded.resolved()})
     showing = _live_view(setup, speed, port) if view else nullcontext()
     with showing as show, Interruption() as interruption:
+        if not quiet:
+            _announce(loaded, setup)
         last = _simulate(loaded, setup, recorder, interruption, show, quiet)
         if out is not None:
             recorder.save(out)
@@ -108,6 +110,17 @@ def _simulate(
         if last is not None:
             progress.update(last, last=True)
     return last
+
+
+def _announce(scenario: Scenario, setup: Setup) -> None:
+    """What is about to run."""
+    method = scenario.integrator
+    print(
+        f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
+        f"with {method.name}",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _write_pictures(

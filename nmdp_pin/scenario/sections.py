@@ -96,7 +96,7 @@ def _absolute(value: str, info: ValidationInfo) -> str:
 
 
 FilePath = Annotated[str, AfterValidator(_absolute)]
-Contact = Annotated[str | ContactPoint, PlainValidator(_contact)]
+Contact = Annotated[Any, PlainValidator(_contact)]
 
 
 class RobotSection(Section):

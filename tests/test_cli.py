@@ -1,0 +1,188 @@
+"""The commands do what they say."""
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmdp_pin.cli import main
+from nmdp_pin.recording import Recording
+from nmdp_pin.scenario import Scenario
+
+SHORT = ["--duration", "0.02", "--dt", "0.01"]
+PATIENCE = 60  # [s] for another process on a machine that is busy
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A short recording of the sliding box."""
+    path = tmp_path_factory.mktemp("recorded") / "box.npz"
+    assert command("run", "sliding-box", *SHORT, "--out", path, "--quiet") == 0
+    return path
+
+
+def command(*words) -> int:
+    """Exit code of a command run in this process."""
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    return int(end.value.code or 0)
+
+
+def start(*words) -> subprocess.Popen:
+    """A command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "nmdp_pin", *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "BROWSER": "true"},
+    )
+
+
+def test_run_writes_what_it_was_asked_for(tmp_path, capsys):
+    """Recording, figure and page are written; the summary tells how it went."""
+    out, plot, html = (tmp_path / f"box.{ending}" for ending in ("npz", "png", "html"))
+    words = ["run", "sliding-box", *SHORT, "--out", out, "--plot", plot, "--html", html]
+    assert command(*words) == 0
+    said = capsys.readouterr()
+    assert "2 converged" in said.out
+    assert f"wrote {html}" in said.out
+    assert "steps of 10 ms with ne-nmdp" in said.err
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert "<script>" in html.read_text(encoding="utf-8")
+    recording = Recording.load(out)
+    assert np.allclose(recording.t, [0.0, 0.01, 0.02])
+    assert recording.meta["scenario"]["integrator"]["dt"] == 0.01
+
+
+def test_options_are_overrides(tmp_path, capsys):
+    """--set, --dt, --integrator and --duration reach the recorded scenario; --quiet is silent."""
+    out = tmp_path / "a.npz"
+    words = ["--set", "terrain.shapes.0.friction=0.2", "--integrator", "ne-mdp", *SHORT]
+    assert command("run", "sliding-box", *words, "--out", out, "--quiet") == 0
+    said = capsys.readouterr()
+    assert said.out + said.err == ""
+    scenario = Scenario.from_dict(Recording.load(out).meta["scenario"])
+    assert scenario.integrator.name == "ne-mdp"
+    assert scenario.duration == 0.02
+    assert scenario.terrain.shapes[0].shape.friction == 0.2
+
+
+def test_replay_of_a_recording_is_exact(recorded):
+    """The scenario in a recording repeats the run to the bit."""
+    recording = Recording.load(recorded)
+    scenario = Scenario.from_dict(recording.meta["scenario"])
+    setup = scenario.build(visuals=False)
+    run = setup.simulator.run(
+        setup.state, setup.controller, dt=scenario.integrator.dt, duration=scenario.duration
+    )
+    assert np.array_equal(recording.q[1:], [result.state.q for result in run])
+
+
+def test_failed_simulation_is_recorded(tmp_path, capsys):
+    """A step that fails gives exit code 1, a reason, and a recording that holds it."""
+    out = tmp_path / "failed.npz"
+    hopeless = ["--set", "integrator.max_iterations=1", "--set", "integrator.min_step=0.05"]
+    assert command("run", "robosimian-jump", *hopeless, "--out", out) == 1
+    said = capsys.readouterr()
+    assert "the simulation failed at t = " in said.err
+    assert "1 failed" in said.out
+    recording = Recording.load(out)
+    assert recording.status[-1] != 0
+    assert np.all(recording.status[:-1] == 0)
+
+
+def test_plot_compare_and_page(recorded, tmp_path, capsys):
+    """The commands on recordings write their files."""
+    other = tmp_path / "box.npz"  # the same name: the table must tell them apart
+    assert command("run", "sliding-box", *SHORT, "--integrator", "ne-mdp", "--out", other) == 0
+    figure, both, page = (tmp_path / name for name in ("a.png", "b.png", "c.html"))
+    assert command("plot", recorded, "--out", figure) == 0
+    assert command("plot", other) == 0
+    assert command("compare", recorded, other, "--out", both) == 0
+    assert command("view", recorded, "--html", page) == 0
+    for path in (figure, both, page, tmp_path / "box.png"):
+        assert path.stat().st_size > 1000
+    said = capsys.readouterr().out
+    assert str(recorded) in said
+    assert "height gain" in said
+
+
+def test_lists(capsys):
+    """Robots and scenarios are listed, the latter with what they show."""
+    assert command("robots") == 0
+    assert command("scenarios") == 0
+    said = capsys.readouterr().out
+    assert "robosimian" in said
+    assert "go2" in said
+    assert "Robosimian jumps" in said
+
+
+def test_check_reports(capsys):
+    """The report on a robot names its mass and contact points."""
+    assert command("check", "spider", "--base", "planar") == 0
+    said = capsys.readouterr().out
+    assert "100 kg" in said
+    assert "contact points (4)" in said
+
+
+def test_live_view_shows_the_run(monkeypatch, capsys):
+    """--view opens a page, draws the run and closes it."""
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert command("run", "sliding-box", *SHORT, "--view", "--speed", "10") == 0
+    assert len(opened) == 1
+    assert opened[0] in capsys.readouterr().err
+
+
+def test_view_serves_the_page_until_interrupted(recorded):
+    """`view` prints an address that serves the replay; Ctrl-C ends it quietly."""
+    process = start("view", recorded)
+    try:
+        url = next(word for word in process.stdout.readline().split() if "http" in word)
+        with urllib.request.urlopen(url.rstrip(";"), timeout=PATIENCE) as page:
+            assert b"MeshCat" in page.read()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_run_keeps_what_it_computed(tmp_path, number):
+    """Ctrl-C in the middle of a run saves the steps that were made, with the shell's exit code."""
+    out = tmp_path / "stopped.npz"
+    process = start("run", "sliding-box", "--duration", "3600", "--dt", "0.001", "--out", out)
+    try:
+        assert "steps of 1 ms" in process.stderr.readline()  # it runs from here on
+        process.send_signal(number)
+        said, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number
+    assert "stopped at t = " in err
+    assert "Traceback" not in err
+    assert "0 failed" in said
+    recording = Recording.load(out)
+    assert 0.0 < recording.t[-1] < 3600.0
+    assert np.all(recording.status == 0)
+
+
+def test_help_names_every_command(capsys):
+    """`nmdp-pin --help` lists the commands."""
+    assert command("--help") == 0
+    said = capsys.readouterr().out
+    for name in ("run", "view", "plot", "compare", "robots", "scenarios", "check"):
+        assert name in said
+
+
+def test_bundled_files_are_found_where_the_package_is():
+    """Robots and scenarios come from the installed package, not from the working directory."""
+    assert Path(Scenario.load("spider-walk").build_robot().source).is_absolute()

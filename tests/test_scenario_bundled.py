@@ -1,0 +1,67 @@
+"""The bundled scenarios: each loads, builds, starts, and can be rebuilt from a recording."""
+
+import json
+
+import numpy as np
+import pytest
+
+from nmdp_pin.scenario import Scenario, bundled_scenarios
+from nmdp_pin.scenario.toml_source import find_scenario
+
+NAMES = sorted(bundled_scenarios())
+EXPECTED = {
+    "robosimian-jump",
+    "robosimian-jump-high",
+    "robosimian-walk",
+    "robosimian-walk-fast",
+    "spider-jump",
+    "spider-walk",
+    "sliding-box",
+    "falling-box-slope",
+    "falling-box-stairs",
+    "go2-stand",
+    "chain-slope",
+}
+STEPS = 4  # enough for every part of a step to be called; the physics has its own tests
+
+
+def test_all_are_there():
+    """The scenarios that the product promises are bundled."""
+    assert set(NAMES) >= EXPECTED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_line_says_what_it_shows(name):
+    """`nmdp-pin scenarios` has a sentence for each."""
+    assert find_scenario(name).read_text(encoding="utf-8").startswith("# ")
+    assert bundled_scenarios()[name].endswith(".")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_resolved_scenario_makes_itself_again(name):
+    """What a recording holds is JSON, and reading it gives the very same scenario."""
+    resolved = Scenario.load(name).resolved()
+    assert Scenario.from_dict(json.loads(json.dumps(resolved))).resolved() == resolved
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_builds_and_steps(name):
+    """The first steps converge and stay on the configuration manifold."""
+    scenario = Scenario.load(name)
+    setup = scenario.build(visuals=False)
+    dt = scenario.integrator.dt
+    results = list(setup.simulator.run(setup.state, setup.controller, dt=dt, duration=STEPS * dt))
+    assert len(results) == STEPS
+    assert all(result.status.ok for result in results)
+    assert np.isfinite(results[-1].state.q).all()
+
+
+def test_stairs_have_no_internal_faces():
+    """Each step of the stairs reaches under all higher ones, and is wider than these."""
+    boxes = [s.shape for s in Scenario.load("falling-box-stairs").terrain.shapes if s.kind == "box"]
+    right = [b.position[0] + b.size[0] / 2 for b in boxes]
+    left = [b.position[0] - b.size[0] / 2 for b in boxes]
+    top = [b.position[2] + b.size[2] / 2 for b in boxes]
+    assert np.allclose(np.diff(right), 0.3)
+    assert np.allclose(np.diff(left), 0.0)
+    assert np.allclose(np.diff(top), -0.15)
