@@ -38,7 +38,7 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy nmdp_pin viz
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python -m benchmarks
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage
