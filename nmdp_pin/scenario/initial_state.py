@@ -9,8 +9,8 @@ import pinocchio as pin
 
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.robot import Robot
+from nmdp_pin.scenario.robot_section import InitialSection
 from nmdp_pin.scenario.section import unknown
-from nmdp_pin.scenario.sections import InitialSection
 from nmdp_pin.state import State
 
 # What `load_robot` calls the joints of a planar base: along x, along z, about y.

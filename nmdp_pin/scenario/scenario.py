@@ -22,6 +22,7 @@ from nmdp_pin.errors import (
 )
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.scenario.initial_state import initial_state
+from nmdp_pin.scenario.robot_section import RobotSection
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.scenario.sections import (
     LONGEST,
@@ -30,7 +31,6 @@ from nmdp_pin.scenario.sections import (
     AnyIntegrator,
     PassiveSection,
     PushSection,
-    RobotSection,
     TerrainSection,
     drop_foreign_options,
     positive_time,

@@ -1,0 +1,77 @@
+"""The [robot] table of a scenario: which robot, how it is read, where it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, model_validator
+
+from nmdp_pin.robot import Base, ContactPoint
+from nmdp_pin.scenario.section import Number, Section, Vector3, refuse, worded
+
+
+class InitialSection(Section):
+    """Where the robot starts; what is absent is as in the standing pose, at rest."""
+
+    position: Vector3 | None = Field(None, description="of the base, world frame [m]")
+    rpy: Vector3 | None = Field(None, description="roll, pitch, yaw of the base [rad]")
+    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="of the base, world frame [m/s]")
+    angular_velocity: Vector3 = Field(
+        (0.0, 0.0, 0.0), description="of the base, world frame [rad/s]"
+    )
+    joints: dict[str, Number] = Field({}, description="joint -> position [rad or m]")
+    joint_velocities: dict[str, Number] = Field({}, description="joint -> [rad/s or m/s]")
+
+
+def _texts(value: Any) -> str | tuple[str, ...]:
+    """One text or a list of texts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value):
+        return tuple(value)
+    raise worded(f"must be a text or a list of texts, got {value!r}")
+
+
+def _contact(value: Any) -> str | ContactPoint:
+    """A link or frame by its name, or a table that places a sphere on one."""
+    if isinstance(value, str | ContactPoint):
+        return value
+    if isinstance(value, dict):
+        return ContactPoint.model_validate(value)
+    raise worded(f"must be the name of a link or frame, or a table, got {value!r}")
+
+
+def _absolute(value: str, info: ValidationInfo) -> str:
+    """A path that starts from the folder of the scenario file, else from the working directory."""
+    path = Path(value).expanduser()
+    beside = Path((info.context or {}).get("folder", ".")) / path
+    return str((beside if beside.exists() else path).resolve())
+
+
+FilePath = Annotated[str, AfterValidator(_absolute)]
+Contact = Annotated[Any, PlainValidator(_contact)]
+
+
+class RobotSection(Section):
+    """Which robot, and how its URDF is read; see `nmdp_pin.robot.load_robot`."""
+
+    name: str | None = Field(None, description="a bundled robot or one of example-robot-data")
+    urdf: FilePath | None = Field(None, description="path, relative to the scenario file")
+    base: Base | None = Field(None, description="how the root link is held")
+    variant: str | None = Field(None, description="a preset of the robot's robot.toml")
+    joints: Annotated[str | tuple[str, ...], PlainValidator(_texts)] | None = Field(
+        None, description='joints that move, or "all"; the others are locked'
+    )
+    contacts: tuple[Contact, ...] | None = Field(None, description="what may touch the terrain")
+    package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
+    initial: InitialSection = Field(default_factory=lambda: InitialSection.model_validate({}))
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        """A robot comes from a name or from a file."""
+        if (self.name is None) == (self.urdf is None):
+            raise worded("needs exactly one of the keys 'name' and 'urdf'")
+        if self.name is not None and Path(self.name).name != self.name:
+            raise refuse("name", f"'{self.name}' is a path, not a name: use the key 'urdf'")
+        return self
