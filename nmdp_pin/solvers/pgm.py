@@ -13,6 +13,7 @@ from nmdp_pin.solvers.projection import ManifoldProblem, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.status import Status
 
+_LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
 _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
 
 
@@ -53,7 +54,7 @@ class PGMOptions:
     grow: float = 4.0
     shrink: float = 0.1
     gamma_min: float = 1e-8
-    gamma_max: float = 1e4
+    gamma_max: float = 1e6
     max_iterations: int = 100
     max_newton: int = 15
 
@@ -120,7 +121,7 @@ def pgm(
     if not point.status.ok:
         return PGMResult(q, w, gamma, point.status, point.residual, (), 0)
     K = objective.value()
-    values, iterations = [K], 0
+    values, iterations, rejected = [K], 0, 0
 
     def result(status: Status) -> PGMResult:
         return PGMResult(point.q, w, gamma, status, point.residual, tuple(values), iterations)
@@ -129,11 +130,12 @@ def pgm(
     while iterations < options.max_iterations:
         if model is None:
             return result(Status.SINGULAR)
-        P, g, H, scale = model
-        if scale == 0.0:  # no vertex moves anything: free flight
+        P, g, H = model
+        scale = _block_scales(H, qp.block_size)
+        if not scale.any():  # no vertex moves anything: free flight
             return result(Status.CONVERGED)
         iterations += 1
-        w1 = qp.solve(H + np.eye(len(g)) * (scale / gamma), g, w)
+        w1 = qp.solve(H + np.diag(scale / gamma), g, w)
         if w1 is None:
             return result(Status.QP_FAILED)
         dq = P @ (w1 - w)
@@ -144,10 +146,12 @@ def pgm(
         if K1 <= K + _ROUNDING * abs(K):
             point, w, K = trial, w1, K1
             values.append(K)
+            rejected = 0
             gamma = min(gamma * options.grow, options.gamma_max)
             model = _reduced_model(manifold, objective)
         else:
-            gamma *= options.shrink
+            rejected += 1
+            gamma *= options.shrink**rejected
             if gamma < options.gamma_min:
                 return result(Status.PROJECTION_FAILED)
     return result(Status.ITERATION_LIMIT)
@@ -155,7 +159,7 @@ def pgm(
 
 def _reduced_model(
     manifold: WeightedManifold, objective: Objective
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Response P = -(dG/dq)^-1 dG/dw and K's quadratic model in w; None when singular."""
     A = manifold.linearise()
     B = manifold.vertex_jacobian()
@@ -163,5 +167,13 @@ def _reduced_model(
     if singular or not np.isfinite(P).all():
         return None
     gradient, hessian = objective.derivatives()
-    H = P.T @ (hessian @ P)
-    return P, P.T @ gradient, H, float(H.diagonal().max(initial=0.0))
+    return P, P.T @ gradient, P.T @ (hessian @ P)
+
+
+def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
+    """Curvature of each contact, the unit of its regularisation, shape (n w,).
+
+    Contacts differ by orders of magnitude: one that is about to lift off answers its weights strongly.
+    """
+    blocks = H.diagonal().reshape(-1, block_size).max(axis=1)
+    return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)
