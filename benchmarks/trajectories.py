@@ -1,6 +1,6 @@
 """What the bundled gaits do at each step size: height, distance, tilt, work, failures.
 
-    OMP_NUM_THREADS=1 python benchmarks/trajectories.py [SCENARIO ...] [--mdp] [--set KEY=VALUE ...]
+OMP_NUM_THREADS=1 python benchmarks/trajectories.py [SCENARIO ...] [--mdp] [--set KEY=VALUE ...]
 """
 
 from __future__ import annotations
@@ -61,8 +61,10 @@ def main() -> None:
     overrides = list(arguments.overrides)
     if arguments.mdp:
         overrides.insert(0, 'integrator.name="ne-mdp"')
-    print("| scenario | dt ms | rise m | first rise m | distance m | max tilt rad | mean tilt rad "
-          "| halved | failed | outer | evaluations | ms a step | real time |")
+    print(
+        "| scenario | dt ms | rise m | first rise m | distance m | max tilt rad | mean tilt rad "
+        "| halved | failed | outer | evaluations | ms a step | real time |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for name in arguments.scenarios:
         for dt in MDP_STEPS if arguments.mdp else NMDP_STEPS:

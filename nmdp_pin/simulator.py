@@ -62,7 +62,14 @@ class Simulator:
             raise IntegratorError(f"method '{self.method}': {error}") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (self.robot, self.terrain, self.contact, self.method, self.min_step, self.options)
+        arguments = (
+            self.robot,
+            self.terrain,
+            self.contact,
+            self.method,
+            self.min_step,
+            self.options,
+        )
         return _rebuild, arguments
 
     def state(

@@ -15,8 +15,8 @@ def step_with_halving(
     """One step of length h, halved where it fails, down to `min_step`.
 
     The consistent form of Algorithm 2: every sub-step uses its own length in the acceleration
-    (method.md section 1), so nothing of an earlier sub-step has to be remembered. The command holds for
-    the whole of the step.
+    (method.md section 1), so nothing of an earlier sub-step has to be remembered. The command
+    holds for the whole of the step.
 
     Args:
         integrator: the method.

@@ -104,9 +104,7 @@ class FrictionCone(WrenchSpace):
             return local
         return tangent_frames(contacts.normal) @ local
 
-    def derivative(
-        self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray
-    ) -> np.ndarray:
+    def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """d(V w)/dx, shape (n, 3, 3), of f = k (d^p + zeta) R s with dd/dx = -n'.
 
         The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx.
@@ -125,7 +123,7 @@ class FrictionCone(WrenchSpace):
         return result
 
     def _magnitude(self, depth: np.ndarray) -> np.ndarray:
-        """k (d^p + zeta) [N], shape (n,)."""
+        """Size of the vertices, k (d^p + zeta) [N], shape (n,)."""
         return self.stiffness * (np.maximum(depth, 0.0) ** self.power + self.zeta)
 
 

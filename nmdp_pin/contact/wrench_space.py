@@ -36,8 +36,8 @@ class ContactState(NamedTuple):
 class WrenchSpace(abc.ABC):
     """A contact model.
 
-    A model of three rows gives forces that act where the sphere touches the terrain; one of six rows gives
-    wrenches (force, moment) about the sphere's centre. Both are in the world frame.
+    A model of three rows gives forces that act where the sphere touches the terrain; one of six
+    rows gives wrenches (force, moment) about the sphere's centre, both in the world frame.
     """
 
     rows: ClassVar[int] = 3
@@ -52,9 +52,7 @@ class WrenchSpace(abc.ABC):
         """Vertices V of the n polytopes [N, N m], shape (n, rows, n_vertices)."""
 
     @abc.abstractmethod
-    def derivative(
-        self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray
-    ) -> np.ndarray:
+    def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """Derivative of V w with respect to the contacts' translation [N/m], shape (n, rows, 3).
 
         Models that also depend on the body's orientation return (n, rows, 6): translation of the

@@ -1,4 +1,4 @@
-"""Stable PD control: gains and targets as data, which implicit methods put inside their residual."""
+"""Stable PD control: gains and targets as data, for implicit methods to put in their residual."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ class TorqueFunction(Controller):
     def command(self, state: State, h: float) -> Command:
         """See the contract."""
         result = self._function(state, h)
-        return result if isinstance(result, Command) else Command(tau=np.asarray(result, dtype=float))
+        return (
+            result if isinstance(result, Command) else Command(tau=np.asarray(result, dtype=float))
+        )
 
 
 def _reference(robot: Robot, gait: str | Gait | Reference | None) -> Reference:

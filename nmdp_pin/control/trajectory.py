@@ -21,7 +21,7 @@ class GaitTrajectory:
         gait: the knots.
 
     Raises:
-        ControlError: the gait moves a joint that the robot has not, or one that is not a simple joint.
+        ControlError: the gait moves a joint that the robot has not, or not a simple one.
     """
 
     def __init__(self, robot: Robot, gait: Gait) -> None:

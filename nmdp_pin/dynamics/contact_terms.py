@@ -1,7 +1,8 @@
 """Contact forces as generalised forces, with their derivatives, for all contacts at once.
 
-Everything is read from what pinocchio's derivative algorithms leave in `pin.Data`: the placements oMi and
-the world Jacobian J, whose column S_k = (linear at the world's origin, angular) is the motion of dof k.
+Everything is read from what pinocchio's derivative algorithms leave in `pin.Data`: the placements
+oMi and the world Jacobian J, whose column S_k = (linear at the world's origin, angular) is the
+motion of dof k.
 
 A contact's wrench acts at a point p: where the sphere touches (p = c - r n) for models that give
 forces, the sphere's centre c for models that give wrenches.
@@ -23,11 +24,9 @@ for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     _SKEW[_k, 3 * _j + _i] = 1.0
 
 # F -> B(F) with (S_l x S_k) . F = S_k' B(F) S_l: B = [[0, [f]_x], [[f]_x, [tau]_x]].
-_MOTION_CROSS = np.zeros((6, 6, 6))
-_MOTION_CROSS[:3, :3, 3:] = _SKEW.reshape(3, 3, 3)
-_MOTION_CROSS[:3, 3:, :3] = _SKEW.reshape(3, 3, 3)
-_MOTION_CROSS[3:, 3:, 3:] = _SKEW.reshape(3, 3, 3)
-_MOTION_CROSS = _MOTION_CROSS.reshape(6, 36)
+_B = np.zeros((6, 6, 6))
+_B[:3, :3, 3:] = _B[:3, 3:, :3] = _B[3:, 3:, 3:] = _SKEW.reshape(3, 3, 3)
+_MOTION_CROSS = _B.reshape(6, 36)
 
 
 def skew(a: np.ndarray) -> np.ndarray:
@@ -212,7 +211,7 @@ class ContactTerms:
     @property
     def touching(self) -> np.ndarray:
         """Which contacts can feel a wrench at all (V is not zero), shape (n,)."""
-        return self.V.any(axis=(1, 2))
+        return np.asarray(self.V.any(axis=(1, 2)))
 
     @property
     def depths(self) -> np.ndarray:
@@ -230,7 +229,7 @@ class ContactTerms:
 
 
 def _ancestry(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which dofs move a contact, (n, nv), and which a dof's joint hangs from, itself too, (nv, nv)."""
+    """Which dofs move a contact, (n, nv), and which a dof's joint hangs from, (nv, nv)."""
     sizes = [joint.nv for joint in list(model.joints)[1:]]  # 0 is the universe
     joint_of = np.repeat(np.arange(1, model.njoints), sizes)
     supports = np.zeros((model.njoints, model.njoints))

@@ -14,12 +14,15 @@ from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 
+_EPS = float(np.finfo(float).eps)
+_ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
+
 
 class NewtonEuler(StepResidual):
     """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v), v = (q - q0) / h, a = (v - v0) / h.
 
-    Differences are those of the configuration manifold. The acceleration uses the length h of this very
-    step also when the step is halved (method.md section 1), which keeps free fall exact.
+    Differences are those of the configuration manifold. The acceleration uses the length h of this
+    very step also when the step is halved (method.md section 1), which keeps free fall exact.
     """
 
     def __init__(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> None:
@@ -30,6 +33,8 @@ class NewtonEuler(StepResidual):
         self.contact = ContactTerms(robot, terrain, wrench_space, self.data)
         self.torque = JointTorque(robot.model)
         self.evaluations = 0
+        self._weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
+        self._inertia = float(pin.crba(robot.model, self.data, robot.standing).diagonal().max())
 
     def begin(self, q0: np.ndarray, v0: np.ndarray, command: Command, h: float) -> None:
         """See the contract."""
@@ -38,6 +43,14 @@ class NewtonEuler(StepResidual):
         pin.forwardKinematics(self.model, self.data, q0)
         self.contact.begin()
         self.evaluations = 0
+
+    def tolerance(self, relative: float) -> float:
+        """What the norm of G can and should reach in this step [N, N m].
+
+        `relative` times the weight, but not below the rounding of M q / h^2 in G.
+        """
+        rounding = _EPS * self._inertia * (1.0 + float(np.abs(self.q0).max())) / self.h**2
+        return max(relative * self._weight, _ROUNDINGS * rounding)
 
     def evaluate(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See the contract; one call of pinocchio's RNEA derivatives."""
@@ -86,8 +99,3 @@ class NewtonEuler(StepResidual):
 def is_vector_space(model: pin.Model) -> bool:
     """True when configurations add like vectors: only revolute and prismatic joints."""
     return model.nq == model.nv
-
-
-def weight(model: pin.Model) -> float:
-    """Weight of the robot in standard gravity [N]; the scale of every force tolerance."""
-    return float(pin.computeTotalMass(model)) * STANDARD_GRAVITY

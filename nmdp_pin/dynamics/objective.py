@@ -62,7 +62,7 @@ class Kinetic(Objective):
 
 
 class EndEffector(Objective):
-    """K(q) = sum_i |X_i(q) - X_i(q0)|^2 / (2 h^2), the contact points with unit mass (method.md 7)."""
+    """K(q) = sum_i |X_i(q) - X_i(q0)|^2 / (2 h^2), contact points with unit mass (method.md 7)."""
 
     name = "end_effector"
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
+from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.terrain import Terrain
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +27,7 @@ class StepResult:
         contact_forces: forces on the robot, world frame [N], shape (n_contacts, 3).
         wrenches: the same as wrenches about the contact points' centres, world frame
             [N, N m], shape (n_contacts, 6).
-        contact_depths: penetration of each contact sphere, 0 when it is apart [m], shape (n_contacts,).
+        contact_depths: penetration of each contact sphere, 0 when apart [m], shape (n_contacts,).
         iterations: outer iterations of the solver.
         evaluations: evaluations of the dynamics residual.
         step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
@@ -60,9 +63,21 @@ class StepResult:
 
 
 class Integrator(abc.ABC):
-    """One step of one method; the options of a method are its own keyword arguments."""
+    """One step of one method; the options of a method are its own keyword arguments.
+
+    Args:
+        robot: what moves.
+        terrain: the static world.
+        wrench_space: the contact model.
+        options: of the method.
+    """
 
     name: ClassVar[str]
+
+    @abc.abstractmethod
+    def __init__(
+        self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace, **options: Any
+    ) -> None: ...
 
     @abc.abstractmethod
     def step(self, state: State, command: Command, h: float) -> StepResult:

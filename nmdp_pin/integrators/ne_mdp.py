@@ -25,8 +25,8 @@ _PROXIMAL = 1e-9  # relative: makes weights unique where several give the same m
 class NeMdp(Integrator):
     """One quadratic program a step: M, C, J and V at the start of the step, v = v(w) linear.
 
-    The stable PD is implicit and linear: (M + h kd + h^2 kp) v1 = M v0 + h (...). First order and explicit
-    in the contact: stable at a few milliseconds.
+    The stable PD is implicit and linear: (M + h kd + h^2 kp) v1 = M v0 + h (...). First order and
+    explicit in the contact: stable at a few milliseconds.
     """
 
     name: ClassVar[str] = "ne-mdp"
@@ -62,9 +62,7 @@ class NeMdp(Integrator):
         """v1 = free + response w, shapes (nv,) and (nv, n w)."""
         residual, torque = self.residual, self.residual.torque
         data = residual.data
-        pin.computeRNEADerivatives(
-            residual.model, data, state.q, state.v, np.zeros(residual.nv)
-        )
+        pin.computeRNEADerivatives(residual.model, data, state.q, state.v, np.zeros(residual.nv))
         residual.evaluations += 1
         residual.contact.evaluate(w)
         residual.contact.kinematics()

@@ -10,7 +10,7 @@ import numpy as np
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.newton_euler import NewtonEuler, weight
+from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.objective import objective_named
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
@@ -19,6 +19,9 @@ from nmdp_pin.solvers.pgm import PGMOptions, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.terrain import Terrain
+
+# [m/s^2, rad/s^2]; what each step leaves undone adds up, as an acceleration of epsilon / h^2 would
+_ACCELERATION = 1e-3
 
 
 class NeNmdp(Integrator):
@@ -32,7 +35,9 @@ class NeNmdp(Integrator):
         wrench_space: the contact model.
         objective: "kinetic" (the papers' text) or "end_effector" (what their authors ran).
         gamma: step-size parameter of the first step.
-        options: of the projected gradient method, by keyword; `tolerance` is relative to the weight.
+        qp_solver: "proxqp" or "daqp" (an extra).
+        options: of the projected gradient method, by keyword; `tolerance` is relative to the
+            weight, and `epsilon` holds for long steps: short ones stop at 1e-3 m/s^2 h^2.
     """
 
     name: ClassVar[str] = "ne-nmdp"
@@ -46,15 +51,15 @@ class NeNmdp(Integrator):
         *,
         objective: str = "kinetic",
         gamma: float = 1.0,
+        qp_solver: str = "proxqp",
         **options: Any,
     ) -> None:
         self.residual = NewtonEuler(robot, terrain, wrench_space)
         self.objective = objective_named(objective, self.residual)
         self._gamma = gamma
-        settings = PGMOptions(**options)
-        self.options = replace(settings, tolerance=settings.tolerance * weight(robot.model))
+        self.options = PGMOptions(**options)
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
-        self._qp = SimplexQP(*self._shape)
+        self._qp = SimplexQP(*self._shape, solver=qp_solver)
         # A contact that comes in starts from its full normal force: an impact ends close to it.
         self._touching = np.full(self._shape, 1.0 / max(wrench_space.n_vertices, 1))
 
@@ -64,9 +69,14 @@ class NeNmdp(Integrator):
         w = self._touching if warm is None else warm.w
         gamma = self._gamma if warm is None else warm.gamma
         residual.begin(state.q, state.v, command, h)
+        options = replace(
+            self.options,
+            tolerance=residual.tolerance(self.options.tolerance),
+            epsilon=min(self.options.epsilon, _ACCELERATION * h**2),
+        )
         for q_start, w_start in self._starts(state, w, h):
             found = pgm(
-                residual, self.objective, self._qp, q_start, w_start.ravel(), gamma, self.options
+                residual, self.objective, self._qp, q_start, w_start.ravel(), gamma, options
             )
             if found.status.ok:
                 break

@@ -9,10 +9,15 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.solvers.projection import ManifoldProblem, project
+from nmdp_pin.solvers.projection import ManifoldProblem, Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.status import Status
 
+_HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
+_POOR = 0.25  # share of the promised decrease of K below which gamma shrinks
+_PATIENCE = 15  # iterations before convergence counts as slow and secants are used
+_SECANTS = 5  # pairs kept
+_CURVATURE = 1e-6  # of a secant, relative to H's; less would not keep H positive
 _LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
 _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
 
@@ -39,7 +44,7 @@ class PGMOptions:
     """Options of the projected gradient method.
 
     Args:
-        tolerance: on the norm of G [N, N m], absolute; the integrator scales it by the robot's weight.
+        tolerance: on the norm of G [N, N m]; integrators take it relative to the weight.
         epsilon: stop when the configuration moves less than this [rad, m], maximum norm.
         grow: factor on gamma after an accepted step.
         shrink: factor on gamma after a rejected step.
@@ -59,7 +64,14 @@ class PGMOptions:
     max_newton: int = 15
 
     def __post_init__(self) -> None:
-        for name in ("tolerance", "epsilon", "gamma_min", "gamma_max", "max_iterations", "max_newton"):
+        for name in (
+            "tolerance",
+            "epsilon",
+            "gamma_min",
+            "gamma_max",
+            "max_iterations",
+            "max_newton",
+        ):
             if not getattr(self, name) > 0:
                 raise IntegratorError(f"{name} must be > 0, got {getattr(self, name)}")
         if not self.grow >= 1.0:
@@ -102,9 +114,9 @@ def pgm(
 ) -> PGMResult:
     """Minimise K(q) subject to G(q, w) = 0 and w in the simplices.
 
-    Each outer iteration solves the quadratic program of eq. 8 for w, moves q along its linear response P dw
-    and projects. A step that does not project or raises K is taken again with a smaller gamma
-    (the papers' update of gamma is inverted: method.md section 5).
+    Each outer iteration solves the quadratic program of eq. 8 for w, moves q along its linear
+    response P dw and projects. A step that does not project or raises K is taken again with a
+    smaller gamma (the papers' update of gamma is inverted: method.md section 5).
 
     Args:
         manifold: the dynamics.
@@ -115,13 +127,22 @@ def pgm(
         gamma: step-size parameter; large is a Gauss-Newton step, small a short gradient step.
         options: tolerances and limits.
     """
-    shape = (-1, qp.block_size)
-    limits = {"tolerance": options.tolerance, "max_iterations": options.max_newton}
-    point = project(manifold, q, w.reshape(shape), **limits)
+
+    def projected(q: np.ndarray, w: np.ndarray) -> Projection:
+        return project(
+            manifold,
+            q,
+            w.reshape(-1, qp.block_size),
+            tolerance=options.tolerance,
+            max_iterations=options.max_newton,
+        )
+
+    point = projected(q, w)
     if not point.status.ok:
         return PGMResult(q, w, gamma, point.status, point.residual, (), 0)
     K = objective.value()
     values, iterations, rejected = [K], 0, 0
+    pairs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def result(status: Status) -> PGMResult:
         return PGMResult(point.q, w, gamma, status, point.residual, tuple(values), iterations)
@@ -135,20 +156,31 @@ def pgm(
         if not scale.any():  # no vertex moves anything: free flight
             return result(Status.CONVERGED)
         iterations += 1
+        if iterations > _PATIENCE:
+            H = _with_secants(H, pairs)
         w1 = qp.solve(H + np.diag(scale / gamma), g, w)
         if w1 is None:
             return result(Status.QP_FAILED)
-        dq = P @ (w1 - w)
+        dw = w1 - w
+        dq = P @ dw
         if np.abs(dq).max() <= options.epsilon:
-            return result(Status.CONVERGED)
-        trial = project(manifold, manifold.retract(point.q, dq), w1.reshape(shape), **limits)
+            if gamma >= _HONEST_GAMMA or rejected:
+                return result(Status.CONVERGED)
+            gamma = _HONEST_GAMMA
+            continue
+        trial = projected(manifold.retract(point.q, dq), w1)
         K1 = objective.value() if trial.status.ok else np.inf
-        if K1 <= K + _ROUNDING * abs(K):
-            point, w, K = trial, w1, K1
+        if K + _ROUNDING * abs(K) >= K1:
+            promised = -(g @ dw) - 0.5 * (dw @ (H @ dw))
+            if _POOR * promised <= K - K1:
+                gamma = min(gamma * options.grow, options.gamma_max)
+            else:
+                gamma *= options.shrink
+            point, w, K, rejected = trial, w1, K1, 0
             values.append(K)
-            rejected = 0
-            gamma = min(gamma * options.grow, options.gamma_max)
             model = _reduced_model(manifold, objective)
+            if model is not None:
+                pairs = [*pairs[1 - _SECANTS :], (dw, model[1] - g)]
         else:
             rejected += 1
             gamma *= options.shrink**rejected
@@ -173,7 +205,25 @@ def _reduced_model(
 def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
     """Curvature of each contact, the unit of its regularisation, shape (n w,).
 
-    Contacts differ by orders of magnitude: one that is about to lift off answers its weights strongly.
+    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
     """
     blocks = H.diagonal().reshape(-1, block_size).max(axis=1)
     return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)
+
+
+def _with_secants(H: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """H corrected by BFGS updates so that it maps the last steps to the gradients' changes.
+
+    Gauss-Newton leaves out the curvature of the manifold G = 0; where K stays large at the
+    minimum its convergence is slow, and the last few steps hold what is missing.
+
+    Args:
+        H: positive semidefinite, shape (n w, n w).
+        pairs: steps dw and changes of the gradient, oldest first.
+    """
+    for s, y in pairs:
+        Hs = H @ s
+        sHs, sy = s @ Hs, s @ y
+        if sy > _CURVATURE * sHs > 0.0:
+            H = H - np.outer(Hs, Hs) / sHs + np.outer(y, y) / sy
+    return H

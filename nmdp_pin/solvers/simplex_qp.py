@@ -41,7 +41,7 @@ class SimplexQP:
             self._daqp = _import_daqp()
             self._minimise = self._by_daqp
         else:
-            self._proxqp = self._new_proxqp() if n else None
+            self._proxqp: Any = self._new_proxqp() if n else None
             self._minimise = self._by_proxqp
 
     def solve(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
@@ -58,7 +58,7 @@ class SimplexQP:
         return None if x is None else self.clip(x)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
-        """x with rounding errors removed: not negative, and no block's sum above one."""
+        """Remove rounding errors: not negative, and no block's sum above one."""
         blocks = np.maximum(x, 0.0).reshape(self._shape)
         blocks /= np.maximum(blocks.sum(axis=1, keepdims=True), 1.0)
         return blocks.ravel()
