@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,16 @@ import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command, Controller
-from nmdp_pin.errors import ControlError, IntegratorError, StateError, StepFailed
-from nmdp_pin.integrators import Integrator, StepResult, integrator_named
+from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
+from nmdp_pin.integrators import Integrator, StepResult, integrator_named, options_of
 from nmdp_pin.robot import Robot
-from nmdp_pin.state import State
+from nmdp_pin.state import State, WarmStart
 from nmdp_pin.step_control import step_with_halving
 from nmdp_pin.terrain import Terrain
 
 MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
 _NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
+_SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
 
 
 class Simulator:
@@ -48,7 +50,7 @@ class Simulator:
         min_step: float = 1e-5,
         **options: Any,
     ) -> None:
-        if not 0.0 < min_step <= MAX_STEP:
+        if not (_is_real(min_step) and 0.0 < min_step <= MAX_STEP):
             raise IntegratorError(f"min_step must be in (0, {MAX_STEP}] s, got {min_step}")
         self.robot, self.terrain, self.contact = robot, terrain, contact
         self.method, self.min_step, self.options = method, min_step, dict(options)
@@ -56,6 +58,13 @@ class Simulator:
 
     def _build(self) -> Integrator:
         method = integrator_named(self.method)
+        allowed = options_of(method)
+        for name in self.options:
+            if name not in allowed:
+                raise IntegratorError(
+                    f"method '{self.method}' has no option '{name}'; "
+                    f"choose from {allowed or 'none'}"
+                )
         try:
             return method(self.robot, self.terrain, self.contact, **self.options)
         except TypeError as error:
@@ -81,9 +90,9 @@ class Simulator:
             StateError: wrong shape, not finite, or a configuration off its manifold.
         """
         model = self.robot.model
-        q = np.array(self.robot.standing if q is None else q, dtype=float)
-        v = np.array(np.zeros(model.nv) if v is None else v, dtype=float)
-        state = State(float(t), q, v)
+        q = _numbers("q", self.robot.standing if q is None else q, StateError).copy()
+        v = _numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
+        state = State(t, q, v)
         self._check_state(state)
         return state
 
@@ -124,14 +133,21 @@ class Simulator:
             dt: length of a step [s]; the last one ends at the duration.
             duration: how long to run [s].
             on_failure: "stop" yields the failed result and ends; "raise" raises StepFailed.
+
+        Raises:
+            StateError, ControlError, IntegratorError: an argument that cannot be used; when the
+                first result is asked for.
         """
         if on_failure not in ("stop", "raise"):
             raise IntegratorError(f"on_failure must be 'stop' or 'raise', got '{on_failure}'")
         _check_step(dt)
+        if not (_is_real(duration) and 0.0 <= duration < np.inf):
+            raise StateError(f"duration must be a finite number of seconds >= 0, got {duration!r}")
+        self._check_state(state)
         end = state.t + duration
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
-            h = dt if k + 1 < steps else end - state.t
+            h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
             result = self.step(state, controller.command(state, h), h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result)
@@ -142,39 +158,69 @@ class Simulator:
 
     def _check_state(self, state: State) -> None:
         model = self.robot.model
+        if not isinstance(state, State):
+            raise StateError(
+                f"expected a State, got {type(state).__name__}; make one with simulator.state(q, v)"
+            )
         for name, value, size in (("q", state.q, model.nq), ("v", state.v, model.nv)):
-            if np.shape(value) != (size,):
-                raise StateError(f"{name} has shape {np.shape(value)}, expected ({size},)")
+            if not (isinstance(value, np.ndarray) and value.dtype == float):
+                raise StateError(f"{name} must be an array of floats; use simulator.state(q, v)")
+            if value.shape != (size,):
+                raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
             if not np.isfinite(value).all():
                 raise StateError(f"{name} must hold finite numbers, got {value}")
-        if not np.isfinite(state.t):
-            raise StateError(f"t must be a finite time, got {state.t}")
-        if model.nq != model.nv and not pin.isNormalized(model, state.q, _NORM_TOLERANCE):
+        if not (_is_real(state.t) and np.isfinite(state.t)):
+            raise StateError(f"t must be a finite time [s], got {state.t!r}")
+        self._check_manifold("q", state.q, StateError)
+        if state.warm is not None:
+            self._check_warm(state.warm)
+
+    def _check_warm(self, warm: WarmStart) -> None:
+        """A warm start of another robot or contact model is a mistake."""
+        w, shape = warm.w, (len(self.robot.contact_points), self.contact.n_vertices)
+        if np.shape(w) != shape:
             raise StateError(
-                "q is not a configuration: a quaternion or (cos, sin) pair in it is not of unit "
-                "length; use pinocchio.normalize(model, q)"
+                f"the warm start has weights of shape {np.shape(w)}, expected {shape}: it comes "
+                "from another robot or contact model; use simulator.state(state.q, state.v)"
+            )
+        feasible = bool((w >= 0.0).all() and (w.sum(axis=1) <= 1.0 + _SUM_TOLERANCE).all())
+        if not (feasible and 0.0 < warm.gamma < np.inf):
+            raise StateError(
+                "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
+                "gamma > 0; use warm=None"
+            )
+
+    def _check_manifold(self, name: str, q: np.ndarray, error: type[NmdpError]) -> None:
+        model = self.robot.model
+        if model.nq != model.nv and not pin.isNormalized(model, q, _NORM_TOLERANCE):
+            raise error(
+                f"{name} is not a configuration: a quaternion or (cos, sin) pair in it is not of "
+                "unit length; use pinocchio.normalize(model, q)"
             )
 
     def _command(self, command: Command | np.ndarray | None) -> Command:
         if command is None:
             return Command()
         if not isinstance(command, Command):
-            command = Command(tau=self._full_torque(np.asarray(command, dtype=float)))
+            command = Command(tau=self._full_torque(_numbers("tau", command, ControlError)))
         model = self.robot.model
+        arrays = {}
         for name in ("tau", "kp", "kd", "q_target", "v_target"):
-            value = getattr(command, name)
-            size = model.nq if name == "q_target" else model.nv
-            if value is None:
+            if getattr(command, name) is None:
                 continue
-            if np.shape(value) != (size,):
-                raise ControlError(f"{name} has shape {np.shape(value)}, expected ({size},)")
+            value = arrays[name] = _numbers(name, getattr(command, name), ControlError)
+            size = model.nq if name == "q_target" else model.nv
+            if value.shape != (size,):
+                raise ControlError(f"{name} has shape {value.shape}, expected ({size},)")
             if not np.isfinite(value).all():
                 raise ControlError(f"{name} must hold finite numbers, got {value}")
-            if name in ("kp", "kd") and (np.asarray(value) < 0.0).any():
+            if name in ("kp", "kd") and (value < 0.0).any():
                 raise ControlError(f"{name} must not be negative, got {value}")
-        if command.kp is not None and command.q_target is None:
+        if "kp" in arrays and "q_target" not in arrays:
             raise ControlError("kp is given without q_target: say where the joints should go")
-        return command
+        if "q_target" in arrays:
+            self._check_manifold("q_target", arrays["q_target"], ControlError)
+        return Command(**arrays)
 
     def _full_torque(self, tau: np.ndarray) -> np.ndarray:
         """Torque of all velocities from one of the driven joints."""
@@ -198,6 +244,19 @@ def _rebuild(
 
 
 def _check_step(h: float) -> None:
-    if not (np.isfinite(h) and 0.0 < h <= MAX_STEP):
-        hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if 1.0 < h <= 1000.0 else ""
-        raise StateError(f"the step must be in (0, {MAX_STEP:g}] s, got {h}{hint}")
+    if not (_is_real(h) and 0.0 < h <= MAX_STEP):
+        suspect = _is_real(h) and 1.0 < h <= 1000.0
+        hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if suspect else ""
+        raise StateError(f"the step must be in (0, {MAX_STEP:g}] s, got {h!r}{hint}")
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, Real)
+
+
+def _numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
+    """An array of floats from what a user gave."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be an array of numbers, got {value!r}") from cause

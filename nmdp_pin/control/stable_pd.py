@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Real
 
 import numpy as np
 
@@ -89,7 +90,13 @@ def _reference(robot: Robot, gait: str | Gait | Reference | None) -> Reference:
             known = sorted(robot.gaits) or "none"
             raise ControlError(f"robot '{robot.name}' has no gait '{gait}'; its gaits: {known}")
         gait = robot.gaits[gait]
-    return GaitTrajectory(robot, gait) if isinstance(gait, Gait) else gait
+    if isinstance(gait, Gait):
+        return GaitTrajectory(robot, gait)
+    if not callable(gait):
+        raise ControlError(
+            f"gait must be a name, a Gait or a function of time, got {type(gait).__name__}"
+        )
+    return gait
 
 
 def _gain_vector(robot: Robot, name: str, gains: Gains) -> np.ndarray:
@@ -98,7 +105,7 @@ def _gain_vector(robot: Robot, name: str, gains: Gains) -> np.ndarray:
     driven = set(np.asarray(robot.driven).tolist())
     if isinstance(gains, Mapping):
         for joint_name, gain in gains.items():
-            if not robot.model.existJointName(joint_name):
+            if not robot.model.existJointName(str(joint_name)):
                 raise ControlError(
                     f"{name}: robot '{robot.name}' has no joint '{joint_name}'; its joints are "
                     f"{list(robot.model.names)[1:]}"
@@ -107,9 +114,13 @@ def _gain_vector(robot: Robot, name: str, gains: Gains) -> np.ndarray:
             indices = range(joint.idx_v, joint.idx_v + joint.nv)
             if not driven.issuperset(indices):
                 raise ControlError(f"{name}: joint '{joint_name}' is not driven")
-            result[joint.idx_v : joint.idx_v + joint.nv] = gain
+            result[joint.idx_v : joint.idx_v + joint.nv] = _gain(name, gain)
     else:
-        result[np.asarray(robot.driven, dtype=int)] = gains
-    if not np.isfinite(result).all() or (result < 0.0).any():
-        raise ControlError(f"{name} must be finite and not negative, got {gains}")
+        result[np.asarray(robot.driven, dtype=int)] = _gain(name, gains)
     return result
+
+
+def _gain(name: str, gain: object) -> float:
+    if not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
+        raise ControlError(f"{name} must be finite numbers >= 0, got {gain!r}")
+    return float(gain)

@@ -40,7 +40,7 @@ class GaitTrajectory:
         if loop is None:
             return float(np.clip(t, times[0], times[-1]))
         start, end = loop
-        return t if t <= end else start + (t - start) % (end - start)
+        return max(t, float(times[0])) if t <= end else start + (t - start) % (end - start)
 
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Targets (nq,) [rad, m] and their rates (nv,) [rad/s, m/s] at time t [s]."""

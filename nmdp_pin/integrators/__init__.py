@@ -1,5 +1,7 @@
 """The named methods: one step each."""
 
+import inspect
+
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.ne_mdp import NeMdp
@@ -19,4 +21,16 @@ def integrator_named(name: str) -> type[Integrator]:
     return INTEGRATORS[name]
 
 
-__all__ = ["INTEGRATORS", "Integrator", "StepResult", "integrator_named"]
+def options_of(method: type[Integrator]) -> list[str]:
+    """Names of a method's options: its own keywords and those that its solver takes."""
+    sources = (method, getattr(method, "solver_options", None))
+    return [
+        name
+        for source in sources
+        if source is not None
+        for name, parameter in inspect.signature(source).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+
+
+__all__ = ["INTEGRATORS", "Integrator", "StepResult", "integrator_named", "options_of"]

@@ -12,6 +12,7 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.objective import objective_named
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.robot import Robot
@@ -56,6 +57,8 @@ class NeNmdp(Integrator):
     ) -> None:
         self.residual = NewtonEuler(robot, terrain, wrench_space)
         self.objective = objective_named(objective, self.residual)
+        if not 0.0 < gamma < np.inf:
+            raise IntegratorError(f"gamma must be a finite number > 0, got {gamma}")
         self._gamma = gamma
         self.options = PGMOptions(**options)
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)

@@ -45,16 +45,24 @@ class SimplexQP:
             self._minimise = self._by_proxqp
 
     def solve(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
-        """The minimiser, feasible to the last bit; None when the solver does not converge.
+        """The minimiser, feasible to the last bit; None when the solver finds none.
 
         Args:
             H: positive definite, shape (n, n).
             g: gradient at x0, shape (n,).
             x0: where the problem is stated and the search starts, shape (n,).
         """
-        scale = 1.0 / H.diagonal().max()
-        H = scale * H
-        x = self._minimise(H, scale * g - H @ x0, x0)
+        if not self.n:
+            return x0.copy()
+        largest = H.diagonal().max()
+        if not 0.0 < largest < np.inf:
+            return None
+        H = H / largest
+        linear = g / largest - H @ x0
+        # Not finite where anything in H, g or x0 is not: ProxQP would never return.
+        if not np.isfinite(linear).all():
+            return None
+        x = self._minimise(H, linear, x0)
         return None if x is None else self.clip(x)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
