@@ -14,6 +14,7 @@ from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.status import Status
 
 _HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
+_SETTLED = 1e-9  # promised decrease of K, relative to K, that is not worth a step
 _POOR = 0.25  # share of the promised decrease of K below which gamma shrinks
 _PATIENCE = 15  # iterations before convergence counts as slow and secants are used
 _SECANTS = 5  # pairs kept
@@ -163,7 +164,8 @@ def pgm(
             return result(Status.QP_FAILED)
         dw = w1 - w
         dq = P @ dw
-        if np.abs(dq).max() <= options.epsilon:
+        promised = -(g @ dw) - 0.5 * (dw @ (H @ dw))
+        if np.abs(dq).max() <= options.epsilon or promised <= _SETTLED * K:
             if gamma >= _HONEST_GAMMA or rejected:
                 return result(Status.CONVERGED)
             gamma = _HONEST_GAMMA
