@@ -1,1 +1,40 @@
-"""A robotics simulator on Pinocchio whose time steps are optimisation problems."""
+"""A robotics simulator on Pinocchio whose time steps are optimisation problems.
+
+What a script needs is here; further shapes are in `nmdp_pin.terrain`, controllers in
+`nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`.
+"""
+
+from nmdp_pin.contact import ContactState, FrictionCone, WrenchSpace
+from nmdp_pin.control import Command, Controller, StablePD
+from nmdp_pin.errors import NmdpError
+from nmdp_pin.integrators import Integrator, StepResult
+from nmdp_pin.recording import Recorder, Recording
+from nmdp_pin.robot import Robot, check_robot, load_robot
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+from nmdp_pin.terrain import Plane, Terrain
+
+__all__ = [
+    "Command",
+    "ContactState",
+    "Controller",
+    "FrictionCone",
+    "Integrator",
+    "NmdpError",
+    "Plane",
+    "Recorder",
+    "Recording",
+    "Robot",
+    "Scenario",
+    "Simulator",
+    "StablePD",
+    "State",
+    "Status",
+    "StepResult",
+    "Terrain",
+    "WrenchSpace",
+    "check_robot",
+    "load_robot",
+]

@@ -12,7 +12,7 @@ from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
-_TOUCH = 1e-100  # [m]; below it d^p underflows
+_TOUCH = 1e-300  # [m^p]; below it d^p underflows
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
 
 
@@ -112,7 +112,7 @@ class FrictionCone(WrenchSpace):
         The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx.
         """
         depth, p = contacts.depth, self.power
-        touching = depth > _TOUCH
+        touching = depth > _TOUCH ** (1.0 / p)
         d = np.where(touching, depth, 1.0)
         slope = np.where(touching, -p * d ** (p - 1) / (d**p + self.zeta), 0.0)
         result = (slope[:, None] * wrench)[:, :, None] * contacts.normal[:, None, :]

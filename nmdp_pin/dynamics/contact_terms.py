@@ -68,7 +68,8 @@ class ContactTerms:
         self._terrain, self._wrench_space = terrain, wrench_space
         self._data = data  # keeps the memory of the views below alive
         self._placements = placements_of(data, model.njoints)
-        self._J: np.ndarray = data.J
+        # a view; pinocchio gives the J of a single dof as a vector
+        self._J: np.ndarray = np.reshape(data.J, (6, nv), order="F")
         self._joints = np.asarray(points.joints, dtype=int)
         self._local = np.concatenate([points.positions, np.ones((n, 1))], axis=1)[:, None, :]
         self._radii = np.asarray(points.radii, dtype=float)[:, None]
@@ -79,6 +80,7 @@ class ContactTerms:
         self._at_origin = np.zeros((n, 6))
         self._D = np.zeros((2, n, 3, 3))
         self._jacobian = np.zeros((2, n, 3, nv))  # of p: linear, angular
+        self.centre_jacobian = np.zeros((n, 3, nv))
         self.active = False
 
     def begin(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -77,9 +76,10 @@ class NeNmdp(Integrator):
             tolerance=residual.tolerance(self.options.tolerance),
             epsilon=min(self.options.epsilon, _ACCELERATION * h**2),
         )
-        for q_start, w_start in self._starts(state, w, h):
+        # The last weights first, then the papers' w = 0, from which there is always a way down.
+        for start in (w, np.zeros_like(w)):
             found = pgm(
-                residual, self.objective, self._qp, q_start, w_start.ravel(), gamma, options
+                residual, self.objective, self._qp, state.q, start.ravel(), gamma, options
             )
             if found.status.ok:
                 break
@@ -99,11 +99,3 @@ class NeNmdp(Integrator):
             objective=found.values[-1],
             h=h,
         )
-
-    def _starts(
-        self, state: State, w: np.ndarray, h: float
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Where PGM may start, in the order of trial: the last weights, then the papers' w = 0."""
-        yield state.q, w
-        yield self.residual.retract(state.q, h * state.v), w
-        yield state.q, np.zeros_like(w)

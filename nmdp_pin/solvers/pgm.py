@@ -62,7 +62,7 @@ class PGMOptions:
     gamma_min: float = 1e-8
     gamma_max: float = 1e6
     max_iterations: int = 100
-    max_newton: int = 15
+    max_newton: int = 10
 
     def __post_init__(self) -> None:
         for name in (
