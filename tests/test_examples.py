@@ -1,0 +1,80 @@
+"""The examples run as they stand and do what they say."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from contracts import WrenchSpaceContract
+
+from nmdp_pin import Recording, WrenchSpace
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+_FIRST_ORDER = 0.02  # relative; the stopping distance at 2 ms is 1 % short
+_WEIGHT = 0.02  # relative; the mean over two periods of a load that swings
+
+
+def load(name: str) -> ModuleType:
+    """An example as a module, not run."""
+    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # so that its classes can be pickled
+    spec.loader.exec_module(module)
+    return module
+
+
+def output(name: str, folder: Path) -> str:
+    """What an example prints when it is run in a folder of its own."""
+    command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py")]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_is_tested():
+    """An example without a test here would rot."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    for path in EXAMPLES.glob("*.py"):
+        assert f'output("{path.stem}"' in text
+
+
+def test_first_steps(tmp_path):
+    """It prints a line for each floor, and leaves a recording of the last run."""
+    lines = output("first_steps", tmp_path).splitlines()
+    assert len(lines) == 2
+    rises = [float(line.split(" rose ")[1].split()[0]) for line in lines]
+    assert rises[0] < rises[1]  # who slips does not jump
+    recording = Recording.load(tmp_path / "first_steps.npz")
+    assert recording.duration == pytest.approx(2.0)
+
+
+def test_own_contact_model(tmp_path):
+    """The box stops where the friction of its direction says."""
+    lines = output("own_contact_model", tmp_path).splitlines()
+    assert [line.split(":")[0] for line in lines] == ["along", "across"]
+    for line in lines:
+        found, expected = (float(part.split()[-2]) for part in line.split(","))
+        assert found == pytest.approx(expected, rel=_FIRST_ORDER)
+
+
+def test_own_robot(tmp_path):
+    """The report finds two feet, and they carry the weight."""
+    text = output("own_robot", tmp_path)
+    assert "rocker: can be simulated" in text
+    assert "contact points (2)" in text
+    load_line = text.splitlines()[-1]
+    found, expected = (float(part.split()[-2]) for part in load_line.split(","))
+    assert found == pytest.approx(expected, rel=_WEIGHT)
+
+
+class TestGrooves(WrenchSpaceContract):
+    """The example's contact model keeps the contract of all contact models."""
+
+    @pytest.fixture
+    def space(self) -> WrenchSpace:
+        """The example's model."""
+        return load("own_contact_model").Grooves(stiffness=2.5e6, along=0.5)
