@@ -114,7 +114,9 @@ class Simulator:
         _check_step(h)
         self._check_state(state)
         command = self._command(command)
-        return step_with_halving(self._integrator, state, command, h, self.min_step)
+        # A trial point may overflow: that is a status, not a warning.
+        with np.errstate(all="ignore"):
+            return step_with_halving(self._integrator, state, command, h, self.min_step)
 
     def run(
         self,

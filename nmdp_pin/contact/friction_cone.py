@@ -111,17 +111,16 @@ class FrictionCone(WrenchSpace):
 
         The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx.
         """
-        depth, p = contacts.depth, self.power
-        touching = depth > _TOUCH ** (1.0 / p)
-        d = np.where(touching, depth, 1.0)
-        slope = np.where(touching, -p * d ** (p - 1) / (d**p + self.zeta), 0.0)
+        d = np.maximum(contacts.depth, _TOUCH)
+        size = d**self.power
+        slope = -self.power * (size / (size + self.zeta)) / d
         result = (slope[:, None] * wrench)[:, :, None] * contacts.normal[:, None, :]
         if contacts.curvature is not None:
-            size = np.column_stack([np.ones_like(depth), contacts.friction])
-            local = (size @ self._basis).reshape(len(depth), 3, -1)
+            scales = np.column_stack([np.ones_like(d), contacts.friction])
+            local = (scales @ self._basis).reshape(len(d), 3, -1)
             s = (local @ w[:, :, None])[:, :, 0]
             turn = _frame_derivative(contacts.normal, s) @ contacts.curvature
-            result += self._magnitude(depth)[:, None, None] * turn
+            result += self._magnitude(contacts.depth)[:, None, None] * turn
         return result
 
     def _magnitude(self, depth: np.ndarray) -> np.ndarray:
