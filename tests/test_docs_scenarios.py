@@ -1,0 +1,209 @@
+"""docs/scenarios.md says what the models of scenario files say: keys, defaults, choices, limits."""
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from nmdp_pin.dynamics.objective import OBJECTIVES
+from nmdp_pin.errors import ScenarioError
+from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.robot import ContactPoint
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
+from nmdp_pin.scenario.sections import (
+    CONTACTS,
+    CONTROLLERS,
+    IntegratorSection,
+    PushSection,
+    ShapeSection,
+)
+from nmdp_pin.scenario.sections import _integrators as integrator_sections
+from nmdp_pin.scenario.sections import _shapes as shape_sections
+from nmdp_pin.terrain import SHAPES
+
+PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
+SMALLEST = 1e-3  # what is beyond a limit of a number that need not be whole
+LIMIT = re.compile(r"(>=|<=|>|<) ([\d.e+-]+)")
+WHOLE = {"power", "directions", "max_iterations", "max_newton"}
+REPLACES = {"stiffness": "static_depth", "spacing": "size"}  # of two keys only one may be given
+
+TETRAHEDRON = {
+    "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    "faces": [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]],
+}
+SHAPE = {  # a valid table of each kind
+    "plane": {},
+    "box": {"size": [1.0, 1.0, 1.0]},
+    "sphere": {"radius": 1.0},
+    "cylinder": {"radius": 1.0, "length": 1.0},
+    "height-field": {"heights": [[0.0, 0.0], [0.0, 0.0]], "size": [1.0, 1.0]},
+    "mesh": TETRAHEDRON,
+}
+LISTS = {"size": 3, "spacing": 2}  # keys whose range holds for every entry
+
+
+def base() -> dict[str, Any]:
+    """A valid scenario in which every table is present."""
+    return {
+        "duration": 0.1,
+        "robot": {
+            "name": "box",
+            "initial": {},
+            "contacts": [{"name": "corner", "link": "box", "position": [0.1, 0.1, -0.1]}],
+        },
+        "terrain": {"shapes": [{"kind": "plane"}]},
+        "contact": {"static_depth": 0.001},
+        "integrator": {"name": "ne-nmdp", "dt": 1.0},
+        "controller": {"kind": "stable-pd", "kp": 1.0, "kd": 1.0},
+        "disturbances": [{"force": [0.0, 0.0, 0.0], "start": 0.0, "duration": 1.0}],
+    }
+
+
+Model = type[BaseModel]
+
+
+def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
+    """Heading -> its model, keys that are listed elsewhere, path in the file."""
+    none = frozenset[str]()
+    common = frozenset(IntegratorSection.model_fields)
+    found: dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]] = {
+        "The file": (Scenario, none, ()),
+        "[robot]": (RobotSection, none, ("robot",)),
+        "[robot.initial]": (InitialSection, none, ("robot", "initial")),
+        "A table in robot.contacts": (ContactPoint, none, ("robot", "contacts", 0)),
+        "[contact]": (CONTACTS["friction-cone"], none, ("contact",)),
+        "[integrator]": (IntegratorSection, none, ("integrator",)),
+        "[[disturbances]]": (PushSection, none, ("disturbances", 0)),
+    }
+    for name, model in integrator_sections().items():
+        found[f'name = "{name}"'] = (model, common, ("integrator",))
+    for name, model in CONTROLLERS.items():
+        found[f'kind = "{name}"'] = (model, none, ("controller",))
+    everywhere = frozenset({*ShapeSection.model_fields, "position", "rpy"})
+    for kind, model in shape_sections().items():
+        found[f'kind = "{kind}"'] = (model, everywhere, ("terrain", "shapes", 0))
+    found["[[terrain.shapes]]"] = (shape_sections()["sphere"], frozenset({"radius"}), SHAPE_PATH)
+    return found
+
+
+SHAPE_PATH = ("terrain", "shapes", 0)
+
+
+def tables() -> dict[str, dict[str, tuple[str, str]]]:
+    """Heading -> key -> (default, range), as the page has them."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    heading = ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            heading = line.lstrip("#").strip()
+        elif line.startswith("| key |"):
+            assert heading not in found, f"two tables under '{heading}'"
+            found[heading] = {}
+        elif line.startswith("| `"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            assert len(cells) == 5, line
+            found[heading][cells[0].strip("`")] = (cells[1], cells[3])
+    return found
+
+
+def shown(value: Any) -> str:
+    """A default as the page writes it."""
+    if value is None:
+        return "absent"
+    if isinstance(value, BaseModel):
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(shown(entry) for entry in value)}]"
+    return "{}" if value == {} else f"{value:g}"
+
+
+def limits() -> list[tuple[str, str, str, str]]:
+    """Every limit on the page: heading, key, relation, number."""
+    return [
+        (heading, key, relation, number)
+        for heading, rows in tables().items()
+        for key, (_, where) in rows.items()
+        for relation, number in LIMIT.findall(where)
+    ]
+
+
+def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
+    """The valid scenario with one key of one section set."""
+    scenario = base()
+    if heading.startswith('kind = "') and heading[8:-1] in SHAPES:
+        kind = heading[8:-1]
+        scenario["terrain"]["shapes"] = [{"kind": kind, **copy.deepcopy(SHAPE[kind])}]
+    place: Any = scenario
+    for part in sections()[heading][2]:
+        place = place[part]
+    place.pop(REPLACES.get(key, ""), None)
+    if key in LISTS:
+        length = len(place.get(key, ())) or LISTS[key]
+        value = [*([1.0] * (length - 1)), value]
+    place[key] = value
+    return scenario
+
+
+def test_there_are_limits():
+    """The page states limits in a form that is understood here."""
+    assert len(limits()) > 30
+
+
+def test_every_section_has_a_table():
+    """No section is missing, none is invented."""
+    assert set(tables()) == set(sections())
+
+
+@pytest.mark.parametrize("heading", sections())
+def test_keys_and_defaults(heading):
+    """A table has exactly the keys of its model, with their defaults."""
+    model, elsewhere, _ = sections()[heading]
+    rows = tables()[heading]
+    fields = {key: f for key, f in model.model_fields.items() if key not in elsewhere}
+    assert set(rows) == set(fields)
+    for key, field in fields.items():
+        if key == "initial":
+            continue  # a table of its own
+        expected = "required" if field.is_required() else shown(field.get_default())
+        assert rows[key][0] == expected, f"{heading}: {key}"
+
+
+@pytest.mark.parametrize(("heading", "key", "relation", "number"), limits())
+def test_limits(heading, key, relation, number):
+    """What is beyond a limit is refused by an error that names the key; what is inside is taken."""
+    value = int(number) if key in WHOLE else float(number)
+    step = 1 if key in WHOLE else SMALLEST * max(abs(value), 1.0)
+    outside = -step if relation.startswith(">") else step
+    wrong, right = (value + outside, value) if "=" in relation else (value, value - outside)
+    with pytest.raises(ScenarioError, match=re.escape(key)):
+        Scenario.from_dict(table_with(heading, key, wrong)).build(visuals=False)
+    Scenario.from_dict(table_with(heading, key, right)).build(visuals=False)
+
+
+def test_choices():
+    """The names that a key may have are all there."""
+    page = tables()
+    for names, cell in (
+        (SHAPES, page["[[terrain.shapes]]"]["kind"][1]),
+        (CONTACTS, page["[contact]"]["model"][1]),
+        (INTEGRATORS, page["[integrator]"]["name"][1]),
+        (OBJECTIVES, page['name = "ne-nmdp"']["objective"][1]),
+    ):
+        assert set(re.findall(r'"([\w-]+)"', cell)) == set(names)
+
+
+def test_the_example_is_a_scenario():
+    """The file that the page shows can be built."""
+    import tomllib
+
+    block = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
+    assert len(block) == 1
+    assert Scenario.from_dict(tomllib.loads(block[0])).build(visuals=False).robot.name == "box"
