@@ -79,8 +79,9 @@ class ContactTerms:
         self._mask = np.repeat(support[:, None, :], 3, axis=1)
         self._at_origin = np.zeros((n, 6))
         self._D = np.zeros((2, n, 3, 3))
-        self._jacobian = np.zeros((2, n, 3, nv))  # of p: linear, angular
-        self.centre_jacobian = np.zeros((n, 3, nv))
+        self._points = np.zeros((2, n, 3))
+        self._jacobians = np.zeros((3, n, 3, nv))
+        self.centre_jacobian, self.point_jacobian, self.angular_jacobian = self._jacobians
         self.active = False
 
     def begin(self) -> None:
@@ -106,10 +107,10 @@ class ContactTerms:
         )
         self.w = w
         self.V = self._wrench_space.vertices(self.contacts)
+        self.point = centre - self._radii * normal if self._round else centre
         self.active = bool(np.count_nonzero(self.V))
         if not self.active:
             return np.zeros(self.nv)
-        self.point = centre - self._radii * normal if self._round else centre
         self._wrench = wrench = times(self.V, w)
         force, at_origin = wrench[:, :3], self._at_origin
         at_origin[:, :3] = force
@@ -131,20 +132,16 @@ class ContactTerms:
         return self._carried_part() + self._changing_part()
 
     def kinematics(self) -> None:
-        """Fill the Jacobians of the centres and of the points p, in the world."""
+        """Fill the Jacobians: linear at the centres and at the points p, and angular."""
         S = np.ascontiguousarray(self._J)
-        linear, angular = self._jacobian
-        np.multiply(self._mask, S[3:], out=angular)
-        centre = skew(-self.contacts.position).reshape(-1, 3) @ S[3:]
-        centre = centre.reshape(self.n, 3, self.nv)
-        centre += S[:3]
-        centre *= self._mask
-        self.centre_jacobian = centre
-        if self._round:
-            np.matmul(skew(self._radii * self.contacts.normal), angular, out=linear)
-            linear += centre
-        else:
-            linear[:] = centre
+        points = self._points
+        points[0], points[1] = self.contacts.position, self.point
+        lever = (points.reshape(-1, 3) @ -_SKEW).reshape(-1, 3)
+        linear = self._jacobians[:2]
+        np.matmul(lever, S[3:], out=linear.reshape(-1, self.nv))
+        linear += S[:3]
+        linear *= self._mask
+        np.multiply(self._mask, S[3:], out=self._jacobians[2])
 
     def _carried_part(self) -> np.ndarray:
         """(dS_k/dq_l) . F with dS_k/dq_l = S_l x S_k for l above k; F at the world's origin."""
@@ -167,16 +164,16 @@ class ContactTerms:
             D[1] += own[:, 3:, :3]
         change = D @ self.centre_jacobian
         if own.shape[2] == 6:
-            change[0] += own[:, :3, 3:] @ self._jacobian[1]
-            change[1] += own[:, 3:, 3:] @ self._jacobian[1]
-        return self._jacobian.reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
+            change[0] += own[:, :3, 3:] @ self.angular_jacobian
+            change[1] += own[:, 3:, 3:] @ self.angular_jacobian
+        return self._jacobians[1:].reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
 
     def vertex_forces(self) -> np.ndarray:
         """V' J: generalised force of each vertex, shape (n m, nv); valid after `kinematics`."""
         V = self.V.transpose(0, 2, 1)
-        forces = V[:, :, :3] @ self._jacobian[0]
+        forces = V[:, :, :3] @ self.point_jacobian
         if V.shape[2] == 6:
-            forces += V[:, :, 3:] @ self._jacobian[1]
+            forces += V[:, :, 3:] @ self.angular_jacobian
         return forces.reshape(-1, self.nv)
 
     def displacements(self) -> np.ndarray:
@@ -200,7 +197,7 @@ class ContactTerms:
             return self.centre_jacobian
         turn = self._turn_back()
         arm = self._radii * self.contacts.normal
-        result: np.ndarray = self.centre_jacobian + (turn @ skew(arm)) @ self._jacobian[1]
+        result: np.ndarray = self.centre_jacobian + (turn @ skew(arm)) @ self.angular_jacobian
         if self.contacts.curvature is not None:
             change = self._radii[:, :, None] * (self.contacts.curvature @ self.centre_jacobian)
             result += turn @ change - change
