@@ -111,9 +111,10 @@ class FrictionCone(WrenchSpace):
 
         The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx.
         """
-        d = np.maximum(contacts.depth, _TOUCH)
+        least = _TOUCH ** (1.0 / self.power)
+        d = np.maximum(contacts.depth, least)
         size = d**self.power
-        slope = -self.power * (size / (size + self.zeta)) / d
+        slope = -self.power * (contacts.depth > least) * (size / (size + self.zeta)) / d
         result = (slope[:, None] * wrench)[:, :, None] * contacts.normal[:, None, :]
         if contacts.curvature is not None:
             scales = np.column_stack([np.ones_like(d), contacts.friction])

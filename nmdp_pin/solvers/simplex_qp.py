@@ -11,6 +11,8 @@ import proxsuite
 from nmdp_pin.errors import IntegratorError, MissingExtra
 
 _TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
+_BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
+_ITERATIONS = 100  # of each of ProxQP's loops, 20 being usual; its own limits take minutes
 _FREE = 1e20  # no bound, for both solvers
 _SOLVERS = ("daqp", "proxqp")
 
@@ -68,7 +70,8 @@ class SimplexQP:
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Remove rounding errors: not negative, and no block's sum above one."""
         blocks = np.maximum(x, 0.0).reshape(self._shape)
-        blocks /= np.maximum(blocks.sum(axis=1, keepdims=True), 1.0)
+        sums = blocks.sum(axis=1, keepdims=True)
+        blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
         return blocks.ravel()
 
     def _by_daqp(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
@@ -90,6 +93,7 @@ class SimplexQP:
         qp = proxsuite.proxqp.dense.QP(self.n, 0, len(rows))
         qp.settings.eps_abs = _TOLERANCE
         qp.settings.eps_rel = 0.0
+        qp.settings.max_iter = qp.settings.max_iter_in = _ITERATIONS
         qp.settings.initial_guess = proxsuite.proxqp.InitialGuess.WARM_START
         zero = np.zeros(self.n)
         qp.init(np.eye(self.n), zero, None, None, rows, self._lower, self._upper, False)

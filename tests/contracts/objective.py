@@ -1,0 +1,78 @@
+"""The contract of objectives."""
+
+from __future__ import annotations
+
+import core_samples as samples
+import numpy as np
+import pytest
+
+from nmdp_pin.control import Command
+from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.objective import Objective
+
+_NO_CURVATURE = 1e-10  # relative; rounding of a positive semidefinite matrix
+
+
+class ObjectiveContract:
+    """Needs the fixture `kind`: the objective's class."""
+
+    ROBOTS = ("robosimian planar", "spider", "wheels", "wheels+points", "chain fixed")
+
+    @pytest.mark.parametrize("name", ROBOTS)
+    @pytest.mark.parametrize("ground", ["tilted", "sphere"])
+    def test_gradient(self, kind: type[Objective], name: str, ground: str) -> None:
+        """The gradient agrees with central differences of the value."""
+        objective, residual, q, w = self._at(kind, name, ground)
+        gradient, _ = objective.derivatives()
+
+        def moved(dq: np.ndarray) -> np.ndarray:
+            residual.evaluate(residual.retract(q, dq), w)
+            return np.array(objective.value())
+
+        expected = samples.central_differences(moved, residual.nv)
+        samples.assert_same(gradient[None], expected[None])
+
+    @pytest.mark.parametrize("name", ROBOTS)
+    def test_hessian_is_positive_semidefinite(self, kind: type[Objective], name: str) -> None:
+        """The Hessian is symmetric and has no negative eigenvalue."""
+        objective, _, _, _ = self._at(kind, name, "sphere")
+        _, hessian = objective.derivatives()
+        largest = np.abs(hessian).max()
+        assert np.abs(hessian - hessian.T).max() <= _NO_CURVATURE * largest
+        assert np.linalg.eigvalsh(hessian)[0] >= -_NO_CURVATURE * largest
+
+    def test_at_rest_it_is_zero(self, kind: type[Objective]) -> None:
+        """Not to move is the minimum: value and gradient vanish there."""
+        robot = samples.robot("wheels")
+        residual, q, w = samples.residual_at(robot, "flat", samples.CONE, seed=0)
+        objective = kind(residual)
+        residual.begin(q, residual.v0, samples.command(robot.model, np.random.default_rng(0)), 0.05)
+        residual.evaluate(q, w)
+        residual.linearise()
+        assert objective.value() == pytest.approx(0.0, abs=1e-20)
+        assert np.abs(objective.derivatives()[0]).max() <= 1e-10
+
+    def test_no_contact_points(self, kind: type[Objective]) -> None:
+        """A robot without contact points has a finite value."""
+        robot = samples.robot("no-contact")
+        residual, q, _ = samples.residual_at(
+            samples.robot("chain fixed"), "flat", samples.CONE, seed=0
+        )
+        residual = NewtonEuler(robot, residual.contact._terrain, samples.CONE)
+        residual.begin(robot.standing, np.ones(10), Command(), 0.01)
+        residual.evaluate(q, np.zeros((0, samples.CONE.n_vertices)))
+        residual.linearise()
+        objective = kind(residual)
+        gradient, hessian = objective.derivatives()
+        assert np.isfinite(objective.value())
+        assert gradient.shape == (10,)
+        assert hessian.shape == (10, 10)
+
+    def _at(
+        self, kind: type[Objective], name: str, ground: str
+    ) -> tuple[Objective, NewtonEuler, np.ndarray, np.ndarray]:
+        residual, q, w = samples.residual_at(samples.robot(name), ground, samples.CONE, seed=5)
+        objective = kind(residual)
+        residual.evaluate(q, w)
+        residual.linearise()
+        return objective, residual, q, w

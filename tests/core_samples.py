@@ -1,0 +1,192 @@
+"""Robots, grounds and states for the tests of the core."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import urdf_samples as urdf
+
+from nmdp_pin.contact import FrictionCone, WrenchSpace
+from nmdp_pin.control import Command
+from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.robot import ContactPoints, Robot, load_robot
+from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
+
+# Central differences: the truncation error falls with the square of the step, the rounding error
+# grows with its inverse. At 2e-6 rad both stay below 1e-7 for depths from a millimetre on.
+STEP = 2e-6
+DERIVATIVE = 1e-6  # relative error of a derivative against central differences
+
+CONE = FrictionCone(stiffness=1e4, power=2)
+
+
+@functools.cache
+def robot(name: str) -> Robot:
+    """A robot by what the tests call it; damping and armature where the name says so."""
+    if name.endswith("+damping"):
+        plain = robot(name.removesuffix("+damping"))
+        model = pin.Model(plain.model)
+        model.damping = np.linspace(0.5, 3.0, model.nv)
+        model.armature = np.linspace(0.1, 0.4, model.nv)
+        return replace(plain, model=model)
+    if name.endswith("+points"):
+        plain = robot(name.removesuffix("+points"))
+        points = plain.contact_points
+        return replace(plain, contact_points=replace(points, radii=np.zeros(len(points))))
+    if name == "wheels":
+        return wheels()
+    if name == "pendulum":
+        return pendulum()
+    if name == "no-contact":
+        return load_robot("chain", contacts=[], visuals=False)
+    if name == "go2":
+        feet = [(f, f, (0.0, 0.0, 0.0), 0.02) for f in ("FL_foot", "FR_foot", "RL_foot", "RR_foot")]
+        return load_robot("go2", contacts=feet, visuals=False)
+    source, _, base = name.partition(" ")
+    if base == "all":
+        return load_robot(source, joints="all", visuals=False)
+    return load_robot(source, base=base or None, visuals=False)
+
+
+def wheels() -> Robot:
+    """A free body with a continuous joint, a slider and an arm: nq - nv = 2, two kinds of it."""
+    model = pin.buildModelFromXML(
+        urdf.robot(
+            *(urdf.link(name) for name in ("body", "wheel", "arm", "slide")),
+            urdf.hinge("axle", "body", "wheel", kind="continuous", xyz="0.1 0.2 -0.1"),
+            urdf.hinge("elbow", "wheel", "arm", xyz="0.2 0 0.1"),
+            urdf.hinge("slider", "body", "slide", kind="prismatic", xyz="-0.2 0 0"),
+        ),
+        pin.JointModelFreeFlyer(),
+    )
+    names = ("wheel", "arm", "slide", "body")
+    frames = [model.frames[model.getFrameId(name)] for name in names]
+    centres = np.array([[0.1, 0.0, 0.2], [0.3, 0.0, 0.0], [0.0, -0.1, 0.1], [0.0, 0.1, 0.0]])
+    points = ContactPoints(
+        names, np.array([f.parentJoint for f in frames]), centres, np.array([0.1, 0.05, 0.0, 0.02])
+    )
+    return Robot("wheels", model, points, np.arange(6, model.nv), pin.neutral(model))
+
+
+def pendulum() -> Robot:
+    """One hinge: pinocchio gives the Jacobian of a single dof as a vector."""
+    model = pin.buildModelFromXML(
+        urdf.robot(urdf.link("stand"), urdf.link("bob"), urdf.hinge("pivot", "stand", "bob"))
+    )
+    points = ContactPoints(
+        ("tip", "side"),
+        np.array([1, 1]),
+        np.array([[0, 0, -0.5], [0.2, 0.1, -0.2]]),
+        np.full(2, 0.05),
+    )
+    return Robot("pendulum", model, points, np.arange(1), pin.neutral(model))
+
+
+def configuration(model: pin.Model, rng: np.random.Generator, size: float = 0.7) -> np.ndarray:
+    """A random configuration around the neutral one, shape (nq,)."""
+    return pin.integrate(model, pin.neutral(model), size * rng.standard_normal(model.nv))
+
+
+def centres(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Centres of the contact spheres in the world [m], shape (n, 3)."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, q)
+    points = robot.contact_points
+    return np.array(
+        [data.oMi[int(j)].act(p) for j, p in zip(points.joints, points.positions, strict=True)]
+    ).reshape(-1, 3)
+
+
+PLANES = {
+    "flat": (0.0, 0.0, 1.0),
+    "tilted": (0.3, -0.5, 0.8),
+    "wall": (0.8, 0.6, 0.0),
+    "ceiling": (0.0, 0.0, -1.0),
+    "overhang": (-0.4, 0.2, -0.9),
+}
+GROUNDS = (*PLANES, "sphere", "cylinder")
+
+
+def ground_through(kind: str, points: np.ndarray) -> Terrain:
+    """A ground whose surface has about half of `points` inside."""
+    if kind in PLANES:
+        normal = np.array(PLANES[kind]) / np.linalg.norm(PLANES[kind])
+        level = points @ normal
+        return Terrain([Plane(normal=PLANES[kind], offset=_between(level), friction=0.6)])
+    below = points.mean(axis=0) - [0.3, 0.2, 1.5]
+    position = (float(below[0]), float(below[1]), float(below[2]))
+    if kind == "sphere":
+        radius = _between(np.linalg.norm(points - below, axis=1))
+        return Terrain([Sphere(radius=radius, position=position, friction=0.6)])
+    radius = _between(np.linalg.norm((points - below)[:, 1:], axis=1))
+    return Terrain(
+        [
+            Cylinder(
+                radius=radius, length=50.0, position=position, rpy=(0, np.pi / 2, 0), friction=0.6
+            )
+        ]
+    )
+
+
+def _between(levels: np.ndarray) -> float:
+    """A level with about half of the others below, none close to it."""
+    ordered = np.sort(levels)
+    k = len(ordered) // 2
+    return float(0.5 * (ordered[k - 1] + ordered[k])) if len(ordered) > 1 else ordered[0] + 0.05
+
+
+def weights(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Random weights inside the simplices, shape (n, m)."""
+    return rng.dirichlet(np.ones(m + 1), size=n)[:, :m]
+
+
+def command(model: pin.Model, rng: np.random.Generator) -> Command:
+    """Torque, gains on every dof (a floating base's too) and targets."""
+    return Command(
+        tau=rng.standard_normal(model.nv),
+        kp=rng.uniform(0.0, 300.0, model.nv),
+        kd=rng.uniform(0.0, 20.0, model.nv),
+        q_target=configuration(model, rng),
+        v_target=rng.standard_normal(model.nv),
+    )
+
+
+def residual_at(
+    robot: Robot,
+    kind: str,
+    space: WrenchSpace,
+    seed: int,
+    h: float = 0.05,
+) -> tuple[NewtonEuler, np.ndarray, np.ndarray]:
+    """A residual that has begun a step, a random end of the step in contact, and weights."""
+    rng = np.random.default_rng(seed)
+    model = robot.model
+    q0 = configuration(model, rng)
+    v0 = rng.standard_normal(model.nv)
+    q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
+    terrain = ground_through(kind, centres(robot, q))
+    residual = NewtonEuler(robot, terrain, space)
+    residual.begin(q0, v0, command(model, rng), h)
+    return residual, q, weights(len(robot.contact_points), space.n_vertices, rng)
+
+
+def central_differences(function, dimension: int, step: float = STEP) -> np.ndarray:
+    """Derivative of function(dx) at dx = 0; the last axis is that of dx."""
+    columns = []
+    for direction in step * np.eye(dimension):
+        columns.append((function(direction) - function(-direction)) / (2.0 * step))
+    return np.stack(columns, axis=-1)
+
+
+def assert_same(found: np.ndarray, expected: np.ndarray, tolerance: float = DERIVATIVE) -> None:
+    """Each row agrees relative to its own largest entry, or to 1e-4 of the largest of all."""
+    assert found.shape == expected.shape
+    assert np.isfinite(found).all()
+    rows = np.abs(expected).reshape(-1, expected.shape[-1]).max(axis=1, initial=0.0)
+    assert rows.max(initial=0.0) > 0.0, "a derivative that is zero everywhere tests nothing"
+    scale = np.maximum(rows, 1e-4 * rows.max())[:, None]
+    error = np.abs(found - expected).reshape(len(rows), -1) / scale
+    assert error.max() <= tolerance, f"relative error {error.max():.2e} > {tolerance:g}"

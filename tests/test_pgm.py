@@ -1,0 +1,222 @@
+"""The projected gradient method on small problems whose minimisers are known in closed form."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from plane_problems import Scalar, Springs, Square
+
+from nmdp_pin.errors import IntegratorError
+from nmdp_pin.solvers.pgm import PGMOptions, pgm
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.status import Status
+
+OPTIONS = PGMOptions(tolerance=1e-12, epsilon=1e-9)
+CLOSE = 5e-5  # of the minimiser: the method stops when K can fall by 1e-9 of itself, K <= 1
+
+
+def run(manifold, objective, w, block_size=2, gamma=1.0, q=None, options=OPTIONS):
+    """PGM from the given weights."""
+    w = np.asarray(w, dtype=float)
+    q = np.zeros(len(objective.target)) if q is None else q
+    qp = SimplexQP(len(w) // block_size, block_size)
+    return pgm(manifold, objective, qp, q, w, gamma, options)
+
+
+def square(target, A=None, cubic=0.0):
+    """q (+ cubic) = w: the minimiser is the projection of the target onto the triangle."""
+    manifold = Springs(np.eye(2) if A is None else A, np.eye(2), np.zeros(2), cubic)
+    return manifold, Square(manifold, np.array(target))
+
+
+TARGETS = {  # target: its nearest point of the triangle w >= 0, w1 + w2 <= 1
+    "inside": ((0.3, 0.4), (0.3, 0.4)),
+    "beyond the edge": ((0.9, 0.7), (0.6, 0.4)),
+    "corner": ((3.0, -1.0), (1.0, 0.0)),
+    "origin": ((-1.0, -2.0), (0.0, 0.0)),
+    "side": ((-0.5, 0.4), (0.0, 0.4)),
+}
+
+
+@pytest.mark.parametrize("gamma", [1e-4, 1.0, 1e6])
+@pytest.mark.parametrize("start", [(0.0, 0.0), (1.0, 0.0), (0.2, 0.5)])
+@pytest.mark.parametrize(("target", "nearest"), TARGETS.values(), ids=TARGETS)
+def test_nearest_point_of_a_triangle(target, nearest, start, gamma):
+    """With G = q - w the minimiser is the target's nearest point, from any start and gamma."""
+    found = run(*square(target), start, gamma=gamma)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.q, nearest, atol=CLOSE)
+    np.testing.assert_allclose(found.w, nearest, atol=CLOSE)
+
+
+@pytest.mark.parametrize(("target", "nearest"), TARGETS.values(), ids=TARGETS)
+def test_nonlinear_manifold(target, nearest):
+    """q + q^3 = w maps the axes' order: compare with a fine search over the triangle."""
+    found = run(*square(target, cubic=1.0), (0.3, 0.3))
+    assert found.status is Status.CONVERGED
+    a, b = np.meshgrid(np.linspace(0, 1, 401), np.linspace(0, 1, 401))
+    w = np.array([a, b])[:, a + b <= 1.0 + 1e-12]
+    q = np.cbrt(w / 2 + np.sqrt(w**2 / 4 + 1 / 27)) + np.cbrt(w / 2 - np.sqrt(w**2 / 4 + 1 / 27))
+    K = 0.5 * ((q - np.array(target)[:, None]) ** 2).sum(axis=0)
+    assert found.values[-1] <= K.min() + 1e-12
+    assert found.values[-1] >= K.min() - 2.0 / 400  # one cell of the search
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_problems(seed):
+    """K never rises, G = 0 holds, the weights are feasible, and no descent is left."""
+    rng = np.random.default_rng(seed)
+    A = np.eye(3) + 0.3 * rng.standard_normal((3, 3))
+    manifold = Springs(
+        A @ A.T + np.eye(3), rng.standard_normal((3, 8)), rng.standard_normal(3), 0.1
+    )
+    objective = Square(manifold, rng.standard_normal(3))
+    found = run(manifold, objective, np.full(8, 0.1), block_size=4)
+    assert found.status is Status.CONVERGED
+    assert all(b <= a * (1.0 + 1e-11) for a, b in zip(found.values, found.values[1:], strict=False))
+    assert np.linalg.norm(manifold.evaluate(found.q, found.w)) <= OPTIONS.tolerance
+    assert found.w.min() >= 0.0
+    assert found.w.reshape(2, 4).sum(axis=1).max() <= 1.0
+    P = np.linalg.solve(manifold.linearise(), manifold.B)
+    gradient = (P.T @ (found.q - objective.target)).reshape(2, 4)
+    best = np.minimum(gradient.min(axis=1), 0.0)
+    assert (
+        (found.w.reshape(2, 4) * gradient).sum(axis=1) - best
+    ).sum() <= 1e-4  # root of 1e-9 of K, as CLOSE
+
+
+def test_free_flight():
+    """No vertex moves anything: converged after the projection, no program solved."""
+    manifold = Springs(np.eye(2), np.zeros((2, 2)), np.array([1.0, 2.0]))
+    found = run(manifold, Square(manifold, np.zeros(2)), (0.5, 0.5))
+    assert found.status is Status.CONVERGED
+    assert found.iterations == 0
+    np.testing.assert_allclose(found.q, [1.0, 2.0])
+
+
+def test_no_weights():
+    """A robot without contacts: the projection alone."""
+    manifold = Springs(np.eye(2), np.zeros((2, 0)), np.array([1.0, 2.0]))
+    found = pgm(
+        manifold,
+        Square(manifold, np.zeros(2)),
+        SimplexQP(0, 6),
+        np.zeros(2),
+        np.zeros(0),
+        1.0,
+        OPTIONS,
+    )
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.q, [1.0, 2.0])
+
+
+def test_a_good_start_is_cheap():
+    """From the minimiser one program shows that nothing is left to do."""
+    found = run(*square((0.9, 0.7)), (0.6, 0.4))
+    assert found.status is Status.CONVERGED
+    assert found.iterations <= 2
+
+
+def test_singular():
+    """A singular Jacobian at the start of the outer iterations is reported, without NaN."""
+    manifold = Scalar(lambda q: 0.0, lambda q: 0.0)
+    objective = Square(manifold, np.zeros(1))
+    found = run(manifold, objective, [0.5], block_size=1, q=np.array([0.3]))
+    assert found.status is Status.SINGULAR
+    assert found.q[0] == 0.3
+    assert np.isfinite(found.w).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_not_finite(value):
+    """G that is not finite at the start is reported, with the start."""
+    manifold = Scalar(lambda q: value, lambda q: 1.0)
+    q = np.array([0.3])
+    found = run(manifold, Square(manifold, np.zeros(1)), [0.5], block_size=1, q=q)
+    assert found.status is Status.NOT_FINITE
+    assert found.q is q
+    assert found.iterations == 0
+
+
+def test_projection_failure():
+    """A manifold without points: the projection's failure is the method's."""
+    manifold = Scalar(lambda q: q * q + 1.0, lambda q: 2.0 * q)
+    found = run(manifold, Square(manifold, np.zeros(1)), [0.5], block_size=1, q=np.array([1.3]))
+    assert found.status is Status.PROJECTION_FAILED
+    assert np.isfinite(found.q).all()
+
+
+def test_iteration_limit():
+    """The limit on outer iterations ends the run with a point of the manifold."""
+    manifold, objective = square((0.9, 0.7), cubic=1.0)
+    found = run(manifold, objective, (0.0, 0.0), options=replace(OPTIONS, max_iterations=1))
+    assert found.status is Status.ITERATION_LIMIT
+    assert found.iterations == 1
+    assert np.linalg.norm(manifold.evaluate(found.q, found.w)) <= OPTIONS.tolerance
+
+
+class _Cliff(Square):
+    """K that is not finite as soon as q moves, with a gradient that calls to move."""
+
+    def value(self):
+        return 1.0 if np.abs(self.manifold.q).max() == 0.0 else np.nan
+
+    def derivatives(self):
+        return np.array([-1.0, -1.0]), np.eye(2)
+
+
+def test_an_objective_that_is_not_a_number_is_never_accepted():
+    """K = NaN at every trial: gamma shrinks, and where it ends is the start."""
+    manifold, _ = square((0.0, 0.0))
+    found = run(manifold, _Cliff(manifold, np.zeros(2)), (0.0, 0.0))
+    assert np.array_equal(found.w, [0.0, 0.0])
+    assert found.values == (1.0,)
+    assert np.isfinite(found.gamma)
+    assert found.gamma > 0.0
+
+
+def test_a_gradient_that_is_not_a_number():
+    """A derivative of NaN ends in a failure, not in a hang."""
+    manifold, objective = square((0.4, 0.2))
+    objective.derivatives = lambda: (np.full(2, np.nan), np.eye(2))
+    found = run(manifold, objective, (0.0, 0.0))
+    assert found.status is Status.QP_FAILED
+    assert np.isfinite(found.q).all()
+
+
+def test_deterministic():
+    """The same problem gives the same bits, also when the solver has worked before."""
+    qp = SimplexQP(1, 2)
+    results = []
+    for target in ((0.9, 0.7), (-3.0, 0.2), (0.9, 0.7)):
+        manifold, objective = square(target, cubic=1.0)
+        results.append(
+            pgm(manifold, objective, qp, np.zeros(2), np.array([0.1, 0.1]), 1.0, OPTIONS)
+        )
+    assert np.array_equal(results[0].q, results[2].q)
+    assert results[0].values == results[2].values
+    assert results[0].gamma == results[2].gamma
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(
+            {name: value}
+            for name in ("tolerance", "epsilon", "gamma_min", "gamma_max")
+            for value in (0.0, -1.0, np.nan)
+        ),
+        *({name: 0} for name in ("max_iterations", "max_newton")),
+        {"grow": 0.9},
+        {"grow": np.nan},
+        {"shrink": 0.0},
+        {"shrink": 1.0},
+        {"shrink": np.nan},
+    ],
+    ids=str,
+)
+def test_bad_options(bad):
+    """An option out of its range is named, with what was given."""
+    name, value = next(iter(bad.items()))
+    with pytest.raises(IntegratorError, match=f"{name} must be .*{value}"):
+        PGMOptions(**bad)
