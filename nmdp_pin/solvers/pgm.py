@@ -160,34 +160,32 @@ def pgm(
         if iterations > _PATIENCE:
             H = _with_secants(H, pairs)
         w1 = qp.solve(H + np.diag(scale / gamma), g, w)
-        if w1 is None:
-            return result(Status.QP_FAILED)
-        dw = w1 - w
-        dq = P @ dw
-        promised = -(g @ dw) - 0.5 * (dw @ (H @ dw))
-        if np.abs(dq).max() <= options.epsilon or promised <= _SETTLED * K:
-            if gamma >= _HONEST_GAMMA or rejected:
-                return result(Status.CONVERGED)
-            gamma = _HONEST_GAMMA
-            continue
-        trial = projected(manifold.retract(point.q, dq), w1)
-        K1 = objective.value() if trial.status.ok else np.inf
-        if K + _ROUNDING * abs(K) >= K1:
+        if w1 is not None:
+            dw = w1 - w
+            dq = P @ dw
             promised = -(g @ dw) - 0.5 * (dw @ (H @ dw))
-            if _POOR * promised <= K - K1:
-                gamma = min(gamma * options.grow, options.gamma_max)
-            else:
-                gamma *= options.shrink
-            point, w, K, rejected = trial, w1, K1, 0
-            values.append(K)
-            model = _reduced_model(manifold, objective)
-            if model is not None:
-                pairs = [*pairs[1 - _SECANTS :], (dw, model[1] - g)]
-        else:
-            rejected += 1
-            gamma *= options.shrink**rejected
-            if gamma < options.gamma_min:
-                return result(Status.PROJECTION_FAILED)
+            if np.abs(dq).max() <= options.epsilon or promised <= _SETTLED * K:
+                if gamma >= _HONEST_GAMMA or rejected:
+                    return result(Status.CONVERGED)
+                gamma = _HONEST_GAMMA
+                continue
+            trial = projected(manifold.retract(point.q, dq), w1)
+            fall = K - objective.value() if trial.status.ok else -np.inf
+            if fall >= -_ROUNDING * abs(K):
+                good = fall >= _POOR * promised
+                gamma = (
+                    min(gamma * options.grow, options.gamma_max) if good else gamma * options.shrink
+                )
+                point, w, K, rejected = trial, w1, K - fall, 0
+                values.append(K)
+                model = _reduced_model(manifold, objective)
+                if model is not None:
+                    pairs = [*pairs[1 - _SECANTS :], (dw, model[1] - g)]
+                continue
+        rejected += 1
+        gamma *= options.shrink**rejected
+        if gamma < options.gamma_min:
+            return result(Status.QP_FAILED if w1 is None else Status.PROJECTION_FAILED)
     return result(Status.ITERATION_LIMIT)
 
 

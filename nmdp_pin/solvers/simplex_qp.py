@@ -56,7 +56,8 @@ class SimplexQP:
         """
         if not self.n:
             return x0.copy()
-        largest = H.diagonal().max()
+        # At first touch H is of order V^2 and g of order V: the larger is the unit.
+        largest = max(H.diagonal().max(), np.abs(g).max())
         if not 0.0 < largest < np.inf:
             return None
         H = H / largest
