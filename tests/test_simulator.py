@@ -1,0 +1,362 @@
+"""The simulator: refused input, runs, failures, pickling, replay."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import core_samples as samples
+import numpy as np
+import pinocchio as pin
+import pytest
+from contracts.integrator import assert_same_bits, assert_sound
+
+from nmdp_pin.contact import FrictionCone
+from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
+from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State, WarmStart
+from nmdp_pin.status import Status
+from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
+
+CONE = FrictionCone(stiffness=1e6, power=2)
+GROUND = Terrain([Plane(height=-0.8)])
+
+
+@pytest.fixture
+def simulator():
+    """The planar Robosimian on flat ground."""
+    return Simulator(samples.robot("robosimian planar"), GROUND, CONE)
+
+
+@pytest.fixture
+def floating():
+    """The floating Spider on flat ground."""
+    return Simulator(samples.robot("spider"), Terrain([Plane(height=-0.43)]), CONE)
+
+
+def broken(size, value=np.nan):
+    """Zeros with one entry that is not a number."""
+    array = np.zeros(size)
+    array[size // 2] = value
+    return array
+
+
+BAD_STATES = {
+    "nan in q": ({"q": broken(15)}, "q must hold finite numbers"),
+    "inf in v": ({"v": broken(15, np.inf)}, "v must hold finite numbers"),
+    "short q": ({"q": np.zeros(14)}, r"q has shape \(14,\), expected \(15,\)"),
+    "matrix v": ({"v": np.zeros((15, 1))}, r"v has shape \(15, 1\), expected \(15,\)"),
+    "number q": ({"q": 0.0}, r"q has shape \(\)"),
+    "text q": ({"q": "standing"}, "q must be an array of numbers, got 'standing'"),
+    "ragged v": ({"v": [[1.0], [1.0, 2.0]]}, "v must be an array of numbers"),
+    "nan time": ({"t": np.nan}, "t must be a finite time"),
+    "text time": ({"t": "now"}, "t must be a finite time"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_STATES.values(), ids=BAD_STATES)
+def test_bad_states(simulator, bad, message):
+    """`state` refuses what is not a state, and says what it got."""
+    with pytest.raises(StateError, match=message):
+        simulator.state(**bad)
+
+
+W = np.zeros((4, 6))
+BAD_STEPS = {
+    "no state": (None, "expected a State, got NoneType"),
+    "array": (np.zeros(15), "expected a State, got ndarray"),
+    "lists": (State(0.0, [0.0] * 15, [0.0] * 15), "q must be an array of floats"),
+    "integers": (State(0.0, np.zeros(15), np.zeros(15, int)), "v must be an array of floats"),
+    "nan": (State(0.0, np.zeros(15), broken(15)), "v must hold finite numbers"),
+    "weights of another model": (WarmStart(np.zeros((4, 8)), 1.0), r"\(4, 8\), expected \(4, 6\)"),
+    "nan weights": (WarmStart(W + np.nan, 1.0), "weights >= 0"),
+    "negative weights": (WarmStart(W - 0.1, 1.0), "weights >= 0"),
+    "too much weight": (WarmStart(W + 0.5, 1.0), "sum is <= 1"),
+    "gamma zero": (WarmStart(W, 0.0), "gamma > 0"),
+    "gamma nan": (WarmStart(W, np.nan), "gamma > 0"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_STEPS.values(), ids=BAD_STEPS)
+def test_bad_states_of_steps(simulator, bad, message):
+    """`step` refuses states and warm starts that are none, made without `state`."""
+    state = replace(simulator.state(), warm=bad) if isinstance(bad, WarmStart) else bad
+    with pytest.raises(StateError, match=message):
+        simulator.step(state, None, 0.01)
+
+
+@pytest.mark.parametrize("q", [np.zeros(19), np.r_[np.zeros(3), 0, 0, 0, 1.01, np.zeros(12)]])
+def test_quaternions_have_unit_length(floating, q):
+    """A quaternion that is no rotation is refused, as state and as target; the message helps."""
+    with pytest.raises(StateError, match="pinocchio.normalize"):
+        floating.state(q)
+    with pytest.raises(ControlError, match="q_target is not a configuration"):
+        floating.step(floating.state(), Command(kp=np.ones(18), q_target=q), 0.01)
+
+
+@pytest.mark.parametrize("h", [0.0, -0.01, np.nan, np.inf, 1.0001, 10.0, 50, "0.01", None, 1j])
+def test_bad_step_lengths(simulator, h):
+    """Lengths of steps are in (0, 1] s; in `step` and in `run` alike."""
+    with pytest.raises(StateError, match=r"the step must be in \(0, 1\] s"):
+        simulator.step(simulator.state(), None, h)
+    with pytest.raises(StateError, match=r"the step must be in \(0, 1\] s"):
+        next(simulator.run(simulator.state(), Passive(), dt=h, duration=1.0))
+
+
+def test_milliseconds_are_suspected(simulator):
+    """A step of 50 s was meant as 50 ms."""
+    with pytest.raises(StateError, match=r"did you mean 0.05 s \(milliseconds\)"):
+        simulator.step(simulator.state(), None, 50)
+
+
+BAD_COMMANDS = {
+    "nan torque": (broken(15), "tau must hold finite numbers"),
+    "short torque": (np.zeros(11), r"tau has shape \(11,\), expected \(15,\)"),
+    "text": ("push", "tau must be an array of numbers"),
+    "nan kp": (Command(kp=broken(15), q_target=np.zeros(15)), "kp must hold finite numbers"),
+    "negative kp": (Command(kp=-np.ones(15), q_target=np.zeros(15)), "kp must not be negative"),
+    "negative kd": (Command(kd=broken(15, -1.0)), "kd must not be negative"),
+    "short kd": (Command(kd=np.ones(14)), r"kd has shape \(14,\)"),
+    "kp without target": (Command(kp=np.ones(15)), "kp is given without q_target"),
+    "target nan": (Command(kp=np.ones(15), q_target=broken(15)), "q_target must hold finite"),
+    "target shape": (Command(kp=np.ones(15), q_target=np.zeros(16)), r"q_target has shape \(16,\)"),
+    "rate shape": (Command(kd=np.ones(15), v_target=np.zeros(16)), r"v_target has shape \(16,\)"),
+    "words in tau": (Command(tau=["a"] * 15), "tau must be an array of numbers"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_COMMANDS.values(), ids=BAD_COMMANDS)
+def test_bad_commands(simulator, bad, message):
+    """Torques, gains and targets that cannot be used are named."""
+    with pytest.raises(ControlError, match=message):
+        simulator.step(simulator.state(), bad, 0.01)
+
+
+BAD_SIMULATORS = {
+    "method": ({"method": "euler"}, r"'euler' is not known; choose from \['ne-mdp', 'ne-nmdp'"),
+    "no method": ({"method": None}, "'None' is not known; choose from"),
+    "option": ({"gama": 1.0}, "has no option 'gama'; choose from .*'gamma'"),
+    "baseline has none": (
+        {"method": "ne-mdp", "gamma": 1.0},
+        "no option 'gamma'; choose from none",
+    ),
+    "value": ({"max_iterations": 0}, "max_iterations must be > 0, got 0"),
+    "type": ({"tolerance": "small"}, "method 'ne-nmdp': .*str"),
+    "objective": ({"objective": "x"}, "'x' is not known; choose from .*'kinetic'"),
+    "qp": ({"qp_solver": "osqp"}, "'osqp' is not known; choose from .*daqp"),
+    "min_step": ({"min_step": 0.0}, r"min_step must be in \(0, 1.0\] s, got 0.0"),
+    "min_step text": ({"min_step": "a"}, "min_step must be in"),
+    "min_step nan": ({"min_step": np.nan}, "min_step must be in"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_SIMULATORS.values(), ids=BAD_SIMULATORS)
+def test_bad_simulators(bad, message):
+    """Unknown methods and options list the known ones."""
+    with pytest.raises(IntegratorError, match=message):
+        Simulator(samples.robot("robosimian planar"), GROUND, CONE, **bad)
+
+
+def test_standing_state(simulator):
+    """Without arguments the state stands at rest, and its arrays are its own."""
+    state = simulator.state()
+    np.testing.assert_array_equal(state.q, simulator.robot.standing)
+    assert not state.v.any()
+    assert state.t == 0.0
+    assert state.warm is None
+    q = np.array(simulator.robot.standing)
+    kept = simulator.state(q, t=3)
+    q[0] = 9.0
+    assert kept.q[0] != 9.0
+    assert kept.t == 3
+    state.q[0] += 1.0
+    assert simulator.state().q[0] == simulator.robot.standing[0]
+
+
+def test_states_from_lists(simulator):
+    """Lists of numbers are as good as arrays."""
+    state = simulator.state(list(simulator.robot.standing), [0] * 15)
+    assert simulator.step(state, Command(tau=[0] * 15), 0.01).status is Status.CONVERGED
+
+
+def test_torques_of_driven_joints(simulator):
+    """Twelve torques are those of the driven joints; fifteen those of all velocities."""
+    torque = np.linspace(-5.0, 5.0, 12)
+    full = np.zeros(15)
+    full[simulator.robot.driven] = torque
+    result = simulator.step(simulator.state(), torque, 0.01)
+    np.testing.assert_array_equal(result.tau, full)
+    assert_same_bits(result, simulator.step(simulator.state(), full, 0.01))
+    assert_same_bits(result, simulator.step(simulator.state(), Command(tau=full), 0.01))
+    none = simulator.step(simulator.state(), None, 0.01)
+    assert_same_bits(none, simulator.step(simulator.state(), Command(), 0.01))
+
+
+@pytest.mark.parametrize(
+    ("duration", "lengths"),
+    [(0.05, [0.02, 0.02, 0.01]), (0.04, [0.02, 0.02]), (0.01, [0.01]), (0.0, []), (0, [])],
+)
+def test_run_ends_at_the_duration(simulator, duration, lengths):
+    """The last step is shorter where dt does not divide the duration; none for 0 s."""
+    state = simulator.state(t=5.0)
+    results = list(simulator.run(state, Passive(), dt=0.02, duration=duration))
+    np.testing.assert_allclose([sum(r.step_sizes) for r in results], lengths, atol=1e-12)
+    if results:
+        assert results[-1].state.t == pytest.approx(5.0 + duration, abs=1e-12)
+
+
+def test_run_does_not_add_a_sliver(simulator):
+    """0.3 s in steps of 0.1 s are three steps, though 0.3 / 0.1 < 3 in floating point."""
+    for dt, n in ((0.1, 3), (0.05, 7), (1e-3, 10)):
+        results = list(simulator.run(simulator.state(), Passive(), dt=dt, duration=dt * n))
+        assert len(results) == n
+
+
+def test_run_with_the_longest_step():
+    """Rounding of the time does not make the last step longer than the longest allowed."""
+    robot = samples.robot("no-contact")
+    simulator = Simulator(robot, GROUND, CONE, "ne-mdp")
+    for t in (0.1, 0.7, 1e4 + 0.3):
+        last = list(simulator.run(simulator.state(t=t), Passive(), dt=1.0, duration=3.0))[-1]
+        assert last.state.t == pytest.approx(t + 3.0)
+
+
+@pytest.mark.parametrize("duration", [-1.0, np.nan, np.inf, "1", None])
+def test_bad_durations(simulator, duration):
+    """A duration is a finite number of seconds, at least 0."""
+    with pytest.raises(StateError, match="duration must be a finite number of seconds >= 0"):
+        next(simulator.run(simulator.state(), Passive(), dt=0.01, duration=duration))
+
+
+def test_run_asks_the_controller_before_each_step(simulator):
+    """The controller sees the state at the start of each step and its length."""
+    seen = []
+    controller = TorqueFunction(lambda state, h: seen.append((state.t, h)) or np.zeros(15))
+    for _ in simulator.run(simulator.state(), controller, dt=0.02, duration=0.05):
+        pass
+    np.testing.assert_allclose(seen, [(0.0, 0.02), (0.02, 0.02), (0.04, 0.01)], atol=1e-12)
+
+
+def test_bad_commands_of_controllers(simulator):
+    """A controller's NaN is the user's mistake, not a failed step."""
+    controller = TorqueFunction(lambda state, h: broken(15))
+    with pytest.raises(ControlError, match="tau must hold finite numbers"):
+        next(simulator.run(simulator.state(), controller, dt=0.02, duration=0.05))
+
+
+def failing():
+    """A simulator that fails soon: one iteration is not enough when feet come down."""
+    robot = samples.robot("robosimian planar")
+    return Simulator(
+        robot, GROUND, CONE, max_iterations=1, max_newton=1, tolerance=1e-14, min_step=0.02
+    )
+
+
+def test_on_failure_stop():
+    """The failed result is the last one, with the state that went in."""
+    simulator = failing()
+    state = simulator.state(v=np.full(15, -0.5))
+    results = list(simulator.run(state, Passive(), dt=0.02, duration=1.0))
+    assert [r.status.ok for r in results[:-1]] == [True] * (len(results) - 1)
+    assert not results[-1].status.ok
+    before = results[-2].state if len(results) > 1 else state
+    assert results[-1].state is before
+
+
+def test_on_failure_raise():
+    """The error carries the failed result and says when and why."""
+    simulator = failing()
+    with pytest.raises(
+        StepFailed, match=r"the step at t = .* s failed: .*try a smaller dt"
+    ) as caught:
+        list(
+            simulator.run(
+                simulator.state(v=np.full(15, -0.5)),
+                Passive(),
+                dt=0.02,
+                duration=1.0,
+                on_failure="raise",
+            )
+        )
+    assert not caught.value.result.status.ok
+    assert isinstance(caught.value, NmdpError)
+
+
+def test_unknown_on_failure(simulator):
+    """Anything but stop and raise is refused."""
+    with pytest.raises(IntegratorError, match="on_failure must be 'stop' or 'raise', got 'ignore'"):
+        next(simulator.run(simulator.state(), Passive(), dt=0.1, duration=1, on_failure="ignore"))
+
+
+@pytest.mark.parametrize("method", sorted(INTEGRATORS))
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
+def test_copies_step_alike(method, clone):
+    """A copy, by pickle too, gives the same bits, options and terrain included."""
+    terrain = Terrain(
+        [Plane(height=-0.8), Sphere(radius=0.4, position=(0.5, 0.5, -1.1), friction=0.3)]
+    )
+    robot = samples.robot("robosimian planar")
+    options = {"objective": "end_effector"} if method == "ne-nmdp" else {}
+    original = Simulator(robot, terrain, CONE, method, min_step=1e-3, **options)
+    controller = StablePD(robot, kp=1000.0, kd=1.0, gait="jump")
+    state = original.state()
+    for result in original.run(state, controller, dt=0.005, duration=0.02):
+        state = result.state
+    copied = clone(original)
+    command = controller.command(state, 0.005)
+    assert_same_bits(copied.step(state, command, 0.005), original.step(state, command, 0.005))
+    assert (copied.min_step, copied.options) == (1e-3, options)
+
+
+def test_replay(simulator):
+    """A run from a pickled state in the middle gives the same bits as the first time."""
+    controller = StablePD(simulator.robot, kp=1000.0, kd=1.0, gait="jump")
+    first = list(simulator.run(simulator.state(), controller, dt=0.02, duration=0.2))
+    middle = pickle.loads(pickle.dumps(first[4].state))
+    again = list(simulator.run(middle, controller, dt=0.02, duration=0.1))
+    for a, b in zip(first[5:], again, strict=True):
+        assert np.array_equal(a.state.q, b.state.q)
+        assert np.array_equal(a.state.v, b.state.v)
+        assert np.array_equal(a.contact_forces, b.contact_forces)
+
+
+def test_two_simulators_share_nothing():
+    """Steps of another simulator of the same robot in between change no bit."""
+    robot = samples.robot("wheels")
+    ground = Terrain([Plane(height=-0.3)])
+    one, two = (Simulator(robot, ground, CONE) for _ in range(2))
+    state = one.state(v=np.full(robot.model.nv, 0.3))
+    alone = one.step(state, None, 0.02)
+    two.step(two.state(v=np.full(robot.model.nv, -2.0)), None, 0.05)
+    assert_same_bits(one.step(state, None, 0.02), alone)
+
+
+FUZZ_ROBOTS = ("robosimian planar", "wheels", "pendulum", "spider", "no-contact")
+
+
+@pytest.mark.parametrize("method", sorted(INTEGRATORS))
+@pytest.mark.parametrize("name", FUZZ_ROBOTS)
+def test_fuzz(name, method):
+    """Random states, commands, lengths and grounds: a status, finite numbers, no exception."""
+    robot, rng = samples.robot(name), np.random.default_rng(len(name))
+    model = robot.model
+    grounds = (
+        Terrain([Plane(height=-0.5)]),
+        Terrain([Plane(normal=(0.3, 0.2, -1.0), offset=0.2), Sphere(radius=1.0)]),
+        Terrain([Cylinder(radius=0.5, length=3.0, position=(0.0, 0.0, -0.6))]),
+    )
+    options = {"max_iterations": 20} if method == "ne-nmdp" else {}
+    for terrain in grounds:
+        simulator = Simulator(robot, terrain, CONE, method, min_step=0.02, **options)
+        for _ in range(6):
+            size = 10.0 ** rng.uniform(-3, 3)
+            state = simulator.state(
+                samples.configuration(model, rng), size * rng.standard_normal(model.nv)
+            )
+            command = samples.command(model, rng)
+            scale = 10.0 ** rng.uniform(-2, 4)
+            command = replace(command, tau=scale * command.tau, kp=scale * command.kp)
+            result = simulator.step(state, command, 10.0 ** rng.uniform(-4, 0))
+            assert_sound(result, state)
+            assert pin.isNormalized(model, result.state.q, 1e-6)
