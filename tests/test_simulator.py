@@ -336,6 +336,17 @@ FUZZ_ROBOTS = ("robosimian planar", "wheels", "pendulum", "spider", "no-contact"
 
 
 @pytest.mark.parametrize("method", sorted(INTEGRATORS))
+@pytest.mark.parametrize("speed", [1e70, 1e100, 1e150, 1e200, 1e300])
+def test_overflow_is_a_failure(speed, method):
+    """Energies and torques beyond the range of numbers never come out of a step that is ok."""
+    for name in ("spider", "wheels+damping", "no-contact"):
+        simulator = Simulator(samples.robot(name), GROUND, CONE, method, min_step=0.01)
+        nv = simulator.robot.model.nv
+        state = simulator.state(v=speed * np.random.default_rng(0).standard_normal(nv))
+        assert_sound(simulator.step(state, None, 0.01), state)
+
+
+@pytest.mark.parametrize("method", sorted(INTEGRATORS))
 @pytest.mark.parametrize("name", FUZZ_ROBOTS)
 def test_fuzz(name, method):
     """Random states, commands, lengths and grounds: a status, finite numbers, no exception."""

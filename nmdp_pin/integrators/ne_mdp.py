@@ -54,7 +54,9 @@ class NeMdp(Integrator):
         q = residual.retract(state.q, h * v)
         residual.torque.evaluate(q, v)
         state1 = State(state.t + h, q, v, WarmStart(w, 1.0))
-        return finished_step(state1, residual, iterations=1, residual_norm=0.0, objective=K, h=h)
+        return finished_step(
+            state, state1, residual, iterations=1, residual_norm=0.0, objective=K, h=h
+        )
 
     def _linear_dynamics(
         self, state: State, w: np.ndarray, h: float

@@ -77,14 +77,14 @@ class NeNmdp(Integrator):
             epsilon=min(self.options.epsilon, _ACCELERATION * h**2),
         )
         # The last weights first, then the papers' w = 0, from which there is always a way down.
+        iterations = 0
         for start in (w, np.zeros_like(w)):
-            found = pgm(
-                residual, self.objective, self._qp, state.q, start.ravel(), gamma, options
-            )
+            found = pgm(residual, self.objective, self._qp, state.q, start.ravel(), gamma, options)
+            iterations += found.iterations
             if found.status.ok:
                 break
         if not found.status.ok:
-            return failed_step(state, residual, found.status, found.iterations, h)
+            return failed_step(state, residual, found.status, iterations, h)
         w = found.w.reshape(self._shape)
         if residual.q is not found.q:  # the last trial was rejected
             residual.evaluate(found.q, w)
@@ -92,9 +92,10 @@ class NeNmdp(Integrator):
         w = np.where(apart[:, None], self._touching, w)
         state1 = State(state.t + h, found.q, residual.v, WarmStart(w, found.gamma))
         return finished_step(
+            state,
             state1,
             residual,
-            iterations=found.iterations,
+            iterations=iterations,
             residual_norm=found.residual,
             objective=found.values[-1],
             h=h,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pinocchio as pin
 
@@ -12,6 +14,7 @@ from nmdp_pin.status import Status
 
 
 def finished_step(
+    start: State,
     state: State,
     residual: NewtonEuler,
     *,
@@ -20,14 +23,21 @@ def finished_step(
     objective: float,
     h: float,
 ) -> StepResult:
-    """A converged step; `residual` was last evaluated at its end."""
-    contact = residual.contact
+    """A converged step from `start` to `state`, where `residual` was last evaluated.
+
+    Numbers that overflow make it a failed one.
+    """
+    contact, tau = residual.contact, residual.torque.last
     wrenches = contact.wrenches
     kinetic = pin.computeKineticEnergy(residual.model, residual.data, state.q, state.v)
+    # One sum stands for all its terms: not finite if any of them is not.
+    total = state.q.sum() + state.v.sum() + tau.sum() + wrenches.sum() + kinetic + objective
+    if not math.isfinite(total):
+        return failed_step(start, residual, Status.NOT_FINITE, iterations, h)
     return StepResult(
         state=state,
         status=Status.CONVERGED,
-        tau=residual.torque.last,
+        tau=tau,
         contact_forces=wrenches[:, :3],
         wrenches=wrenches,
         contact_depths=contact.depths,
