@@ -11,6 +11,7 @@ import proxsuite
 from nmdp_pin.errors import IntegratorError, MissingExtra
 
 _TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
+_HIDDEN = 1e3 * _TOLERANCE  # weights and gradients so small that the tolerance would hide them
 _BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
 _ITERATIONS = 100  # of each of ProxQP's loops, 20 being usual; its own limits take minutes
 _FREE = 1e20  # no bound, for both solvers
@@ -65,8 +66,12 @@ class SimplexQP:
         # Not finite where anything in H, g or x0 is not: ProxQP would never return.
         if not np.isfinite(linear).all():
             return None
-        x = self._minimise(H, linear, x0)
-        return None if x is None else self.clip(x)
+        # Contacts deep in the ground have tiny weights: a unit that the tolerance does not hide.
+        unit = max(np.abs(x0).max(), np.abs(linear).max())
+        unit = unit if 0.0 < unit < _HIDDEN else 1.0
+        upper = np.minimum(self._upper / unit, _FREE)
+        x = self._minimise(H, linear / unit, x0 / unit, upper)
+        return None if x is None else self.clip(unit * x)
 
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Remove rounding errors: not negative, and no block's sum above one."""
@@ -75,13 +80,17 @@ class SimplexQP:
         blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
         return blocks.ravel()
 
-    def _by_daqp(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
-        x, _, flag, _ = self._daqp(H, g, self._sums, self._upper, self._lower, primal_start=x0)
+    def _by_daqp(
+        self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, upper: np.ndarray
+    ) -> np.ndarray | None:
+        x, _, flag, _ = self._daqp(H, g, self._sums, upper, self._lower, primal_start=x0)
         return x if flag == 1 else None
 
-    def _by_proxqp(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
+    def _by_proxqp(
+        self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, upper: np.ndarray
+    ) -> np.ndarray | None:
         qp = self._proxqp
-        qp.update(H=H, g=g, update_preconditioner=False)
+        qp.update(H=H, g=g, u=upper, update_preconditioner=False)
         qp.solve(x0, None, self._multipliers)
         solved = qp.results.info.status == proxsuite.proxqp.QPSolverOutput.PROXQP_SOLVED
         return qp.results.x if solved else None
