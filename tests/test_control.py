@@ -202,7 +202,7 @@ def test_torque_functions():
 
 @pytest.mark.parametrize("name", ["spider", "wheels", "robosimian planar"])
 def test_joint_torque(name):
-    """tau - kp difference(target, q) - kd (v - v_target) - damping v, term by term."""
+    """The torque is tau - kp difference(target, q) - kd (v - v_target) - damping v."""
     robot, rng = samples.robot(f"{name}+damping"), np.random.default_rng(0)
     model = robot.model
     command = samples.command(model, rng)
@@ -257,7 +257,7 @@ def test_the_impulse_of_a_push_does_not_depend_on_dt(dt):
 
 
 def test_pushes_add_up():
-    """Two pushes at once on two frames are the sum of their generalised forces, and of the torque."""
+    """Two pushes at once on two frames are the sum of their forces, and of the torque."""
     robot = samples.robot("spider")
     simulator = Simulator(robot, Terrain([Plane(height=-0.43)]), samples.CONE)
     state = simulator.state(t=1.1)
@@ -292,8 +292,30 @@ def test_bad_pushes(bad, message):
 def test_push_on_nothing():
     """An unknown frame is named with the known ones; a robot that cannot move cannot be pushed."""
     robot = samples.robot("spider")
-    with pytest.raises(ControlError, match="'tail', which is not one of the robot's: .*FL_lower"):
+    with pytest.raises(ControlError, match=r"'tail', which is not one of the robot's: .*FL_lower"):
         Pushed(Passive(), robot, [Push(**PUSH, frame="tail")])
     rock = samples.replace(robot, model=pin.Model())
     with pytest.raises(ControlError, match="robot that moves"):
         Pushed(Passive(), rock, [Push(**PUSH)])
+
+
+BAD_GAITS = {
+    "unsorted": ({"times": [0.0, 1.0, 0.5, 2.0]}, r"knot 2 \(0.5 s\) does not come after knot 1"),
+    "one knot": ({"times": [0.0], "positions": [[0, 0]]}, "at least two knots are needed, 1 given"),
+    "nan": ({"times": [0.0, 0.5, np.nan, 2.0]}, "finite"),
+    "shape": ({"positions": [[0, 0], [1, 1]]}, r"shape \(2, 2\), expected \(4, 2\)"),
+    "ragged": ({"positions": [[0, 0], [1], [2, 2], [3, 3]]}, "tables of numbers"),
+    "twice": ({"joints": (JOINTS[0], JOINTS[0])}, "named twice"),
+    "loop outside": (
+        {"loop": (0.5, 3.0)},
+        r"loop \(0.5, 3\) s must lie inside the knots, 0 to 2 s",
+    ),
+    "empty loop": ({"loop": (0.5, 0.5)}, "must lie inside"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_GAITS.values(), ids=BAD_GAITS)
+def test_bad_gaits(bad, message):
+    """Knots that are no gait are refused, with the gait's name and the knot."""
+    with pytest.raises(ControlError, match=f"gait 'nod': .*{message}"):
+        samples.replace(nod(), **bad)

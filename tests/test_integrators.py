@@ -55,7 +55,7 @@ def test_options_of():
 
 @pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf])
 def test_bad_gamma(gamma):
-    """gamma of the first step must be a positive number."""
+    """The gamma of the first step must be a positive number."""
     with pytest.raises(IntegratorError, match="gamma must be"):
         _ne_nmdp(gamma=gamma)
 

@@ -24,7 +24,7 @@ def run(manifold, objective, w, block_size=2, gamma=1.0, q=None, options=OPTIONS
 
 
 def square(target, A=None, cubic=0.0):
-    """q (+ cubic) = w: the minimiser is the projection of the target onto the triangle."""
+    """G = q (+ cubic) - w: the minimiser is the projection of the target onto the triangle."""
     manifold = Springs(np.eye(2) if A is None else A, np.eye(2), np.zeros(2), cubic)
     return manifold, Square(manifold, np.array(target))
 
@@ -51,7 +51,7 @@ def test_nearest_point_of_a_triangle(target, nearest, start, gamma):
 
 @pytest.mark.parametrize(("target", "nearest"), TARGETS.values(), ids=TARGETS)
 def test_nonlinear_manifold(target, nearest):
-    """q + q^3 = w maps the axes' order: compare with a fine search over the triangle."""
+    """With q + q^3 = w, K is as small as in a fine search over the triangle."""
     found = run(*square(target, cubic=1.0), (0.3, 0.3))
     assert found.status is Status.CONVERGED
     a, b = np.meshgrid(np.linspace(0, 1, 401), np.linspace(0, 1, 401))

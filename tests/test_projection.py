@@ -33,7 +33,7 @@ def test_a_root_needs_no_step():
 
 
 def test_a_nonlinear_problem():
-    """q + q^3 = c: the residual is below the tolerance, and the last evaluation was at q."""
+    """Of q + q^3 = c the residual is below the tolerance, and the last evaluation was at q."""
     problem = Springs(np.eye(2), np.eye(2), np.array([10.0, -2.0]), cubic=1.0)
     found = project(problem, np.zeros(2), np.zeros(2), **LIMITS)
     assert found.status is Status.CONVERGED
@@ -50,7 +50,7 @@ def test_newton_converges_quadratically():
 
 
 def test_overshooting_is_damped():
-    """arctan from 3: plain Newton diverges, halving the step finds the root."""
+    """From 3 on arctan plain Newton diverges, halving the step finds the root."""
     problem = Scalar(np.arctan, lambda q: 1.0 / (1.0 + q * q))
     found = project(problem, np.array([3.0]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.CONVERGED
@@ -91,7 +91,7 @@ def test_a_start_that_is_not_finite(value):
 
 
 def test_a_trial_that_is_not_finite_is_halved():
-    """log from 3: the full step leaves the domain (NaN), a shorter one does not."""
+    """From 3 on log the full step leaves the domain (NaN), a shorter one does not."""
     problem = Scalar(np.log, lambda q: 1.0 / q)
     found = project(problem, np.array([3.0]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.CONVERGED

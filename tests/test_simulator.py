@@ -89,7 +89,7 @@ def test_bad_states_of_steps(simulator, bad, message):
 @pytest.mark.parametrize("q", [np.zeros(19), np.r_[np.zeros(3), 0, 0, 0, 1.01, np.zeros(12)]])
 def test_quaternions_have_unit_length(floating, q):
     """A quaternion that is no rotation is refused, as state and as target; the message helps."""
-    with pytest.raises(StateError, match="pinocchio.normalize"):
+    with pytest.raises(StateError, match=r"pinocchio\.normalize"):
         floating.state(q)
     with pytest.raises(ControlError, match="q_target is not a configuration"):
         floating.step(floating.state(), Command(kp=np.ones(18), q_target=q), 0.01)

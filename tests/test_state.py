@@ -30,7 +30,7 @@ def test_states_compare_by_identity():
     """Two states are the same only if they are one: arrays have no single truth."""
     q = np.zeros(2)
     a, b = State(0.0, q, q), State(0.0, q, q)
-    assert a == a  # noqa: PLR0124
+    assert a == a
     assert a != b
     assert len({a, b}) == 2
 

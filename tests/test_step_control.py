@@ -18,7 +18,7 @@ EMPTY = np.zeros(0)
 
 
 class Fake(Integrator):
-    """Moves q by h; fails where `fails(t, h)` says so, with 1 iteration and 10 evaluations a try."""
+    """Moves q by h; fails where `fails(t, h)` says so; 1 iteration, 10 evaluations a try."""
 
     name = "fake"
 
@@ -124,7 +124,7 @@ def test_min_step_longer_than_the_step():
 @pytest.mark.parametrize("method", ["ne-mdp", "ne-nmdp"])
 @pytest.mark.parametrize("seed", range(3))
 def test_free_fall_is_exact_under_any_halving(seed, method):
-    """v = g t to rounding whatever is halved: sub-steps use their own length."""
+    """The speed is g t to rounding whatever is halved: sub-steps use their own length."""
     rng = np.random.default_rng(seed)
     robot = samples.robot("robosimian planar")
     inner = integrator_named(method)(robot, Terrain([Plane(height=-50.0)]), samples.CONE)

@@ -136,6 +136,19 @@ class IntegratorContract:
             assert result.evaluations <= MOST_EVALUATIONS
 
     @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_no_inertia(self, make: Make) -> None:
+        """A mass matrix that is singular (an arm without mass) gives a status, no exception."""
+        robot = samples.robot("wheels")
+        model = pin.Model(robot.model)
+        model.inertias[int(model.getJointId("elbow"))] = pin.Inertia.Zero()
+        massless = replace(robot, model=model)
+        integrator = make(massless, Terrain([Plane(height=-9.0)]), samples.CONE)
+        state = State(0.0, np.array(robot.standing), np.ones(model.nv))
+        result = integrator.step(state, Command(tau=np.ones(model.nv)), 0.01)
+        assert_sound(result, state)
+        assert not result.status.ok
+
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
     def test_not_a_number_is_a_failure(self, make: Make) -> None:
         """NaN in the state, which the simulator refuses, does not come out as success."""
         _, integrator, state = self._standing(make, "robosimian planar")
