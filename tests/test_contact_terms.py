@@ -10,7 +10,7 @@ from contracts import WrenchSpaceContract
 
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
-from nmdp_pin.dynamics.contact_terms import placements_of, skew, times
+from nmdp_pin.dynamics.spatial import placements_of, skew, times
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.terrain import Plane, Terrain

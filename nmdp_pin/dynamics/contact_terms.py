@@ -14,39 +14,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.dynamics.spatial import MOTION_CROSS, SKEW, placements_of, skew, support_of, times
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
-
-# Row-major [a]_x as a linear map of a, so that skew matrices are one matrix product.
-_SKEW = np.zeros((3, 9))
-for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    _SKEW[_k, 3 * _i + _j] = -1.0
-    _SKEW[_k, 3 * _j + _i] = 1.0
-
-# F -> B(F) with (S_l x S_k) . F = S_k' B(F) S_l: B = [[0, [f]_x], [[f]_x, [tau]_x]].
-_B = np.zeros((6, 6, 6))
-_B[:3, :3, 3:] = _B[:3, 3:, :3] = _B[3:, 3:, 3:] = _SKEW.reshape(3, 3, 3)
-_MOTION_CROSS = _B.reshape(6, 36)
-
-
-def skew(a: np.ndarray) -> np.ndarray:
-    """Matrices [a]_x with [a]_x b = a x b; shape (n, 3) to (n, 3, 3)."""
-    return (a @ _SKEW).reshape(-1, 3, 3)
-
-
-def times(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A_i b_i for every i; shapes (n, p, q), (n, q) to (n, p)."""
-    return (A @ b[:, :, None])[:, :, 0]
-
-
-def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
-    """View of all oMi, shape (n_joints, 4, 3): the rotation's columns, then the translation."""
-    first = data.oMi[0].rotation
-    view = np.lib.stride_tricks.as_strided(first, (n_joints, 4, 3), (96, 24, 8))
-    last = data.oMi[n_joints - 1]
-    if view[-1, 3].__array_interface__["data"] != last.translation.__array_interface__["data"]:
-        raise RuntimeError("pinocchio stores its placements in a layout that is not known here")
-    return view
 
 
 class ContactTerms:
@@ -74,7 +44,7 @@ class ContactTerms:
         self._local = np.concatenate([points.positions, np.ones((n, 1))], axis=1)[:, None, :]
         self._radii = np.asarray(points.radii, dtype=float)[:, None]
         self._round = wrench_space.rows == 3 and bool(self._radii.any())
-        support, self._above = _ancestry(model, self._joints)
+        support, self._above = support_of(model, self._joints)
         self._support = np.ascontiguousarray(support.T)
         self._mask = np.repeat(support[:, None, :], 3, axis=1)
         self._at_origin = np.zeros((n, 6))
@@ -136,7 +106,7 @@ class ContactTerms:
         S = np.ascontiguousarray(self._J)
         points = self._points
         points[0], points[1] = self.contacts.position, self.point
-        lever = (points.reshape(-1, 3) @ -_SKEW).reshape(-1, 3)
+        lever = (points.reshape(-1, 3) @ -SKEW).reshape(-1, 3)
         linear = self._jacobians[:2]
         np.matmul(lever, S[3:], out=linear.reshape(-1, self.nv))
         linear += S[:3]
@@ -145,7 +115,7 @@ class ContactTerms:
 
     def _carried_part(self) -> np.ndarray:
         """(dS_k/dq_l) . F with dS_k/dq_l = S_l x S_k for l above k; F at the world's origin."""
-        B = (self._subtree @ _MOTION_CROSS).reshape(self.nv, 6, 6)
+        B = (self._subtree @ MOTION_CROSS).reshape(self.nv, 6, 6)
         S = self._J
         T: np.ndarray = (S.T[:, None, :] @ B)[:, 0] @ S
         T *= self._above
@@ -225,13 +195,3 @@ class ContactTerms:
             result[:, : self._wrench.shape[1]] = self._wrench
             result[:, 3:] += times(skew(self.point - self.contacts.position), self._wrench[:, :3])
         return result
-
-
-def _ancestry(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which dofs move a contact, (n, nv), and which a dof's joint hangs from, (nv, nv)."""
-    sizes = [joint.nv for joint in list(model.joints)[1:]]  # 0 is the universe
-    joint_of = np.repeat(np.arange(1, model.njoints), sizes)
-    supports = np.zeros((model.njoints, model.njoints))
-    for joint in range(model.njoints):
-        supports[joint, list(model.supports[joint])] = 1.0
-    return supports[np.ix_(joints, joint_of)], supports[np.ix_(joint_of, joint_of)]

@@ -1,0 +1,60 @@
+"""Spatial algebra on stacks of vectors, and views of what pinocchio holds.
+
+Motions are (linear, angular), forces (force, moment), both at the world's origin. The column S_k of
+pinocchio's world Jacobian is the motion of dof k.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+# Row-major [a]_x as a linear map of a, so that skew matrices are one matrix product.
+SKEW = np.zeros((3, 9))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    SKEW[_k, 3 * _i + _j] = -1.0
+    SKEW[_k, 3 * _j + _i] = 1.0
+
+# F -> B(F) with (S_l x S_k) . F = S_k' B(F) S_l: B = [[0, [f]_x], [[f]_x, [tau]_x]], (6, 36).
+_B = np.zeros((6, 6, 6))
+_B[:3, :3, 3:] = _B[:3, 3:, :3] = _B[3:, 3:, 3:] = SKEW.reshape(3, 3, 3)
+MOTION_CROSS = _B.reshape(6, 36)
+
+
+def skew(a: np.ndarray) -> np.ndarray:
+    """Matrices [a]_x with [a]_x b = a x b; shape (n, 3) to (n, 3, 3)."""
+    return (a @ SKEW).reshape(-1, 3, 3)
+
+
+def times(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A_i b_i for every i; shapes (n, p, q), (n, q) to (n, p)."""
+    return (A @ b[:, :, None])[:, :, 0]
+
+
+def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
+    """View of all oMi, shape (n_joints, 4, 3): the rotation's columns, then the translation."""
+    first = data.oMi[0].rotation
+    view = np.lib.stride_tricks.as_strided(first, (n_joints, 4, 3), (96, 24, 8))
+    last = data.oMi[n_joints - 1]
+    if view[-1, 3].__array_interface__["data"] != last.translation.__array_interface__["data"]:
+        raise RuntimeError("pinocchio stores its placements in a layout that is not known here")
+    return view
+
+
+def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What hangs on what, as zeros and ones.
+
+    Args:
+        model: the tree.
+        joints: indices of joints, shape (n,).
+
+    Returns:
+        Which dofs move each of the joints, (n, nv); and which dofs belong to a joint that is that
+        of dof k or above it, (nv, nv) with k the row.
+    """
+    sizes = [joint.nv for joint in list(model.joints)[1:]]  # 0 is the universe
+    joint_of = np.repeat(np.arange(1, model.njoints), sizes)
+    supports = np.zeros((model.njoints, model.njoints))
+    for joint in range(model.njoints):
+        supports[joint, list(model.supports[joint])] = 1.0
+    return supports[np.ix_(joints, joint_of)], supports[np.ix_(joint_of, joint_of)]
