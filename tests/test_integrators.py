@@ -2,6 +2,7 @@
 
 import core_samples as samples
 import numpy as np
+import pinocchio as pin
 import pytest
 from contracts import IntegratorContract
 
@@ -151,3 +152,20 @@ def _ne_nmdp(**options):
     ground = Terrain([Plane(height=-0.8)])
     cone = FrictionCone(stiffness=1e6, power=2)
     return INTEGRATORS["ne-nmdp"](robot, ground, cone, **options)
+
+
+@pytest.mark.parametrize("name", ["robosimian planar", "pendulum+damping"])
+def test_baseline_in_closed_form(name):
+    """In the air (M + h kd + h^2 kp) v1 = M v0 + h (tau - b - kp e + kd v_target)."""
+    robot, rng, h = samples.robot(name), np.random.default_rng(0), 0.005
+    model, data = robot.model, robot.model.createData()
+    integrator = INTEGRATORS["ne-mdp"](robot, Terrain([Plane(height=-50.0)]), samples.CONE)
+    q, v = samples.configuration(model, rng), rng.standard_normal(model.nv)
+    c = samples.command(model, rng)
+    result = integrator.step(State(0.0, q, v), c, h)
+    upper = np.triu(pin.crba(model, data, q))
+    M, b = upper + np.triu(upper, 1).T, pin.nonLinearEffects(model, data, q, v)
+    M_hat = M + h * np.diag(c.kd + model.damping) + h**2 * np.diag(c.kp)
+    right = M @ v + h * (c.tau - b - c.kp * (q - c.q_target) + c.kd * c.v_target)
+    np.testing.assert_allclose(result.state.v, np.linalg.solve(M_hat, right), rtol=1e-9)
+    np.testing.assert_allclose(result.state.q, q + h * result.state.v, rtol=1e-12)
