@@ -13,7 +13,7 @@ from nmdp_pin.errors import IntegratorError, MissingExtra
 _TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
 _HIDDEN = 1e3 * _TOLERANCE  # weights and gradients so small that the tolerance would hide them
 _BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
-_ITERATIONS = 100  # of each of ProxQP's loops, 20 being usual; its own limits take minutes
+_ITERATIONS = (1000, 100)  # of ProxQP's two loops, 20 being usual; its own limits take minutes
 _FREE = 1e20  # no bound, for both solvers
 _SOLVERS = ("daqp", "proxqp")
 
@@ -103,7 +103,7 @@ class SimplexQP:
         qp = proxsuite.proxqp.dense.QP(self.n, 0, len(rows))
         qp.settings.eps_abs = _TOLERANCE
         qp.settings.eps_rel = 0.0
-        qp.settings.max_iter = qp.settings.max_iter_in = _ITERATIONS
+        qp.settings.max_iter, qp.settings.max_iter_in = _ITERATIONS
         qp.settings.initial_guess = proxsuite.proxqp.InitialGuess.WARM_START
         zero = np.zeros(self.n)
         qp.init(np.eye(self.n), zero, None, None, rows, self._lower, self._upper, False)
