@@ -1,0 +1,155 @@
+"""Robots, grounds and runs whose motion is known in closed form: material for the physics tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin.control import Passive
+from nmdp_pin.control.controller import Controller
+from nmdp_pin.integrators import StepResult
+from nmdp_pin.robot import ContactPoints, Robot
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Plane, Terrain
+
+G = 9.81  # [m/s^2]
+POWER = 2  # exponent of the penetration in all the scenes
+DEPTH = 1e-4  # [m] at rest; the closed forms are those of rigid bodies, so little of it
+SOFT = 1e-3  # [m] at rest; what the bundled scenarios use, for impacts
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic"}),
+    "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector"}),
+    "ne-mdp": ("ne-mdp", {}),
+}
+IMPLICIT = tuple(METHODS)[:2]
+BASES = ("free-flyer", "translation + spherical")
+SLAB = (0.2, 0.2, 0.05)  # [m]; flat enough not to tip over at mu = 1, as a cube does
+CUBE = (0.2, 0.2, 0.2)
+
+
+def block(size: Sequence[float] = SLAB, mass: float = 1.0) -> Robot:
+    """A cuboid on a floating base, its eight corners being contact points; it stands on z = 0."""
+    signs = np.array(np.meshgrid([1, -1], [1, -1], [1, -1], indexing="ij")).reshape(3, -1).T
+    corners = 0.5 * signs * np.array(size)
+    return _floating(pin.Inertia.FromBox(mass, *size), corners, radius=0.0, height=size[2] / 2)
+
+
+def ball(radius: float = 0.1, mass: float = 1.0, base: str = BASES[0]) -> Robot:
+    """A solid ball on one of BASES; it stands on z = 0."""
+    inertia = pin.Inertia.FromSphere(mass, radius)
+    return _floating(inertia, np.zeros((1, 3)), radius=radius, height=radius, base=base)
+
+
+def pendulum(length: float = 0.5, mass: float = 1.0, radius: float | None = None) -> Robot:
+    """A point mass on a massless rod that turns about y; it hangs at q = 0.
+
+    Args:
+        length: of the rod [m].
+        mass: [kg].
+        radius: of the contact sphere around the mass [m]; None: it touches nothing.
+    """
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelRY(), pin.SE3.Identity(), "hinge")
+    bob = np.array([0.0, 0.0, -length])
+    model.appendBodyToJoint(joint, pin.Inertia(mass, bob, np.zeros((3, 3))), pin.SE3.Identity())
+    centres = np.zeros((0, 3)) if radius is None else bob[None]
+    points = _points(joint, centres, radius or 0.0)
+    return Robot("pendulum", model, points, np.array([0]), np.zeros(1))
+
+
+def _floating(
+    inertia: pin.Inertia, centres: np.ndarray, *, radius: float, height: float, base: str = BASES[0]
+) -> Robot:
+    model = pin.Model()
+    parent, root = 0, pin.JointModelFreeFlyer()
+    if base != "free-flyer":
+        parent = model.addJoint(0, pin.JointModelTranslation(), pin.SE3.Identity(), "translation")
+        root = pin.JointModelSpherical()
+    joint = model.addJoint(parent, root, pin.SE3.Identity(), "root_joint")
+    model.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
+    standing = pin.neutral(model)
+    standing[2] = height
+    return Robot("body", model, _points(joint, centres, radius), np.zeros(0, dtype=int), standing)
+
+
+def _points(joint: int, centres: np.ndarray, radius: float) -> ContactPoints:
+    n = len(centres)
+    names = tuple(f"point{i}" for i in range(n))
+    return ContactPoints(names, np.full(n, joint), centres, np.full(n, radius))
+
+
+def weightless(robot: Robot) -> Robot:
+    """The same robot without gravity."""
+    model = pin.Model(robot.model)
+    model.gravity = pin.Motion.Zero()
+    return replace(robot, model=model)
+
+
+def ground(friction: float = 0.5, angle: float = 0.0) -> Terrain:
+    """A plane through the origin that descends along x at `angle` [rad]."""
+    return Terrain([Plane(normal=(np.sin(angle), 0.0, np.cos(angle)), friction=friction)])
+
+
+def far_ground() -> Terrain:
+    """A plane that nothing reaches."""
+    return Terrain([Plane(height=-100.0)])
+
+
+def cone(robot: Robot, *, feet: int = 4, depth: float = DEPTH, angle: float = 0.0) -> FrictionCone:
+    """The contact model with which `feet` points carry the robot at `depth` on level ground."""
+    mass = pin.computeTotalMass(robot.model)
+    k = stiffness_for_static_depth(mass, feet, depth, POWER, G)
+    return FrictionCone(stiffness=k, power=POWER, angle=angle)
+
+
+def simulator(robot: Robot, terrain: Terrain, contact: FrictionCone, method: str) -> Simulator:
+    """A simulator by one of METHODS."""
+    name, options = METHODS[method]
+    return Simulator(robot, terrain, contact, name, **options)
+
+
+def flying(robot: Robot, method: str) -> Simulator:
+    """A simulator of a robot that touches nothing."""
+    return simulator(robot, far_ground(), FrictionCone(stiffness=1.0), method)
+
+
+def resting(robot: Robot, angle: float = 0.0, depth: float = DEPTH) -> np.ndarray:
+    """Configuration at rest on `ground(..., angle)`, as deep as the normal load asks.
+
+    Args:
+        robot: on a floating base.
+        angle: of the plane [rad].
+        depth: at rest on level ground [m].
+    """
+    sink = depth * np.cos(angle) ** (1.0 / POWER)
+    R = pin.utils.rotate("y", angle)
+    return pin.SE3ToXYZQUAT(pin.SE3(R, R @ np.array([0.0, 0.0, robot.standing[2] - sink])))
+
+
+def run(
+    sim: Simulator, state: State, h: float, duration: float, controller: Controller | None = None
+) -> list[StepResult]:
+    """All results of a run, which must not fail."""
+    control = controller or Passive()
+    return list(sim.run(state, control, dt=h, duration=duration, on_failure="raise"))
+
+
+def path(state: State, results: Sequence[StepResult]) -> np.ndarray:
+    """Configurations from the start on, shape (n + 1, nq)."""
+    return np.array([state.q] + [result.state.q for result in results])
+
+
+def energies(results: Sequence[StepResult]) -> np.ndarray:
+    """Kinetic and potential energy together [J], shape (n,)."""
+    return np.array([result.kinetic_energy + result.potential_energy for result in results])
+
+
+def order(steps: Sequence[float], errors: Sequence[float]) -> float:
+    """Slope of log |error| over log step: the order of convergence."""
+    return float(np.polyfit(np.log(steps), np.log(np.abs(errors)), 1)[0])

@@ -1,0 +1,50 @@
+"""The fixed chain of ten links, which swings down from level."""
+
+import numpy as np
+import pytest
+from physics_experiments import chain_energy, chain_error, chain_exact
+from physics_scenes import IMPLICIT, METHODS, order
+
+STEPS = (2.5e-4, 5e-4, 1e-3, 2e-3)
+WHILE = 0.2  # [s]; then the free end whips, and no step of these resolves it
+ORDER_TOLERANCE = 0.2
+SWING = 1.3  # [s]; the first swing, until the chain whips round
+ROUNDING = 1e-9  # [J] of 4.9, the work of gravity until the chain hangs
+WHIP = 0.1  # [J]; at the whip the velocity changes within a step, and the error is not all loss
+
+
+@pytest.mark.parametrize("h", [5e-4, 1e-3, 2e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_energy_never_rises_above_its_start(method, h):
+    """Backward Euler takes energy away as the chain swings, whatever the step."""
+    assert chain_energy(method, h, SWING).max() < ROUNDING
+
+
+@pytest.mark.parametrize("h", [5e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_energy_never_rises_above_its_start_for_long_at_long_steps(method, h):
+    """Nor for ten seconds with the whips in them, at 5 ms or more."""
+    assert chain_energy(method, h, 10.0).max() < ROUNDING
+
+
+@pytest.mark.parametrize("h", [1e-3, 2e-3])
+def test_energy_at_the_whip_exceeds_its_start_by_little(h):
+    """Steps that resolve the whip in part: at most 2 % of the work of gravity too much."""
+    assert chain_energy(IMPLICIT[0], h, 1.6).max() < WHIP
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_drift_of_the_energy_is_of_first_order(method):
+    """It goes to zero with the step; NE-NMDP loses energy."""
+    drift = np.array([chain_energy(method, h, WHILE)[-1] for h in STEPS])
+    assert order(STEPS, drift) == pytest.approx(1.0, abs=ORDER_TOLERANCE)
+    if method in IMPLICIT:
+        assert drift.max() < 0.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_angles_converge_to_those_of_an_accurate_integration(method):
+    """To DOP853 on pinocchio's aba, to first order."""
+    exact = chain_exact(WHILE)
+    errors = [chain_error(method, h, WHILE, exact) for h in STEPS]
+    assert order(STEPS, errors) == pytest.approx(1.0, abs=ORDER_TOLERANCE)

@@ -1,0 +1,184 @@
+"""What every step must satisfy: dynamics, wrench space, descent, and replay to the bit."""
+
+import pickle
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from physics_scenes import (
+    CUBE,
+    IMPLICIT,
+    METHODS,
+    SOFT,
+    block,
+    cone,
+    flying,
+    ground,
+    pendulum,
+    run,
+    simulator,
+)
+
+from nmdp_pin.integrators import StepResult, nmdp
+from nmdp_pin.robot import load_robot
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+
+FRICTION = 0.5
+STEPS = (2e-3, 1e-2, 5e-2)
+BALANCE = 1e-6  # of the weight; the solver's tolerance is 1e-8, the rest is rounding of M q / h^2
+ROUNDING = 1e-9
+
+
+def tumble(method: str) -> tuple[Simulator, State]:
+    """A cube that falls on a corner, slides and falls over."""
+    cube = block(CUBE)
+    sim = simulator(cube, ground(FRICTION), cone(cube, depth=SOFT), method)
+    R = pin.rpy.rpyToMatrix(0.3, 0.4, 0.2)
+    q = pin.SE3ToXYZQUAT(pin.SE3(R, np.array([0.0, 0.0, 0.25])))
+    return sim, sim.state(q, np.array([1.0, 0.3, 0.0, 0.0, 2.0, 1.0]))
+
+
+def imbalance(sim: Simulator, before: State, result: StepResult) -> float:
+    """Norm of rnea - J' f by pinocchio alone, over the weight [-]."""
+    model, points, after = sim.robot.model, sim.robot.contact_points, result.state
+    data = model.createData()
+    pin.computeJointJacobians(model, data, after.q)
+    a = (after.v - before.v) / result.step_sizes[0]
+    G = np.array(pin.rnea(model, data, after.q, after.v, a))
+    for joint, local, force in zip(
+        points.joints, points.positions, result.contact_forces, strict=True
+    ):
+        J = pin.getJointJacobian(model, data, int(joint), pin.LOCAL_WORLD_ALIGNED)
+        moment = np.cross(data.oMi[int(joint)].rotation @ local, force)
+        G -= J.T @ np.concatenate([force, moment])
+    return float(np.linalg.norm(G) / (9.81 * pin.computeTotalMass(model)))
+
+
+@pytest.mark.parametrize("h", STEPS)
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_every_step_satisfies_the_equations_of_motion(method, h):
+    """G = 0 as pinocchio's rnea and frame Jacobians say, apart from our own residual."""
+    sim, state = tumble(method)
+    touched = 0
+    for result in run(sim, state, h, 0.6):
+        if result.halvings == 0:
+            assert imbalance(sim, state, result) < BALANCE
+            touched += result.contact_forces.any()
+        state = result.state
+    assert touched > 5
+
+
+@pytest.mark.parametrize("h", STEPS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_force_is_in_the_wrench_space(method, h):
+    """Weights in the simplex; no pull, no more friction than the cone's, none without contact."""
+    sim, state = tumble(method)
+    k = sim.contact.stiffness
+    for result in run(sim, state, h, 0.6):
+        w = result.state.warm.w
+        assert w.min() >= 0.0
+        assert w.sum(axis=1).max() <= 1.0 + ROUNDING
+        normal = result.contact_forces[:, 2]
+        sideways = np.linalg.norm(result.contact_forces[:, :2], axis=1)
+        assert (normal >= 0.0).all()
+        assert (normal <= k * result.contact_depths**2 * (1.0 + ROUNDING)).all()
+        assert (sideways <= FRICTION * normal * (1.0 + ROUNDING)).all()
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_objective_never_rises_along_the_iterates(method, monkeypatch):
+    """K is monotone along PGM's accepted iterates, on every step of a tumble."""
+    found = []
+    solve = nmdp.pgm
+    monkeypatch.setattr(nmdp, "pgm", lambda *a, **k: found.append(solve(*a, **k)) or found[-1])
+    for h in STEPS:
+        sim, state = tumble(method)
+        run(sim, state, h, 0.6)
+    values = [np.array(result.values) for result in found if len(result.values) > 1]
+    assert len(values) > 50
+    for K in values:
+        assert (np.diff(K) <= ROUNDING * K[:-1]).all()
+
+
+def same(a: StepResult, b: StepResult) -> bool:
+    """Equal to the last bit."""
+    pairs = [
+        (a.state.q, b.state.q),
+        (a.state.v, b.state.v),
+        (a.state.warm.w, b.state.warm.w),
+        (a.contact_forces, b.contact_forces),
+    ]
+    equal = all(np.array_equal(x, y) for x, y in pairs)
+    return equal and a.state.warm.gamma == b.state.warm.gamma and a.objective == b.objective
+
+
+def history(sim: Simulator, state: State) -> list[tuple[State, StepResult]]:
+    """Forty steps with their starts, the last one first."""
+    made = []
+    for _ in range(40):
+        made.append((state, sim.step(state, None, 0.01)))
+        state = made[-1][1].state
+    return made[::-1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_step_replays_to_the_bit_after_any_others(method):
+    """A simulator remembers nothing: its steps, made again in another order, are the same."""
+    sim, state = tumble(method)
+    for start, result in history(sim, state):
+        assert same(result, sim.step(start, None, 0.01))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_step_replays_in_another_simulator_to_rounding(method):
+    """Also in a pickled one. Not always to the bit: ProxQP's sums depend on where its memory is."""
+    sim, state = tumble(method)
+    others = (tumble(method)[0], pickle.loads(pickle.dumps(sim)))
+    for start, result in history(sim, state):
+        for other in others:
+            again = other.step(start, None, 0.01)
+            assert again.state.q == pytest.approx(result.state.q, abs=ROUNDING)
+            assert again.objective == pytest.approx(result.objective, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("objective", ["kinetic", "end_effector"])
+def test_a_step_replays_to_the_bit_in_another_simulator_with_daqp(objective):
+    """DAQP's arithmetic is the same wherever its memory is; so is all the rest of a step's."""
+    pytest.importorskip("daqp")
+    first, state = tumble(IMPLICIT[0])
+    parts = (first.robot, first.terrain, first.contact, "ne-nmdp")
+    sim = Simulator(*parts, objective=objective, qp_solver="daqp")
+    others = (
+        Simulator(*parts, objective=objective, qp_solver="daqp"),
+        pickle.loads(pickle.dumps(sim)),
+    )
+    for start, result in history(sim, state):
+        assert all(same(result, other.step(start, None, 0.01)) for other in others)
+
+
+def test_a_driven_robot_replays_to_the_bit_from_the_middle():
+    """Robosimian's jump at 50 ms, from a state in the middle of it."""
+    setup = Scenario.load("robosimian-jump", overrides=["integrator.dt=0.05"]).build(visuals=False)
+    states, results = [setup.state], []
+    for start in (0, 10):
+        state = states[start]
+        for k in range(start, 25):
+            result = setup.simulator.step(state, setup.controller.command(state, 0.05), 0.05)
+            state = result.state
+            if start == 0:
+                results.append(result)
+                states.append(state)
+            assert same(result, results[k])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_robots_without_contact_points_and_of_one_velocity_can_be_stepped(method):
+    """No contact point, or a single joint, is no special case."""
+    sim = flying(pendulum(), method)
+    assert run(sim, sim.state(np.array([0.1])), 0.01, 0.1)[-1].state.q[0] < 0.1
+    chain = load_robot("chain", visuals=False, contacts=[])
+    assert not len(chain.contact_points)
+    sim = flying(chain, method)
+    assert run(sim, sim.state(), 0.01, 0.1)[-1].state.q[0] > 0.0
