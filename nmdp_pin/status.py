@@ -11,6 +11,7 @@ class Status(Enum):
     CONVERGED = "converged"
     ITERATION_LIMIT = "the iteration limit was reached before convergence"
     PROJECTION_FAILED = "the projection onto G = 0 stopped making progress"
+    STALLED = "the objective could still fall, but no step towards it was found"
     SINGULAR = "the Jacobian of the dynamics residual is singular"
     NOT_FINITE = "a value that is not finite appeared"
     QP_FAILED = "the quadratic program of the step could not be solved"

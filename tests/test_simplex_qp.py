@@ -182,10 +182,3 @@ def test_unknown_solver():
     """An unknown solver is an error that lists the known ones."""
     with pytest.raises(IntegratorError, match=r"'osqp' is not known; choose from .*daqp.*proxqp"):
         SimplexQP(2, 3, "osqp")
-
-
-def test_missing_daqp(monkeypatch):
-    """Without the extra the error says how to install it."""
-    monkeypatch.setitem(sys.modules, "daqp", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'nmdp-pin\[daqp\]'"):
-        SimplexQP(2, 3, "daqp")

@@ -35,7 +35,7 @@ class NeNmdp(Integrator):
         wrench_space: the contact model.
         objective: "kinetic" (the papers' text) or "end_effector" (what their authors ran).
         gamma: step-size parameter of the first step.
-        qp_solver: "proxqp" or "daqp" (an extra).
+        qp_solver: "daqp", or "proxqp" of ProxSuite.
         options: of the projected gradient method, by keyword; `tolerance` is relative to the
             weight, and `epsilon` holds for long steps: short ones stop at 1e-3 m/s^2 h^2.
     """
@@ -51,7 +51,7 @@ class NeNmdp(Integrator):
         *,
         objective: str = "kinetic",
         gamma: float = 1.0,
-        qp_solver: str = "proxqp",
+        qp_solver: str = "daqp",
         **options: Any,
     ) -> None:
         self.residual = NewtonEuler(robot, terrain, wrench_space)

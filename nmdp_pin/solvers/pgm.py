@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
@@ -15,10 +15,8 @@ from nmdp_pin.status import Status
 
 _HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
 _SETTLED = 1e-9  # promised decrease of K, relative to K, that is not worth a step
+_BLOCKED = 1e-3  # promised decrease of K, relative to K, that makes a stop a stall
 _POOR = 0.25  # share of the promised decrease of K below which gamma shrinks
-_PATIENCE = 15  # iterations before convergence counts as slow and secants are used
-_SECANTS = 5  # pairs kept
-_CURVATURE = 1e-6  # of a secant, relative to H's; less would not keep H positive
 _LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
 _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
 
@@ -73,8 +71,8 @@ class PGMOptions:
             "max_iterations",
             "max_newton",
         ):
-            if not getattr(self, name) > 0:
-                raise IntegratorError(f"{name} must be > 0, got {getattr(self, name)}")
+            if not 0 < getattr(self, name) < np.inf:
+                raise IntegratorError(f"{name} must be finite and > 0, got {getattr(self, name)}")
         if not self.grow >= 1.0:
             raise IntegratorError(f"grow must be >= 1, got {self.grow}")
         if not 0.0 < self.shrink < 1.0:
@@ -143,67 +141,85 @@ def pgm(
         return PGMResult(q, w, gamma, point.status, point.residual, (), 0)
     K = objective.value()
     values, iterations, rejected = [K], 0, 0
-    pairs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def result(status: Status) -> PGMResult:
         return PGMResult(point.q, w, gamma, status, point.residual, tuple(values), iterations)
 
-    model = _reduced_model(manifold, objective)
+    model = _reduced_model(manifold, objective, qp.block_size)
     while iterations < options.max_iterations:
         if model is None:
             return result(Status.SINGULAR)
-        P, g, H = model
-        scale = _block_scales(H, qp.block_size)
-        if not scale.any():  # no vertex moves anything: free flight
+        if not model.scale.any():  # no vertex moves anything: free flight
             return result(Status.CONVERGED)
         iterations += 1
-        if iterations > _PATIENCE:
-            H = _with_secants(H, pairs)
-        w1 = qp.solve(H + np.diag(scale / gamma), g, w)
+        w1 = model.weights(qp, w, gamma)
         if w1 is not None:
             dw = w1 - w
-            dq = P @ dw
-            promised = -(g @ dw) - 0.5 * (dw @ (H @ dw))
+            dq, promised = model.P @ dw, model.promise(dw)
             if np.abs(dq).max() <= options.epsilon or promised <= _SETTLED * K:
-                if gamma >= _HONEST_GAMMA or rejected:
+                if rejected:
+                    return result(_end_of_retreat(model, qp, w, K))
+                if gamma >= _HONEST_GAMMA:
                     return result(Status.CONVERGED)
                 gamma = _HONEST_GAMMA
                 continue
             trial = projected(manifold.retract(point.q, dq), w1)
-            fall = K - objective.value() if trial.status.ok else -np.inf
-            if fall >= -_ROUNDING * abs(K):
-                good = fall >= _POOR * promised
-                gamma = (
-                    min(gamma * options.grow, options.gamma_max) if good else gamma * options.shrink
-                )
-                point, w, K, rejected = trial, w1, K - fall, 0
+            K1 = objective.value() if trial.status.ok else np.inf
+            if K1 <= K + _ROUNDING * abs(K):
+                better = K - K1 >= _POOR * promised
+                gamma *= options.grow if better else options.shrink
+                gamma = min(gamma, options.gamma_max)
+                point, w, K, rejected = trial, w1, K1, 0
                 values.append(K)
-                model = _reduced_model(manifold, objective)
-                if model is not None:
-                    pairs = [*pairs[1 - _SECANTS :], (dw, model[1] - g)]
+                model = _reduced_model(manifold, objective, qp.block_size)
                 continue
         rejected += 1
         gamma *= options.shrink**rejected
         if gamma < options.gamma_min:
-            return result(Status.QP_FAILED if w1 is None else Status.PROJECTION_FAILED)
+            return result(Status.QP_FAILED if w1 is None else Status.STALLED)
     return result(Status.ITERATION_LIMIT)
 
 
+class _Model(NamedTuple):
+    """K's quadratic model in w at a point of the manifold.
+
+    Args:
+        P: response dq/dw = -(dG/dq)^-1 dG/dw, shape (n q, n w).
+        g: gradient, shape (n w,).
+        H: positive semidefinite Hessian, shape (n w, n w).
+        scale: curvature of each contact, the unit of its proximal term, shape (n w,).
+    """
+
+    P: np.ndarray
+    g: np.ndarray
+    H: np.ndarray
+    scale: np.ndarray
+
+    def weights(self, qp: SimplexQP, w: np.ndarray, gamma: float) -> np.ndarray | None:
+        """The minimiser of the model with the proximal term |dw|^2 / gamma ([N] eq. 8)."""
+        return qp.solve(self.H + np.diag(self.scale / gamma), self.g, w)
+
+    def promise(self, dw: np.ndarray) -> float:
+        """How much K falls along dw, says the model."""
+        return float(-(self.g @ dw) - 0.5 * (dw @ (self.H @ dw)))
+
+
 def _reduced_model(
-    manifold: WeightedManifold, objective: Objective
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Response P = -(dG/dq)^-1 dG/dw and K's quadratic model in w; None when singular."""
+    manifold: WeightedManifold, objective: Objective, block_size: int
+) -> _Model | None:
+    """The model at the last evaluated point; None where dG/dq is singular."""
     A = manifold.linearise()
     B = manifold.vertex_jacobian()
     P, singular = dgesv(A, B.T)[2:]
     if singular or not np.isfinite(P).all():
         return None
     gradient, hessian = objective.derivatives()
-    return P, P.T @ gradient, P.T @ (hessian @ P)
+    H = P.T @ (hessian @ P)
+    return _Model(P, P.T @ gradient, H, _block_scales(H, block_size))
 
 
 def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
-    """Curvature of each contact, the unit of its regularisation, shape (n w,).
+    """Curvature of each contact, shape (n w,).
 
     Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
     """
@@ -211,19 +227,12 @@ def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
     return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)
 
 
-def _with_secants(H: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """H corrected by BFGS updates so that it maps the last steps to the gradients' changes.
+def _end_of_retreat(model: _Model, qp: SimplexQP, w: np.ndarray, K: float) -> Status:
+    """Whether the minimum is near where only ever shorter steps were left to try.
 
-    Gauss-Newton leaves out the curvature of the manifold G = 0; where K stays large at the
-    minimum its convergence is slow, and the last few steps hold what is missing.
-
-    Args:
-        H: positive semidefinite, shape (n w, n w).
-        pairs: steps dw and changes of the gradient, oldest first.
+    A step that is short for its small gamma says nothing; an honest one that still promises a
+    good part of K says that the way down is blocked: by a fold of G = 0, or by a kink of K.
     """
-    for s, y in pairs:
-        Hs = H @ s
-        sHs, sy = s @ Hs, s @ y
-        if sy > _CURVATURE * sHs > 0.0:
-            H = H - np.outer(Hs, Hs) / sHs + np.outer(y, y) / sy
-    return H
+    honest = model.weights(qp, w, _HONEST_GAMMA)
+    blocked = honest is None or model.promise(honest - w) > _BLOCKED * K
+    return Status.STALLED if blocked else Status.CONVERGED
