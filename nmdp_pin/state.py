@@ -27,7 +27,8 @@ class State:
     Args:
         t: time [s].
         q: configuration, shape (nq,).
-        v: tangent velocity, shape (nv,); of a floating base in the base's own frame.
+        v: tangent velocity, shape (nv,); of a floating base the linear part in the world's frame,
+            the angular part in the base's own.
         warm: what the solver of the next step starts from; None is always valid.
     """
 

@@ -123,7 +123,7 @@ def test_free_flyer_targets_are_configurations():
 
 @pytest.mark.parametrize(
     ("joint", "message"),
-    [("knee", "'knee', which robot 'spider' has not"), ("root_joint", "needs one coordinate")],
+    [("knee", "'knee', which robot 'spider' has not"), ("root_rotation", "needs one coordinate")],
 )
 def test_gaits_of_unknown_joints(joint, message):
     """A gait that moves what is not there, or not simple, is named with the joints there are."""

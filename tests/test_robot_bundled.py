@@ -132,7 +132,7 @@ def test_box_stands_on_the_ground():
     heights = contact_positions(robot, robot.standing)[:, 2]
     np.testing.assert_allclose(np.sort(heights), [0.0] * 4 + [0.2] * 4, atol=ROUNDING)
     np.testing.assert_allclose(
-        robot.model.inertias[1].inertia, 0.2**2 / 6 * np.eye(3), atol=ROUNDING
+        robot.model.inertias[2].inertia, 0.2**2 / 6 * np.eye(3), atol=ROUNDING
     )
 
 

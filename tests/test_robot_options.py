@@ -87,7 +87,7 @@ def test_contacts_by_tuple_record_and_name(tmp_path):
     points = loaded.contact_points
     assert points.names == ("heel", "tip", "leg", "body", "hip")
     np.testing.assert_array_equal(points.radii, [0.02, 0.0, 0.05, 0.0, 0.0])
-    np.testing.assert_array_equal(points.joints, [2, 1, 2, 1, 2])
+    np.testing.assert_array_equal(points.joints, [3, 2, 3, 2, 3])
     assert len(load_robot(write(tmp_path, HOPPER), contacts=[]).contact_points) == 0
 
 

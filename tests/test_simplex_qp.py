@@ -1,12 +1,10 @@
 """Quadratic programs over simplices: both solvers against SciPy, each other and optimality."""
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from nmdp_pin.errors import IntegratorError, MissingExtra
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 
 SOLVERS = ("proxqp", "daqp")

@@ -141,7 +141,7 @@ BAD_SIMULATORS = {
         {"method": "ne-mdp", "gamma": 1.0},
         "no option 'gamma'; choose from none",
     ),
-    "value": ({"max_iterations": 0}, "max_iterations must be > 0, got 0"),
+    "value": ({"max_iterations": 0}, "max_iterations must be finite and > 0, got 0"),
     "type": ({"tolerance": "small"}, "method 'ne-nmdp': .*str"),
     "objective": ({"objective": "x"}, "'x' is not known; choose from .*'kinetic'"),
     "qp": ({"qp_solver": "osqp"}, "'osqp' is not known; choose from .*daqp"),

@@ -123,7 +123,7 @@ BROKEN = {
         "no mass",
         "joint 'j'",
     ),
-    "massless robot": (robot(link("a", mass=0.0)), "singular", "joint 'root_joint'"),
+    "massless robot": (robot(link("a", mass=0.0)), "singular", "joint 'root_translation'"),
     "mesh above its package": (
         robot(link("a", shapes=mesh("visual", "package://p/../../etc/passwd"))),
         "climbs out",

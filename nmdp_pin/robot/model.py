@@ -12,7 +12,10 @@ from nmdp_pin.robot.settings import Base
 
 # The joints of a planar base in order; the tangent is the configuration, nq = nv.
 PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
-ROOT_JOINT = "root_joint"
+# The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
+# base, differences of velocities over a long step would bend the path of whatever spins.
+FREE_JOINTS = ("root_translation", "root_rotation")
+_BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
 # A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
 SINGULAR = 1e-14
 
@@ -55,8 +58,7 @@ def build_model(
         visual: the URDF that holds the visual geometry with meshes at their paths; None: none.
         collision: the same for the collision geometry.
     """
-    root = pin.JointModelFreeFlyer() if base == "free-flyer" else None
-    model = pin.buildModelFromXML(text, root) if root else pin.buildModelFromXML(text)
+    model = pin.buildModelFromXML(text)
     kinds = ((visual, pin.GeometryType.VISUAL), (collision, pin.GeometryType.COLLISION))
     geometries = [
         pin.buildGeomFromUrdfString(model, source, kind) for source, kind in kinds if source
@@ -68,7 +70,9 @@ def build_model(
         )
     if base == "planar":
         model, geometries = _append(_planar_base(), model, geometries, _beside_plane(base_pose))
-    elif base == "fixed" and not base_pose.isIdentity():
+    elif base == "free-flyer":
+        model, geometries = _append(_free_base(), model, geometries, pin.SE3.Identity())
+    elif not base_pose.isIdentity():
         model, geometries = _append(pin.Model(), model, geometries, base_pose)
     parts = iter(geometries)
     return RobotModel(
@@ -103,10 +107,19 @@ def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
 
 def _planar_base() -> pin.Model:
     """Three joints from the world: x, z and pitch about y."""
+    return _base(PLANAR_JOINTS, (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()))
+
+
+def _free_base() -> pin.Model:
+    """Two joints from the world: a translation, then a rotation."""
+    return _base(FREE_JOINTS, (pin.JointModelTranslation(), pin.JointModelSpherical()))
+
+
+def _base(names: tuple[str, ...], kinds: tuple[pin.JointModel, ...]) -> pin.Model:
+    """A chain of joints from the world, without mass."""
     base = pin.Model()
     parent = 0
-    kinds = (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY())
-    for name, kind in zip(PLANAR_JOINTS, kinds, strict=True):
+    for name, kind in zip(names, kinds, strict=True):
         parent = base.addJoint(parent, kind, pin.SE3.Identity(), name)
         base.addJointFrame(parent)
     return base
@@ -117,12 +130,20 @@ def _append(
 ) -> tuple[pin.Model, list[pin.GeometryModel]]:
     """Put a fixed-base model on the last frame of `base`."""
     carrier = base.nframes - 1
+    names = [frame.name for frame in model.frames]
+    # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
+    for k, frame in enumerate(model.frames):
+        if frame.type == pin.FrameType.BODY:
+            frame.name = f"{_BODY}{k}"
     moved = [
         pin.appendModel(base, model, pin.GeometryModel(), geometry, carrier, place)[1]
         for geometry in geometries
     ]
     whole = pin.appendModel(base, model, carrier, place)
     whole.name = model.name
+    for frame in whole.frames:
+        if frame.name.startswith(_BODY):
+            frame.name = names[int(frame.name.removeprefix(_BODY))]
     return whole, moved
 
 
@@ -164,7 +185,7 @@ def standing_configuration(
 
 def _place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
     """Write the standing placement of the root link into `q`."""
-    if model.existJointName(ROOT_JOINT) and model.joints[1].nq == 7:
+    if model.existJointName(FREE_JOINTS[-1]):
         q[:7] = pin.SE3ToXYZQUAT(base_pose)
     elif model.existJointName(PLANAR_JOINTS[-1]):
         q[:3] = _in_plane(base_pose)

@@ -9,12 +9,12 @@ import pinocchio as pin
 
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.robot import Robot
+from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.scenario.robot_section import InitialSection
 from nmdp_pin.scenario.section import unknown
 from nmdp_pin.state import State
 
 # What `load_robot` calls the joints of a planar base: along x, along z, about y.
-_PLANAR = ("root_x", "root_z", "root_pitch")
 
 
 def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> State:
@@ -32,9 +32,9 @@ def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> S
         q = _joint_positions(robot, initial.joints)
         v = _joint_velocities(robot.model, initial.joint_velocities)
         names = list(robot.model.names)
-        if robot.model.njoints > 1 and robot.model.joints[1].nq == 7:
-            _place_free_flyer(q, v, initial)
-        elif tuple(names[1:4]) == _PLANAR:
+        if tuple(names[1:3]) == FREE_JOINTS:
+            _place_free_base(q, v, initial)
+        elif tuple(names[1:4]) == PLANAR_JOINTS:
             _place_planar(q, v, initial)
         else:
             _refuse_base(initial)
@@ -81,14 +81,14 @@ def _joint(model: pin.Model, name: str, key: str) -> pin.JointModel:
     return model.joints[model.getJointId(name)]
 
 
-def _place_free_flyer(q: np.ndarray, v: np.ndarray, initial: InitialSection) -> None:
-    """Write position, attitude and velocities of a base with six freedoms."""
+def _place_free_base(q: np.ndarray, v: np.ndarray, initial: InitialSection) -> None:
+    """Write position, attitude and velocities of a floating base."""
     if initial.position is not None:
         q[:3] = initial.position
     if initial.rpy is not None:
         q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(np.array(initial.rpy))).coeffs()
     R = pin.Quaternion(q[3:7]).toRotationMatrix()
-    v[:3] = R.T @ np.array(initial.velocity)
+    v[:3] = initial.velocity
     v[3:6] = R.T @ np.array(initial.angular_velocity)
 
 

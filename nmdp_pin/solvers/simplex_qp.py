@@ -16,6 +16,7 @@ import proxsuite
 from nmdp_pin.errors import IntegratorError
 
 _TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
+_DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
 _HIDDEN = 1e3 * _TOLERANCE  # weights and gradients so small that the tolerance would hide them
 _BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
 _ITERATIONS = (1000, 100)  # of ProxQP's two loops, 20 being usual; its own limits take minutes
@@ -87,7 +88,9 @@ class SimplexQP:
     def _by_daqp(
         self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, upper: np.ndarray
     ) -> np.ndarray | None:
-        x, _, flag, _ = daqp.solve(H, g, self._sums, upper, self._lower, primal_start=x0, primal_tol=1e-11)
+        x, _, flag, _ = daqp.solve(
+            H, g, self._sums, upper, self._lower, primal_start=x0, primal_tol=_DAQP_TOLERANCE
+        )
         return x if flag == 1 else None
 
     def _by_proxqp(
