@@ -60,7 +60,7 @@ class JointTorque:
             D: derivative of v with respect to q; None stands for identity / h.
             h: length of the step [s].
         """
-        diagonal = np.einsum("ii->i", A)  # a view, whatever the memory order of A
+        diagonal = A.reshape(-1, order="A")[:: len(A) + 1]  # a view, whatever the memory order
         if D is None:
             diagonal += self.kd / h
         else:

@@ -27,12 +27,15 @@ class NewtonEuler(StepResidual):
 
     def __init__(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> None:
         self.model = robot.model
-        self.data = robot.model.createData()
+        self.data = data = robot.model.createData()
         self.nv = robot.model.nv
         self.is_vector_space = is_vector_space(robot.model)
         self.contact = ContactTerms(robot, terrain, wrench_space, self.data)
         self.torque = JointTorque(robot.model)
         self.evaluations = 0
+        # views that follow every algorithm of pinocchio
+        self._tau, self._dtau_dq, self._dtau_dv = data.tau, data.dtau_dq, data.dtau_dv
+        self.M: np.ndarray = data.M
         self._weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self._inertia = float(pin.crba(robot.model, self.data, robot.standing).diagonal().max())
 
@@ -60,20 +63,20 @@ class NewtonEuler(StepResidual):
         self.v = v = difference / self.h
         self.a = (v - self.v0) / self.h
         pin.computeRNEADerivatives(self.model, self.data, q, v, self.a)
-        G: np.ndarray = self.data.tau - self.contact.evaluate(w)
+        G: np.ndarray = self._tau - self.contact.evaluate(w)
         G -= self.torque.evaluate(q, v)
         return G
 
     def linearise(self) -> np.ndarray:
         """dG/dq = dRNEA/dq + (dRNEA/dv + M / h) D - d(J' V w)/dq - dtau/dq."""
-        data, D = self.data, self.velocity_derivative()
-        A: np.ndarray = data.M / self.h
-        A += data.dtau_dv
+        D = self.velocity_derivative()
+        A: np.ndarray = self.M / self.h
+        A += self._dtau_dv
         if D is None:
             A /= self.h
         else:
             A = A @ D
-        A += data.dtau_dq
+        A += self._dtau_dq
         if self.contact.n:
             A -= self.contact.linearise()
         self.torque.subtract_derivative(A, D, self.h)

@@ -47,16 +47,16 @@ class Kinetic(Objective):
     def value(self) -> float:
         """See the class."""
         r = self.residual
-        return 0.5 * float(r.v @ (r.data.M @ r.v))
+        return 0.5 * float(r.v @ (r.M @ r.v))
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D (Gauss-Newton)."""
         r, D = self.residual, self.residual.velocity_derivative()
         pin.computeRNEADerivatives(self._model, self._data, r.q, np.zeros(r.nv), r.v)
         if D is None:
-            gradient, hessian = r.data.M @ (r.v / r.h), r.data.M / r.h**2
+            gradient, hessian = r.M @ (r.v / r.h), r.M / r.h**2
         else:
-            MD = r.data.M @ D
+            MD = r.M @ D
             gradient, hessian = MD.T @ r.v, D.T @ MD
         return gradient + 0.5 * (self._data.dtau_dq.T @ r.v), hessian
 

@@ -16,6 +16,7 @@ from nmdp_pin.status import Status
 _HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
 _SETTLED = 1e-9  # promised decrease of K, relative to K, that is not worth a step
 _BLOCKED = 1e-3  # promised decrease of K, relative to K, that makes a stop a stall
+_CONTRACTING = 0.1  # ratio of two moves from which the next one is foretold
 _POOR = 0.25  # share of the promised decrease of K below which gamma shrinks
 _LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
 _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
@@ -140,7 +141,7 @@ def pgm(
     if not point.status.ok:
         return PGMResult(q, w, gamma, point.status, point.residual, (), 0)
     K = objective.value()
-    values, iterations, rejected = [K], 0, 0
+    values, iterations, rejected, last_move = [K], 0, 0, 0.0
 
     def result(status: Status) -> PGMResult:
         return PGMResult(point.q, w, gamma, status, point.residual, tuple(values), iterations)
@@ -156,7 +157,8 @@ def pgm(
         if w1 is not None:
             dw = w1 - w
             dq, promised = model.P @ dw, model.promise(dw)
-            if np.abs(dq).max() <= options.epsilon or promised <= _SETTLED * K:
+            move = float(np.abs(dq).max())
+            if move <= options.epsilon or promised <= _SETTLED * K:
                 if rejected:
                     return result(_end_of_retreat(model, qp, w, K))
                 if gamma >= _HONEST_GAMMA:
@@ -171,6 +173,9 @@ def pgm(
                 gamma = min(gamma, options.gamma_max)
                 point, w, K, rejected = trial, w1, K1, 0
                 values.append(K)
+                if move <= _CONTRACTING * last_move and move**2 <= options.epsilon * last_move:
+                    return result(Status.CONVERGED)  # the next move would be move^2 / last_move
+                last_move = move
                 model = _reduced_model(manifold, objective, qp.block_size)
                 continue
         rejected += 1
