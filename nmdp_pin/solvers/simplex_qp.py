@@ -1,8 +1,7 @@
 """Quadratic programs over a product of simplices, by DAQP or ProxSuite.
 
-DAQP is the default: on programs of this size it is three to six times as fast
-(benchmarks/step.py), and it gives the same bits in every process;
-ProxQP's last bits depend on where its memory lies.
+DAQP is the default: whole runs are faster with it (benchmarks/step.py), and it gives the same
+bits in every process; ProxQP's last bits depend on where its memory lies.
 """
 
 from __future__ import annotations
