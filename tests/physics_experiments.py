@@ -225,12 +225,21 @@ def disagreement(quantity: str, h: float) -> float:
     return float(np.abs(np.subtract(*ends)).mean())
 
 
-def chain_energy(method: str, h: float, duration: float) -> np.ndarray:
-    """Energy of the fixed chain that swings from level, less that at its start [J]."""
+def chain_energy(method: str, h: float, duration: float, angle: float = 0.0) -> np.ndarray:
+    """Energy of the fixed chain that swings from rest, straight, less that at its start [J].
+
+    Args:
+        method: name of the integrator.
+        h: length of a step [s].
+        duration: of the swing [s].
+        angle: below level [rad].
+    """
     chain = load_robot("chain", visuals=False)
     sim = flying(chain, method)
-    start = pin.computePotentialEnergy(chain.model, chain.model.createData(), chain.standing)
-    return energies(run(sim, sim.state(), h, duration)) - start
+    q = chain.standing.copy()
+    q[0] += angle
+    start = pin.computePotentialEnergy(chain.model, chain.model.createData(), q)
+    return energies(run(sim, sim.state(q), h, duration)) - start
 
 
 def chain_error(method: str, h: float, duration: float, exact: np.ndarray) -> float:
