@@ -27,8 +27,7 @@ class RobotError(NmdpError):
     def __init__(self, message: str, *, file: str = "", element: str = "") -> None:
         self.file = file
         self.element = element
-        where = ": ".join(part for part in (file, element) if part)
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(_located(message, file, element))
 
 
 class StateError(NmdpError):
@@ -57,8 +56,7 @@ class ScenarioError(NmdpError):
     def __init__(self, message: str, *, file: str = "", key: str = "") -> None:
         self.file = file
         self.key = key
-        where = ": ".join(part for part in (file, key) if part)
-        super().__init__(f"{where}: {message}" if where else message)
+        super().__init__(_located(message, file, key))
 
 
 class RecordingError(NmdpError):
@@ -89,3 +87,8 @@ class StepFailed(NmdpError):
             "The state is as it was before the step; try a smaller dt, lower gains "
             "or a softer contact (contact.stiffness, contact.static_depth)."
         )
+
+
+def _located(message: str, *where: str) -> str:
+    """The message behind the places that are known: "file: element: message"."""
+    return ": ".join([*(part for part in where if part), message])

@@ -42,7 +42,7 @@ class NeMdp(Integrator):
         w = np.zeros(self._shape) if state.warm is None else state.warm.w
         residual.begin(state.q, state.v, command, h)
         free, response = self._linear_dynamics(state, w, h)
-        M = residual.data.M
+        M = residual.M
         w, status = self._least_energy(M, free, response, w)
         v = free + response @ w.ravel()
         if status.ok and not np.isfinite(v).all():
@@ -63,13 +63,13 @@ class NeMdp(Integrator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """v1 = free + response w, shapes (nv,) and (nv, n w)."""
         residual, torque = self.residual, self.residual.torque
-        data = residual.data
+        data, M = residual.data, residual.M
         pin.computeRNEADerivatives(residual.model, data, state.q, state.v, np.zeros(residual.nv))
         residual.evaluations += 1
         residual.contact.evaluate(w)
         residual.contact.kinematics()
-        M_hat = data.M + h * np.diag(torque.kd)
-        right = data.M @ state.v + h * (torque.constant - data.tau)
+        M_hat = M + h * np.diag(torque.kd)
+        right = M @ state.v + h * (torque.constant - data.tau)
         if torque.kp is not None:
             M_hat += h**2 * np.diag(torque.kp)
             right -= h * torque.kp * torque.error(state.q)
