@@ -60,7 +60,7 @@ def measure_parts(scenario: Scenario) -> None:
         state = result.state
     method: Any = setup.simulator._integrator
     residual, objective = method.residual, method.objective
-    residual.begin(state.q, state.v, setup.controller.command(state, dt), dt)
+    residual.begin(state, setup.controller.command(state, dt), dt)
     w = state.warm.w  # type: ignore[union-attr]
 
     def both() -> None:

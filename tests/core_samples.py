@@ -12,13 +12,18 @@ import urdf_samples as urdf
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.position_based import PositionBased
+from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
+from nmdp_pin.state import MadeStep, State
 from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
 # Central differences: the truncation error falls with the square of the step, the rounding error
 # grows with its inverse. At 2e-6 rad both stay below 1e-7 for depths from a millimetre on.
 STEP = 2e-6
 DERIVATIVE = 1e-6  # relative error of a derivative against central differences
+
+FORMS = {"ne": NewtonEuler, "pbd": PositionBased}
 
 CONE = FrictionCone(stiffness=1e4, power=2)
 
@@ -160,7 +165,9 @@ def residual_at(
     space: WrenchSpace,
     seed: int,
     h: float = 0.05,
-) -> tuple[NewtonEuler, np.ndarray, np.ndarray]:
+    form: type[StepResidual] = NewtonEuler,
+    second_order: bool = False,
+) -> tuple[StepResidual, np.ndarray, np.ndarray]:
     """A residual that has begun a step, a random end of the step in contact, and weights."""
     rng = np.random.default_rng(seed)
     model = robot.model
@@ -168,9 +175,20 @@ def residual_at(
     v0 = rng.standard_normal(model.nv)
     q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
     terrain = ground_through(kind, centres(robot, q))
-    residual = NewtonEuler(robot, terrain, space)
-    residual.begin(q0, v0, command(model, rng), h)
+    residual = form(robot, terrain, space)
+    start = State(0.0, q0, v0)
+    if second_order:
+        start = with_history(robot, start, 0.7 * h, rng)
+    residual.begin(start, command(model, rng), h, second_order=second_order)
     return residual, q, weights(len(robot.contact_points), space.n_vertices, rng)
+
+
+def with_history(robot: Robot, state: State, h: float, rng: np.random.Generator) -> State:
+    """The state after a step of length h, all of whose velocities were different."""
+    model, v = robot.model, rng.standard_normal((2, robot.model.nv))
+    before = pin.integrate(model, state.q, -h * v[0])
+    rates = rng.standard_normal((2, model.njoints - 1, 4, 3))
+    return replace(state, history=MadeStep(h, before, v[1], state.q, state.v, rates))
 
 
 def central_differences(function, dimension: int, step: float = STEP) -> np.ndarray:

@@ -13,6 +13,7 @@ from nmdp_pin.control import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.spatial import placements_of, skew, times
 from nmdp_pin.robot import ContactPoints, Robot
+from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
 
 ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
@@ -128,7 +129,7 @@ def test_a_rolling_sphere_does_not_move():
     q0 = pin.neutral(model)
     angle = 1e-4
     q1 = np.r_[0.2 * angle, 0.0, 0.0, 0.0, np.sin(angle / 2), 0.0, np.cos(angle / 2)]
-    residual.begin(q0, np.zeros(6), Command(), 0.01)
+    residual.begin(State(0.0, q0, np.zeros(6)), Command(), 0.01)
     residual.evaluate(q1, np.zeros((1, 6)))
     # [m] what is left is the arc's second order, r angle^2 / 2
     assert np.abs(residual.contact.displacements()).max() <= 0.2 * angle**2

@@ -8,8 +8,8 @@ from contracts import ObjectiveContract, StepResidualContract
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.objective import OBJECTIVES
+from nmdp_pin.state import State
 
 ROBOTS = (
     "robosimian planar",
@@ -32,10 +32,30 @@ CONES = {
 }
 
 
-class TestNewtonEuler(StepResidualContract):
+@pytest.fixture(params=sorted(samples.FORMS))
+def form(request):
+    """Each form of the dynamics."""
+    return samples.FORMS[request.param]
+
+
+@pytest.fixture(params=[1, 2])
+def order(request):
+    """Each order of the time step."""
+    return request.param
+
+
+class TestFirstOrder(StepResidualContract):
     @pytest.fixture
-    def make(self):
-        return NewtonEuler
+    def make(self, form):
+        return form
+
+
+class TestSecondOrder(StepResidualContract):
+    second_order = True
+
+    @pytest.fixture
+    def make(self, form):
+        return form
 
 
 class TestObjectives(ObjectiveContract):
@@ -46,9 +66,9 @@ class TestObjectives(ObjectiveContract):
 
 @pytest.mark.parametrize("kind", ["flat", "overhang", "cylinder"])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_residual_of_every_robot(name, kind):
+def test_residual_of_every_robot(name, kind, form):
     """dG/dq with everything in it agrees with central differences on the manifold."""
-    residual, q, w = samples.residual_at(samples.robot(name), kind, samples.CONE, seed=7)
+    residual, q, w = samples.residual_at(samples.robot(name), kind, samples.CONE, 7, form=form)
     residual.evaluate(q, w)
     assert residual.contact.active
     found = residual.linearise()
@@ -73,10 +93,10 @@ def test_residual_of_random_states(seed):
     samples.assert_same(found, samples.central_differences(moved, residual.nv))
 
 
-def test_residual_out_of_contact():
+def test_residual_out_of_contact(form):
     """Far from the ground the derivative is that of the free robot."""
     robot = samples.robot("spider")
-    residual, q, w = samples.residual_at(robot, "flat", samples.CONE, seed=2)
+    residual, q, w = samples.residual_at(robot, "flat", samples.CONE, seed=2, form=form)
     q = q.copy()
     q[2] += 10.0
     residual.evaluate(q, w)
@@ -153,7 +173,7 @@ def test_residual_is_newton_euler():
     robot = samples.robot("wheels")
     residual, q, w = samples.residual_at(robot, "flat", samples.CONE, seed=9)
     q0, v0, h = residual.q0, residual.v0, residual.h
-    residual.begin(q0, v0, Command(), h)
+    residual.begin(State(0.0, q0, v0), Command(), h)
     G = residual.evaluate(q, np.zeros_like(w))
     v = pin.difference(robot.model, q0, q) / h
     expected = pin.rnea(robot.model, robot.model.createData(), q, v, (v - v0) / h)

@@ -27,7 +27,7 @@ FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
 FEWEST_ROWS = 30  # of the table of symbols; fewer means that it was not found
 MOST_NAMES = 20  # of the package; more is no longer a short list
-PLANNED = {"ne-zonmdp", "pbd-nmdp", "pbd-zonmdp", "pbd", "pbfd", "ne-ncp"}  # names of later methods
+PLANNED = {"pbd", "pbfd", "ne-ncp"}  # names of later methods
 
 
 def text(path: Path) -> str:

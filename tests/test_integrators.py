@@ -82,7 +82,7 @@ def test_the_step_solves_the_residual(objective):
     result = integrator.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
     residual = integrator.residual
-    residual.begin(state.q, state.v, command, 0.02)
+    residual.begin(state, command, 0.02)
     G = residual.evaluate(
         result.state.q, integrator._qp.clip(result.state.warm.w.ravel()).reshape(4, 6)
     )

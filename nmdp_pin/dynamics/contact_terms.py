@@ -27,15 +27,23 @@ class ContactTerms:
         terrain: what they touch.
         wrench_space: what they feel.
         data: pinocchio's results, read at each evaluation.
+        zeroth_order: `linearise` leaves out how V changes with q.
     """
 
     def __init__(
-        self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace, data: pin.Data
+        self,
+        robot: Robot,
+        terrain: Terrain,
+        wrench_space: WrenchSpace,
+        data: pin.Data,
+        *,
+        zeroth_order: bool = False,
     ) -> None:
         model, points = robot.model, robot.contact_points
         n, nv = len(points), model.nv
         self.n, self.m, self.nv = n, wrench_space.n_vertices, nv
         self._terrain, self._wrench_space = terrain, wrench_space
+        self._zeroth_order = zeroth_order
         self._data = data  # keeps the memory of the views below alive
         self._placements = placements_of(data, model.njoints)
         # a view; pinocchio gives the J of a single dof as a vector
@@ -54,9 +62,13 @@ class ContactTerms:
         self.centre_jacobian, self.point_jacobian, self.angular_jacobian = self._jacobians
         self.active = False
 
-    def begin(self) -> None:
-        """Remember pinocchio's current placements as those at the start of the step."""
-        self._start = self._placements[self._joints]
+    def begin(self, reference: np.ndarray) -> None:
+        """Remember the placements from which displacements count.
+
+        Args:
+            reference: of all joints, shape (n_joints, 4, 3); need not be rigid.
+        """
+        self._start = reference[self._joints]
 
     def evaluate(self, w: np.ndarray) -> np.ndarray:
         """Generalised force sum J' V w at pinocchio's current placements [N, N m], shape (nv,).
@@ -94,7 +106,8 @@ class ContactTerms:
     def linearise(self) -> np.ndarray:
         """Derivative of the generalised force with respect to q (tangent), shape (nv, nv).
 
-        The wrenches are carried along by the joints above, and they change with V(q).
+        The wrenches are carried along by the joints above, and they change with V(q) (left out in
+        zeroth order, [N] eq. 10).
         """
         self.kinematics()
         if not self.active:
@@ -124,12 +137,14 @@ class ContactTerms:
     def _changing_part(self) -> np.ndarray:
         """S . dF: the wrench's own change, and its moment as p moves with the sphere."""
         D = self._D
-        own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
-        D[0] = own[:, :3, :3]
         move = skew(-self._wrench[:, :3])
         if self._round and self.contacts.curvature is not None:
             move -= move @ (self._radii[:, :, None] * self.contacts.curvature)
-        D[1] = move
+        if self._zeroth_order:
+            turned = move @ self.centre_jacobian
+            return self.angular_jacobian.reshape(-1, self.nv).T @ turned.reshape(-1, self.nv)
+        own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
+        D[0], D[1] = own[:, :3, :3], move
         if own.shape[1] == 6:
             D[1] += own[:, 3:, :3]
         change = D @ self.centre_jacobian
@@ -147,7 +162,7 @@ class ContactTerms:
         return forces.reshape(-1, self.nv)
 
     def displacements(self) -> np.ndarray:
-        """X(q) - X(q0) of the material points at p [m], shape (n, 3).
+        """X(q) - X_ref of the material points at p [m], shape (n, 3); X_ref is X(q0) or `begin`'s.
 
         The point is carried by the body, so a sphere that rolls has displacement zero.
         """
@@ -160,7 +175,7 @@ class ContactTerms:
     def displacement_jacobian(self) -> np.ndarray:
         """Derivative of `displacements` with respect to q, (n, 3, nv); valid after `kinematics`.
 
-        With o = -r n the arm and Q = R0 R' the turn back to the start of the step:
+        With o = -r n the arm and Q = R_ref R' the turn back to the start of the step:
         du = J_c - Q [o]_x J_w + (1 - Q) do.
         """
         if not self._round:

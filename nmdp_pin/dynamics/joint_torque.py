@@ -52,17 +52,17 @@ class JointTorque:
             return q - self.q_target
         return pin.difference(self._model, self.q_target, q)
 
-    def subtract_derivative(self, A: np.ndarray, D: np.ndarray | None, h: float) -> None:
+    def subtract_derivative(self, A: np.ndarray, D: np.ndarray | None, rate: float) -> None:
         """A -= dtau/dq, in place.
 
         Args:
             A: shape (nv, nv).
-            D: derivative of v with respect to q; None stands for identity / h.
-            h: length of the step [s].
+            D: derivative of v with respect to q; None stands for identity * rate.
+            rate: [1/s].
         """
         diagonal = A.reshape(-1, order="A")[:: len(A) + 1]  # a view, whatever the memory order
         if D is None:
-            diagonal += self.kd / h
+            diagonal += self.kd * rate
         else:
             A += self.kd[:, None] * D
         if self.kp is not None:

@@ -1,104 +1,66 @@
-"""The Newton-Euler residual of a backward-Euler step ([N] eq. 6)."""
+"""The Newton-Euler residual ([N] eq. 6)."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.contact_terms import ContactTerms
-from nmdp_pin.dynamics.joint_torque import JointTorque
 from nmdp_pin.dynamics.step_residual import StepResidual
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
-
-_EPS = float(np.finfo(float).eps)
-_ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
 
 
 class NewtonEuler(StepResidual):
-    """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v), v = (q - q0) / h, a = (v - v0) / h.
+    """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v); one call of pinocchio's derivatives.
 
-    Differences are those of the configuration manifold. The acceleration uses the length h of this
-    very step also when the step is halved (method.md section 1), which keeps free fall exact.
+    In a step of first order v = (q - q0) / h and a = (v - v0) / h, differences being those of the
+    configuration manifold. K = v' M(q) v / 2.
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> None:
-        self.model = robot.model
-        self.data = data = robot.model.createData()
-        self.nv = robot.model.nv
-        self.is_vector_space = is_vector_space(robot.model)
-        self.contact = ContactTerms(robot, terrain, wrench_space, self.data)
-        self.torque = JointTorque(robot.model)
-        self.evaluations = 0
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         # views that follow every algorithm of pinocchio
+        data = self.data
         self._tau, self._dtau_dq, self._dtau_dv = data.tau, data.dtau_dq, data.dtau_dv
         self.M: np.ndarray = data.M
-        self._weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
-        self._inertia = float(pin.crba(robot.model, self.data, robot.standing).diagonal().max())
+        self._free_model = pin.Model(self.model)
+        self._free_model.gravity = pin.Motion.Zero()
+        self._free_data = self._free_model.createData()
 
-    def begin(self, q0: np.ndarray, v0: np.ndarray, command: Command, h: float) -> None:
-        """See the contract."""
-        self.q0, self.v0, self.h = q0, v0, h
-        self.torque.begin(command)
-        pin.forwardKinematics(self.model, self.data, q0)
-        self.contact.begin()
-        self.evaluations = 0
+    def kinetic(self) -> float:
+        """K = v' M v / 2 [J]."""
+        return 0.5 * float(self.v @ (self.M @ self.v))
 
-    def tolerance(self, relative: float) -> float:
-        """What the norm of G can and should reach in this step [N, N m].
+    def kinetic_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D."""
+        v, M, D = self.v, self.M, self.velocity_derivative()
+        pin.computeRNEADerivatives(self._free_model, self._free_data, self.q, np.zeros(self.nv), v)
+        if D is None:
+            gradient, hessian = M @ (self.rate * v), M * self.rate**2
+        else:
+            MD = M @ D
+            gradient, hessian = MD.T @ v, D.T @ MD
+        return gradient + 0.5 * (self._free_data.dtau_dq.T @ v), hessian
 
-        `relative` times the weight, but not below the rounding of M q / h^2 in G.
-        """
-        rounding = _EPS * self._inertia * (1.0 + float(np.abs(self.q0).max())) / self.h**2
-        return max(relative * self._weight, _ROUNDINGS * rounding)
+    def mass_matrix(self) -> np.ndarray:
+        """See the contract; a view."""
+        return self.M
 
-    def evaluate(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """See the contract; one call of pinocchio's RNEA derivatives."""
-        self.evaluations += 1
-        self.q = q
-        difference = q - self.q0 if self.is_vector_space else pin.difference(self.model, self.q0, q)
-        self.v = v = difference / self.h
-        self.a = (v - self.v0) / self.h
-        pin.computeRNEADerivatives(self.model, self.data, q, v, self.a)
-        G: np.ndarray = self._tau - self.contact.evaluate(w)
-        G -= self.torque.evaluate(q, v)
-        return G
+    def _begin_inertia(self, second_order: bool) -> None:
+        pass
 
-    def linearise(self) -> np.ndarray:
-        """dG/dq = dRNEA/dq + (dRNEA/dv + M / h) D - d(J' V w)/dq - dtau/dq."""
-        D = self.velocity_derivative()
-        A: np.ndarray = self.M / self.h
+    def _inertial_force(self) -> np.ndarray:
+        a = self.acceleration_rate * (self.v - self._v_hat)
+        pin.computeRNEADerivatives(self.model, self.data, self.q, self.v, a)
+        return self._tau
+
+    def _inertial_stiffness(self, D: np.ndarray | None) -> np.ndarray:
+        """dRNEA/dq + (dRNEA/dv + M dadv) D."""
+        A: np.ndarray = self.M * self.acceleration_rate
         A += self._dtau_dv
         if D is None:
-            A /= self.h
+            A *= self.rate
         else:
             A = A @ D
         A += self._dtau_dq
-        if self.contact.n:
-            A -= self.contact.linearise()
-        self.torque.subtract_derivative(A, D, self.h)
         return A
-
-    def vertex_jacobian(self) -> np.ndarray:
-        """See the contract."""
-        return self.contact.vertex_forces()
-
-    def velocity_derivative(self) -> np.ndarray | None:
-        """D = dv/dq of v = difference(q0, q) / h [1/s], (nv, nv); None stands for identity / h."""
-        if self.is_vector_space:
-            return None
-        D: np.ndarray = pin.dDifference(self.model, self.q0, self.q, pin.ARG1)
-        D /= self.h
-        return D
-
-    def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """See the contract."""
-        return q + dq if self.is_vector_space else pin.integrate(self.model, q, dq)
-
-
-def is_vector_space(model: pin.Model) -> bool:
-    """True when configurations add like vectors: only revolute and prismatic joints."""
-    return model.nq == model.nv

@@ -6,9 +6,8 @@ import abc
 from typing import ClassVar
 
 import numpy as np
-import pinocchio as pin
 
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
 
 
@@ -21,7 +20,7 @@ class Objective(abc.ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, residual: NewtonEuler) -> None:
+    def __init__(self, residual: StepResidual) -> None:
         self.residual = residual
 
     @abc.abstractmethod
@@ -34,55 +33,44 @@ class Objective(abc.ABC):
 
 
 class Kinetic(Objective):
-    """K(q) = v' M(q) v / 2 [J], the papers' objective ([N] eq. 6)."""
+    """K(q), the kinetic energy of the residual's form [J]: the papers' ([N] eq. 6 and 12)."""
 
     name = "kinetic"
 
-    def __init__(self, residual: NewtonEuler) -> None:
-        super().__init__(residual)
-        self._model = pin.Model(residual.model)
-        self._model.gravity = pin.Motion.Zero()
-        self._data = self._model.createData()
-
     def value(self) -> float:
         """See the class."""
-        r = self.residual
-        return 0.5 * float(r.v @ (r.M @ r.v))
+        return self.residual.kinetic()
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D (Gauss-Newton)."""
-        r, D = self.residual, self.residual.velocity_derivative()
-        pin.computeRNEADerivatives(self._model, self._data, r.q, np.zeros(r.nv), r.v)
-        if D is None:
-            gradient, hessian = r.M @ (r.v / r.h), r.M / r.h**2
-        else:
-            MD = r.M @ D
-            gradient, hessian = MD.T @ r.v, D.T @ MD
-        return gradient + 0.5 * (self._data.dtau_dq.T @ r.v), hessian
+        """The exact gradient, and D' M D (Gauss-Newton)."""
+        return self.residual.kinetic_derivatives()
 
 
 class EndEffector(Objective):
-    """K(q) = sum_i |X_i(q) - X_i(q0)|^2 / (2 h^2), contact points with unit mass (method.md 7)."""
+    """K(q) = sum_i |V_i(q)|^2 / 2, contact points with unit mass (method.md 7).
+
+    V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order.
+    """
 
     name = "end_effector"
 
     def value(self) -> float:
         """See the class."""
         u = self.residual.contact.displacements().ravel()
-        return 0.5 * float(u @ u) / self.residual.h**2
+        return 0.5 * float(u @ u) * self.residual.rate**2
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Gauss-Newton on the displacements."""
         r = self.residual
         u = r.contact.displacements().ravel()
         J = r.contact.displacement_jacobian().reshape(-1, r.nv)
-        return J.T @ u / r.h**2, J.T @ J / r.h**2
+        return r.rate**2 * (J.T @ u), r.rate**2 * (J.T @ J)
 
 
 OBJECTIVES: dict[str, type[Objective]] = {c.name: c for c in (Kinetic, EndEffector)}
 
 
-def objective_named(name: str, residual: NewtonEuler) -> Objective:
+def objective_named(name: str, residual: StepResidual) -> Objective:
     """The objective of that name for that residual.
 
     Raises:

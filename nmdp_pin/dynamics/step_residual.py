@@ -1,31 +1,106 @@
-"""The contract of dynamics residuals: G, K and their derivatives for one step.
-
-A residual is scratch memory: `begin` states the step, `evaluate` moves to a trial point (q, w), and
-everything else speaks of that point until the next `evaluate`.
-"""
+"""The dynamics of one implicit step: 0 = G(q, w), and what all forms of it share."""
 
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 import numpy as np
+import pinocchio as pin
 
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.backward_difference import LARGEST_GROWTH, BackwardDifference
 from nmdp_pin.dynamics.contact_terms import ContactTerms
+from nmdp_pin.dynamics.joint_torque import JointTorque
+from nmdp_pin.dynamics.spatial import placements_of
+from nmdp_pin.robot import Robot
+from nmdp_pin.state import MadeStep, State
+from nmdp_pin.terrain import Terrain
+
+_EPS = float(np.finfo(float).eps)
+_ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
 
 
 class StepResidual(abc.ABC):
-    """Dynamics of one implicit step: 0 = G(q, w)."""
+    """G(q, w) = inertia and gravity - sum J' V(q) w - tau(q, v) of a step that ends at q.
 
-    nv: int
-    contact: ContactTerms
-    evaluations: int
+    A residual is scratch memory: `begin` states the step, `evaluate` moves to a trial point (q, w),
+    and everything else speaks of that point until the next `evaluate`. Velocities and
+    accelerations are backward differences of first or second order. The acceleration uses the
+    length h of this very step also when the step is halved (method.md section 1), which keeps
+    free fall exact; the papers' eq. 2 divides by the whole step instead, as `dt` allows.
 
-    @abc.abstractmethod
-    def begin(self, q0: np.ndarray, v0: np.ndarray, command: Command, h: float) -> None:
-        """State the step: from (q0, v0) over h [s] under `command`; resets `evaluations`."""
+    Args:
+        robot: what moves.
+        terrain: the static world.
+        wrench_space: the contact model.
+        zeroth_order: leave out of dG/dq how the wrench space changes with q ([N] eq. 10, 11).
+    """
 
-    @abc.abstractmethod
+    needs_rates: ClassVar[bool] = False  # of a step's history
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain,
+        wrench_space: WrenchSpace,
+        *,
+        zeroth_order: bool = False,
+    ) -> None:
+        self.model = model = robot.model
+        self.data = data = model.createData()
+        self.nv = model.nv
+        self.is_vector_space = is_vector_space(model)
+        self.contact = ContactTerms(robot, terrain, wrench_space, data, zeroth_order=zeroth_order)
+        self.torque = JointTorque(model)
+        self.evaluations = 0
+        self.placements = placements_of(data, model.njoints)
+        self._weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
+        self._inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
+
+    def begin(
+        self,
+        start: State,
+        command: Command,
+        h: float,
+        *,
+        second_order: bool = False,
+        dt: float | None = None,
+    ) -> None:
+        """State the step; resets `evaluations`.
+
+        Args:
+            start: where it starts; its history serves a step of second order.
+            command: for the end of the step.
+            h: length [s].
+            second_order: use the history, if there is one that fits.
+            dt: what differences of velocities are divided by [s]; None is h.
+        """
+        self.start, self.q0, self.v0, self.h = start, start.q, start.v, h
+        self.torque.begin(command)
+        self.history = history = self._usable_history(h) if second_order else None
+        if history is None:
+            self.rate, self.carry = BackwardDifference.first(h)
+            before = None
+        else:
+            self.rate, self.carry = BackwardDifference.second(h, history.h)
+            pin.forwardKinematics(self.model, self.data, history.q0)
+            before = self.placements.copy()
+        self.acceleration_rate = self.rate if dt is None else self.rate * h / dt
+        pin.forwardKinematics(self.model, self.data, self.q0)
+        # Where a body would be had it stood still: of second order, still after coasting on.
+        self.reference = self.placements.copy()
+        self._coast, self._v_hat = None, self.v0
+        if before is not None and history is not None:
+            self.reference += self.carry * (self.reference - before)
+            self._coast = self.carry * self._difference(history.q0, self.q0)
+            self._v_hat = self.v0 + self.carry * (self.v0 - history.v0)
+        self.contact.begin(self.reference)
+        self._begin_inertia(second_order)
+        self.evaluations = 0
+
     def evaluate(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Residual G at (q, w) [N, N m], shape (nv,).
 
@@ -33,15 +108,89 @@ class StepResidual(abc.ABC):
             q: configuration at the end of the step, shape (nq,).
             w: weights of the vertices, shape (n_contacts, n_vertices).
         """
+        self.evaluations += 1
+        self.q = q
+        moved = self._difference(self.q0, q)
+        if self._coast is not None:
+            moved -= self._coast
+        self.v = v = self.rate * moved
+        G = self._inertial_force() - self.contact.evaluate(w)
+        G -= self.torque.evaluate(q, v)
+        return G
 
-    @abc.abstractmethod
     def linearise(self) -> np.ndarray:
         """dG/dq at the point of the last `evaluate`, shape (nv, nv), tangent."""
+        D = self.velocity_derivative()
+        A = self._inertial_stiffness(D)
+        if self.contact.n:
+            A -= self.contact.linearise()
+        self.torque.subtract_derivative(A, D, self.rate)
+        return A
 
-    @abc.abstractmethod
     def vertex_jacobian(self) -> np.ndarray:
         """-dG/dw' = V' J, shape (n_contacts * n_vertices, nv); after `linearise`."""
+        return self.contact.vertex_forces()
 
     @abc.abstractmethod
+    def kinetic(self) -> float:
+        """The form's kinetic energy K at the end of the step [J]."""
+
+    @abc.abstractmethod
+    def kinetic_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient (nv,) of K and its Gauss-Newton Hessian D' M D (nv, nv), tangent."""
+
+    @abc.abstractmethod
+    def mass_matrix(self) -> np.ndarray:
+        """M at the point of the last `evaluate`, shape (nv, nv)."""
+
+    def made_step(self) -> MadeStep:
+        """The step as the history of the next one, when its end is the last point."""
+        return MadeStep(self.h, self.q0, self.v0, self.q, self.v)
+
+    def tolerance(self, relative: float) -> float:
+        """What the norm of G can and should reach in this step [N, N m].
+
+        `relative` times the weight, but not below the rounding of M q / h^2 in G.
+        """
+        size = 1.0 + float(np.abs(self.q0).max())
+        rounding = _EPS * self._inertia * size * self.rate * self.acceleration_rate
+        return max(relative * self._weight, _ROUNDINGS * rounding)
+
+    def velocity_derivative(self) -> np.ndarray | None:
+        """D = dv/dq [1/s], shape (nv, nv); None stands for identity * rate."""
+        if self.is_vector_space:
+            return None
+        D: np.ndarray = pin.dDifference(self.model, self.q0, self.q, pin.ARG1)
+        D *= self.rate
+        return D
+
     def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """The configuration at tangent dq from q."""
+        return q + dq if self.is_vector_space else pin.integrate(self.model, q, dq)
+
+    def _usable_history(self, h: float) -> MadeStep | None:
+        """The step before, if it fits: not changed since, not far shorter, of the same form."""
+        made = self.start.history
+        if made is None or not made.smooth or (self.needs_rates and made.rates is None):
+            return None
+        return made if h <= LARGEST_GROWTH * made.h and made.led_to(self.start) else None
+
+    def _difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return q1 - q0 if self.is_vector_space else pin.difference(self.model, q0, q1)
+
+    @abc.abstractmethod
+    def _begin_inertia(self, second_order: bool) -> None:
+        """What the form needs at the start; pinocchio's placements are those of q0."""
+
+    @abc.abstractmethod
+    def _inertial_force(self) -> np.ndarray:
+        """Inertia and gravity at (self.q, self.v); leaves oMi and J in `data`."""
+
+    @abc.abstractmethod
+    def _inertial_stiffness(self, D: np.ndarray | None) -> np.ndarray:
+        """Derivative of `_inertial_force` with respect to q, a new array (nv, nv)."""
+
+
+def is_vector_space(model: pin.Model) -> bool:
+    """True when configurations add like vectors: only revolute and prismatic joints."""
+    return model.nq == model.nv

@@ -5,9 +5,11 @@ import inspect
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.ne_mdp import NeMdp
-from nmdp_pin.integrators.nmdp import NeNmdp
+from nmdp_pin.integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
 
-INTEGRATORS: dict[str, type[Integrator]] = {c.name: c for c in (NeMdp, NeNmdp)}
+INTEGRATORS: dict[str, type[Integrator]] = {
+    c.name: c for c in (NeMdp, NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp)
+}
 
 
 def integrator_named(name: str) -> type[Integrator]:

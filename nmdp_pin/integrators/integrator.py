@@ -80,5 +80,15 @@ class Integrator(abc.ABC):
     ) -> None: ...
 
     @abc.abstractmethod
-    def step(self, state: State, command: Command, h: float) -> StepResult:
-        """Make one step of length h [s]; pure: the same arguments give the same bits."""
+    def step(
+        self, state: State, command: Command, h: float, *, dt: float | None = None
+    ) -> StepResult:
+        """Make one step; pure: the same arguments give the same bits.
+
+        Args:
+            state: its start.
+            command: for its end.
+            h: its length [s].
+            dt: what the difference of velocities is divided by [s]; None is h, which is
+                consistent, where the papers take the whole step also for its halves ([N] eq. 2).
+        """

@@ -36,11 +36,13 @@ class NeMdp(Integrator):
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
         self._qp = SimplexQP(*self._shape)
 
-    def step(self, state: State, command: Command, h: float) -> StepResult:
+    def step(
+        self, state: State, command: Command, h: float, *, dt: float | None = None
+    ) -> StepResult:
         """See the contract; contact forces and depths are those at the start of the step."""
         residual, contact = self.residual, self.residual.contact
         w = np.zeros(self._shape) if state.warm is None else state.warm.w
-        residual.begin(state.q, state.v, command, h)
+        residual.begin(state, command, h)
         free, response = self._linear_dynamics(state, w, h)
         M = residual.M
         w, status = self._least_energy(M, free, response, w)

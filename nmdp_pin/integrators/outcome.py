@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
@@ -16,7 +16,7 @@ from nmdp_pin.status import Status
 def finished_step(
     start: State,
     state: State,
-    residual: NewtonEuler,
+    residual: StepResidual,
     *,
     iterations: int,
     residual_norm: float,
@@ -52,7 +52,7 @@ def finished_step(
 
 
 def failed_step(
-    state: State, residual: NewtonEuler, status: Status, iterations: int, h: float
+    state: State, residual: StepResidual, status: Status, iterations: int, h: float
 ) -> StepResult:
     """A step that failed: the state that went in, no forces, and why."""
     n = residual.contact.n

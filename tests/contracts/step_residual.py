@@ -13,6 +13,7 @@ from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.robot import Robot
+from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
 
 _LINEAR = 1e-9  # relative; G is linear in w, so differences are exact to rounding
@@ -22,6 +23,8 @@ Make = Callable[[Robot, Terrain, WrenchSpace], StepResidual]
 
 class StepResidualContract:
     """Needs the fixture `make`: the residual's class, or a function with its arguments."""
+
+    second_order = False
 
     ROBOTS = ("robosimian planar", "wheels+damping", "chain fixed")
 
@@ -72,11 +75,10 @@ class StepResidualContract:
         residual, q, w = self._begun(make, "wheels+damping", "sphere")
         robot = samples.robot("wheels+damping")
         G, A = residual.evaluate(q, w).copy(), residual.linearise().copy()
-        again = lambda: residual.begin(*self._begin)  # noqa: E731
-        residual.begin(robot.standing, np.ones(residual.nv), Command(), 1e-3)
+        residual.begin(State(0.0, robot.standing, np.ones(residual.nv)), Command(), 1e-3)
         residual.evaluate(residual.retract(q, np.full(residual.nv, 40.0)), np.zeros_like(w))
         residual.linearise()
-        again()
+        self._begin()
         assert np.array_equal(residual.evaluate(q, w), G)
         assert np.array_equal(residual.linearise(), A)
 
@@ -100,7 +102,9 @@ class StepResidualContract:
         q = pin.integrate(robot.model, q0, h * v0 + 0.02 * rng.standard_normal(robot.model.nv))
         terrain = samples.ground_through(kind, samples.centres(robot, q))
         residual = make(robot, terrain, samples.CONE)
-        self._begin = (q0, v0, samples.command(robot.model, rng), h)
-        residual.begin(*self._begin)
+        start = samples.with_history(robot, State(0.0, q0, v0), 0.7 * h, rng)
+        command = samples.command(robot.model, rng)
+        self._begin = lambda: residual.begin(start, command, h, second_order=self.second_order)
+        self._begin()
         n = len(robot.contact_points)
         return residual, q, samples.weights(n, samples.CONE.n_vertices, rng)
