@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.output_file import check_writable, write_whole
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.output_file import check_writable
 from nmdp_pin.recording import Recording
 from nmdp_pin.viz.comparison import distance, height, tilt
+from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MAX_LINES = 8
 """Contact points up to which each has its own line; beyond it a plot shows their sum."""
-
-_COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb5566", "#777777")
 
 
 def plot_recording(recording: Recording, path: str | os.PathLike[str]) -> None:
@@ -35,16 +33,16 @@ def plot_recording(recording: Recording, path: str | os.PathLike[str]) -> None:
         RecordingError: the path cannot be written.
     """
     check_writable(path)
-    figure = _figure(13.0, 11.0)
+    figure = new_figure(13.0, 11.0)
     axes = figure.subplots(4, 2, sharex=True)
     t = recording.t
     _line(axes[0, 0], t, height(recording), "torso height [m]")
-    _line(axes[0, 1], t, tilt(recording), "torso tilt [°]", color=_COLORS[1], zero=True)
-    _line(axes[1, 0], t, distance(recording), "distance [m]", color=_COLORS[2])
+    _line(axes[0, 1], t, tilt(recording), "torso tilt [°]", color=COLORS[1], zero=True)
+    _line(axes[1, 0], t, distance(recording), "distance [m]", color=COLORS[2])
     _forces(axes[1, 1], recording)
-    _line(axes[2, 0], t, recording.objective, "objective K", color=_COLORS[5])
+    _line(axes[2, 0], t, recording.objective, "objective K", color=COLORS[5])
     _energies(axes[2, 1], recording)
-    _steps(axes[3, 0], t, recording.outer_iterations, "outer iterations", _COLORS[0])
+    _steps(axes[3, 0], t, recording.outer_iterations, "outer iterations", COLORS[0])
     axes[3, 0].set_ylim(bottom=0.0)
     _step_sizes(axes[3, 1], recording)
     _mark_failures(axes, recording)
@@ -52,7 +50,7 @@ def plot_recording(recording: Recording, path: str | os.PathLike[str]) -> None:
         axis.set_xlabel("time [s]")
     axes[0, 0].set_xlim(*_span(t))
     figure.suptitle(_title(recording), fontsize=12, fontweight="bold")
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def plot_comparison(
@@ -75,10 +73,10 @@ def plot_comparison(
             f"{len(recordings)} recordings and {len(labels)} labels given"
         )
     check_writable(path)
-    figure = _figure(13.0, 7.0)
+    figure = new_figure(13.0, 7.0)
     axes = figure.subplots(2, 2, sharex=True)
     for k, (recording, label) in enumerate(zip(recordings, labels, strict=True)):
-        color = _COLORS[k % len(_COLORS)]
+        color = COLORS[k % len(COLORS)]
         t = recording.t
         _line(axes[0, 0], t, height(recording), "torso height [m]", color=color, label=label)
         _line(axes[0, 1], t, tilt(recording), "torso tilt [°]", color=color, zero=True)
@@ -90,32 +88,7 @@ def plot_comparison(
     spans = np.array([_span(recording.t) for recording in recordings])
     axes[0, 0].set_xlim(spans[:, 0].min(), spans[:, 1].max())
     figure.legend(loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
-    _save(figure, path)
-
-
-def _figure(width: float, height: float) -> Figure:
-    """An empty figure of the given size [inch], apart from pyplot's global state."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plots") from error
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    for axis in figure.axes:
-        axis.grid(True, color="0.9", linewidth=0.8)
-        axis.set_axisbelow(True)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.margins(x=0.0)
-    figure.align_ylabels()
-    # Without metadata the same run gives the same file, byte for byte.
-    write_whole(
-        path, lambda file: figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
-    )
+    save_figure(figure, path)
 
 
 def _line(
@@ -124,7 +97,7 @@ def _line(
     y: np.ndarray,
     name: str,
     *,
-    color: str = _COLORS[0],
+    color: str = COLORS[0],
     label: str | None = None,
     zero: bool = False,
 ) -> None:
@@ -148,7 +121,7 @@ def _forces(axis: Axes, recording: Recording) -> None:
         # Thinner and thinner, so that forces that are alike are all seen.
         widths = np.linspace(3.0 if len(names) > 1 else 1.3, 1.0, len(names))
         for k, (name, width) in enumerate(zip(names, widths, strict=True)):
-            axis.plot(recording.t, vertical[:, k], color=_COLORS[k], label=name, linewidth=width)
+            axis.plot(recording.t, vertical[:, k], color=COLORS[k], label=name, linewidth=width)
     if len(names) != 1:
         total = vertical.sum(axis=1)
         axis.plot(recording.t, total, color="0.6", linewidth=0.9, label="sum", zorder=1)
@@ -158,14 +131,14 @@ def _forces(axis: Axes, recording: Recording) -> None:
 
 def _energies(axis: Axes, recording: Recording) -> None:
     potential = recording.potential_energy - recording.potential_energy[0]
-    _line(axis, recording.t, recording.kinetic_energy, "", color=_COLORS[1], label="kinetic")
-    _line(axis, recording.t, potential, "", color=_COLORS[4], label="potential, from the start")
+    _line(axis, recording.t, recording.kinetic_energy, "", color=COLORS[1], label="kinetic")
+    _line(axis, recording.t, potential, "", color=COLORS[4], label="potential, from the start")
     axis.set_ylabel("energy [J]")
     _legend(axis)
 
 
 def _step_sizes(axis: Axes, recording: Recording) -> None:
-    _steps(axis, recording.t, 1e3 * recording.step_size, "smallest sub-step [ms]", _COLORS[3])
+    _steps(axis, recording.t, 1e3 * recording.step_size, "smallest sub-step [ms]", COLORS[3])
     axis.set_ylim(bottom=0.0)
     halved = np.flatnonzero(recording.halvings > 0)
     if halved.size:
@@ -175,7 +148,7 @@ def _step_sizes(axis: Axes, recording: Recording) -> None:
             linestyle="none",
             marker="v",
             markersize=4,
-            color=_COLORS[1],
+            color=COLORS[1],
             label=f"halved steps: {halved.size}",
         )
         _legend(axis)

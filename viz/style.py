@@ -1,0 +1,50 @@
+"""What all figures have in common: size, colours, grid, and how they are written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from nmdp_pin.errors import MissingExtra
+from nmdp_pin.output_file import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLORS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb5566", "#777777")
+
+DPI = 110
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of the given size [inch], apart from pyplot's global state.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plots") from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Give every axis its grid and write the PNG, whole or not at all.
+
+    Raises:
+        RecordingError: the path cannot be written.
+    """
+    for axis in figure.axes:
+        axis.grid(True, color="0.9", linewidth=0.8)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.margins(x=0.0)
+    figure.align_ylabels()
+    # Without metadata the same data gives the same file, byte for byte.
+    write_whole(
+        path, lambda file: figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
+    )
