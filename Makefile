@@ -35,7 +35,7 @@ format: $(VENV)/test.stamp
 	$(BIN)/ruff format .
 
 types: $(VENV)/test.stamp
-	$(BIN)/mypy nmdp_pin viz
+	$(BIN)/mypy nmdp_pin viz experiments
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

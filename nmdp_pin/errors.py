@@ -63,6 +63,10 @@ class RecordingError(NmdpError):
     """A recording that cannot be read or written."""
 
 
+class ExperimentError(NmdpError):
+    """An evaluation that does not exist, or whose runs cannot be made or kept."""
+
+
 class ViewerError(NmdpError):
     """A viewer that cannot be started, or a picture that cannot be made."""
 

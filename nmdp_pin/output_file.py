@@ -66,6 +66,19 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], None])
         scratch.unlink(missing_ok=True)
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text in UTF-8, as `write_whole` does.
+
+    Raises:
+        RecordingError: the folder does not exist or cannot be written to, or the disk is full.
+    """
+
+    def write(file: BinaryIO) -> None:
+        file.write(text.encode())
+
+    write_whole(path, write)
+
+
 def _scratch_path(target: Path) -> Path:
     """A name beside `target` that no other process uses."""
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOTS = {"nmdp_pin": ROOT / "nmdp_pin", "nmdp_pin.viz": ROOT / "viz"}
+ROOTS = {
+    "nmdp_pin": ROOT / "nmdp_pin",
+    "nmdp_pin.viz": ROOT / "viz",
+    "nmdp_pin.experiments": ROOT / "experiments",
+}
 
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
@@ -21,6 +25,7 @@ LAYERS = (
     ("step_control", "simulator"),
     ("scenario", "recording", "recording_file"),
     ("viz",),
+    ("experiments",),
     ("cli", "__main__"),
 )
 BOTTOM = LAYERS[0]

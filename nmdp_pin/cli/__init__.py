@@ -1,4 +1,4 @@
-"""The command line: `nmdp-pin run`, `view`, `plot`, `compare`, `robots`, `scenarios`, `check`."""
+"""The command line: `nmdp-pin run`, `view`, `plot`, `compare`, `paper` and more."""
 
 from nmdp_pin.cli.main import app, main
 

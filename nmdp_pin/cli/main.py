@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from nmdp_pin.cli import compare, listings, plot, run, view
+from nmdp_pin.cli import compare, listings, paper, plot, run, view
 from nmdp_pin.errors import NmdpError
 
 WRONG_INPUT = 2
@@ -24,6 +24,7 @@ app.command("compare")(compare.compare)
 app.command("robots")(listings.robots)
 app.command("scenarios")(listings.scenarios)
 app.command("check")(listings.check)
+app.add_typer(paper.app, name="paper")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -28,5 +28,15 @@ def check_output(path: Path | None, endings: tuple[str, ...]) -> None:
             f"not in '{path.suffix}'"
         )
     check_writable(path)
-    if endings is PLOTS and importlib.util.find_spec("matplotlib") is None:
+    if endings is PLOTS:
+        check_plots()
+
+
+def check_plots() -> None:
+    """Check that figures can be drawn.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
         raise MissingExtra("matplotlib", "plots")

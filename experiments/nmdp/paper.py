@@ -1,0 +1,100 @@
+"""What the NMDP paper ran and printed ([N2] section VI), and what its authors' engine gives.
+
+"The authors' engine" is the code that they published, run on the gaits of `robots/` with its own
+settings: objective end_effector, base planar, the inertias as listed, zeta = 1e-4 for Robosimian.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nmdp_pin.experiments.curve import DISTANCE, HEIGHT, Quantity
+
+METHODS = ("ne-mdp", "ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp")
+"""The simulators that the paper compares, in the order of its panels (a) to (e)."""
+
+BASELINE = "ne-mdp"
+
+MDP_STEPS = tuple(k / 1000 for k in range(1, 11))
+"""Steps of NE-MDP [s]: 1 to 10 ms."""
+
+NMDP_STEPS = tuple(k / 1000 for k in range(5, 51, 5))
+"""Steps of all other methods [s]: 5 to 50 ms in 5 ms."""
+
+COST_STEP = 0.05
+"""Step of Fig. 6 a, b and d [s]."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A robot that does something, and what is read off it.
+
+    Args:
+        scenario: bundled scenario.
+        title: for people.
+        robot: bundled robot.
+        duration: simulated time [s].
+        quantity: what Table I states of it.
+        variants: it has URDFs of other inertias.
+        planar: its base slides in a plane unless it is asked to float.
+    """
+
+    scenario: str
+    title: str
+    robot: str
+    duration: float
+    quantity: Quantity
+    variants: bool = False
+    planar: bool = True
+
+
+WALK = Motion("robosimian-walk", "Robosimian walk", "robosimian", 10.0, DISTANCE, True)
+WALK_FAST = Motion(
+    "robosimian-walk-fast", "Robosimian walk-fast", "robosimian", 10.0, DISTANCE, True
+)
+JUMP = Motion("robosimian-jump", "Robosimian jump", "robosimian", 10.0, HEIGHT, True)
+JUMP_HIGH = Motion("robosimian-jump-high", "Robosimian jump-high", "robosimian", 10.0, HEIGHT, True)
+SPIDER_WALK = Motion("spider-walk", "Spider walk", "spider", 20.0, DISTANCE)
+SPIDER_JUMP = Motion("spider-jump", "Spider jump", "spider", 20.0, HEIGHT)
+SLIDING_BOX = Motion("sliding-box", "Sliding box", "box", 1.0, DISTANCE, planar=False)
+
+FOUR_TRAJECTORIES = (WALK, JUMP, SPIDER_WALK, SPIDER_JUMP)
+"""Those of [N2] Fig. 2, over which Fig. 6 collects its steps."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of Table I: mean over time of the standard deviation across the steps [m].
+
+    Args:
+        motion: what is run.
+        published: of the paper, by method; empty where it has no such row.
+        engine: of the authors' engine, by method.
+    """
+
+    motion: Motion
+    published: Mapping[str, float]
+    engine: Mapping[str, float]
+
+
+TABLE_METHODS = ("ne-mdp", "pbd-nmdp", "ne-nmdp")
+"""Columns of Table I."""
+
+
+def _row(motion: Motion, published: tuple[float, ...], engine: tuple[float, ...]) -> Row:
+    return Row(
+        motion,
+        dict(zip(TABLE_METHODS, published, strict=bool(published))),
+        dict(zip(TABLE_METHODS, engine, strict=True)),
+    )
+
+
+TABLE = (
+    _row(WALK, (0.72, 0.25, 0.10), (0.12, 0.18, 0.24)),
+    _row(WALK_FAST, (), (0.81, 0.42, 0.73)),
+    _row(JUMP, (0.26, 0.01, 0.02), (0.05, 0.03, 0.06)),
+    _row(JUMP_HIGH, (), (0.37, 0.22, 0.23)),
+    _row(SPIDER_WALK, (0.09, 0.09, 0.10), (0.05, 0.06, 0.05)),
+    _row(SPIDER_JUMP, (0.13, 0.04, 0.05), (0.13, 0.05, 0.05)),
+)

@@ -1,0 +1,198 @@
+"""One pass over the paper's evaluation: with which settings, methods and steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from nmdp_pin.dynamics.objective import OBJECTIVES
+from nmdp_pin.errors import ExperimentError
+from nmdp_pin.experiments.nmdp.paper import BASELINE, MDP_STEPS, METHODS, NMDP_STEPS, Motion
+from nmdp_pin.experiments.nmdp.preset import PRESETS, Preset
+from nmdp_pin.experiments.run_spec import RunSpec, method_label
+from nmdp_pin.integrators import integrator_named, options_of
+
+VARIANT, BASE = "listed", "planar"
+"""What the paper ran: inertias as listed, motion in the plane."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """What errors are measured against: the same model in small steps.
+
+    Args:
+        method: name of the integrator.
+        objective: what it minimises.
+        order: of the method.
+    """
+
+    method: str = "ne-nmdp"
+    objective: str = "end_effector"
+    order: int = 1
+
+    @property
+    def label(self) -> str:
+        """Method, objective and order."""
+        return method_label(self.method, self.objective, self.order)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What an evaluation is run with.
+
+    Args:
+        preset: settings.
+        objective: "" for the preset's.
+        order: 0 for the preset's.
+        variant: "listed" or "com": inertias of the robots that have both.
+        base: "planar" or "free-flyer".
+        methods: those that are compared.
+        steps: of all methods [s]; empty for the paper's.
+        duration: at most this long [s]; None for the paper's durations.
+        reference: of the errors.
+    """
+
+    preset: Preset = PRESETS["paper"]
+    objective: str = ""
+    order: int = 0
+    variant: str = VARIANT
+    base: str = BASE
+    methods: tuple[str, ...] = METHODS
+    steps: tuple[float, ...] = ()
+    duration: float | None = None
+    reference: Reference = Reference()
+
+    def checked(self) -> Self:
+        """The same study, or an error that says what cannot be evaluated.
+
+        Raises:
+            IntegratorError: a method that there is not.
+            ExperimentError: an objective, variant or base that there is not.
+        """
+        for method in (*self.methods, self.reference.method):
+            integrator_named(method)
+        # An objective is first looked up when the first step is made, in another process.
+        for name in (self._preset.objective, self.reference.objective):
+            _choose("objective", name, OBJECTIVES)
+        _choose("variant", self.variant, (VARIANT, "com"))
+        _choose("base", self.base, (BASE, "free-flyer"))
+        if not self.methods:
+            raise ExperimentError(f"there is no method to evaluate; choose from {METHODS}")
+        return self
+
+    @property
+    def name(self) -> str:
+        """In the names of its files: what differs from the preset and the paper's robots."""
+        own = self._preset
+        parts = [own.name]
+        if (own.objective, own.order) != (self.preset.objective, self.preset.order):
+            parts += [own.objective, f"order{own.order}"]
+        parts += [self.variant] * (self.variant != VARIANT) + [self.base] * (self.base != BASE)
+        return "-".join(parts)
+
+    @property
+    def title(self) -> str:
+        """The settings, for titles of figures."""
+        own = self._preset
+        return (
+            f"{own.name} preset: {own.objective}, order {own.order}; "
+            f"{self.variant} inertias, {self.base} base"
+        )
+
+    def command(self, figure: str) -> str:
+        """The command that makes a figure of this study."""
+        words = ["nmdp-pin paper nmdp", figure, f"--preset {self.preset.name}"]
+        words += [f"--objective {self.objective}"] if self.objective else []
+        words += [f"--order {self.order}"] if self.order else []
+        words += [f"--variant {self.variant}"] if self.variant != VARIANT else []
+        words += [f"--base {self.base}"] if self.base != BASE else []
+        words += [f"--method {m}" for m in self.methods] if self.methods != METHODS else []
+        words += [f"--dt {dt!r}" for dt in self.steps]
+        words += [f"--duration {self.duration!r}"] if self.duration is not None else []
+        default = Reference()
+        for key in ("method", "objective", "order"):
+            value = getattr(self.reference, key)
+            words += [f"--reference-{key} {value}"] if value != getattr(default, key) else []
+        return " ".join(words)
+
+    def steps_of(self, method: str) -> tuple[float, ...]:
+        """Steps in which a method is run [s], ascending."""
+        return self.steps or (MDP_STEPS if method == BASELINE else NMDP_STEPS)
+
+    def length(self, motion: Motion, longest: float | None = None) -> float:
+        """Simulated time of a motion [s], cut at `longest` and at the study's duration."""
+        limits = [motion.duration, longest, self.duration]
+        return min(limit for limit in limits if limit is not None)
+
+    def label(self, method: str) -> str:
+        """Method, objective and order, as in legends."""
+        own = self._preset
+        return method_label(method, *choice(method, own.objective, own.order))
+
+    def spec(
+        self,
+        motion: Motion,
+        method: str,
+        dt: float,
+        *,
+        longest: float | None = None,
+        objective: str = "",
+        order: int = 0,
+    ) -> RunSpec:
+        """A run of this study.
+
+        Args:
+            motion: what is run.
+            method: name of the integrator.
+            dt: length of a step [s].
+            longest: at most this long [s].
+            objective: another one than the study's.
+            order: another one than the study's.
+        """
+        own = self._preset
+        minimised, of_order = choice(method, objective or own.objective, order or own.order)
+        return RunSpec(
+            scenario=motion.scenario,
+            method=method,
+            dt=dt,
+            duration=self.length(motion, longest),
+            preset=own.name,
+            objective=minimised,
+            order=of_order,
+            variant=self.variant if motion.variants else "",
+            base=self.base if motion.planar else "",
+            overrides=own.overrides(motion, method),
+        )
+
+    @property
+    def _preset(self) -> Preset:
+        """The preset with what the study changes in it."""
+        return replace(
+            self.preset,
+            objective=self.objective or self.preset.objective,
+            order=self.order or self.preset.order,
+        )
+
+
+def choice(method: str, objective: str, order: int) -> tuple[str, int]:
+    """Objective and order of a method: ("", 0) for one that has no choice, as the baseline."""
+    return (objective, order) if "objective" in options_of(integrator_named(method)) else ("", 0)
+
+
+def objectives_of(method: str) -> tuple[str, ...]:
+    """Every objective that a method can minimise; ("",) where it has no choice."""
+    return tuple(OBJECTIVES) if choice(method, "any", 1)[0] else ("",)
+
+
+def orders_of(method: str) -> tuple[int, ...]:
+    """Every order of a method in time; (0,) where it has no choice."""
+    if not choice(method, "any", 1)[0]:
+        return (0,)
+    # Without the option it is of first order.
+    return (1, 2) if "order" in options_of(integrator_named(method)) else (1,)
+
+
+def _choose(what: str, name: str, known: object) -> None:
+    names = sorted(known)  # type: ignore[call-overload]
+    if name not in names:
+        raise ExperimentError(f"{what} '{name}' is not known; choose from {', '.join(names)}")

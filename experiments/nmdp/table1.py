@@ -1,0 +1,87 @@
+"""Table I: how far the runs of each method at its several steps are apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nmdp_pin.experiments.consistency import Consistency, consistency
+from nmdp_pin.experiments.curve import time_grid
+from nmdp_pin.experiments.nmdp.figure import Figure, Product, Runs
+from nmdp_pin.experiments.nmdp.paper import TABLE, TABLE_METHODS, Motion
+from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.experiments.table import Table, number, write_csv
+
+
+def _methods(study: Study) -> list[str]:
+    """The paper's columns, those of them that are evaluated."""
+    return [method for method in TABLE_METHODS if method in study.methods]
+
+
+def _specs_of(study: Study, motion: Motion, method: str) -> list[RunSpec]:
+    return [study.spec(motion, method, dt) for dt in study.steps_of(method)]
+
+
+def _specs(study: Study) -> list[RunSpec]:
+    methods = _methods(study)
+    return [s for row in TABLE for m in methods for s in _specs_of(study, row.motion, m)]
+
+
+def _measure(study: Study, runs: Runs, motion: Motion, method: str) -> Consistency:
+    specs = _specs_of(study, motion, method)
+    curves = [motion.quantity.curve(runs[spec].recording()) for spec in specs]
+    grid = time_grid(max(study.steps_of(method)), study.length(motion))
+    return consistency(curves, grid)
+
+
+def _make(study: Study, runs: Runs, folder: Path) -> Product:
+    methods = _methods(study)
+    rows, records = [], []
+    for row in TABLE:
+        cells = [row.motion.title, row.motion.quantity.name]
+        for method in methods:
+            found = _measure(study, runs, row.motion, method)
+            theirs = [row.published.get(method), row.engine.get(method)]
+            cells += [_cell(found), *("—" if x is None else number(x) for x in theirs)]
+            label = study.label(method)
+            counts = [found.spread, found.runs, found.cut]
+            records.append([row.motion.title, row.motion.quantity.name, label, *counts, *theirs])
+        rows.append(tuple(cells))
+    columns = ["", "quantity"]
+    for method in methods:
+        columns += [f"{study.label(method)}", "paper", "authors' engine"]
+    data = write_csv(
+        folder / f"table1-{study.name}.csv",
+        (
+            *("motion", "quantity", "method", "mean std across dt [m]", "runs", "cut short"),
+            *("paper [m]", "authors' engine [m]"),
+        ),
+        records,
+    )
+    table = Table(
+        f"Mean over time of the standard deviation across Δt [m] ({study.title})",
+        tuple(columns),
+        tuple(rows),
+        (_explanation(study, methods),),
+    )
+    return Product({}, (data,), (table,))
+
+
+def _cell(found: Consistency) -> str:
+    cut = f" ({found.cut} of {found.runs} runs failed)" if found.cut else ""
+    return f"{number(found.spread)}{cut}"
+
+
+def _explanation(study: Study, methods: list[str]) -> str:
+    steps = {study.steps_of(method) for method in methods}
+    grids = " and ".join(
+        f"{1e3 * max(h):g} ms ({len(h)} runs from {1e3 * min(h):g} to {1e3 * max(h):g} ms)"
+        for h in sorted(steps)
+    )
+    return (
+        f"Each run is interpolated linearly on a grid of the coarsest step, {grids}; the deviation "
+        "is that of the population. Where a run has failed the deviation is that of the others."
+    )
+
+
+TABLE1 = Figure("table1", "Table I: consistency across steps", _specs, _make)

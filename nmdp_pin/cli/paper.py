@@ -1,0 +1,124 @@
+"""`nmdp-pin paper nmdp`: the figures and tables of the paper, from runs that are kept."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from nmdp_pin.cli.outputs import check_plots
+
+app = typer.Typer(help="Reproduce a paper's figures and tables.", no_args_is_help=True)
+
+_OUT = Path("out/paper-nmdp")
+_WIDTH = 220  # [characters] a table that is cut to a narrow window loses its figures
+_STOPPED = 130
+
+
+@app.callback()
+def paper() -> None:
+    """Reproduce a paper's figures and tables."""
+
+
+@app.command("nmdp")
+def nmdp(
+    figure: Annotated[
+        str, typer.Argument(help="fig3, fig4, fig5, fig6, table1, error or all.")
+    ] = "all",
+    out: Annotated[Path, typer.Option(help="Folder of the pictures and data.")] = _OUT,
+    runs: Annotated[
+        Path | None, typer.Option(help="Folder of the recordings; OUT/runs unless given.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.")] = None,
+    preset: Annotated[
+        str, typer.Option(help='Settings: "paper" (its authors\') or "recommended" (ours).')
+    ] = "paper",
+    objective: Annotated[str, typer.Option(help="Instead of the preset's.")] = "",
+    order: Annotated[int, typer.Option(min=0, help="Instead of the preset's.")] = 0,
+    variant: Annotated[
+        str, typer.Option(help='Inertias of Robosimian: "listed" (the paper\'s) or "com".')
+    ] = "listed",
+    base: Annotated[str, typer.Option(help='"planar" (the paper\'s) or "free-flyer".')] = "planar",
+    method: Annotated[
+        list[str] | None, typer.Option(help="Compare these; the paper's five unless given.")
+    ] = None,
+    dt: Annotated[
+        list[float] | None, typer.Option(help="Steps [s]; the paper's unless given.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulate at most this long [s].")] = None,
+    reference_method: Annotated[str, typer.Option(help="Of the errors.")] = "ne-nmdp",
+    reference_objective: Annotated[str, typer.Option(help="Of the errors.")] = "end_effector",
+    reference_order: Annotated[int, typer.Option(help="Of the errors.")] = 1,
+    page: Annotated[
+        Path | None, typer.Option(help="Also write the results into this page's markers (.md).")
+    ] = None,
+) -> None:
+    """Evaluate the NMDP paper's claims: its figures, its Table I, and the errors it leaves out.
+
+    Runs that are kept from before are not made again. Exit codes: 0 done, also where runs failed
+    numerically (they are listed: that is a result), 2 wrong input, 130 stopped with Ctrl-C.
+    """
+    check_plots()
+    from nmdp_pin.experiments.campaign import Campaign
+    from nmdp_pin.experiments.nmdp import Reference, Study, evaluate, figures_named, preset_named
+    from nmdp_pin.experiments.page import check_page, update_page
+
+    figures = figures_named(figure)
+    study = Study(
+        preset=preset_named(preset),
+        objective=objective,
+        order=order,
+        variant=variant,
+        base=base,
+        methods=tuple(method) if method else Study.methods,
+        steps=tuple(sorted(set(dt or ()))),
+        duration=duration,
+        reference=Reference(
+            method=reference_method, objective=reference_objective, order=reference_order
+        ),
+    )
+    markers = {one.name: f"{one.name}-{study.name}" for one in figures}
+    if page is not None:
+        check_page(page, markers.values())
+    campaign = Campaign(runs or out / "runs", workers=workers)
+    with _stoppable(campaign.folder):
+        products, failed = evaluate(study, figures, campaign, out)
+    console = Console(width=_WIDTH)
+    for product in products.values():
+        for table in product.tables:
+            console.print(table.rich())
+            console.print(*table.notes, "", sep="\n", highlight=False)
+        print("\n".join(f"wrote {path}" for path in (*product.pictures, *product.data)))
+    if page is not None:
+        parts = {markers[n]: p.markdown(page, study.command(n)) for n, p in products.items()}
+        update_page(page, parts)
+        print(f"wrote {page}")
+    for run in failed:
+        print(f"failed after {run.end:.3g} s: {run.spec.name}: {run.failure}", file=sys.stderr)
+
+
+@contextmanager
+def _stoppable(folder: Path) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the work with an exit code and say what is kept."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"stopped; the finished runs are kept in {folder}: the same command goes on from there",
+            file=sys.stderr,
+        )
+        raise typer.Exit(_STOPPED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
