@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from nmdp_pin.control.controller import Command
     from nmdp_pin.integrators.integrator import StepResult
 
 
@@ -82,10 +83,16 @@ class MissingExtra(NmdpError):
 
 
 class StepFailed(NmdpError):
-    """A step did not converge at the smallest step length; `result` holds the record of it."""
+    """A step did not converge at the smallest step length.
 
-    def __init__(self, result: StepResult) -> None:
-        self.result = result
+    Args:
+        result: the record of it; its state is the one before the step.
+        command: what the step was made with.
+        h: its length [s].
+    """
+
+    def __init__(self, result: StepResult, command: Command, h: float) -> None:
+        self.result, self.command, self.h = result, command, h
         super().__init__(
             f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
             "The state is as it was before the step; try a smaller dt, lower gains "

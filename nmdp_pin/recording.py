@@ -15,6 +15,7 @@ from nmdp_pin.recording_file import (
     FORMAT,
     INTEGERS,
     ROWS,
+    SINCE_2,
     read_arrays,
     row_shape,
     to_json,
@@ -54,6 +55,12 @@ class Recording:
         step_size: smallest sub-step of the step, 0 in the first row [s], shape (n,).
         halvings: sub-steps made beyond the first, shape (n,).
         wall_time: time that computing the step took [s], shape (n,).
+        residual: norm of the dynamics residual G at the end [N, N m], shape (n,); this and the
+            next four as in `StepResult`, NaN where not known, as in the first row.
+        rejected: outer iterations whose step was not taken, shape (n,).
+        discarded: sub-steps tried and not kept, shape (n,).
+        condition: estimated condition number of dG/dq, shape (n,).
+        error: estimated error over the one that the tolerances allow, shape (n,).
         meta: resolved scenario, versions, names of the robot, joints, contacts and statuses.
     """
 
@@ -75,6 +82,11 @@ class Recording:
     step_size: np.ndarray
     halvings: np.ndarray
     wall_time: np.ndarray
+    residual: np.ndarray
+    rejected: np.ndarray
+    discarded: np.ndarray
+    condition: np.ndarray
+    error: np.ndarray
     meta: dict[str, Any]
 
     @property
@@ -169,6 +181,8 @@ class Recorder:
         c["step_size"][i] = min(result.step_sizes, default=0.0)
         c["halvings"][i] = result.halvings
         c["wall_time"][i] = wall_time
+        for name in SINCE_2:
+            c[name][i] = getattr(result, name)
         self._n = i + 1  # last, so that an interrupt leaves whole rows only
 
     def recording(self) -> Recording:
@@ -208,7 +222,8 @@ class Recorder:
         c["v"][0] = state.v
         c["kinetic_energy"][0] = pin.computeKineticEnergy(model, data, state.q, state.v)
         c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
-        c["objective"][0] = np.nan
+        for name in ("objective", "residual", "condition", "error"):
+            c[name][0] = np.nan
         self._n = 1
 
 
@@ -249,7 +264,7 @@ def _facts(robot: Robot) -> dict[str, Any]:
     """What a reader of the file needs to know of the robot and the software."""
     return {
         "format": FORMAT,
-        "versions": {name: _version(name) for name in PACKAGES},
+        "versions": versions(),
         "robot": robot.name,
         "source": robot.source,
         "mass": float(sum(inertia.mass for inertia in robot.model.inertias)),
@@ -258,6 +273,11 @@ def _facts(robot: Robot) -> dict[str, Any]:
         "statuses": [status.value for status in Status],
         "sizes": _sizes(robot),
     }
+
+
+def versions() -> dict[str, str]:
+    """Versions of `PACKAGES` as they are installed."""
+    return {name: _version(name) for name in PACKAGES}
 
 
 def _version(package: str) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.output_file import write_whole
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format; a file of a later one is refused."""
 
 ROWS: dict[str, tuple[int | str, ...]] = {
@@ -36,11 +37,21 @@ ROWS: dict[str, tuple[int | str, ...]] = {
     "step_size": (),
     "halvings": (),
     "wall_time": (),
+    "residual": (),
+    "rejected": (),
+    "discarded": (),
+    "condition": (),
+    "error": (),
 }
 """Arrays of a recording and the shape of a row; nq, nv, nc stand for sizes of the robot."""
 
-INTEGERS = frozenset({"status", "outer_iterations", "evaluations", "halvings"})
+INTEGERS = frozenset(
+    {"status", "outer_iterations", "evaluations", "halvings", "rejected", "discarded"}
+)
 """Arrays of whole numbers; the others hold floats."""
+
+SINCE_2 = ("residual", "rejected", "discarded", "condition", "error")
+"""Arrays that files of format 1 lack; read as NaN and 0."""
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -50,8 +61,12 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
         RecordingError: there is no such file, or it is truncated, no recording, of a later
             version of this package, lacks an array or holds one of a wrong shape or type.
     """
-    arrays = _read_npz(Path(path))
+    arrays = read_npz(Path(path), (*ROWS, "meta"), "recording")
     meta = _read_meta(arrays, path)
+    if int(meta["format"]) == 1:
+        shape = np.shape(arrays["t"])
+        for name in SINCE_2:
+            arrays[name] = np.zeros(shape, int) if name in INTEGERS else np.full(shape, np.nan)
     _check_arrays(arrays, meta, path)
     return {name: arrays[name] for name in ROWS}, meta
 
@@ -64,8 +79,16 @@ def write_arrays(
     Raises:
         RecordingError: the path cannot be written.
     """
-    columns = {**arrays, "meta": np.array(to_json(meta))}
-    write_whole(path, lambda file: np.savez_compressed(file, allow_pickle=False, **columns))
+    write_npz(path, {**arrays, "meta": np.array(to_json(meta))})
+
+
+def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
+    """Write a compressed `.npz`, whole or not at all.
+
+    Raises:
+        RecordingError: the path cannot be written.
+    """
+    write_whole(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
 
 
 def row_shape(name: str, sizes: dict[str, int]) -> tuple[int, ...]:
@@ -88,26 +111,35 @@ def to_json(meta: dict[str, Any]) -> str:
         ) from error
 
 
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of the file that a recording knows."""
+def read_npz(path: Path, names: Iterable[str], what: str) -> dict[str, np.ndarray]:
+    """Those of the arrays that the file has; never runs code that a file may hold.
+
+    Args:
+        path: the file.
+        names: arrays to read.
+        what: it should be, for messages.
+
+    Raises:
+        RecordingError: there is no such file, or it is no whole archive.
+    """
     if not path.exists():
-        raise RecordingError(f"there is no recording '{path}'")
+        raise RecordingError(f"there is no {what} '{path}'")
     if path.is_dir():
-        raise RecordingError(f"'{path}' is a folder; a recording is a .npz file")
+        raise RecordingError(f"'{path}' is a folder; a {what} is a .npz file")
     try:
         if not zipfile.is_zipfile(path):
             raise RecordingError(
-                f"'{path}' is not a recording, or it is truncated: it is not a whole .npz archive"
+                f"'{path}' is not a {what}, or it is truncated: it is not a whole .npz archive"
             )
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in (*ROWS, "meta") if name in archive.files}
+            return {name: archive[name] for name in names if name in archive.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RecordingError(f"'{path}' is damaged and cannot be read: {error}") from error
 
 
 def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> dict[str, Any]:
     missing = [name for name in (*ROWS, "meta") if name not in arrays]
-    if missing:
+    if [name for name in missing if name not in SINCE_2]:
         raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
     try:
         meta = json.loads(str(arrays["meta"][()]))
@@ -121,6 +153,8 @@ def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> d
         raise RecordingError(
             f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: update nmdp-pin"
         )
+    if missing and version > 1:
+        raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
     return dict(meta)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -11,11 +12,12 @@ import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command, Controller
+from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
 from nmdp_pin.integrators import Integrator, StepResult, integrator_named, options_of
 from nmdp_pin.robot import Robot
-from nmdp_pin.state import State, WarmStart
-from nmdp_pin.step_control import step_with_halving
+from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.step_control import HALVINGS, step_with_halving
 from nmdp_pin.terrain import Terrain
 
 MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
@@ -33,7 +35,11 @@ class Simulator:
         terrain: the static world.
         contact: the contact model.
         method: name of the integrator.
-        min_step: where Algorithm 2 stops to halve a step [s].
+        min_step: where Algorithm 2 and error control stop to shorten a step [s].
+        halving: form of Algorithm 2: "consistent", or "paper" as it is printed.
+        rtol: error control: error that may build up, as a share of the way moved [-]; None: 0.
+        atol: error control: likewise in one second, beside it [rad/s, m/s]; None: rtol * 1 rad/s.
+            Where both are None, steps are as long as asked for and halved only where they fail.
         options: of the method, by keyword.
 
     Raises:
@@ -48,13 +54,38 @@ class Simulator:
         method: str = "ne-nmdp",
         *,
         min_step: float = 1e-5,
+        halving: str = "consistent",
+        rtol: float | None = None,
+        atol: float | None = None,
         **options: Any,
     ) -> None:
         if not (_is_real(min_step) and 0.0 < min_step <= MAX_STEP):
             raise IntegratorError(f"min_step must be in (0, {MAX_STEP}] s, got {min_step}")
+        if halving not in HALVINGS:
+            raise IntegratorError(f"halving must be one of {HALVINGS}, got {halving!r}")
         self.robot, self.terrain, self.contact = robot, terrain, contact
         self.method, self.min_step, self.options = method, min_step, dict(options)
+        self.halving, self.rtol, self.atol = halving, rtol, atol
+        self._error_control = self._tolerances()
         self._integrator = self._build()
+
+    def _tolerances(self) -> ErrorControl | None:
+        """Error control, if it is asked for."""
+        rtol, atol = self.rtol, self.atol
+        if rtol is None and atol is None:
+            return None
+        rtol = 0.0 if rtol is None else rtol
+        atol = rtol if atol is None else atol
+        for name, value in (("rtol", rtol), ("atol", atol)):
+            if not (_is_real(value) and 0.0 <= value < np.inf):
+                raise IntegratorError(f"{name} must be a finite number >= 0, got {value!r}")
+        if atol == 0.0:
+            raise IntegratorError("atol must be > 0: nothing that stands still meets 0")
+        if self.halving == "paper":
+            raise IntegratorError(
+                'halving = "paper" is of fixed steps: leave out rtol and atol, or use "consistent"'
+            )
+        return ErrorControl(self.robot.model, rtol, atol, self.min_step)
 
     def _build(self) -> Integrator:
         method = integrator_named(self.method)
@@ -71,15 +102,19 @@ class Simulator:
             raise IntegratorError(f"method '{self.method}': {error}") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (
+        keywords = {
+            "min_step": self.min_step,
+            "halving": self.halving,
+            "rtol": self.rtol,
+            "atol": self.atol,
+            **self.options,
+        }
+        return partial(Simulator, **keywords), (
             self.robot,
             self.terrain,
             self.contact,
             self.method,
-            self.min_step,
-            self.options,
         )
-        return _rebuild, arguments
 
     def state(
         self, q: np.ndarray | None = None, v: np.ndarray | None = None, t: float = 0.0
@@ -99,6 +134,9 @@ class Simulator:
     def step(self, state: State, command: Command | np.ndarray | None, h: float) -> StepResult:
         """One step of length h, halved where the method fails (Algorithm 2).
 
+        With tolerances it is made of as many sub-steps as the accuracy needs, at all of which the
+        command is the same: h is the period of the control.
+
         Args:
             state: start of the step.
             command: for the end of the step; an array is a torque (nv,) or one value a driven
@@ -116,7 +154,12 @@ class Simulator:
         command = self._command(command)
         # A trial point may overflow: that is a status, not a warning.
         with np.errstate(all="ignore"):
-            return step_with_halving(self._integrator, state, command, h, self.min_step)
+            if self._error_control is not None:
+                return self._error_control.step(self._integrator, state, command, h)
+            paper = self.halving == "paper"
+            return step_with_halving(
+                self._integrator, state, command, h, self.min_step, paper=paper
+            )
 
     def run(
         self,
@@ -150,9 +193,10 @@ class Simulator:
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
             h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
-            result = self.step(state, controller.command(state, h), h)
+            command = controller.command(state, h)
+            result = self.step(state, command, h)
             if not result.status.ok and on_failure == "raise":
-                raise StepFailed(result)
+                raise StepFailed(result, self._command(command), h)
             yield result
             if not result.status.ok:
                 return
@@ -176,6 +220,10 @@ class Simulator:
         self._check_manifold("q", state.q, StateError)
         if state.warm is not None:
             self._check_warm(state.warm)
+        if state.history is not None:
+            self._check_history(state.history)
+        if state.h_next is not None and not _is_length(state.h_next):
+            raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
 
     def _check_warm(self, warm: WarmStart) -> None:
         """A warm start of another robot or contact model is a mistake."""
@@ -190,6 +238,19 @@ class Simulator:
             raise StateError(
                 "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
                 "gamma > 0; use warm=None"
+            )
+
+    def _check_history(self, made: MadeStep) -> None:
+        """A history of another robot is a mistake."""
+        model = self.robot.model
+        nq, nv = (model.nq,), (model.nv,)
+        fits = [np.shape(a) for a in (made.q0, made.v0, made.q1, made.v1)] == [nq, nv, nq, nv]
+        if made.rates is not None:
+            fits &= np.shape(made.rates) == (2, model.njoints - 1, 4, 3)
+        if not (fits and _is_length(made.h)):
+            raise StateError(
+                f"the history of the state is of another robot, or its length {made.h!r} is not "
+                "> 0 s; use history=None"
             )
 
     def _check_manifold(self, name: str, q: np.ndarray, error: type[NmdpError]) -> None:
@@ -234,22 +295,15 @@ class Simulator:
         return tau
 
 
-def _rebuild(
-    robot: Robot,
-    terrain: Terrain,
-    contact: WrenchSpace,
-    method: str,
-    min_step: float,
-    options: dict[str, Any],
-) -> Simulator:
-    return Simulator(robot, terrain, contact, method, min_step=min_step, **options)
-
-
 def _check_step(h: float) -> None:
     if not (_is_real(h) and 0.0 < h <= MAX_STEP):
         suspect = _is_real(h) and 1.0 < h <= 1000.0
         hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if suspect else ""
         raise StateError(f"the step must be in (0, {MAX_STEP:g}] s, got {h!r}{hint}")
+
+
+def _is_length(value: float) -> bool:
+    return _is_real(value) and 0.0 < value < np.inf
 
 
 def _is_real(value: object) -> bool:

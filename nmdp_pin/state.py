@@ -61,6 +61,7 @@ class State:
         warm: what the solver of the next step starts from; None is always valid.
         history: the step before, for methods of second order; None is always valid and makes
             the next step one of first order.
+        h_next: length that error control tries next [s]; None: all that is asked for.
     """
 
     t: float
@@ -68,3 +69,4 @@ class State:
     v: np.ndarray
     warm: WarmStart | None = None
     history: MadeStep | None = None
+    h_next: float | None = None

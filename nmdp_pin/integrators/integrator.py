@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,13 +29,19 @@ class StepResult:
         wrenches: the same as wrenches about the contact points' centres, world frame
             [N, N m], shape (n_contacts, 6).
         contact_depths: penetration of each contact sphere, 0 when apart [m], shape (n_contacts,).
-        iterations: outer iterations of the solver.
-        evaluations: evaluations of the dynamics residual.
+        iterations: outer iterations of the solver, all sub-steps and tries together.
+        evaluations: evaluations of the dynamics residual, likewise.
         step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
-        residual: norm of the dynamics residual G at the end [N, N m].
+        residual: norm of the dynamics residual G at the end, or where it failed [N, N m].
         objective: value of the objective at the end (K of the method).
         kinetic_energy: [J].
         potential_energy: of gravity [J].
+        rejected: outer iterations whose step the solver did not take, counted as `iterations`.
+        condition: estimated condition number of dG/dq where the solver stopped (1-norm); NaN where
+            it was not computed.
+        discarded: (sub-)steps tried and not kept: they failed, or their error was too large.
+        error: estimated error over the one that the tolerances allow: they are met up to 1; NaN
+            without error control.
     """
 
     state: State
@@ -50,6 +57,10 @@ class StepResult:
     objective: float
     kinetic_energy: float
     potential_energy: float
+    rejected: int = 0
+    condition: float = math.nan
+    discarded: int = 0
+    error: float = math.nan
 
     @property
     def max_penetration(self) -> float:
@@ -78,6 +89,11 @@ class Integrator(abc.ABC):
     def __init__(
         self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace, **options: Any
     ) -> None: ...
+
+    @property
+    def order(self) -> int:
+        """Order of the time step on smooth motion; error control goes by it."""
+        return 1
 
     @abc.abstractmethod
     def step(

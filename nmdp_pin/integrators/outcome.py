@@ -22,10 +22,12 @@ def finished_step(
     residual_norm: float,
     objective: float,
     h: float,
+    rejected: int = 0,
+    condition: float = math.nan,
 ) -> StepResult:
     """A converged step from `start` to `state`, where `residual` was last evaluated.
 
-    Numbers that overflow make it a failed one.
+    Numbers that overflow make it a failed one. The keywords are those of StepResult.
     """
     contact, tau = residual.contact, residual.torque.last
     wrenches = contact.wrenches
@@ -33,7 +35,16 @@ def finished_step(
     # One sum stands for all its terms: not finite if any of them is not.
     total = state.q.sum() + state.v.sum() + tau.sum() + wrenches.sum() + kinetic + objective
     if not math.isfinite(total):
-        return failed_step(start, residual, Status.NOT_FINITE, iterations, h)
+        return failed_step(
+            start,
+            residual,
+            Status.NOT_FINITE,
+            iterations,
+            h,
+            residual_norm=residual_norm,
+            rejected=rejected,
+            condition=condition,
+        )
     return StepResult(
         state=state,
         status=Status.CONVERGED,
@@ -48,13 +59,26 @@ def finished_step(
         objective=objective,
         kinetic_energy=kinetic,
         potential_energy=pin.computePotentialEnergy(residual.model, residual.data, state.q),
+        rejected=rejected,
+        condition=condition,
     )
 
 
 def failed_step(
-    state: State, residual: StepResidual, status: Status, iterations: int, h: float
+    state: State,
+    residual: StepResidual,
+    status: Status,
+    iterations: int,
+    h: float,
+    *,
+    residual_norm: float = math.nan,
+    rejected: int = 0,
+    condition: float = math.nan,
 ) -> StepResult:
-    """A step that failed: the state that went in, no forces, and why."""
+    """A step that failed: the state that went in, no forces, why, and how far the solver got.
+
+    The keywords are those of StepResult; NaN where nothing is known.
+    """
     n = residual.contact.n
     return StepResult(
         state=state,
@@ -66,8 +90,10 @@ def failed_step(
         iterations=iterations,
         evaluations=residual.evaluations,
         step_sizes=(h,),
-        residual=0.0,
+        residual=residual_norm,
         objective=0.0,
         kinetic_energy=0.0,
         potential_energy=0.0,
+        rejected=rejected,
+        condition=condition,
     )

@@ -180,7 +180,7 @@ class Scenario(Section):
                 terrain,
                 wrench_space,
                 method.name,
-                min_step=method.min_step,
+                **method.step_control(),
                 **method.options(),
             )
         return Setup(robot, terrain, simulator, controller, state)

@@ -151,8 +151,21 @@ class IntegratorSection(OptionsSection):
     name: str = Field("ne-nmdp", description="name of the method")
     dt: Annotated[float, positive_time(LARGEST_DT, "length of a step")] = Field(0.01)
     min_step: Number = Field(
-        1e-5, gt=0, le=LARGEST_DT, description="shortest step that halving may reach [s]"
+        1e-5, gt=0, le=LARGEST_DT, description="shortest step that step control may reach [s]"
     )
+    halving: Literal["consistent", "paper"] = Field(
+        "consistent", description="form of Algorithm 2, which halves steps that fail"
+    )
+    rtol: Number | None = Field(
+        None, ge=0, le=1, description="error control: share of the way moved [-]"
+    )
+    atol: Number | None = Field(
+        None, gt=0, le=1, description="error control: error of a second [rad/s, m/s]"
+    )
+
+    def step_control(self) -> dict[str, Any]:
+        """Keyword arguments of `Simulator` beside the options of the method."""
+        return {key: getattr(self, key) for key in ("min_step", "halving", "rtol", "atol")}
 
     @model_validator(mode="after")
     def _steps_in_order(self) -> Self:

@@ -199,7 +199,10 @@ def assert_sound(result: StepResult, start: State) -> None:
     assert isinstance(result.status, Status)
     if not result.status.ok:
         assert result.state is start
+    unknown = {"condition", "error"} if result.status.ok else {"condition", "error", "residual"}
     for name, value in numbers(result).items():
+        if name in unknown:
+            continue
         assert np.isfinite(value).all(), f"{name} is not finite: {value} ({result.status})"
 
 
