@@ -9,9 +9,20 @@ from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
 
-# They draw and report: a run does not depend on them. Robots are read below, and the scenario of a
-# run is kept with it.
-_APART = frozenset({"cli", "viz", "experiments", "robots", "scenarios", "__main__.py"})
+# They draw, report and write: no number depends on them. Robots are read below, and the scenario
+# of a run is kept with it.
+_APART = frozenset(
+    {
+        "cli",
+        "viz",
+        "experiments",
+        "robots",
+        "scenarios",
+        "__main__.py",
+        "errors.py",
+        "output_file.py",
+    }
+)
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
 
 

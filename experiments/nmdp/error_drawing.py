@@ -44,7 +44,7 @@ def draw_errors(
     for row, level in enumerate((doubt.peak_error, doubt.mean_error)):
         for axis in axes[row]:
             axis.axhline(max(level, _LEAST), color="0.4", linewidth=1.0, linestyle=":", zorder=1)
-        _say(axes[row, 0], f"the reference's own change from {1e3 * doubt.dt:g} ms on", level)
+        _say(axes[row, 0], f"change of the reference from {1e3 * doubt.dt:g} ms on", level)
     for row, measure in enumerate(("peak_error", "mean_error")):
         levels = [getattr(error, measure) for error in (*errors, doubt)]
         levels = [max(level, _LEAST) for level in levels if level == level]
@@ -92,6 +92,7 @@ def _say(axis: Axes, text: str, level: float) -> None:
         va="bottom",
         fontsize=7,
         color="0.3",
+        bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.5},
     )
 
 

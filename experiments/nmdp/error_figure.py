@@ -143,8 +143,9 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
         ]
         path = folder / f"error-{case.motion.scenario}-{study.name}.png"
         title = f"{case.motion.title}: error against {study.reference.label} at 0.25 ms"
-        draw_errors(path, f"{title}\n{_settings(study)}", case.peak, errors, doubt)
-        pictures[path] = f"{title} ({_settings(study)})"
+        settings = _settings(study, case.motion)
+        draw_errors(path, f"{title}\n{settings}", case.peak, errors, doubt)
+        pictures[path] = f"{title} ({settings})"
         tables.append(_table(study, case, errors, doubt))
         records += [_record(case, error) for error in errors]
     columns = (
@@ -156,8 +157,10 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
     return Product(pictures, (data,), tuple(tables))
 
 
-def _settings(study: Study) -> str:
+def _settings(study: Study, motion: Motion) -> str:
     """What all curves have in common; objective and order are theirs."""
+    if not motion.planar:
+        return "contact and robot as in the scenario"
     return f"{study.preset.name} contact, {study.variant} inertias, {study.base} base"
 
 
@@ -181,10 +184,11 @@ def _table(study: Study, case: _Case, errors: list[RunError], doubt: RunError) -
         rows.append((who.label, *peaks, *means))
     in_ms = [f"{1e3 * dt:g} ms" for dt in steps]
     columns = ("", *(f"{case.peak}, {h}" for h in in_ms), *(f"mean, {h}" for h in in_ms))
+    quantity = case.motion.quantity.name.partition(" [")[0]
     title = (
         f"{case.motion.title}, error [m] of the {case.peak} ({doubt.reference:.3f} m in the "
         f"reference) and mean over {study.length(case.motion, case.duration):g} s of the "
-        f"difference of {case.motion.quantity.name.partition(' [')[0]}; {_settings(study)}"
+        f"difference of {quantity}; {_settings(study, case.motion)}"
     )
     note = (
         f"Reference: {study.reference.label} at {1e3 * REFERENCE_STEPS[0]:g} ms; at "

@@ -47,12 +47,16 @@ def nmdp(
     ] = "listed",
     base: Annotated[str, typer.Option(help='"planar" (the paper\'s) or "free-flyer".')] = "planar",
     method: Annotated[
-        list[str] | None, typer.Option(help="Compare these; the paper's five unless given.")
+        list[str] | None,
+        typer.Option(help="Compare it, may be given several times; the paper's five unless given."),
     ] = None,
     dt: Annotated[
-        list[float] | None, typer.Option(help="Steps [s]; the paper's unless given.")
+        list[float] | None,
+        typer.Option(help="Step in seconds, may be given several times; the paper's unless given."),
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Simulate at most this long [s].")] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="Simulate at most so many seconds.")
+    ] = None,
     reference_method: Annotated[str, typer.Option(help="Of the errors.")] = "ne-nmdp",
     reference_objective: Annotated[str, typer.Option(help="Of the errors.")] = "end_effector",
     reference_order: Annotated[int, typer.Option(help="Of the errors.")] = 1,
