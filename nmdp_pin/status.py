@@ -16,6 +16,8 @@ class Status(Enum):
     NOT_FINITE = "a value that is not finite appeared"
     QP_FAILED = "the quadratic program of the step could not be solved"
 
+    ENERGY_GAINED = "the solution found gains energy that nothing gave"
+
     @property
     def ok(self) -> bool:
         """True when the step may be used."""

@@ -188,6 +188,26 @@ class ContactTerms:
             result += turn @ change - change
         return result
 
+    def motions(self) -> np.ndarray:
+        """What the wrenches work on: displacements, and turns for models of wrenches, (n, rows).
+
+        A turn is the axis times the sine of the angle since the start.
+        """
+        if self._wrench_space.rows == 3:
+            return self.displacements()
+        turn = self._turn_back().transpose(0, 2, 1)
+        axis = 0.5 * (turn.reshape(-1, 9) @ SKEW.T)
+        return np.concatenate([self.displacements(), axis], axis=1)
+
+    def motion_jacobian(self) -> np.ndarray:
+        """Derivative of `motions` with respect to q, (n, rows, nv); valid after `kinematics`."""
+        if self._wrench_space.rows == 3:
+            return self.displacement_jacobian()
+        turn = self._turn_back().transpose(0, 2, 1)
+        trace = turn.trace(axis1=1, axis2=2)[:, None, None] * np.eye(3)
+        turns = 0.5 * (trace - turn) @ self.angular_jacobian
+        return np.concatenate([self.displacement_jacobian(), turns], axis=1)
+
     def _turn_back(self) -> np.ndarray:
         """R0 R' of the bodies that carry the contacts, shape (n, 3, 3)."""
         return self._start[:, :3].transpose(0, 2, 1) @ self.contacts.rotation.transpose(0, 2, 1)

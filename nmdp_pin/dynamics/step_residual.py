@@ -57,7 +57,7 @@ class StepResidual(abc.ABC):
         self.torque = JointTorque(model)
         self.evaluations = 0
         self.placements = placements_of(data, model.njoints)
-        self._weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
+        self.weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
         self._inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
 
     def begin(
@@ -95,7 +95,7 @@ class StepResidual(abc.ABC):
         self._coast, self._v_hat = None, self.v0
         if before is not None and history is not None:
             self.reference += self.carry * (self.reference - before)
-            self._coast = self.carry * self._difference(history.q0, self.q0)
+            self._coast = self.carry * self.difference(history.q0, self.q0)
             self._v_hat = self.v0 + self.carry * (self.v0 - history.v0)
         self.contact.begin(self.reference)
         self._begin_inertia(second_order)
@@ -110,13 +110,32 @@ class StepResidual(abc.ABC):
         """
         self.evaluations += 1
         self.q = q
-        moved = self._difference(self.q0, q)
-        if self._coast is not None:
-            moved -= self._coast
-        self.v = v = self.rate * moved
+        self.v = v = self.velocity(q)
         G = self._inertial_force() - self.contact.evaluate(w)
         G -= self.torque.evaluate(q, v)
         return G
+
+    def velocity(self, q: np.ndarray) -> np.ndarray:
+        """Velocity at the end of the step, the backward difference, shape (nv,)."""
+        moved = self.difference(self.q0, q)
+        if self._coast is not None:
+            moved -= self._coast
+        return self.rate * moved
+
+    def energy_gain(self, q: np.ndarray) -> tuple[float, float]:
+        """Energy that the step to q gains beyond the work of its torque, and that at its start [J].
+
+        An implicit step of first order loses energy: v' M (v - v0) is more than the change of
+        v' M v / 2, and contact forces only take. What large turns and differences of second order
+        may add is a share of the energy that moves, which is the second figure.
+        """
+        model, data, v = self.model, self.data, self.velocity(q)
+        kinetic = pin.computeKineticEnergy(model, data, self.q0, self.v0)
+        before = kinetic + pin.computePotentialEnergy(model, data, self.q0)
+        after = pin.computeKineticEnergy(model, data, q, v)
+        after += pin.computePotentialEnergy(model, data, q)
+        work = self.h * float(self.torque.evaluate(q, v) @ v)
+        return after - before - work, kinetic + max(work, 0.0)
 
     def linearise(self) -> np.ndarray:
         """dG/dq at the point of the last `evaluate`, shape (nv, nv), tangent."""
@@ -154,7 +173,7 @@ class StepResidual(abc.ABC):
         """
         size = 1.0 + float(np.abs(self.q0).max())
         rounding = _EPS * self._inertia * size * self.rate * self.acceleration_rate
-        return max(relative * self._weight, _ROUNDINGS * rounding)
+        return max(relative * self.weight, _ROUNDINGS * rounding)
 
     def velocity_derivative(self) -> np.ndarray | None:
         """D = dv/dq [1/s], shape (nv, nv); None stands for identity * rate."""
@@ -175,7 +194,8 @@ class StepResidual(abc.ABC):
             return None
         return made if h <= LARGEST_GROWTH * made.h and made.led_to(self.start) else None
 
-    def _difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The tangent that leads from q0 to q1."""
         return q1 - q0 if self.is_vector_space else pin.difference(self.model, q0, q1)
 
     @abc.abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.objective import objective_named
+from nmdp_pin.dynamics.objective import Objective, objective_named
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
@@ -19,11 +21,18 @@ from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.robot import Robot
 from nmdp_pin.solvers.pgm import PGMOptions, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.simplex_vi import SimplexVI
+from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.solvers.vi_newton import vi_newton
 from nmdp_pin.state import State, WarmStart
+from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
 # [m/s^2, rad/s^2]; what each step leaves undone adds up, as an acceleration of epsilon / h^2 would
 _ACCELERATION = 1e-3
+_CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
+_LARGEST_GAIN = 2.0  # of the energy that moves; measured: below 0.2 of it, and 1.2 in order 2
+_LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
 
 
@@ -34,8 +43,12 @@ class Nmdp(Integrator):
         robot: the robot.
         terrain: the ground.
         wrench_space: the contact model.
-        objective: "kinetic" (the papers' text) or "end_effector" (what their authors ran).
+        objective: "kinetic" (the papers' text), "end_effector" (what their authors ran) or
+            "dissipation" (the principle itself, as a variational inequality: no K).
         order: of the time step: 1 (backward Euler) or 2 (BDF2, restarted at impacts).
+        warm_start: begin with the last weights; False: with w = 0, as the papers.
+        carry_gamma: begin with the last step-size parameter; False: with `gamma`.
+        restarts: where the first start fails, begin again from others, and from a shorter step.
         gamma: step-size parameter of the first step.
         qp_solver: "daqp", or "proxqp" of ProxSuite.
         options: of the projected gradient method, by keyword; `tolerance` is relative to the
@@ -54,21 +67,29 @@ class Nmdp(Integrator):
         *,
         objective: str = "kinetic",
         order: int = 1,
+        warm_start: bool = True,
+        carry_gamma: bool = True,
+        restarts: bool = True,
         gamma: float = 1.0,
         qp_solver: str = "daqp",
         **options: Any,
     ) -> None:
         self.residual = self.form(robot, terrain, wrench_space, zeroth_order=self.zeroth_order)
-        self.objective = objective_named(objective, self.residual)
         if order not in (1, 2):
             raise IntegratorError(f"order must be 1 or 2, got {order!r}")
         if not 0.0 < gamma < np.inf:
             raise IntegratorError(f"gamma must be a finite number > 0, got {gamma}")
-        self._second_order = order == 2
+        self._order = order
+        self._warm_start, self._carry_gamma, self._restarts = warm_start, carry_gamma, restarts
         self._gamma = gamma
         self.options = PGMOptions(**options)
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
-        self._qp = SimplexQP(*self._shape, solver=qp_solver)
+        self._solve: Callable[..., SolverResult]
+        if objective == Dissipation.name:
+            self._solve = self._follow(Dissipation(self.residual), SimplexVI(*self._shape))
+        else:
+            qp = SimplexQP(*self._shape, solver=qp_solver)
+            self._solve = self._minimise(objective_named(objective, self.residual), qp)
         # A contact that comes in starts from its full normal force: an impact ends close to it.
         self._touching = np.full(self._shape, 1.0 / max(wrench_space.n_vertices, 1))
 
@@ -76,43 +97,139 @@ class Nmdp(Integrator):
         self, state: State, command: Command, h: float, *, dt: float | None = None
     ) -> StepResult:
         """See the contract."""
-        residual, warm = self.residual, state.warm
-        w0 = self._touching if warm is None else warm.w
-        gamma = self._gamma if warm is None else warm.gamma
-        residual.begin(state, command, h, second_order=self._second_order, dt=dt)
-        options = replace(
-            self.options,
-            tolerance=residual.tolerance(self.options.tolerance),
-            epsilon=min(self.options.epsilon, _ACCELERATION * h**2),
-        )
-        # The last weights first, then the papers' w = 0, from which there is always a way down.
-        iterations = 0
-        for start in (w0, np.zeros_like(w0)):
-            found = pgm(residual, self.objective, self._qp, state.q, start.ravel(), gamma, options)
-            iterations += found.iterations
-            if found.status.ok:
-                break
+        residual = self.residual
+        w0 = self._touching if state.warm is None else state.warm.w
+        found = self._solve_step(state, command, h, dt, _CONTINUATIONS if self._restarts else 0)
         if not found.status.ok:
-            return failed_step(state, residual, found.status, iterations, h)
+            return failed_step(
+                state,
+                residual,
+                found.status,
+                found.iterations,
+                h,
+                residual_norm=found.residual,
+                rejected=found.rejected,
+            )
         w = found.w.reshape(self._shape)
         if residual.q is not found.q:  # the last trial was rejected
             residual.evaluate(found.q, w)
         history = None
-        if self._second_order:
+        if self._order == 2:
             history = replace(residual.made_step(), smooth=not self._has_arrest(w0, w))
         apart = ~residual.contact.touching
         w = np.where(apart[:, None], self._touching, w)
-        warm1 = WarmStart(w, found.gamma)
-        state1 = State(state.t + h, found.q, residual.v, warm1, history)
+        state1 = State(state.t + h, found.q, residual.v, WarmStart(w, found.gamma), history)
         return finished_step(
             state,
             state1,
             residual,
-            iterations=iterations,
+            iterations=found.iterations,
             residual_norm=found.residual,
             objective=found.values[-1],
             h=h,
+            rejected=found.rejected,
         )
+
+    @property
+    def order(self) -> int:
+        """See the contract."""
+        return self._order
+
+    def _solve_step(
+        self, state: State, command: Command, h: float, dt: float | None, continuations: int
+    ) -> SolverResult:
+        """Solve from one start after another; the residual is left at a step of length h.
+
+        Where all fail a shorter step is solved from the same state, and its end drawn out to h.
+        """
+        residual = self.residual
+        spent = 0
+        options = self._begin(state, command, h, dt)
+        gamma = self._gamma
+        if state.warm is not None and self._carry_gamma:
+            gamma = state.warm.gamma
+        attempts = []
+        for q, w in self._starts(state, h):
+            attempts.append(self._attempt(q, w.ravel(), gamma, options))
+            if attempts[-1].status.ok:
+                break
+        if not attempts[-1].status.ok and continuations > 0:
+            spent = residual.evaluations
+            shorter = self._solve_step(
+                state, command, 0.5 * h, None if dt is None else 0.5 * dt, continuations - 1
+            )
+            attempts.append(shorter)
+            spent += residual.evaluations
+            options = self._begin(state, command, h, dt)
+            if shorter.status.ok:
+                ahead = residual.retract(state.q, 2.0 * residual.difference(state.q, shorter.q))
+                attempts.append(self._attempt(ahead, shorter.w, shorter.gamma, options))
+            else:
+                attempts.append(attempts[0])
+        residual.evaluations += spent
+        return replace(
+            attempts[-1],
+            iterations=sum(attempt.iterations for attempt in attempts),
+            rejected=sum(attempt.rejected for attempt in attempts),
+        )
+
+    def _attempt(
+        self, q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions
+    ) -> SolverResult:
+        """Solve from one start; G = 0 has roots far away that no motion leads to: not those."""
+        found = self._solve(q, w, gamma, options)
+        if found.status.ok:
+            gain, moving = self.residual.energy_gain(found.q)
+            if not gain <= _LARGEST_GAIN * moving + _LEAST_GAIN * self.residual.weight:
+                return replace(found, status=Status.ENERGY_GAINED)
+        return found
+
+    def _begin(self, state: State, command: Command, h: float, dt: float | None) -> PGMOptions:
+        """State the step to the residual; the solver's options for it."""
+        self.residual.begin(state, command, h, second_order=self._order == 2, dt=dt)
+        return replace(
+            self.options,
+            tolerance=self.residual.tolerance(self.options.tolerance),
+            epsilon=min(self.options.epsilon, _ACCELERATION * h**2),
+        )
+
+    def _starts(self, state: State, h: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Where to begin: q and w."""
+        zero = np.zeros(self._shape)
+        if not self._warm_start:
+            yield state.q, zero
+            return
+        last = self._touching if state.warm is None else state.warm.w
+        yield state.q, last
+        if self._restarts:
+            yield state.q, zero  # the papers'; from it there is always a way down
+            yield self.residual.retract(state.q, h * state.v), last
+
+    def _minimise(self, objective: Objective, qp: SimplexQP) -> Callable[..., SolverResult]:
+        """The solver of the papers: argmin K."""
+
+        def solve(q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions) -> SolverResult:
+            return pgm(self.residual, objective, qp, q, w, gamma, options)
+
+        return solve
+
+    def _follow(self, principle: Dissipation, vi: SimplexVI) -> Callable[..., SolverResult]:
+        """The solver of the principle itself."""
+
+        def solve(q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions) -> SolverResult:
+            return vi_newton(
+                self.residual,
+                principle,
+                vi,
+                q,
+                w,
+                tolerance=options.tolerance,
+                epsilon=options.epsilon,
+                max_iterations=options.max_iterations,
+                max_newton=options.max_newton,
+            )
+
+        return solve
 
     def _has_arrest(self, w0: np.ndarray, w1: np.ndarray) -> bool:
         """Whether a contact that gave all it could holds now: its velocity may have jumped.

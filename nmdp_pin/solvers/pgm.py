@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dgesv
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.solvers.projection import ManifoldProblem, Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.status import Status
 
 _HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
@@ -52,6 +53,12 @@ class PGMOptions:
         gamma_max: never grow beyond it.
         max_iterations: outer iterations at most.
         max_newton: Newton steps of one projection at most.
+        line_search: halve Newton steps until the norm of G falls.
+        gain_ratio: let gamma follow how much of the promised decrease of K came about; False:
+            only whether K rose.
+        contact_scale: measure each contact's weights by their own effect; False: all alike.
+        early_stop: stop also where K has nothing left to fall, or where the next move can be
+            foretold; False: only when the configuration rests.
     """
 
     tolerance: float = 1e-8
@@ -62,6 +69,10 @@ class PGMOptions:
     gamma_max: float = 1e6
     max_iterations: int = 100
     max_newton: int = 10
+    line_search: bool = True
+    gain_ratio: bool = True
+    contact_scale: bool = True
+    early_stop: bool = True
 
     def __post_init__(self) -> None:
         for name in (
@@ -80,29 +91,6 @@ class PGMOptions:
             raise IntegratorError(f"shrink must be in (0, 1), got {self.shrink}")
 
 
-@dataclass(frozen=True, eq=False)
-class PGMResult:
-    """Where PGM stopped.
-
-    Args:
-        q: configuration with G(q, w) = 0.
-        w: weights in the simplices, shape (n w,).
-        gamma: step-size parameter to start from next time.
-        status: how it ended.
-        residual: norm of G.
-        values: K at every accepted iterate, never rising, shape (iterations + 1,).
-        iterations: outer iterations (quadratic programs solved).
-    """
-
-    q: np.ndarray
-    w: np.ndarray
-    gamma: float
-    status: Status
-    residual: float
-    values: tuple[float, ...]
-    iterations: int
-
-
 def pgm(
     manifold: WeightedManifold,
     objective: Objective,
@@ -111,7 +99,7 @@ def pgm(
     w: np.ndarray,
     gamma: float,
     options: PGMOptions,
-) -> PGMResult:
+) -> SolverResult:
     """Minimise K(q) subject to G(q, w) = 0 and w in the simplices.
 
     Each outer iteration solves the quadratic program of eq. 8 for w, moves q along its linear
@@ -135,18 +123,25 @@ def pgm(
             w.reshape(-1, qp.block_size),
             tolerance=options.tolerance,
             max_iterations=options.max_newton,
+            line_search=options.line_search,
         )
+
+    def linearised() -> _Model | None:
+        return _reduced_model(manifold, objective, qp.block_size if options.contact_scale else qp.n)
 
     point = projected(q, w)
     if not point.status.ok:
-        return PGMResult(q, w, gamma, point.status, point.residual, (), 0)
+        return SolverResult(q, w, gamma, point.status, point.residual, (), 0)
     K = objective.value()
-    values, iterations, rejected, last_move = [K], 0, 0, 0.0
+    values, iterations, retreats, last_move = [K], 0, 0, 0.0
+    rejected = 0  # in a row; retreats counts them all
 
-    def result(status: Status) -> PGMResult:
-        return PGMResult(point.q, w, gamma, status, point.residual, tuple(values), iterations)
+    def result(status: Status) -> SolverResult:
+        return SolverResult(
+            point.q, w, gamma, status, point.residual, tuple(values), iterations, retreats
+        )
 
-    model = _reduced_model(manifold, objective, qp.block_size)
+    model = linearised()
     while iterations < options.max_iterations:
         if model is None:
             return result(Status.SINGULAR)
@@ -158,7 +153,10 @@ def pgm(
             dw = w1 - w
             dq, promised = model.P @ dw, model.promise(dw)
             move = float(np.abs(dq).max())
-            if move <= options.epsilon or promised <= _SETTLED * K:
+            if not options.early_stop:
+                if move <= options.epsilon:
+                    return result(Status.CONVERGED)
+            elif move <= options.epsilon or promised <= _SETTLED * K:
                 if rejected:
                     return result(_end_of_retreat(model, qp, w, K))
                 if gamma >= _HONEST_GAMMA:
@@ -168,18 +166,20 @@ def pgm(
             trial = projected(manifold.retract(point.q, dq), w1)
             K1 = objective.value() if trial.status.ok else np.inf
             if K1 <= K + _ROUNDING * abs(K):
-                better = K - K1 >= _POOR * promised
+                better = K - K1 >= _POOR * promised or not options.gain_ratio
                 gamma *= options.grow if better else options.shrink
                 gamma = min(gamma, options.gamma_max)
                 point, w, K, rejected = trial, w1, K1, 0
                 values.append(K)
-                if move <= _CONTRACTING * last_move and move**2 <= options.epsilon * last_move:
+                contracts = move <= _CONTRACTING * last_move
+                if options.early_stop and contracts and move**2 <= options.epsilon * last_move:
                     return result(Status.CONVERGED)  # the next move would be move^2 / last_move
                 last_move = move
-                model = _reduced_model(manifold, objective, qp.block_size)
+                model = linearised()
                 continue
         rejected += 1
-        gamma *= options.shrink**rejected
+        retreats += 1
+        gamma *= options.shrink ** (rejected if options.gain_ratio else 1)
         if gamma < options.gamma_min:
             return result(Status.QP_FAILED if w1 is None else Status.STALLED)
     return result(Status.ITERATION_LIMIT)

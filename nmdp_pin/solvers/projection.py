@@ -33,11 +33,13 @@ class Projection(NamedTuple):
         q: the point; on success also the last one that was evaluated.
         status: how it ended.
         residual: norm of G at q.
+        G: at q.
     """
 
     q: np.ndarray
     status: Status
     residual: float
+    G: np.ndarray
 
 
 def project(
@@ -47,6 +49,7 @@ def project(
     *,
     tolerance: float,
     max_iterations: int,
+    line_search: bool = True,
 ) -> Projection:
     """Solve G(q, w) = 0 for q from a start, each step accepted only if |G| falls.
 
@@ -56,27 +59,28 @@ def project(
         w: weights, held.
         tolerance: on the norm of G [N, N m].
         max_iterations: Newton steps at most.
+        line_search: halve steps until |G| falls; False takes them whole.
     """
     G = problem.evaluate(q, w)
     norm = float(np.sqrt(G @ G))
     for _ in range(max_iterations):
         if norm <= tolerance:
-            return Projection(q, Status.CONVERGED, norm)
+            return Projection(q, Status.CONVERGED, norm, G)
         if not np.isfinite(norm):
-            return Projection(q, Status.NOT_FINITE, norm)
+            return Projection(q, Status.NOT_FINITE, norm, G)
         dq, singular = dgesv(problem.linearise(), -G)[2:]
         if singular or not np.isfinite(dq).all():
-            return Projection(q, Status.SINGULAR, norm)
-        t, reference = 1.0, norm
+            return Projection(q, Status.SINGULAR, norm, G)
+        t, reference, G0 = 1.0, norm, G
         for _ in range(MAX_HALVINGS):
             trial = problem.retract(q, t * dq)
             G = problem.evaluate(trial, w)
             norm = float(np.sqrt(G @ G))
-            if norm <= (1.0 - SUFFICIENT * t) * reference:
+            if norm <= (1.0 - SUFFICIENT * t) * reference or not line_search:
                 break
             t *= 0.5
         else:
-            return Projection(q, Status.PROJECTION_FAILED, reference)
+            return Projection(q, Status.PROJECTION_FAILED, reference, G0)
         q = trial
     ok = norm <= tolerance
-    return Projection(q, Status.CONVERGED if ok else Status.PROJECTION_FAILED, norm)
+    return Projection(q, Status.CONVERGED if ok else Status.PROJECTION_FAILED, norm, G)

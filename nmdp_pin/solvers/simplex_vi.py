@@ -1,0 +1,100 @@
+"""Affine variational inequalities over a product of simplices, by an active-set method."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dgesv
+
+_MOST_FACES = 20  # tried before giving up; two or three are usual
+
+
+class SimplexVI:
+    """Find x in the set with (g + M (x - x0))' (y - x) >= 0 for every y in the set.
+
+    The set is that of blocks x_i >= 0, sum(x_i) <= 1. M need not be symmetric; where it is
+    symmetric and positive definite the solution is the minimiser of a quadratic program. Each
+    iteration projects x - F(x) / scale onto the set, which tells a face, and solves F = 0 on that
+    face; the solution is found when the face stays: Newton's method on the natural map.
+
+    Args:
+        n_blocks: number of simplices.
+        block_size: variables of each.
+    """
+
+    def __init__(self, n_blocks: int, block_size: int) -> None:
+        self.n, self.block_size, self.n_blocks = n_blocks * block_size, block_size, n_blocks
+        self._sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
+        self._counts = np.arange(1.0, block_size + 1.0)
+
+    def solve(self, M: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
+        """The solution, feasible to the last bit; None when the faces go round in circles.
+
+        Args:
+            M: shape (n, n), with a positive diagonal.
+            g: F at x0, shape (n,).
+            x0: where the problem is stated and the search starts, shape (n,).
+        """
+        if not self.n:
+            return x0.copy()
+        # One unit a block, so that the projection of a block is the usual one.
+        blocks = M.diagonal().reshape(self.n_blocks, self.block_size).max(axis=1)
+        if not (blocks.min() > 0.0 and np.isfinite(blocks).all()):
+            return None
+        unit = np.repeat(blocks, self.block_size)
+        constant = g - M @ x0
+        x, F, face = x0, g, b""
+        tried = set()
+        for _ in range(_MOST_FACES):
+            free, tight = self._face(x - F / unit)
+            new = free.tobytes() + tight.tobytes()
+            if new == face:
+                return self._clip(x)
+            if new in tried:
+                return None
+            tried.add(new)
+            face = new
+            solution = self._solve_on_face(M, constant, free, tight)
+            if solution is None:
+                return None
+            x = solution
+            F = constant + M @ x
+        return None
+
+    def _face(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the projection of y lies: variables above zero (n,), sums at one (n_blocks,)."""
+        blocks = y.reshape(self.n_blocks, self.block_size)
+        tight = np.maximum(blocks, 0.0).sum(axis=1) > 1.0
+        if not tight.any():
+            return y > 0.0, tight
+        # The threshold tau with sum(max(y - tau, 0)) = 1, from the largest entries.
+        ordered = -np.sort(-blocks, axis=1)
+        thresholds = (np.cumsum(ordered, axis=1) - 1.0) / self._counts
+        count = (ordered > thresholds).sum(axis=1)
+        tau = np.where(tight, thresholds[np.arange(self.n_blocks), count - 1], 0.0)
+        return (blocks > tau[:, None]).ravel(), tight
+
+    def _solve_on_face(
+        self, M: np.ndarray, constant: np.ndarray, free: np.ndarray, tight: np.ndarray
+    ) -> np.ndarray | None:
+        """Where F + multiplier = 0 if free, 0 elsewhere, and the tight sums at one."""
+        x = np.zeros(self.n)
+        index = np.flatnonzero(free)
+        n = len(index)
+        if n == 0:
+            return x
+        E = self._sums[np.ix_(tight, free)]
+        A = np.zeros((n + len(E), n + len(E)))
+        A[:n, :n] = M[index[:, None], index]
+        A[n:, :n] = E
+        A[:n, n:] = E.T
+        solution, singular = dgesv(A, np.concatenate([-constant[index], np.ones(len(E))]))[2:]
+        if singular or not np.isfinite(solution).all():
+            return None
+        x[index] = solution[:n]
+        return x
+
+    def _clip(self, x: np.ndarray) -> np.ndarray:
+        """Remove rounding errors: not negative, and no block's sum above one."""
+        blocks = np.maximum(x, 0.0).reshape(self.n_blocks, self.block_size)
+        sums = blocks.sum(axis=1, keepdims=True)
+        return (blocks / np.where(sums > 1.0, sums * (1.0 + 1e-15), 1.0)).ravel()

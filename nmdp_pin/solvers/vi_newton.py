@@ -1,0 +1,138 @@
+"""Newton's method for a variational inequality on the manifold G(q, w) = 0.
+
+Find q and w in the simplices with G(q, w) = 0 and g(q)' (w' - w) >= 0 for every feasible w'. Each
+iteration linearises both and solves what results, an affine variational inequality (Josephy's
+method): it converges quadratically, and asks for no symmetry. The matrix of that inequality is
+(dg/dq) P with the exact response P = -(dG/dq)^-1 dG/dw. It is not symmetric (the depth of a contact
+changes its friction, but not the other way round) and its symmetric part is indefinite in long
+steps; it is nevertheless a P-matrix where a single contact presses and slides, and quadratic
+programs with a definite model of it converge linearly at best (method.md section 8).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dgesv
+
+from nmdp_pin.solvers.pgm import WeightedManifold
+from nmdp_pin.solvers.projection import Projection, project
+from nmdp_pin.solvers.simplex_vi import SimplexVI
+from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.status import Status
+
+_LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the same forces
+_FIRST_PROXIMAL = 1e-3  # where the least one has failed
+_TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
+_MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
+_LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
+_NEAR = 1.0  # units of force that G may have between iterations
+
+
+class WorkOfVertices(Protocol):
+    """g(q) at the last evaluated point of the manifold."""
+
+    def work(self) -> np.ndarray:
+        """g, shape (n w,)."""
+
+    def derivative(self) -> np.ndarray:
+        """dg/dq, shape (n w, n q); after `linearise`."""
+
+    @property
+    def unit(self) -> float:
+        """A typical force; work is measured in it."""
+
+
+def vi_newton(
+    manifold: WeightedManifold,
+    principle: WorkOfVertices,
+    vi: SimplexVI,
+    q: np.ndarray,
+    w: np.ndarray,
+    *,
+    tolerance: float,
+    epsilon: float,
+    max_iterations: int,
+    max_newton: int,
+) -> SolverResult:
+    """Solve the variational inequality from (q, w).
+
+    Between the iterations G need not vanish but only be small (`_NEAR`): the next iteration removes
+    what is left of it together with the rest, which saves most evaluations. Where the
+    linearisation leads astray a proximal term shortens the steps.
+
+    Args:
+        manifold: the dynamics.
+        principle: g.
+        vi: solver for the affine inequalities.
+        q: start.
+        w: start of the weights, in the simplices, shape (n w,).
+        tolerance: on the norm of G.
+        epsilon: on the gap w'g - min w''g, in units of force [m].
+        max_iterations: affine inequalities solved at most.
+        max_newton: Newton steps of one projection at most.
+
+    Returns:
+        `values` holds the gap at every iterate [J].
+    """
+    shape = (vi.n_blocks, vi.block_size)
+    force = principle.unit
+    near = max(_NEAR * force, tolerance)
+
+    def near_manifold(q: np.ndarray, w: np.ndarray) -> Projection:
+        return project(manifold, q, w.reshape(shape), tolerance=near, max_iterations=max_newton)
+
+    point = near_manifold(q, w)
+    if not point.status.ok:
+        return SolverResult(q, w, 1.0, point.status, point.residual, (), 0)
+    g = principle.work()
+    gap = dissipation_gap(g, w, shape)
+    values, iterations, rejected, proximal = [gap], 0, 0, _LEAST_PROXIMAL
+
+    def result(status: Status) -> SolverResult:
+        return SolverResult(
+            point.q, w, 1.0, status, point.residual, tuple(values), iterations, rejected
+        )
+
+    while point.residual > tolerance or gap > epsilon * force:
+        if iterations == max_iterations:
+            return result(Status.ITERATION_LIMIT)
+        A, B = manifold.linearise(), manifold.vertex_jacobian()
+        response, singular = dgesv(A, np.column_stack([-point.G, B.T]))[2:]
+        if singular or not np.isfinite(response).all():
+            return result(Status.SINGULAR)
+        back, P = response[:, 0], response[:, 1:]
+        dg = principle.derivative()
+        H, ahead = dg @ P, g + dg @ back
+        scale = _block_scales(H, vi.block_size)
+        while True:
+            iterations += 1
+            w1 = vi.solve(H + np.diag(proximal * scale), ahead, w) if scale.any() else w
+            if w1 is not None:
+                trial = near_manifold(manifold.retract(point.q, back + P @ (w1 - w)), w1)
+                if trial.status.ok:
+                    break
+            rejected += 1
+            proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
+            if proximal > _MOST_PROXIMAL:
+                return result(Status.QP_FAILED if w1 is None else Status.STALLED)
+        point, w, g = trial, w1, principle.work()
+        gap = dissipation_gap(g, w, shape)
+        values.append(gap)
+        # The gap is no merit function: it may rise on the way. Only what has failed counts.
+        proximal = max(_RELAX * proximal, _LEAST_PROXIMAL)
+    return result(Status.CONVERGED)
+
+
+def dissipation_gap(g: np.ndarray, w: np.ndarray, shape: tuple[int, int]) -> float:
+    """Work that other weights could still save: sum over contacts of w'g - min w''g, >= 0 [J]."""
+    g = g.reshape(shape)
+    least = np.minimum(g.min(axis=1, initial=0.0), 0.0)
+    return float(np.vdot(g, w) - least.sum())
+
+
+def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
+    """Curvature of each contact, shape (n w,): the unit of its proximal term."""
+    blocks = np.abs(H.diagonal()).reshape(-1, block_size).max(axis=1)
+    return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)
