@@ -66,7 +66,7 @@ class Simulator:
         self.robot, self.terrain, self.contact = robot, terrain, contact
         self.method, self.min_step, self.options = method, min_step, dict(options)
         self.halving, self.rtol, self.atol = halving, rtol, atol
-        self._error_control = self._tolerances()
+        self.error_control = self._tolerances()
         self._integrator = self._build()
 
     def _tolerances(self) -> ErrorControl | None:
@@ -154,8 +154,8 @@ class Simulator:
         command = self._command(command)
         # A trial point may overflow: that is a status, not a warning.
         with np.errstate(all="ignore"):
-            if self._error_control is not None:
-                return self._error_control.step(self._integrator, state, command, h)
+            if self.error_control is not None:
+                return self.error_control.step(self._integrator, state, command, h)
             paper = self.halving == "paper"
             return step_with_halving(
                 self._integrator, state, command, h, self.min_step, paper=paper

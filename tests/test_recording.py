@@ -17,7 +17,7 @@ from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_stat
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.output_file import check_writable, write_whole
 from nmdp_pin.recording import Recorder, Recording, base_frame
-from nmdp_pin.recording_file import ROWS
+from nmdp_pin.recording_file import INTEGERS, ROWS, SINCE_2
 from nmdp_pin.status import Status
 
 # Kinematics repeats a handful of rotations and sums: far below this, far above rounding.
@@ -86,6 +86,34 @@ def test_rows_are_the_results() -> None:
         assert recording.evaluations[k] == result.evaluations
         assert recording.step_size[k] == min(result.step_sizes)
         assert recording.halvings[k] == result.halvings
+
+
+def test_work_of_the_solver_is_recorded() -> None:
+    """Residual, rejected and discarded tries, conditioning and error are those of the result."""
+    robot = hopper()
+    recorder = Recorder(robot, hop_state(robot, 0.0))
+    figures = {"rejected": 2, "discarded": 3, "condition": 1e4, "error": 0.7}
+    recorder.record(dataclasses.replace(hop_result(robot, 0.05), **figures), 0.001)
+    recording = recorder.recording()
+    for name, value in {**figures, "residual": 1e-9}.items():
+        column = getattr(recording, name)
+        assert column[1] == value
+        assert column[0] == 0 if name in INTEGERS else np.isnan(column[0])
+
+
+def test_files_of_the_first_format_are_read(saved: Path) -> None:
+    """What they lack is not known: NaN, and no rejected or discarded tries."""
+    with np.load(saved) as archive:
+        meta = json.loads(str(archive["meta"]))
+    old: dict[str, np.ndarray | None] = dict.fromkeys(SINCE_2)
+    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 1})), **old)
+    loaded = Recording.load(saved)
+    assert np.isnan([loaded.residual, loaded.condition, loaded.error]).all()
+    assert not np.any([loaded.rejected, loaded.discarded])
+    assert loaded.q.tobytes() == hop_recording().q.tobytes()
+    _rewrite(saved, meta=np.array(json.dumps(meta)))
+    with pytest.raises(RecordingError, match="lacks residual"):
+        Recording.load(saved)
 
 
 def test_summary_figures() -> None:

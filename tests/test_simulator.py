@@ -15,7 +15,7 @@ from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State, WarmStart
+from nmdp_pin.state import MadeStep, State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
@@ -75,13 +75,23 @@ BAD_STEPS = {
     "too much weight": (WarmStart(W + 0.5, 1.0), "sum is <= 1"),
     "gamma zero": (WarmStart(W, 0.0), "gamma > 0"),
     "gamma nan": (WarmStart(W, np.nan), "gamma > 0"),
+    "history of another robot": (MadeStep(0.1, *[np.zeros(14)] * 4), "history=None"),
+    "rates of another robot": (
+        MadeStep(0.1, *[np.zeros(15)] * 4, rates=np.zeros((2, 3, 4, 3))),
+        "history=None",
+    ),
+    "history of no length": (MadeStep(0.0, *[np.zeros(15)] * 4), "its length 0.0"),
 }
 
 
 @pytest.mark.parametrize(("bad", "message"), BAD_STEPS.values(), ids=BAD_STEPS)
 def test_bad_states_of_steps(simulator, bad, message):
     """`step` refuses states and warm starts that are none, made without `state`."""
-    state = replace(simulator.state(), warm=bad) if isinstance(bad, WarmStart) else bad
+    state = bad
+    if isinstance(bad, WarmStart):
+        state = replace(simulator.state(), warm=bad)
+    elif isinstance(bad, MadeStep):
+        state = replace(simulator.state(), history=bad)
     with pytest.raises(StateError, match=message):
         simulator.step(state, None, 0.01)
 
@@ -280,6 +290,8 @@ def test_on_failure_raise():
             )
         )
     assert not caught.value.result.status.ok
+    assert caught.value.h == 0.02
+    assert isinstance(caught.value.command, Command)
     assert isinstance(caught.value, NmdpError)
 
 
@@ -307,6 +319,17 @@ def test_copies_step_alike(method, clone):
     command = controller.command(state, 0.005)
     assert_same_bits(copied.step(state, command, 0.005), original.step(state, command, 0.005))
     assert (copied.min_step, copied.options) == (1e-3, options)
+
+
+@pytest.mark.parametrize("control", [{"halving": "paper"}, {"rtol": 0.1, "atol": 0.2}])
+def test_copies_control_steps_alike(control):
+    """A pickled copy has the same form of Algorithm 2 and the same tolerances."""
+    original = Simulator(samples.robot("robosimian planar"), GROUND, CONE, **control)
+    copied = pickle.loads(pickle.dumps(original))
+    for name in ("min_step", "halving", "rtol", "atol"):
+        assert getattr(copied, name) == getattr(original, name)
+    state = original.state(v=np.full(15, -0.3))
+    assert_same_bits(copied.step(state, None, 0.02), original.step(state, None, 0.02))
 
 
 def test_replay(simulator):

@@ -152,3 +152,80 @@ def test_free_fall_is_exact_under_any_halving(seed, method):
     # [m/s] 1e-8 of the weight over 0.2 s, with a factor for the lever arms
     np.testing.assert_allclose(state.v[:2], [0.0, -9.81 * 0.2], atol=1e-7)
     assert flaky.failures > 3
+
+
+class Failing(Integrator):
+    """A method that fails where it is told to; its other steps are those of the method."""
+
+    name = "failing"
+
+    def __init__(self, inner, fails):
+        self.inner, self.fails = inner, fails
+
+    def step(self, state, command, h, *, dt=None):
+        result = self.inner.step(state, command, h, dt=dt)
+        if self.fails(state.t, h):
+            return replace(result, state=state, status=Status.PROJECTION_FAILED)
+        return result
+
+
+def falling(method, fails):
+    """A method that fails in free flight, and a state at rest there."""
+    robot = samples.robot("robosimian planar")
+    inner = integrator_named(method)(robot, Terrain([Plane(height=-50.0)]), samples.CONE)
+    return Failing(inner, fails), State(0.0, robot.standing, np.zeros(15))
+
+
+FALLING = ("ne-nmdp", "pbd-nmdp")
+G = 9.81  # [m/s^2]
+SPEED = 1e-6  # [m/s]; 1e-8 of the weight over 0.2 s, with a factor for the lever arms
+
+
+@pytest.mark.parametrize("method", FALLING)
+@pytest.mark.parametrize(("paper", "gained"), [(False, (1.0, 2.0)), (True, (1.5, 2.0))])
+def test_two_halves_in_free_fall(method, paper, gained):
+    """Two halves gain g dt, in the papers' form 1.5 g dt, whose next step gains 0.5 g dt then."""
+    failing, state = falling(method, lambda t, h: t < 0.02 and h > 0.03)
+    for share in gained:
+        result = step_with_halving(failing, state, Command(), 0.05, MIN_STEP, paper=paper)
+        assert result.status is Status.CONVERGED
+        state = result.state
+        assert state.v[1] == pytest.approx(-share * G * 0.05, abs=SPEED)
+    assert result.halvings == 0
+
+
+@pytest.mark.parametrize("method", FALLING)
+@pytest.mark.parametrize("seed", range(3))
+def test_papers_form_gains_by_the_length_of_the_step_before(method, seed):
+    """Algorithm 2 as printed: each sub-step gains g times the length of the one before it."""
+    rng = np.random.default_rng(seed)
+    failing, state = falling(method, lambda t, h: h > 4e-3 and rng.random() < 0.6)
+    lengths = [0.05]
+    for _ in range(3):
+        result = step_with_halving(failing, state, Command(), 0.05, MIN_STEP, paper=True)
+        lengths += result.step_sizes
+        state = result.state
+        assert state.v[1] == pytest.approx(-G * sum(lengths[:-1]), abs=SPEED)
+    assert len(set(lengths)) > 2
+
+
+def test_papers_form_is_the_same_where_nothing_is_halved():
+    """At alpha = 1 both forms give the same bits; a changed state forgets the length before."""
+    failing, state = falling("ne-nmdp", lambda t, h: False)
+    one = two = state
+    for _ in range(3):
+        one = step_with_halving(failing, one, Command(), 0.05, MIN_STEP).state
+        two = step_with_halving(failing, two, Command(), 0.05, MIN_STEP, paper=True).state
+        assert np.array_equal(one.q, two.q)
+        assert np.array_equal(one.v, two.v)
+    changed = replace(two, v=np.zeros(15))
+    short = step_with_halving(failing, changed, Command(), 0.01, MIN_STEP, paper=True).state
+    assert short.v[1] == pytest.approx(-G * 0.01, abs=SPEED)
+    kept = step_with_halving(failing, two, Command(), 0.01, MIN_STEP, paper=True).state
+    assert kept.v[1] - two.v[1] == pytest.approx(-G * 0.05, abs=SPEED)
+
+
+def test_discarded_tries_are_counted():
+    """Every try that was not kept counts once."""
+    result, fake, _ = run(lambda t, h: h > 0.02)
+    assert result.discarded == len(fake.tried) - len(result.step_sizes) == 3

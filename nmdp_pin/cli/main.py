@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from nmdp_pin.cli import compare, listings, paper, plot, run, view
+from nmdp_pin.cli import compare, listings, paper, plot, repeat, run, view
 from nmdp_pin.errors import NmdpError
 
 WRONG_INPUT = 2
@@ -18,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # an unexpected error is a bug: keep its plain traceback
 )
 app.command("run")(run.run)
+app.command("repeat")(repeat.repeat)
 app.command("view")(view.view)
 app.command("plot")(plot.plot)
 app.command("compare")(compare.compare)

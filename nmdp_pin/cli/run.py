@@ -16,7 +16,8 @@ from nmdp_pin.cli.interruption import Interruption
 from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, check_output
 from nmdp_pin.cli.progress import RunProgress
 from nmdp_pin.cli.summary import summary
-from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.errors import StepFailed
+from nmdp_pin.failure import FailedStep
 from nmdp_pin.recording import Recorder, Recording
 from nmdp_pin.scenario import Scenario, Setup
 
@@ -42,6 +43,9 @@ def run(
     speed: Annotated[
         float, typer.Option(min=0.01, max=100.0, help="Of the live view; 1 is real time.")
     ] = 1.0,
+    dump: Annotated[
+        Path | None, typer.Option(help="Where to put a step that fails (.npz), for `repeat`.")
+    ] = None,
     port: Annotated[
         int | None, typer.Option(min=1024, max=65535, help="Of the live view's page.")
     ] = None,
@@ -50,9 +54,11 @@ def run(
     """Simulate a scenario.
 
     Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C; in each
-    case what was computed is written.
+    case what was computed is written. A step that fails goes to --dump, or beside --out.
     """
-    for path, endings in ((out, RECORDINGS), (plot, PLOTS), (html, PAGES)):
+    if dump is None and out is not None:
+        dump = out.with_name(f"{out.stem}-failed-step.npz")
+    for path, endings in ((out, RECORDINGS), (plot, PLOTS), (html, PAGES), (dump, RECORDINGS)):
         check_output(path, endings)
     given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
     extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
@@ -63,7 +69,7 @@ def run(
     with showing as show, Interruption() as interruption:
         if not quiet:
             _announce(loaded, setup)
-        last = _simulate(loaded, setup, recorder, interruption, show, quiet)
+        failure = _simulate(loaded, setup, recorder, interruption, show, quiet)
         if out is not None:
             recorder.save(out)
     recording = recorder.recording()
@@ -74,14 +80,25 @@ def run(
     if interruption.requested:
         print(f"stopped at t = {recording.t[-1]:.6g} s", file=sys.stderr)
         raise typer.Exit(interruption.exit_code)
-    if last is not None and not last.status.ok:
-        print(
-            f"the simulation failed at t = {last.state.t:.6g} s: {last.status.value}. Try a "
-            "smaller --dt, lower gains or a softer contact (contact.stiffness, "
-            "contact.static_depth).",
-            file=sys.stderr,
-        )
+    if failure is not None:
+        _report(failure, loaded, dump)
         raise typer.Exit(FAILED)
+
+
+def _report(failure: StepFailed, scenario: Scenario, dump: Path | None) -> None:
+    """Say what failed, and keep the step."""
+    result = failure.result
+    print(
+        f"the simulation failed at t = {result.state.t:.6g} s: {result.status.value}. Try a "
+        "smaller --dt, lower gains or a softer contact (contact.stiffness, "
+        "contact.static_depth).",
+        file=sys.stderr,
+    )
+    if dump is None:
+        print("to keep the step that failed, run again with --dump FILE.npz", file=sys.stderr)
+        return
+    FailedStep.of(failure, scenario).save(dump)
+    print(f"the step that failed is in {dump}: nmdp-pin repeat {dump}", file=sys.stderr)
 
 
 def _simulate(
@@ -91,33 +108,43 @@ def _simulate(
     interruption: Interruption,
     show: LiveView | None,
     quiet: bool,
-) -> StepResult | None:
-    """Run the whole scenario, or until it fails or is stopped; the last result."""
+) -> StepFailed | None:
+    """Run the whole scenario, or until it fails or is stopped; the failure."""
     results = setup.simulator.run(
-        setup.state, setup.controller, dt=scenario.integrator.dt, duration=scenario.duration
+        setup.state,
+        setup.controller,
+        dt=scenario.integrator.dt,
+        duration=scenario.duration,
+        on_failure="raise",
     )
-    last = None
+    last = failure = None
     with RunProgress(scenario.duration, quiet=quiet) as progress:
         start = time.perf_counter()
-        for last in results:
+        try:
+            for last in results:
+                recorder.record(last, time.perf_counter() - start)
+                progress.update(last)
+                if show is not None:
+                    show.update(last)
+                if interruption.requested:
+                    break
+                start = time.perf_counter()
+        except StepFailed as error:
+            failure, last = error, error.result
             recorder.record(last, time.perf_counter() - start)
-            progress.update(last)
-            if show is not None:
-                show.update(last)
-            if interruption.requested:
-                break
-            start = time.perf_counter()
         if last is not None:
             progress.update(last, last=True)
-    return last
+    return failure
 
 
 def _announce(scenario: Scenario, setup: Setup) -> None:
     """What is about to run."""
     method = scenario.integrator
+    control = setup.simulator.error_control
+    accuracy = "" if control is None else f", rtol {control.rtol:g}, atol {control.atol:g}"
     print(
         f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
-        f"with {method.name}",
+        f"with {method.name}{accuracy}",
         file=sys.stderr,
         flush=True,
     )

@@ -17,17 +17,26 @@ def summary(recording: Recording) -> str:
     steps = recording.n - 1
     failed = int(np.count_nonzero(recording.status))
     halved = int(np.count_nonzero((recording.halvings > 0) & (recording.status == 0)))
+    how = "halved" if np.isnan(recording.error).all() else "divided"
     figures = compare_table([recording])[0]
     lines = [
         f"{recording.meta['robot']}: {recording.duration:.4g} s simulated in "
         f"{recording.wall_time.sum():.3g} s, {figures.real_time_factor:.1f} x real time",
-        f"steps: {steps}, {steps - failed} converged ({halved} of them halved), {failed} failed",
+        f"steps: {steps}, {steps - failed} converged ({halved} of them {how}), {failed} failed",
     ]
     if steps:
         iterations, evaluations = recording.outer_iterations[1:], recording.evaluations[1:]
         lines.append(
             f"work a step: {iterations.mean():.1f} iterations (at most {iterations.max()}), "
             f"{evaluations.mean():.1f} evaluations, {1e3 * recording.wall_time[1:].mean():.3g} ms"
+        )
+    if not np.isnan(recording.error).all():
+        errors = recording.error[1:]
+        sub_steps = recording.halvings[1:] + 1
+        lines.append(
+            f"error a step, of the tolerances': {np.nanmean(errors):.2f} (at most "
+            f"{np.nanmax(errors):.2g}; {np.count_nonzero(errors > 1.0)} steps beyond), "
+            f"{sub_steps.sum()} sub-steps, {recording.discarded.sum()} tries discarded"
         )
     lines.append(
         f"base: rose {figures.height_gain:.3f} m, moved {figures.distance:.3f} m, "

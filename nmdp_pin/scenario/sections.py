@@ -157,7 +157,7 @@ class IntegratorSection(OptionsSection):
         "consistent", description="form of Algorithm 2, which halves steps that fail"
     )
     rtol: Number | None = Field(
-        None, ge=0, le=1, description="error control: share of the way moved [-]"
+        None, gt=0, le=1, description="error control: share of the way moved [-]"
     )
     atol: Number | None = Field(
         None, gt=0, le=1, description="error control: error of a second [rad/s, m/s]"

@@ -1,0 +1,49 @@
+"""`nmdp-pin repeat`: make a step that failed once more, alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from nmdp_pin.failure import FailedStep, figures
+from nmdp_pin.recording import versions
+
+FAILED = 1
+
+
+def repeat(
+    dump: Annotated[Path, typer.Argument(help="What a failed run left (.npz).")],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Such as integrator.max_iterations=200."),
+    ] = None,
+) -> None:
+    """Repeat the step that failed in a run, and show how it ended then and now.
+
+    Exit codes: 0 the step converges, 1 it fails, 2 wrong input.
+    """
+    failed = FailedStep.load(dump)
+    result = failed.repeat(overrides=overrides or ())
+    print(f"step at t = {failed.state.t:.6g} s of h = {failed.h:.6g} s")
+    table = Table("figure", "then", "now")
+    now = figures(result)
+    for name, value in now.items():
+        table.add_row(name, _shown(failed.outcome.get(name)), _shown(value))
+    Console().print(table)
+    here = versions()
+    for package, version in failed.versions.items():
+        if here.get(package) != version:
+            print(f"made with {package} {version}; here is {here.get(package)}")
+    if not result.status.ok:
+        raise typer.Exit(FAILED)
+
+
+def _shown(value: Any) -> str:
+    """A figure in a few characters."""
+    if isinstance(value, list):
+        return f"{len(value)}, shortest {min(value, default=0.0):.3g} s"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,191 @@
+"""A step that failed, in a file: all that is needed to repeat it alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.errors import RecordingError, StepFailed
+from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.recording import versions
+from nmdp_pin.recording_file import read_npz, to_json, write_npz
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario.toml_source import apply_override
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import MadeStep, State, WarmStart
+
+FORMAT = 1
+"""Version of the file format; a file of a later one is refused."""
+
+FIGURES = (
+    "iterations",
+    "rejected",
+    "evaluations",
+    "discarded",
+    "residual",
+    "condition",
+    "error",
+)
+"""What is kept of the result, beside its status and the lengths of its sub-steps."""
+
+_COMMAND = tuple(field.name for field in fields(Command))
+_HISTORY = ("q0", "v0", "q1", "v1")
+_DIMENSIONS = {
+    "q": 1,
+    "v": 1,
+    "w": 2,
+    **{f"history.{name}": 1 for name in _HISTORY},
+    "history.rates": 4,
+    **{f"command.{name}": 1 for name in _COMMAND},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FailedStep:
+    """A step that failed, with what it was made from.
+
+    Args:
+        state: before the step, with the warm start and the history.
+        command: for the end of the step.
+        h: length of the step [s].
+        outcome: figures of the result, as `figures` gives them.
+        versions: of the packages that it failed with.
+        scenario: the resolved scenario, as JSON data; None where the simulator was built by hand.
+    """
+
+    state: State
+    command: Command
+    h: float
+    outcome: dict[str, Any]
+    versions: dict[str, str]
+    scenario: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> FailedStep:
+        """The step of an error that `Simulator.run(..., on_failure="raise")` raised.
+
+        Args:
+            failure: the error.
+            scenario: what the simulator was built from, if it was.
+        """
+        result = failure.result
+        resolved = None if scenario is None else scenario.resolved()
+        return cls(result.state, failure.command, failure.h, figures(result), versions(), resolved)
+
+    def repeat(
+        self, simulator: Simulator | None = None, *, overrides: Sequence[str] = ()
+    ) -> StepResult:
+        """Make the step again.
+
+        Args:
+            simulator: what to make it with; None: the one of the scenario.
+            overrides: changes to the scenario, such as "integrator.max_iterations=200".
+
+        Raises:
+            RecordingError: there is neither a simulator nor a scenario.
+            ScenarioError, RobotError: the scenario cannot be built here.
+            StateError, ControlError: the step is not one of this robot and contact model.
+        """
+        if simulator is None:
+            if self.scenario is None:
+                raise RecordingError(
+                    "this failed step has no scenario: its simulator was built by hand. "
+                    "Build that simulator again and call repeat(simulator)"
+                )
+            table = json.loads(json.dumps(self.scenario))
+            for override in overrides:
+                apply_override(table, override)
+            simulator = Scenario.from_dict(table).build(visuals=False).simulator
+        return simulator.step(self.state, self.command, self.h)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a `.npz`, whole or not at all.
+
+        Raises:
+            RecordingError: the path cannot be written.
+        """
+        state = self.state
+        arrays: dict[str, np.ndarray | None] = {"q": state.q, "v": state.v}
+        arrays |= {f"command.{name}": getattr(self.command, name) for name in _COMMAND}
+        meta: dict[str, Any] = {
+            "failed_step": FORMAT,
+            "t": float(state.t),
+            "h": float(self.h),
+            "h_next": state.h_next,
+            "outcome": self.outcome,
+            "versions": self.versions,
+            "scenario": self.scenario,
+        }
+        if state.warm is not None:
+            arrays["w"], meta["gamma"] = state.warm.w, float(state.warm.gamma)
+        if state.history is not None:
+            made = state.history
+            meta["history"] = {"h": float(made.h), "smooth": bool(made.smooth)}
+            arrays |= {f"history.{name}": getattr(made, name) for name in (*_HISTORY, "rates")}
+        found = {name: array for name, array in arrays.items() if array is not None}
+        write_npz(path, {**found, "meta": np.array(to_json(meta))})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> FailedStep:
+        """Read one; never runs code that a file may hold.
+
+        Raises:
+            RecordingError: there is no such file, or it is truncated, no failed step, of a later
+                version of this package, lacks something or holds something of a wrong type.
+        """
+        arrays = read_npz(Path(path), (*_DIMENSIONS, "meta"), "failed step")
+        try:
+            meta = json.loads(str(arrays.pop("meta")[()]))
+            version = int(meta["failed_step"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise RecordingError(f"'{path}' is not a failed step: its meta data {error}") from error
+        if version > FORMAT:
+            raise RecordingError(
+                f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: "
+                "update nmdp-pin"
+            )
+        for name, array in arrays.items():
+            if array.ndim != _DIMENSIONS[name] or array.dtype.kind != "f":
+                raise RecordingError(
+                    f"'{path}': {name} is {array.ndim}-dimensional of type {array.dtype}, "
+                    f"expected {_DIMENSIONS[name]} dimensions of floats"
+                )
+        try:
+            return cls(
+                _state(arrays, meta),
+                Command(**{name: arrays.get(f"command.{name}") for name in _COMMAND}),
+                float(meta["h"]),
+                dict(meta["outcome"]),
+                dict(meta["versions"]),
+                None if meta["scenario"] is None else dict(meta["scenario"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RecordingError(f"'{path}' cannot be used: {error!r} in it") from error
+
+
+def figures(result: StepResult) -> dict[str, Any]:
+    """How a step ended, as JSON data: status, `FIGURES`, lengths of the sub-steps."""
+    return {
+        "status": result.status.value,
+        **{name: getattr(result, name) for name in FIGURES},
+        "step_sizes": list(result.step_sizes),
+    }
+
+
+def _state(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
+    """The state in a file; KeyError, TypeError, ValueError where it is not whole."""
+    warm = WarmStart(arrays["w"], float(meta["gamma"])) if "w" in arrays else None
+    history = None
+    if meta.get("history") is not None:
+        h, smooth = float(meta["history"]["h"]), bool(meta["history"]["smooth"])
+        q0, v0, q1, v1 = (arrays[f"history.{name}"] for name in _HISTORY)
+        history = MadeStep(h, q0, v0, q1, v1, arrays.get("history.rates"), smooth)
+    h_next = None if meta["h_next"] is None else float(meta["h_next"])
+    return State(float(meta["t"]), arrays["q"], arrays["v"], warm, history, h_next)
