@@ -142,7 +142,8 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
             for dt in _steps_of(study, who.method)
         ]
         path = folder / f"error-{case.motion.scenario}-{study.name}.png"
-        title = f"{case.motion.title}: error against {study.reference.label} at 0.25 ms"
+        against = f"{study.reference.label} at {1e3 * REFERENCE_STEPS[0]:g} ms"
+        title = f"{case.motion.title}: error against {against}"
         settings = _settings(study, case.motion)
         draw_errors(path, f"{title}\n{settings}", case.peak, errors, doubt)
         pictures[path] = f"{title} ({settings})"

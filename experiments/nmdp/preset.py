@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.nmdp.paper import BASELINE, Motion
-from nmdp_pin.integrators import integrator_named, options_of
+from nmdp_pin.scenario.sections import IntegratorSection
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Preset:
         objective: what the methods minimise that have a choice.
         order: of these methods.
         zeta: force without contact in units of d^p, by robot; the baseline has none.
-        solver: the solver's own preset; "" for its defaults.
+        solver: preset of the scenario's [integrator]; "" for its defaults.
     """
 
     name: str
@@ -33,8 +33,7 @@ class Preset:
         settings = []
         if motion.robot in self.zeta and method != BASELINE:
             settings.append(f"contact.zeta={self.zeta[motion.robot]!r}")
-        # A method whose solver has no presets runs with its defaults.
-        if self.solver and "preset" in options_of(integrator_named(method)):
+        if self.solver and "preset" in IntegratorSection.model_fields:
             settings.append(f'integrator.preset="{self.solver}"')
         return tuple(settings)
 

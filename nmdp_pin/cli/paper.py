@@ -94,6 +94,9 @@ def nmdp(
     campaign = Campaign(runs or out / "runs", workers=workers)
     with _stoppable(campaign.folder):
         products, failed = evaluate(study, figures, campaign, out)
+    if page is not None:
+        parts = {markers[n]: p.markdown(page, study.command(n)) for n, p in products.items()}
+        update_page(page, parts)
     console = Console(width=_WIDTH)
     for product in products.values():
         for table in product.tables:
@@ -101,8 +104,6 @@ def nmdp(
             console.print(*table.notes, "", sep="\n", highlight=False)
         print("\n".join(f"wrote {path}" for path in (*product.pictures, *product.data)))
     if page is not None:
-        parts = {markers[n]: p.markdown(page, study.command(n)) for n, p in products.items()}
-        update_page(page, parts)
         print(f"wrote {page}")
     for run in failed:
         print(f"failed after {run.end:.3g} s: {run.spec.name}: {run.failure}", file=sys.stderr)
