@@ -15,6 +15,7 @@ from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
 from nmdp_pin.integrators import Integrator, StepResult, integrator_named, options_of
+from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import MadeStep, State, WarmStart
 from nmdp_pin.step_control import HALVINGS, step_with_halving
@@ -40,6 +41,8 @@ class Simulator:
         rtol: error control: error that may build up, as a share of the way moved [-]; None: 0.
         atol: error control: likewise in one second, beside it [rad/s, m/s]; None: rtol * 1 rad/s.
             Where both are None, steps are as long as asked for and halved only where they fail.
+        preset: a named set of options, which those given by keyword overrule; "paper" holds
+            what the papers' authors ran.
         options: of the method, by keyword.
 
     Raises:
@@ -54,13 +57,18 @@ class Simulator:
         method: str = "ne-nmdp",
         *,
         min_step: float = 1e-5,
-        halving: str = "consistent",
+        halving: str | None = None,
         rtol: float | None = None,
         atol: float | None = None,
+        preset: str | None = None,
         **options: Any,
     ) -> None:
         if not (_is_real(min_step) and 0.0 < min_step <= MAX_STEP):
             raise IntegratorError(f"min_step must be in (0, {MAX_STEP}] s, got {min_step}")
+        if preset is not None:
+            known = {*options_of(integrator_named(method)), "halving"}
+            options = {**preset_options(preset, known), **options}
+        halving = halving or options.pop("halving", HALVINGS[0])
         if halving not in HALVINGS:
             raise IntegratorError(f"halving must be one of {HALVINGS}, got {halving!r}")
         self.robot, self.terrain, self.contact = robot, terrain, contact

@@ -15,6 +15,7 @@ import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.dynamics.spatial import MOTION_CROSS, SKEW, placements_of, skew, support_of, times
+from nmdp_pin.dynamics.vertex_secant import VertexSecant
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 
@@ -27,7 +28,8 @@ class ContactTerms:
         terrain: what they touch.
         wrench_space: what they feel.
         data: pinocchio's results, read at each evaluation.
-        zeroth_order: `linearise` leaves out how V changes with q.
+        zeroth_order: `linearise` knows no derivative of V: it leaves it out, or takes secants.
+        secants: in zeroth order, estimate the derivative of V from the points already evaluated.
     """
 
     def __init__(
@@ -38,12 +40,14 @@ class ContactTerms:
         data: pin.Data,
         *,
         zeroth_order: bool = False,
+        secants: bool = True,
     ) -> None:
         model, points = robot.model, robot.contact_points
         n, nv = len(points), model.nv
         self.n, self.m, self.nv = n, wrench_space.n_vertices, nv
         self._terrain, self._wrench_space = terrain, wrench_space
         self._zeroth_order = zeroth_order
+        self._secant = VertexSecant() if zeroth_order and secants else None
         self._data = data  # keeps the memory of the views below alive
         self._placements = placements_of(data, model.njoints)
         # a view; pinocchio gives the J of a single dof as a vector
@@ -69,6 +73,8 @@ class ContactTerms:
             reference: of all joints, shape (n_joints, 4, 3); need not be rigid.
         """
         self._start = reference[self._joints]
+        if self._secant is not None:
+            self._secant.forget()
 
     def evaluate(self, w: np.ndarray) -> np.ndarray:
         """Generalised force sum J' V w at pinocchio's current placements [N, N m], shape (nv,).
@@ -89,6 +95,8 @@ class ContactTerms:
         )
         self.w = w
         self.V = self._wrench_space.vertices(self.contacts)
+        if self._secant is not None:
+            self._secant.learn(centre, self.V)
         self.point = centre - self._radii * normal if self._round else centre
         self.active = bool(np.count_nonzero(self.V))
         if not self.active:
@@ -140,10 +148,13 @@ class ContactTerms:
         move = skew(-self._wrench[:, :3])
         if self._round and self.contacts.curvature is not None:
             move -= move @ (self._radii[:, :, None] * self.contacts.curvature)
-        if self._zeroth_order:
+        if not self._zeroth_order:
+            own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
+        elif self._secant is not None:
+            own = self._secant.derivative(self.w)
+        else:
             turned = move @ self.centre_jacobian
             return self.angular_jacobian.reshape(-1, self.nv).T @ turned.reshape(-1, self.nv)
-        own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
         D[0], D[1] = own[:, :3, :3], move
         if own.shape[1] == 6:
             D[1] += own[:, 3:, :3]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
 
@@ -77,5 +78,6 @@ def objective_named(name: str, residual: StepResidual) -> Objective:
         IntegratorError: the name is not known.
     """
     if name not in OBJECTIVES:
-        raise IntegratorError(f"objective '{name}' is not known; choose from {sorted(OBJECTIVES)}")
+        known = sorted([*OBJECTIVES, Dissipation.name])
+        raise IntegratorError(f"objective '{name}' is not known; choose from {known}")
     return OBJECTIVES[name](residual)

@@ -36,7 +36,8 @@ class StepResidual(abc.ABC):
         robot: what moves.
         terrain: the static world.
         wrench_space: the contact model.
-        zeroth_order: leave out of dG/dq how the wrench space changes with q ([N] eq. 10, 11).
+        zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
+        secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
     """
 
     needs_rates: ClassVar[bool] = False  # of a step's history
@@ -48,12 +49,15 @@ class StepResidual(abc.ABC):
         wrench_space: WrenchSpace,
         *,
         zeroth_order: bool = False,
+        secants: bool = True,
     ) -> None:
         self.model = model = robot.model
         self.data = data = model.createData()
         self.nv = model.nv
         self.is_vector_space = is_vector_space(model)
-        self.contact = ContactTerms(robot, terrain, wrench_space, data, zeroth_order=zeroth_order)
+        self.contact = ContactTerms(
+            robot, terrain, wrench_space, data, zeroth_order=zeroth_order, secants=secants
+        )
         self.torque = JointTorque(model)
         self.evaluations = 0
         self.placements = placements_of(data, model.njoints)

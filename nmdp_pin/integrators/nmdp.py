@@ -43,12 +43,14 @@ class Nmdp(Integrator):
         robot: the robot.
         terrain: the ground.
         wrench_space: the contact model.
-        objective: "kinetic" (the papers' text), "end_effector" (what their authors ran) or
-            "dissipation" (the principle itself, as a variational inequality: no K).
+        objective: "dissipation" (the principle itself, as a variational inequality: no K),
+            "kinetic" (the papers' text) or "end_effector" (what their authors ran).
         order: of the time step: 1 (backward Euler) or 2 (BDF2, restarted at impacts).
         warm_start: begin with the last weights; False: with w = 0, as the papers.
         carry_gamma: begin with the last step-size parameter; False: with `gamma`.
         restarts: where the first start fails, begin again from others, and from a shorter step.
+        secants: in zeroth order, estimate the contact model's derivative from the points that
+            were evaluated; False: leave it out, as the papers.
         gamma: step-size parameter of the first step.
         qp_solver: "daqp", or "proxqp" of ProxSuite.
         options: of the projected gradient method, by keyword; `tolerance` is relative to the
@@ -65,16 +67,19 @@ class Nmdp(Integrator):
         terrain: Terrain,
         wrench_space: WrenchSpace,
         *,
-        objective: str = "kinetic",
+        objective: str = "dissipation",
         order: int = 1,
         warm_start: bool = True,
         carry_gamma: bool = True,
         restarts: bool = True,
+        secants: bool = True,
         gamma: float = 1.0,
         qp_solver: str = "daqp",
         **options: Any,
     ) -> None:
-        self.residual = self.form(robot, terrain, wrench_space, zeroth_order=self.zeroth_order)
+        self.residual = self.form(
+            robot, terrain, wrench_space, zeroth_order=self.zeroth_order, secants=secants
+        )
         if order not in (1, 2):
             raise IntegratorError(f"order must be 1 or 2, got {order!r}")
         if not 0.0 < gamma < np.inf:
@@ -85,10 +90,10 @@ class Nmdp(Integrator):
         self.options = PGMOptions(**options)
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
         self._solve: Callable[..., SolverResult]
+        qp = SimplexQP(*self._shape, solver=qp_solver)
         if objective == Dissipation.name:
             self._solve = self._follow(Dissipation(self.residual), SimplexVI(*self._shape))
         else:
-            qp = SimplexQP(*self._shape, solver=qp_solver)
             self._solve = self._minimise(objective_named(objective, self.residual), qp)
         # A contact that comes in starts from its full normal force: an impact ends close to it.
         self._touching = np.full(self._shape, 1.0 / max(wrench_space.n_vertices, 1))
@@ -99,7 +104,7 @@ class Nmdp(Integrator):
         """See the contract."""
         residual = self.residual
         w0 = self._touching if state.warm is None else state.warm.w
-        found = self._solve_step(state, command, h, dt, _CONTINUATIONS if self._restarts else 0)
+        found = self._solve_step(state, command, h, dt)
         if not found.status.ok:
             return failed_step(
                 state,
@@ -136,14 +141,9 @@ class Nmdp(Integrator):
         return self._order
 
     def _solve_step(
-        self, state: State, command: Command, h: float, dt: float | None, continuations: int
+        self, state: State, command: Command, h: float, dt: float | None
     ) -> SolverResult:
-        """Solve from one start after another; the residual is left at a step of length h.
-
-        Where all fail a shorter step is solved from the same state, and its end drawn out to h.
-        """
-        residual = self.residual
-        spent = 0
+        """Solve from one start after another; the residual is left at a step of length h."""
         options = self._begin(state, command, h, dt)
         gamma = self._gamma
         if state.warm is not None and self._carry_gamma:
@@ -153,25 +153,36 @@ class Nmdp(Integrator):
             attempts.append(self._attempt(q, w.ravel(), gamma, options))
             if attempts[-1].status.ok:
                 break
-        if not attempts[-1].status.ok and continuations > 0:
-            spent = residual.evaluations
-            shorter = self._solve_step(
-                state, command, 0.5 * h, None if dt is None else 0.5 * dt, continuations - 1
-            )
-            attempts.append(shorter)
-            spent += residual.evaluations
-            options = self._begin(state, command, h, dt)
-            if shorter.status.ok:
-                ahead = residual.retract(state.q, 2.0 * residual.difference(state.q, shorter.q))
-                attempts.append(self._attempt(ahead, shorter.w, shorter.gamma, options))
-            else:
-                attempts.append(attempts[0])
+        else:
+            if self._restarts:
+                attempts.extend(self._continue(state, command, h, dt, gamma, _CONTINUATIONS))
+        return _with_the_work_of(attempts)
+
+    def _continue(
+        self,
+        state: State,
+        command: Command,
+        h: float,
+        dt: float | None,
+        gamma: float,
+        halvings: int,
+    ) -> list[SolverResult]:
+        """Solve a shorter step from the same state, and draw its end out to h as a start."""
+        residual, spent = self.residual, self.residual.evaluations
+        w = self._touching if state.warm is None else state.warm.w
+        half, half_dt = 0.5 * h, None if dt is None else 0.5 * dt
+        options = self._begin(state, command, half, half_dt)
+        attempts = [self._attempt(state.q, w.ravel(), gamma, options)]
+        if not attempts[0].status.ok and halvings > 1:
+            attempts += self._continue(state, command, half, half_dt, gamma, halvings - 1)
+        spent += residual.evaluations
+        options = self._begin(state, command, h, dt)
+        shorter = attempts[-1]
+        if shorter.status.ok:
+            ahead = residual.retract(state.q, 2.0 * residual.difference(state.q, shorter.q))
+            attempts.append(self._attempt(ahead, shorter.w, shorter.gamma, options))
         residual.evaluations += spent
-        return replace(
-            attempts[-1],
-            iterations=sum(attempt.iterations for attempt in attempts),
-            rejected=sum(attempt.rejected for attempt in attempts),
-        )
+        return attempts
 
     def _attempt(
         self, q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions
@@ -190,8 +201,13 @@ class Nmdp(Integrator):
         return replace(
             self.options,
             tolerance=self.residual.tolerance(self.options.tolerance),
-            epsilon=min(self.options.epsilon, _ACCELERATION * h**2),
+            epsilon=self._epsilon(h),
         )
+
+    def _epsilon(self, h: float) -> float:
+        """Where to stop: the papers' epsilon, or a smaller one in short steps."""
+        epsilon = self.options.epsilon
+        return min(epsilon, _ACCELERATION * h**2) if self.options.early_stop else epsilon
 
     def _starts(self, state: State, h: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Where to begin: q and w."""
@@ -239,6 +255,15 @@ class Nmdp(Integrator):
         gave_all = w0.sum(axis=1) >= _SATURATED
         holds = self.residual.contact.touching & (w1.sum(axis=1) < _SATURATED)
         return bool((gave_all & holds).any())
+
+
+def _with_the_work_of(attempts: list[SolverResult]) -> SolverResult:
+    """The last attempt, with the counts of all."""
+    return replace(
+        attempts[-1],
+        iterations=sum(attempt.iterations for attempt in attempts),
+        rejected=sum(attempt.rejected for attempt in attempts),
+    )
 
 
 class NeNmdp(Nmdp):

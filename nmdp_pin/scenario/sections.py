@@ -16,9 +16,10 @@ from nmdp_pin.contact import FrictionCone, WrenchSpace, stiffness_for_static_dep
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.push import Push
 from nmdp_pin.control.stable_pd import Passive, StablePD
-from nmdp_pin.errors import TerrainError
+from nmdp_pin.errors import IntegratorError, TerrainError
 from nmdp_pin.gait import Gait
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.robot_section import FilePath
 from nmdp_pin.scenario.section import (
@@ -162,6 +163,22 @@ class IntegratorSection(OptionsSection):
     atol: Number | None = Field(
         None, gt=0, le=1, description="error control: error of a second [rad/s, m/s]"
     )
+
+    preset: str | None = Field(
+        None, description='named set of options for those that are not given: "paper"'
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, table: Any) -> Any:
+        """Options that are not given are the preset's."""
+        name = table.get("preset") if isinstance(table, dict) else None
+        if not isinstance(name, str):
+            return table
+        try:
+            return {**preset_options(name, cls.model_fields), **table}
+        except IntegratorError as error:
+            raise worded(str(error)) from None
 
     def step_control(self) -> dict[str, Any]:
         """Keyword arguments of `Simulator` beside the options of the method."""

@@ -67,7 +67,7 @@ class PGMOptions:
     shrink: float = 0.1
     gamma_min: float = 1e-8
     gamma_max: float = 1e6
-    max_iterations: int = 100
+    max_iterations: int = 50
     max_newton: int = 10
     line_search: bool = True
     gain_ratio: bool = True

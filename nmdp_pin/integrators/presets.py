@@ -1,0 +1,48 @@
+"""Named sets of options, of the methods and of their contact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nmdp_pin.errors import IntegratorError
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # What the papers' authors ran (method.md section 7) and Algorithm 1 as it is printed, but for
+    # the direction in which gamma changes, which contradicts the quadratic program there.
+    "paper": {
+        "objective": "end_effector",
+        "order": 1,
+        "warm_start": False,
+        "carry_gamma": False,
+        "restarts": False,
+        "secants": False,
+        "gamma": 1.0,
+        "epsilon": 1e-6,
+        "grow": 1.5,
+        "shrink": 1.0 / 1.5,
+        "line_search": False,
+        "gain_ratio": False,
+        "contact_scale": False,
+        "early_stop": False,
+        "max_iterations": 500,
+        "max_newton": 20,
+        "halving": "paper",
+    }
+}
+
+
+def preset_options(name: str, known: Iterable[str]) -> dict[str, Any]:
+    """The options of a preset that a method has.
+
+    Args:
+        name: of the preset.
+        known: names of the method's options.
+
+    Raises:
+        IntegratorError: the name is not known.
+    """
+    if name not in PRESETS:
+        raise IntegratorError(f"preset '{name}' is not known; choose from {sorted(PRESETS)}")
+    known = set(known)
+    return {key: value for key, value in PRESETS[name].items() if key in known}
