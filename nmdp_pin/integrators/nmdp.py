@@ -114,6 +114,7 @@ class Nmdp(Integrator):
                 h,
                 residual_norm=found.residual,
                 rejected=found.rejected,
+                condition=found.condition,
             )
         w = found.w.reshape(self._shape)
         if residual.q is not found.q:  # the last trial was rejected
@@ -133,6 +134,7 @@ class Nmdp(Integrator):
             objective=found.values[-1],
             h=h,
             rejected=found.rejected,
+            condition=found.condition,
         )
 
     @property

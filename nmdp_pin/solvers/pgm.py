@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from scipy.linalg.lapack import dgesv
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.solvers.projection import ManifoldProblem, Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
-from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
 _HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
@@ -138,7 +139,15 @@ def pgm(
 
     def result(status: Status) -> SolverResult:
         return SolverResult(
-            point.q, w, gamma, status, point.residual, tuple(values), iterations, retreats
+            point.q,
+            w,
+            gamma,
+            status,
+            point.residual,
+            tuple(values),
+            iterations,
+            retreats,
+            math.inf if model is None else condition_number(model.A, model.lu),
         )
 
     model = linearised()
@@ -189,12 +198,16 @@ class _Model(NamedTuple):
     """K's quadratic model in w at a point of the manifold.
 
     Args:
+        A: dG/dq, shape (n q, n q).
+        lu: its factors.
         P: response dq/dw = -(dG/dq)^-1 dG/dw, shape (n q, n w).
         g: gradient, shape (n w,).
         H: positive semidefinite Hessian, shape (n w, n w).
         scale: curvature of each contact, the unit of its proximal term, shape (n w,).
     """
 
+    A: np.ndarray
+    lu: np.ndarray
     P: np.ndarray
     g: np.ndarray
     H: np.ndarray
@@ -215,12 +228,12 @@ def _reduced_model(
     """The model at the last evaluated point; None where dG/dq is singular."""
     A = manifold.linearise()
     B = manifold.vertex_jacobian()
-    P, singular = dgesv(A, B.T)[2:]
+    lu, _, P, singular = dgesv(A, B.T)
     if singular or not np.isfinite(P).all():
         return None
     gradient, hessian = objective.derivatives()
     H = P.T @ (hessian @ P)
-    return _Model(P, P.T @ gradient, H, _block_scales(H, block_size))
+    return _Model(A, lu, P, P.T @ gradient, H, _block_scales(H, block_size))
 
 
 def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:

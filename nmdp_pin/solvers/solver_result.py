@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dgecon
 
 from nmdp_pin.status import Status
 
@@ -23,6 +25,8 @@ class SolverResult:
             objective, which never rises, or the gap of a variational inequality.
         iterations: outer iterations: quadratic programs or affine inequalities solved.
         rejected: iterations whose step was not taken.
+        condition: of dG/dq where it was last factorised, 1-norm; inf where it is singular, NaN
+            where it was not needed.
     """
 
     q: np.ndarray
@@ -33,3 +37,10 @@ class SolverResult:
     values: tuple[float, ...]
     iterations: int
     rejected: int = 0
+    condition: float = math.nan
+
+
+def condition_number(A: np.ndarray, lu: np.ndarray) -> float:
+    """Estimate of the condition number in the 1-norm from LAPACK's factors of A."""
+    reciprocal = float(dgecon(lu, np.abs(A).sum(axis=0).max())[0])
+    return 1.0 / reciprocal if reciprocal > 0.0 else math.inf

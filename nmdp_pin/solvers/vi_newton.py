@@ -11,6 +11,7 @@ programs with a definite model of it converge linearly at best (method.md sectio
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.linalg.lapack import dgesv
 from nmdp_pin.solvers.pgm import WeightedManifold
 from nmdp_pin.solvers.projection import Projection, project
 from nmdp_pin.solvers.simplex_vi import SimplexVI
-from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
 _LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the same forces
@@ -90,16 +91,26 @@ def vi_newton(
     gap = dissipation_gap(g, w, shape)
     values, iterations, rejected, proximal = [gap], 0, 0, _LEAST_PROXIMAL
 
+    A, lu = None, np.zeros((0, 0))
+
     def result(status: Status) -> SolverResult:
         return SolverResult(
-            point.q, w, 1.0, status, point.residual, tuple(values), iterations, rejected
+            point.q,
+            w,
+            1.0,
+            status,
+            point.residual,
+            tuple(values),
+            iterations,
+            rejected,
+            math.nan if A is None else condition_number(A, lu),
         )
 
     while point.residual > tolerance or gap > epsilon * force:
         if iterations == max_iterations:
             return result(Status.ITERATION_LIMIT)
         A, B = manifold.linearise(), manifold.vertex_jacobian()
-        response, singular = dgesv(A, np.column_stack([-point.G, B.T]))[2:]
+        lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B.T]))
         if singular or not np.isfinite(response).all():
             return result(Status.SINGULAR)
         back, P = response[:, 0], response[:, 1:]
