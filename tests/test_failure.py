@@ -125,11 +125,9 @@ def test_simulators_built_by_hand(failed, tmp_path):
 
 def test_a_bare_state_is_enough(tmp_path):
     """No warm start, no history, no command: the file holds what there is."""
-    setup = Scenario.load("robosimian-jump", overrides=["integrator.max_newton=1"]).build(
-        visuals=False
-    )
+    setup = Scenario.load("robosimian-jump").build(visuals=False)
     sim = Simulator(
-        setup.robot, setup.terrain, setup.simulator.contact, min_step=0.05, max_newton=1
+        setup.robot, setup.terrain, setup.simulator.contact, min_step=0.05, max_iterations=1
     )
     result = sim.step(setup.state, None, 0.05)
     assert not result.status.ok

@@ -8,14 +8,18 @@ from contracts import IntegratorContract
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, StablePD
-from nmdp_pin.dynamics.objective import OBJECTIVES
+from nmdp_pin.dynamics.dissipation import Dissipation
+from nmdp_pin.dynamics.objective import OBJECTIVES, objective_named
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.pgm import PGMOptions
+from nmdp_pin.solvers.vi_newton import dissipation_gap
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Plane, Terrain
+
+GAP_ROUNDING = 1e-12  # [J]; a difference of works of 0.1 J
 
 
 class TestIntegrators(IntegratorContract):
@@ -73,24 +77,30 @@ def test_solver_options_reach_the_solver():
     assert _ne_nmdp(**options).options == PGMOptions(**options)
 
 
-@pytest.mark.parametrize("objective", sorted(OBJECTIVES))
-def test_the_step_solves_the_residual(objective):
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
+@pytest.mark.parametrize("objective", [*OBJECTIVES, Dissipation.name])
+def test_the_step_solves_the_residual(objective, method):
     """At the end of a step G = 0 to the tolerance, with the forces that the result reports."""
-    integrator, robot = _ne_nmdp(objective=objective), samples.robot("robosimian planar")
+    integrator, robot = _nmdp(method, objective=objective), samples.robot("robosimian planar")
     state = State(0.0, robot.standing, np.zeros(15))
     command = StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.02)
     result = integrator.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
     residual = integrator.residual
     residual.begin(state, command, 0.02)
-    G = residual.evaluate(
-        result.state.q, integrator._qp.clip(result.state.warm.w.ravel()).reshape(4, 6)
-    )
+    w = result.state.warm.w
+    G = residual.evaluate(result.state.q, w)
     np.testing.assert_array_equal(residual.v, result.state.v)
     assert np.linalg.norm(G) == pytest.approx(result.residual, abs=residual.tolerance(1e-8))
     assert result.residual <= residual.tolerance(1e-8)
     np.testing.assert_allclose(residual.contact.wrenches, result.wrenches, atol=1e-9)
-    assert result.objective == pytest.approx(integrator.objective.value())
+    assert result.contact_forces.any()
+    if objective == Dissipation.name:
+        gap = dissipation_gap(Dissipation(residual).work(), w.ravel(), w.shape)
+        assert result.objective == pytest.approx(gap, abs=GAP_ROUNDING)
+    else:
+        value = objective_named(objective, residual).value()
+        assert result.objective == pytest.approx(value)
 
 
 def test_k_does_not_rise_against_no_friction():
@@ -148,10 +158,14 @@ def test_warm_start_saves_work():
 
 
 def _ne_nmdp(**options):
+    return _nmdp("ne-nmdp", **options)
+
+
+def _nmdp(method, **options):
     robot = samples.robot("robosimian planar")
     ground = Terrain([Plane(height=-0.8)])
     cone = FrictionCone(stiffness=1e6, power=2)
-    return INTEGRATORS["ne-nmdp"](robot, ground, cone, **options)
+    return INTEGRATORS[method](robot, ground, cone, **options)
 
 
 @pytest.mark.parametrize("name", ["robosimian planar", "pendulum+damping"])
