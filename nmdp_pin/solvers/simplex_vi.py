@@ -29,6 +29,8 @@ class SimplexVI:
     def solve(self, M: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
         """The solution, feasible to the last bit; None when the faces go round in circles.
 
+        None also where M is singular on a face or a number is not finite.
+
         Args:
             M: shape (n, n), with a positive diagonal.
             g: F at x0, shape (n,).
@@ -38,10 +40,10 @@ class SimplexVI:
             return x0.copy()
         # One unit a block, so that the projection of a block is the usual one.
         blocks = M.diagonal().reshape(self.n_blocks, self.block_size).max(axis=1)
-        if not (blocks.min() > 0.0 and np.isfinite(blocks).all()):
+        constant = g - M @ x0
+        if not (blocks.min() > 0.0 and np.isfinite(blocks).all() and np.isfinite(constant).all()):
             return None
         unit = np.repeat(blocks, self.block_size)
-        constant = g - M @ x0
         x, F, face = x0, g, b""
         tried = set()
         for _ in range(_MOST_FACES):

@@ -1,0 +1,193 @@
+"""Affine variational inequalities over simplices: against the quadratic programs, and by proof."""
+
+import numpy as np
+import pytest
+
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.simplex_vi import SimplexVI
+
+SEEDS = 100
+# Of the largest curvature. Both solve linear systems of condition up to 100 exactly; DAQP stops at
+# 1e-11 in the constraints.
+SAME = 1e-10
+INEQUALITY = 1e-11  # of the largest curvature; rounding, measured below 2e-13
+# The faces may go round in circles: measured for 1 of 25 random P-matrices as bad as these, and
+# for none of the symmetric ones.
+CIRCLES = 0.1
+
+
+def sizes(rng):
+    """Numbers of blocks and of variables of each, also a single one."""
+    return int(rng.integers(1, 6)), int(rng.integers(1, 9))
+
+
+def start(rng, n_blocks, block_size):
+    """A point inside the simplices."""
+    return rng.dirichlet(np.ones(block_size + 1), size=n_blocks)[:, :block_size].ravel()
+
+
+def definite(rng, n):
+    """A random symmetric matrix with eigenvalues from 1 to 100."""
+    Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    M = Q @ np.diag(np.geomspace(1.0, 100.0, n)) @ Q.T
+    return 0.5 * (M + M.T)
+
+
+def turning(rng, n):
+    """A definite matrix with a skew part as large as its eigenvalues: a P-matrix."""
+    skew = rng.standard_normal((n, n))
+    return definite(rng, n) + 10.0 * (skew - skew.T)
+
+
+def one_sided(rng, n):
+    """A triangular P-matrix, as of contacts that feel each other's depth but not its converse.
+
+    Its symmetric part is indefinite.
+    """
+    return np.diag(rng.uniform(10.0, 30.0, n)) + np.triu(rng.uniform(-30.0, 30.0, (n, n)), 1)
+
+
+def worst_violation(M, g, x0, x, block_size):
+    """The largest F(x)' (x - y) over all y in the set; it is largest at vertices."""
+    F = (g + M @ (x - x0)).reshape(-1, block_size)
+    at_vertices = np.minimum(F.min(axis=1), 0.0)
+    return float((x.reshape(F.shape) * F).sum() - at_vertices.sum())
+
+
+def assert_feasible(x, block_size):
+    """To the last bit."""
+    assert x.min(initial=0.0) >= 0.0
+    assert x.reshape(-1, block_size).sum(axis=1).max(initial=0.0) <= 1.0
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_symmetric_problems_are_quadratic_programs(scale):
+    """Where M is definite the solution is the minimiser, in whatever units."""
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        n_blocks, block_size = sizes(rng)
+        n = n_blocks * block_size
+        M, g = scale * definite(rng, n), scale * 30.0 * rng.standard_normal(n)
+        x0 = start(rng, n_blocks, block_size)
+        x = SimplexVI(n_blocks, block_size).solve(M, g, x0)
+        minimiser = SimplexQP(n_blocks, block_size).solve(M, g, x0)
+        np.testing.assert_allclose(x, minimiser, atol=SAME * 100.0)
+        assert_feasible(x, block_size)
+
+
+@pytest.mark.parametrize("matrix", [definite, turning, one_sided])
+def test_the_inequality_holds_at_every_vertex(matrix):
+    """F(x)' (y - x) >= 0 for every vertex y, hence every y, whether M is symmetric or not."""
+    solved = saturated = inside = 0
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        n_blocks, block_size = sizes(rng)
+        n = n_blocks * block_size
+        M, g = matrix(rng, n), 30.0 * rng.standard_normal(n)
+        x0 = start(rng, n_blocks, block_size)
+        x = SimplexVI(n_blocks, block_size).solve(M, g, x0)
+        if x is None:
+            continue
+        solved += 1
+        assert_feasible(x, block_size)
+        assert worst_violation(M, g, x0, x, block_size) <= INEQUALITY * M.diagonal().max()
+        sums = x.reshape(-1, block_size).sum(axis=1)
+        saturated += int((sums > 1.0 - 1e-12).sum())
+        inside += int(((sums > 1e-12) & (sums < 1.0 - 1e-12)).sum())
+    assert solved >= (1.0 - CIRCLES) * SEEDS
+    assert saturated > 20
+    assert inside > 20
+
+
+@pytest.mark.parametrize("kind", ["vertices", "origin", "middle of a face"])
+def test_degenerate_starts(kind):
+    """A start on the boundary, where faces meet, leads to the same solution as one inside."""
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        n_blocks, block_size = sizes(rng)
+        n = n_blocks * block_size
+        M, constant = definite(rng, n), 30.0 * rng.standard_normal(n)
+        if kind == "vertices":
+            x0 = np.eye(block_size)[rng.integers(block_size, size=n_blocks)].ravel()
+        elif kind == "origin":
+            x0 = np.zeros(n)
+        else:
+            x0 = np.full(n, 1.0 / block_size)
+        vi, inside = SimplexVI(n_blocks, block_size), start(rng, n_blocks, block_size)
+        expected = vi.solve(M, constant + M @ inside, inside)
+        x = vi.solve(M, constant + M @ x0, x0)
+        np.testing.assert_allclose(x, expected, atol=SAME * 100.0)
+
+
+def test_a_solution_is_found_where_it_was():
+    """Started at the solution the search ends there, however many faces meet at it."""
+    vi = SimplexVI(2, 3)
+    for x0 in (np.zeros(6), np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])):
+        # F = 0 exactly on the constraints that are active: strict complementarity fails.
+        x = vi.solve(np.eye(6), np.zeros(6), x0)
+        np.testing.assert_allclose(x, x0, atol=1e-15)
+
+
+def test_closed_form():
+    """Of one unit block with M = 1: the nearest point of the triangle to x0 - g."""
+    vi = SimplexVI(1, 2)
+    for target, nearest in (
+        ((0.3, 0.4), (0.3, 0.4)),
+        ((0.9, 0.7), (0.6, 0.4)),
+        ((3.0, -1.0), (1.0, 0.0)),
+        ((-1.0, -2.0), (0.0, 0.0)),
+        ((-0.5, 0.4), (0.0, 0.4)),
+    ):
+        x = vi.solve(np.eye(2), -np.array(target), np.zeros(2))
+        np.testing.assert_allclose(x, nearest, atol=1e-15)
+
+
+@pytest.mark.parametrize("shape", [(0, 6), (3, 0), (0, 0)])
+def test_no_variables(shape):
+    """No contacts, or none with vertices: the empty solution, not the start itself."""
+    x0 = np.zeros(0)
+    x = SimplexVI(*shape).solve(np.zeros((0, 0)), np.zeros(0), x0)
+    assert x.shape == (0,)
+    assert x is not x0
+
+
+@pytest.mark.parametrize(
+    "M",
+    [
+        np.zeros((4, 4)),
+        np.diag([1.0, 1.0, 0.0, 0.0]),
+        -np.eye(4),
+        np.full((4, 4), np.nan),
+        np.diag([1.0, 1.0, np.nan, 1.0]),
+        np.diag([1.0, 1.0, np.inf, 1.0]),
+        np.ones((4, 4)),
+    ],
+    ids=["zero", "a zero block", "negative", "nan", "one nan", "inf", "rank one"],
+)
+def test_what_has_no_answer_is_none(M):
+    """A matrix that is singular on a face, has no scale or is not finite: None, no exception."""
+    with np.errstate(all="ignore"):
+        assert SimplexVI(2, 2).solve(M, -np.ones(4), np.full(4, 0.1)) is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_work_that_is_not_finite_is_none(value):
+    """It is not taken for a work that no force can save."""
+    g = np.array([0.1, value, 0.1, 0.1])
+    with np.errstate(all="ignore"):
+        x = SimplexVI(2, 2).solve(np.eye(4), g, np.full(4, 0.1))
+    assert x is None
+
+
+def test_the_same_problem_gives_the_same_bits():
+    """Nothing is carried from one solve to the next, and no argument is written."""
+    rng = np.random.default_rng(0)
+    vi = SimplexVI(3, 4)
+    problems = [(definite(rng, 12), rng.standard_normal(12), start(rng, 3, 4)) for _ in range(3)]
+    kept = [[a.copy() for a in problem] for problem in problems]
+    first = [vi.solve(*problem) for problem in problems]
+    again = [vi.solve(*problem) for problem in reversed(problems)][::-1]
+    for a, b in zip(first, again, strict=True):
+        assert np.array_equal(a, b)
+    for problem, copies in zip(problems, kept, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(problem, copies, strict=True))
