@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.integrators.presets import PRESETS
 from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
@@ -23,6 +25,7 @@ from nmdp_pin.scenario.sections import (
 )
 from nmdp_pin.scenario.sections import _integrators as integrator_sections
 from nmdp_pin.scenario.sections import _shapes as shape_sections
+from nmdp_pin.step_control import HALVINGS
 from nmdp_pin.terrain import SHAPES
 
 PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
@@ -93,20 +96,29 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
 SHAPE_PATH = ("terrain", "shapes", 0)
 
 
+def headings(line: str) -> list[str]:
+    """What stands in a line of the page as a title; one that lists methods stands for each."""
+    title = line.lstrip("#").strip()
+    names = re.findall(r'"([\w-]+)"', title) if title.startswith("name = ") else []
+    return [f'name = "{name}"' for name in names] or [title]
+
+
 def tables() -> dict[str, dict[str, tuple[str, str]]]:
     """Heading -> key -> (default, range), as the page has them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    heading = ""
+    titles: list[str] = []
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
-            heading = line.lstrip("#").strip()
+            titles = headings(line)
         elif line.startswith("| key |"):
-            assert heading not in found, f"two tables under '{heading}'"
-            found[heading] = {}
+            for title in titles:
+                assert title not in found, f"two tables under '{title}'"
+                found[title] = {}
         elif line.startswith("| `"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             assert len(cells) == 5, line
-            found[heading][cells[0].strip("`")] = (cells[1], cells[3])
+            for title in titles:
+                found[title][cells[0].strip("`")] = (cells[1], cells[3])
     return found
 
 
@@ -141,6 +153,8 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
     if heading.startswith('kind = "') and heading[8:-1] in SHAPES:
         kind = heading[8:-1]
         scenario["terrain"]["shapes"] = [{"kind": kind, **copy.deepcopy(SHAPE[kind])}]
+    if heading.startswith('name = "'):
+        scenario["integrator"]["name"] = heading[8:-1]
     place: Any = scenario
     for part in sections()[heading][2]:
         place = place[part]
@@ -195,7 +209,9 @@ def test_choices():
         (SHAPES, page["[[terrain.shapes]]"]["kind"][1]),
         (CONTACTS, page["[contact]"]["model"][1]),
         (INTEGRATORS, page["[integrator]"]["name"][1]),
-        (OBJECTIVES, page['name = "ne-nmdp"']["objective"][1]),
+        ((*OBJECTIVES, Dissipation.name), page['name = "ne-nmdp"']["objective"][1]),
+        (PRESETS, page["[integrator]"]["preset"][1]),
+        (HALVINGS, page["[integrator]"]["halving"][1]),
     ):
         assert set(re.findall(r'"([\w-]+)"', cell)) == set(names)
 
