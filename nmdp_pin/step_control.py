@@ -25,7 +25,7 @@ def step_with_halving(
     """One step of length h, halved where it fails, down to `min_step`.
 
     In the consistent form every sub-step divides differences of velocities by its own length
-    (method.md section 1), so nothing of an earlier sub-step has to be remembered. The papers' form
+    (docs/choices.md, 2), so nothing of an earlier sub-step has to be remembered. The papers' form
     divides by the length of the last sub-step made ([N] eq. 2, Algorithm 2 line 6), which the
     state then carries as its history. The command holds for the whole of the step.
 

@@ -14,7 +14,7 @@ from nmdp_pin.robot import Robot
 class GaitTrajectory:
     """Joint targets q(t), v(t) of a gait; the joints that it does not name stand still.
 
-    Cubic Hermite between the knots with zero slopes there (method.md section 7).
+    Cubic Hermite between the knots with zero slopes there, as the papers' authors have it.
 
     Args:
         robot: whose standing configuration holds elsewhere.

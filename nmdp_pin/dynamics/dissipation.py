@@ -1,4 +1,4 @@
-"""The maximal dissipation principle itself, as a variational inequality (method.md section 8)."""
+"""The maximal dissipation principle itself, as a variational inequality (docs/choices.md, 7)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ class Dissipation:
 
     Each contact force maximises its own dissipation: no feasible weights w' have less work g' w'.
     Minimising the kinetic energy says the same in an explicit step, but not inside an implicit
-    one, where the response of q to w also holds gains and stiffness.
+    one, where the response of q to w also holds gains and stiffness. In a step of second order u is
+    what the contact moved beyond its share of the step before: velocity over rate, as in all else.
 
     Args:
         residual: the dynamics; read at its last point.

@@ -48,7 +48,7 @@ class Kinetic(Objective):
 
 
 class EndEffector(Objective):
-    """K(q) = sum_i |V_i(q)|^2 / 2, contact points with unit mass (method.md 7).
+    """K(q) = sum_i |V_i(q)|^2 / 2, contact points with unit mass: what the authors ran.
 
     V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order.
     """

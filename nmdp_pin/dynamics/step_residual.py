@@ -29,7 +29,7 @@ class StepResidual(abc.ABC):
     A residual is scratch memory: `begin` states the step, `evaluate` moves to a trial point (q, w),
     and everything else speaks of that point until the next `evaluate`. Velocities and
     accelerations are backward differences of first or second order. The acceleration uses the
-    length h of this very step also when the step is halved (method.md section 1), which keeps
+    length h of this very step also when the step is halved (docs/choices.md, 2), which keeps
     free fall exact; the papers' eq. 2 divides by the whole step instead, as `dt` allows.
 
     Args:

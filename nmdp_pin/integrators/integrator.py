@@ -33,7 +33,8 @@ class StepResult:
         evaluations: evaluations of the dynamics residual, likewise.
         step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
         residual: norm of the dynamics residual G at the end, or where it failed [N, N m].
-        objective: value of the objective at the end (K of the method).
+        objective: value of the objective at the end (K of the method); of `dissipation` the gap,
+            the work that other forces could still save [J].
         kinetic_energy: [J].
         potential_energy: of gravity [J].
         rejected: outer iterations whose step the solver did not take, counted as `iterations`.

@@ -8,8 +8,8 @@ from typing import Any
 from nmdp_pin.errors import IntegratorError
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # What the papers' authors ran (method.md section 7) and Algorithm 1 as it is printed, but for
-    # the direction in which gamma changes, which contradicts the quadratic program there.
+    # What the papers' authors ran, and Algorithm 1 as it is printed but for
+    # the direction in which gamma changes, which contradicts its program (docs/choices.md, 1).
     "paper": {
         "objective": "end_effector",
         "order": 1,

@@ -47,7 +47,8 @@ class PGMOptions:
 
     Args:
         tolerance: on the norm of G [N, N m]; integrators take it relative to the weight.
-        epsilon: stop when the configuration moves less than this [rad, m], maximum norm.
+        epsilon: stop when the configuration moves less than this [rad, m], maximum norm;
+            under the dissipation principle the gap that may be left, over the weight [m].
         grow: factor on gamma after an accepted step.
         shrink: factor on gamma after a rejected step.
         gamma_min: give up below it.
@@ -105,7 +106,7 @@ def pgm(
 
     Each outer iteration solves the quadratic program of eq. 8 for w, moves q along its linear
     response P dw and projects. A step that does not project or raises K is taken again with a
-    smaller gamma (the papers' update of gamma is inverted: method.md section 5).
+    smaller gamma (the papers' update of gamma is inverted: docs/choices.md, 1).
 
     Args:
         manifold: the dynamics.

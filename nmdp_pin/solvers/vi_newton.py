@@ -6,7 +6,7 @@ method): it converges quadratically, and asks for no symmetry. The matrix of tha
 (dg/dq) P with the exact response P = -(dG/dq)^-1 dG/dw. It is not symmetric (the depth of a contact
 changes its friction, but not the other way round) and its symmetric part is indefinite in long
 steps; it is nevertheless a P-matrix where a single contact presses and slides, and quadratic
-programs with a definite model of it converge linearly at best (method.md section 8).
+programs with a definite model of it converge linearly at best (docs/choices.md, 14).
 """
 
 from __future__ import annotations
