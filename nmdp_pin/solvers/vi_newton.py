@@ -107,7 +107,7 @@ def vi_newton(
         )
 
     while point.residual > tolerance or gap > epsilon * force:
-        if iterations == max_iterations:
+        if iterations >= max_iterations:
             return result(Status.ITERATION_LIMIT)
         A, B = manifold.linearise(), manifold.vertex_jacobian()
         lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B.T]))
