@@ -1,11 +1,12 @@
 """How the dissipation principle is solved: work, matrices, and the energy that solutions gain.
 
 OMP_NUM_THREADS=1 python benchmarks/dissipation.py [SCENARIO ...] [--definite] [--any-root]
-    [--dt DT ...] [--order N ...] [--duration SECONDS] [--set KEY=VALUE ...]
+    [--roots] [--dt DT ...] [--order N ...] [--duration SECONDS] [--set KEY=VALUE ...]
 
 --definite solves a quadratic program with the positive definite model D' M D + D kd + kp of dG/dq
 in place of the affine inequality with the exact matrix. --any-root takes every root of G = 0,
-those that gain energy as well.
+those that gain energy as well. --roots looks for further roots instead: after each step it starts
+the projection at ten random places around the solution, with the weights of the solution.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.integrators import nmdp
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.solvers.projection import project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.simplex_vi import SimplexVI
 
 SCENARIOS = ("robosimian-jump", "robosimian-walk-fast", "spider-jump", "spider-walk")
 STEPS = (0.005, 0.05)
+FAR = (0.5, 1.0)  # [rad, m] standard deviation of a random start, and what makes a root another
+TRIES = 10
 NEGATIVE = -1e-6  # eigenvalue, relative to the largest, from which a matrix is indefinite
 
 
@@ -63,6 +67,43 @@ class WatchedVI(SimplexVI):
         return 0.5 * (model + model.T)
 
 
+def other_roots(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
+    """One row of the table of roots."""
+    overrides = [f"integrator.dt={dt}", f"integrator.order={order}", *arguments.overrides]
+    overrides.append('integrator.objective="dissipation"')
+    setup = Scenario.load(name, overrides=overrides).build(visuals=False)
+    method = setup.simulator._integrator
+    if not isinstance(method, nmdp.Nmdp):
+        raise SystemExit(f"method '{method.name}' has no objective")
+    residual, random = method.residual, np.random.default_rng(0)
+    found, steps, far = 0, 0, []
+    for result in setup.simulator.run(
+        setup.state, setup.controller, dt=dt, duration=arguments.duration
+    ):
+        if not result.status.ok or result.halvings:
+            continue
+        steps += 1
+        q, w = result.state.q, residual.contact.w
+        tolerance = residual.tolerance(1e-8)
+        for _ in range(TRIES):
+            start = residual.retract(q, FAR[0] * random.standard_normal(residual.nv))
+            with np.errstate(all="ignore"):
+                root = project(residual, start, w, tolerance=tolerance, max_iterations=50)
+            if not root.status.ok:
+                continue
+            found += 1
+            if np.abs(residual.difference(q, root.q)).max() > FAR[1]:
+                far.append(residual.energy_gain(root.q))
+    far = [pair for pair in far if np.isfinite(pair).all()]
+    lift = nmdp._LEAST_GAIN * residual.weight
+    refused = sum(gain > nmdp._LARGEST_GAIN * moving + lift for gain, moving in far)
+    gain, moving = sorted(far)[len(far) // 2] if far else (0.0, 0.0)
+    return (
+        f"| {name} | {order} | {1e3 * dt:g} | {TRIES * steps} | {found} | {len(far)} "
+        f"| {refused} | {gain:.3g} | {moving:.3g} |"
+    )
+
+
 def run(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
     """One row of the table."""
     overrides = [f"integrator.dt={dt}", f"integrator.order={order}", *arguments.overrides]
@@ -91,7 +132,7 @@ def run(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
         f"| {np.mean([r.evaluations for r in results]):.1f} "
         f"| {sum(r.halvings > 0 for r in results)} | {sum(not r.status.ok for r in results)} "
         f"| {1e3 * wall / len(results):.2f} | {vi.indefinite / max(vi.asked, 1):.2f} "
-        f"| {max(shares, default=0.0):.3g} | {max(gain for gain, _ in gains):.3g} |"
+        f"| {max(shares, default=0.0):.3g} | {max((gain for gain, _ in gains), default=0.0):.3g} |"
     )
 
 
@@ -101,22 +142,31 @@ def main() -> None:
     parser.add_argument("scenarios", nargs="*", default=SCENARIOS)
     parser.add_argument("--definite", action="store_true", help="solve with a definite model")
     parser.add_argument("--any-root", action="store_true", help="take roots that gain energy")
+    parser.add_argument("--roots", action="store_true", help="look for other roots")
     parser.add_argument("--dt", nargs="*", type=float, default=STEPS)
     parser.add_argument("--order", nargs="*", type=int, default=(1, 2))
     parser.add_argument("--duration", type=float, default=3.0)
     parser.add_argument("--set", nargs="*", default=[], dest="overrides")
     arguments = parser.parse_args()
     if arguments.any_root:
-        nmdp._LARGEST_GAIN = np.inf
-    print(
-        "| scenario | order | dt ms | outer | evaluations | halved | failed | ms a step "
-        "| indefinite | largest gain beyond 1 cm, of the moving energy | largest gain J |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+        nmdp._LARGEST_GAIN = 1e12  # finite: nothing moves at the start
+    if arguments.roots:
+        print(
+            "| scenario | order | dt ms | starts | roots found | of them far away "
+            "| refused for their energy | median gain J | energy that moves there J |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|")
+    else:
+        print(
+            "| scenario | order | dt ms | outer | evaluations | halved | failed | ms a step "
+            "| indefinite | largest gain beyond 1 cm, of the moving energy | largest gain J |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|---|---|")
+    row = other_roots if arguments.roots else run
     for name in arguments.scenarios:
         for order in arguments.order:
             for dt in arguments.dt:
-                print(run(name, dt, order, arguments), flush=True)
+                print(row(name, dt, order, arguments), flush=True)
 
 
 if __name__ == "__main__":
