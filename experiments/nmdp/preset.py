@@ -41,7 +41,7 @@ class Preset:
 # What the authors ran: power 2, 6 directions from angle 0, k = 1e6, P = 1000, D = 1 and the
 # friction are in the scenario files already; Spider has zeta = 0.
 _PAPER = Preset("paper", "end_effector", 1, zeta={"robosimian": 1e-4}, solver="paper")
-_RECOMMENDED = Preset("recommended", "dissipation", 2)
+_RECOMMENDED = Preset("recommended", "dissipation", 1)
 
 PRESETS = {preset.name: preset for preset in (_PAPER, _RECOMMENDED)}
 

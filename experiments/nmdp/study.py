@@ -30,8 +30,8 @@ class Reference:
     """
 
     method: str = "ne-nmdp"
-    objective: str = "end_effector"
-    order: int = 1
+    objective: str = "dissipation"
+    order: int = 2
 
     @property
     def label(self) -> str:
