@@ -15,7 +15,11 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.dynamics.dissipation import Dissipation
+from nmdp_pin.dynamics.objective import Kinetic
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.simplex_vi import SimplexVI
 
 REPEATS = 7
 CALLS = 300
@@ -58,8 +62,8 @@ def measure_parts(scenario: Scenario) -> None:
     state = setup.state
     for result in setup.simulator.run(setup.state, setup.controller, dt=dt, duration=0.5):
         state = result.state
-    method: Any = setup.simulator._integrator
-    residual, objective = method.residual, method.objective
+    residual = setup.simulator._integrator.residual  # type: ignore[attr-defined]
+    objective, principle = Kinetic(residual), Dissipation(residual)
     residual.begin(state, setup.controller.command(state, dt), dt)
     w = state.warm.w  # type: ignore[union-attr]
 
@@ -68,22 +72,25 @@ def measure_parts(scenario: Scenario) -> None:
         residual.linearise()
 
     both()
-    gradient, _ = objective.derivatives()
     V = residual.vertex_jacobian()
     H = V @ V.T
     H += 1e-4 * H.diagonal().max() * np.eye(len(H))
-    g = 1e-3 * V @ gradient
+    g = 1e-3 * V @ objective.derivatives()[0]
+    qp, vi = SimplexQP(*w.shape), SimplexVI(*w.shape)
     data, nothing = residual.data, np.zeros(residual.nv)
     parts = {
         "G": lambda: residual.evaluate(state.q, w),
         "G and dG/dq": both,
-        "  pinocchio's part": lambda: pin.computeRNEADerivatives(
+        "  RNEA derivatives": lambda: pin.computeRNEADerivatives(
             residual.model, data, state.q, nothing, nothing
         ),
         "vertices' response": residual.vertex_jacobian,
         "K": objective.value,
         "dK/dq and its Hessian": objective.derivatives,
-        "quadratic program": lambda: method._qp.solve(H, g, w.ravel()),
+        "work g": principle.work,
+        "dg/dq": principle.derivative,
+        "quadratic program": lambda: qp.solve(H, g, w.ravel()),
+        "affine inequality": lambda: vi.solve(H, g, w.ravel()),
     }
     for name, function in parts.items():
         print(f"{name:22s}{least_time(function):.1f} us")

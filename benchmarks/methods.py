@@ -1,0 +1,92 @@
+"""Work of every method: evaluations and time a step, in one table.
+
+    OMP_NUM_THREADS=1 python benchmarks/methods.py [SCENARIO ...] [--dt H] [--duration T]
+
+The runs of all methods take turns, so that what else the machine does slows them alike; a time is
+the least of the repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+
+from nmdp_pin.integrators import INTEGRATORS, StepResult
+from nmdp_pin.integrators.presets import PRESETS
+from nmdp_pin.scenario import Scenario
+
+OBJECTIVES = ("dissipation", "end_effector", "kinetic")
+REPEATS = 3
+CASES = [
+    ("ne-mdp", "", 0),
+    *(
+        (name, objective, order)
+        for name in sorted(INTEGRATORS)
+        if name != "ne-mdp"
+        for objective in OBJECTIVES
+        for order in (1, 2)
+    ),
+]
+
+
+def overrides(method: str, objective: str, order: int, dt: float) -> list[str]:
+    """Settings of a run."""
+    found = [f'integrator.name="{method}"', f"integrator.dt={dt!r}"]
+    if objective:
+        found += [f'integrator.objective="{objective}"', f"integrator.order={order}"]
+    return found
+
+
+def run(name: str, settings: list[str], duration: float | None) -> tuple[list[StepResult], float]:
+    """All results and the time that computing them took [s]."""
+    scenario = Scenario.load(name, overrides=settings)
+    setup = scenario.build(visuals=False)
+    length = scenario.duration if duration is None else duration
+    begin = time.perf_counter()
+    results = list(
+        setup.simulator.run(
+            setup.state, setup.controller, dt=scenario.integrator.dt, duration=length
+        )
+    )
+    return results, time.perf_counter() - begin
+
+
+def main() -> None:
+    """Print a table a scenario."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scenarios", nargs="*", default=["robosimian-jump"])
+    parser.add_argument("--dt", type=float, default=0.05)
+    parser.add_argument("--duration", type=float)
+    parser.add_argument("--preset", choices=sorted(PRESETS))
+    arguments = parser.parse_args()
+    for name in arguments.scenarios:
+        least = dict.fromkeys(CASES, float("inf"))
+        results = {}
+        for _ in range(REPEATS):
+            for case in CASES:
+                settings = overrides(*case, arguments.dt)
+                if arguments.preset:
+                    settings.append(f'integrator.preset="{arguments.preset}"')
+                results[case], wall = run(name, settings, arguments.duration)
+                least[case] = min(least[case], wall)
+        print(f"{name}, {1e3 * arguments.dt:g} ms")
+        print(
+            "| method | objective | order | outer | evaluations | halved | failed | ms | x real |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|")
+        for case in CASES:
+            rows, wall = results[case], least[case]
+            print(
+                f"| {case[0]} | {case[1] or '—'} | {case[2] or '—'} "
+                f"| {np.mean([r.iterations for r in rows]):.1f} "
+                f"| {np.mean([r.evaluations for r in rows]):.1f} "
+                f"| {sum(r.halvings > 0 for r in rows)} | {sum(not r.status.ok for r in rows)} "
+                f"| {1e3 * wall / len(rows):.2f} | {rows[-1].state.t / wall:.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
