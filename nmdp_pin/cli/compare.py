@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from nmdp_pin.cli.outputs import PLOTS, check_output
@@ -37,7 +38,7 @@ def compare(
 
     loaded = [Recording.load(path) for path in recordings]
     labels = _labels(recordings)
-    table = Table("recording", *_COLUMNS, box=None, pad_edge=False)
+    table = Table("recording", *map(escape, _COLUMNS), box=None, pad_edge=False)
     for label, figures in zip(labels, compare_table(loaded), strict=True):
         table.add_row(label, *(column(figures) for column in _COLUMNS.values()))
     Console(width=_WIDTH).print(table)
