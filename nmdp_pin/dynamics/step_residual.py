@@ -20,6 +20,7 @@ from nmdp_pin.state import MadeStep, State
 from nmdp_pin.terrain import Terrain
 
 _EPS = float(np.finfo(float).eps)
+_LARGEST_TURN = 1.0  # [rad] in a step; after more the history foretells nothing (a chain's whip)
 _ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
 
 
@@ -63,6 +64,8 @@ class StepResidual(abc.ABC):
         self.placements = placements_of(data, model.njoints)
         self.weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
         self._inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
+        J = np.reshape(pin.computeJointJacobians(model, data, robot.standing), (6, model.nv))
+        self._turning = np.flatnonzero(J[3:].any(axis=0))  # dofs whose v is in rad/s
 
     def begin(
         self,
@@ -192,11 +195,13 @@ class StepResidual(abc.ABC):
         return q + dq if self.is_vector_space else pin.integrate(self.model, q, dq)
 
     def _usable_history(self, h: float) -> MadeStep | None:
-        """The step before, if it fits: not changed since, not far shorter, of the same form."""
+        """The step before, if it fits: smooth, not changed since, not far shorter, of this form."""
         made = self.start.history
         if made is None or not made.smooth or (self.needs_rates and made.rates is None):
             return None
-        return made if h <= LARGEST_GROWTH * made.h and made.led_to(self.start) else None
+        turn = h * float(np.abs(self.v0[self._turning]).max(initial=0.0))
+        fits = h <= LARGEST_GROWTH * made.h and turn <= _LARGEST_TURN
+        return made if fits and made.led_to(self.start) else None
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The tangent that leads from q0 to q1."""
