@@ -31,6 +31,7 @@ from nmdp_pin.terrain import Terrain
 # [m/s^2, rad/s^2]; what each step leaves undone adds up, as an acceleration of epsilon / h^2 would
 _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
+_CLOSE, _CLOSER = 0.3, (0.1, 0.03)  # shares of the usual distance from G = 0, on hard steps
 _LARGEST_GAIN = 2.0  # of the energy that moves; measured: below 0.2 of it, and 1.2 in order 2
 _LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
@@ -151,8 +152,9 @@ class Nmdp(Integrator):
         if state.warm is not None and self._carry_gamma:
             gamma = state.warm.gamma
         attempts = []
-        for q, w in self._starts(state, h):
-            attempts.append(self._attempt(q, w.ravel(), gamma, options))
+        for q, w, near in self._starts(state, h):
+            closer = replace(options, near=near * options.near)
+            attempts.append(self._attempt(q, w.ravel(), gamma, closer))
             if attempts[-1].status.ok:
                 break
         else:
@@ -211,17 +213,20 @@ class Nmdp(Integrator):
         epsilon = self.options.epsilon
         return min(epsilon, _ACCELERATION * h**2) if self.options.early_stop else epsilon
 
-    def _starts(self, state: State, h: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Where to begin: q and w."""
+    def _starts(self, state: State, h: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+        """Where to begin, q and w, and how close to G = 0 to stay, in shares of the usual."""
         zero = np.zeros(self._shape)
         if not self._warm_start:
-            yield state.q, zero
+            yield state.q, zero, 1.0
             return
         last = self._touching if state.warm is None else state.warm.w
-        yield state.q, last
+        yield state.q, last, 1.0
         if self._restarts:
-            yield state.q, zero  # the papers'; from it there is always a way down
-            yield self.residual.retract(state.q, h * state.v), last
+            yield state.q, zero, _CLOSE  # the papers'; from it there is always a way down
+            yield self.residual.retract(state.q, h * state.v), last, 1.0
+            for near in _CLOSER:
+                yield state.q, self._touching, near
+                yield state.q, last, near
 
     def _minimise(self, objective: Objective, qp: SimplexQP) -> Callable[..., SolverResult]:
         """The solver of the papers: argmin K."""
@@ -245,6 +250,7 @@ class Nmdp(Integrator):
                 epsilon=options.epsilon,
                 max_iterations=options.max_iterations,
                 max_newton=options.max_newton,
+                near=options.near,
             )
 
         return solve

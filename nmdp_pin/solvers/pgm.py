@@ -61,6 +61,7 @@ class PGMOptions:
         contact_scale: measure each contact's weights by their own effect; False: all alike.
         early_stop: stop also where K has nothing left to fall, or where the next move can be
             foretold; False: only when the configuration rests.
+        near: units of force that G may have between the iterations of a variational inequality.
     """
 
     tolerance: float = 1e-8
@@ -75,6 +76,7 @@ class PGMOptions:
     gain_ratio: bool = True
     contact_scale: bool = True
     early_stop: bool = True
+    near: float = 1.0
 
     def __post_init__(self) -> None:
         for name in (
@@ -84,6 +86,7 @@ class PGMOptions:
             "gamma_max",
             "max_iterations",
             "max_newton",
+            "near",
         ):
             if not 0 < getattr(self, name) < np.inf:
                 raise IntegratorError(f"{name} must be finite and > 0, got {getattr(self, name)}")

@@ -28,7 +28,6 @@ _FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
-_NEAR = 1.0  # units of force that G may have between iterations
 
 
 class WorkOfVertices(Protocol):
@@ -56,10 +55,11 @@ def vi_newton(
     epsilon: float,
     max_iterations: int,
     max_newton: int,
+    near: float = 1.0,
 ) -> SolverResult:
     """Solve the variational inequality from (q, w).
 
-    Between the iterations G need not vanish but only be small (`_NEAR`): the next iteration removes
+    Between the iterations G need not vanish but only be small (`near`): the next iteration removes
     what is left of it together with the rest, which saves most evaluations. Where the
     linearisation leads astray a proximal term shortens the steps.
 
@@ -73,16 +73,17 @@ def vi_newton(
         epsilon: on the gap w'g - min w''g, in units of force [m].
         max_iterations: affine inequalities solved at most.
         max_newton: Newton steps of one projection at most.
+        near: units of force that G may have between iterations.
 
     Returns:
         `values` holds the gap at every iterate [J].
     """
     shape = (vi.n_blocks, vi.block_size)
     force = principle.unit
-    near = max(_NEAR * force, tolerance)
+    loose = max(near * force, tolerance)
 
     def near_manifold(q: np.ndarray, w: np.ndarray) -> Projection:
-        return project(manifold, q, w.reshape(shape), tolerance=near, max_iterations=max_newton)
+        return project(manifold, q, w.reshape(shape), tolerance=loose, max_iterations=max_newton)
 
     point = near_manifold(q, w)
     if not point.status.ok:
