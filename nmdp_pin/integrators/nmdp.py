@@ -92,8 +92,10 @@ class Nmdp(Integrator):
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
         self._solve: Callable[..., SolverResult]
         qp = SimplexQP(*self._shape, solver=qp_solver)
+        self._closer: tuple[float, ...] = ()  # only the principle's solver leaves G = 0
         if objective == Dissipation.name:
             self._solve = self._follow(Dissipation(self.residual), SimplexVI(*self._shape))
+            self._closer = _CLOSER
         else:
             self._solve = self._minimise(objective_named(objective, self.residual), qp)
         # A contact that comes in starts from its full normal force: an impact ends close to it.
@@ -224,7 +226,7 @@ class Nmdp(Integrator):
         if self._restarts:
             yield state.q, zero, _CLOSE  # the papers'; from it there is always a way down
             yield self.residual.retract(state.q, h * state.v), last, 1.0
-            for near in _CLOSER:
+            for near in self._closer:
                 yield state.q, self._touching, near
                 yield state.q, last, near
 
