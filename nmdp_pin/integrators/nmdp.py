@@ -38,7 +38,10 @@ _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
 
 
 class Nmdp(Integrator):
-    """argmin K(q) over (q, w) subject to G(q, w) = 0, by PGM from the weights of the last step.
+    """Weights of the dissipation principle, or argmin K(q), over (q, w) with G(q, w) = 0.
+
+    The principle is solved by Newton's method for variational inequalities, the minima by PGM,
+    both from the weights of the last step.
 
     Args:
         robot: the robot.
@@ -54,7 +57,7 @@ class Nmdp(Integrator):
             were evaluated; False: leave it out, as the papers.
         gamma: step-size parameter of the first step.
         qp_solver: "daqp", or "proxqp" of ProxSuite.
-        options: of the projected gradient method, by keyword; `tolerance` is relative to the
+        options: of the solvers, by keyword (`PGMOptions`); `tolerance` is relative to the
             weight, and `epsilon` holds for long steps: short ones stop at 1e-3 m/s^2 h^2.
     """
 
