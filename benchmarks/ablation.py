@@ -1,0 +1,67 @@
+"""What each change to the papers' solver brings: from preset "paper" to this package's, one by one.
+
+    OMP_NUM_THREADS=1 python benchmarks/ablation.py [SCENARIO ...] [--dt H] [--method NAME]
+
+Each row keeps the changes of those above it. Counts do not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from nmdp_pin.scenario import Scenario
+
+CHANGES = (
+    ("as printed", []),
+    ("Newton steps with line search", ["line_search=true"]),
+    ("gamma by the gain ratio", ["gain_ratio=true", "grow=4.0", "shrink=0.1"]),
+    ("proximal term by contact", ["contact_scale=true"]),
+    ("stop where K has nothing left", ["early_stop=true"]),
+    ("weights of the last step", ["warm_start=true"]),
+    ("gamma of the last step", ["carry_gamma=true"]),
+    ("other starts where one fails", ["restarts=true", "max_iterations=50", "max_newton=10"]),
+    ("secants (zeroth order)", ["secants=true"]),
+    ("dissipation instead", ['objective="dissipation"']),
+    ("second order in time", ["order=2"]),
+)
+
+
+def main() -> None:
+    """Print a table a scenario."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    default = ["robosimian-jump", "robosimian-walk-fast", "spider-walk"]
+    parser.add_argument("scenarios", nargs="*", default=default)
+    parser.add_argument("--dt", type=float, default=0.05)
+    parser.add_argument("--method", default="ne-nmdp")
+    parser.add_argument("--duration", type=float, default=10.0)
+    arguments = parser.parse_args()
+    for name in arguments.scenarios:
+        print(f"{name}, {arguments.method}, {1e3 * arguments.dt:g} ms, {arguments.duration:g} s")
+        print("| change | outer | rejected | evaluations | halved | failed |")
+        print("|---|---|---|---|---|---|")
+        settings = [
+            f'integrator.name="{arguments.method}"',
+            f"integrator.dt={arguments.dt!r}",
+            'integrator.preset="paper"',
+            'integrator.objective="end_effector"',
+        ]
+        for change, options in CHANGES:
+            settings += [f"integrator.{option}" for option in options]
+            setup = Scenario.load(name, overrides=settings).build(visuals=False)
+            run = setup.simulator.run(
+                setup.state, setup.controller, dt=arguments.dt, duration=arguments.duration
+            )
+            rows = list(run)
+            print(
+                f"| {change} | {np.mean([r.iterations for r in rows]):.1f} "
+                f"| {np.mean([r.rejected for r in rows]):.1f} "
+                f"| {np.mean([r.evaluations for r in rows]):.1f} "
+                f"| {sum(r.halvings > 0 for r in rows)} | {sum(not r.status.ok for r in rows)} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
