@@ -228,7 +228,9 @@ class Nmdp(Integrator):
         yield state.q, last, 1.0
         if self._restarts:
             yield state.q, zero, _CLOSE  # the papers'; from it there is always a way down
-            yield self.residual.retract(state.q, h * state.v), last, 1.0
+            # PGM stays with the root that it starts at, so it starts at the nearest ones only.
+            if self._closer:
+                yield self.residual.retract(state.q, h * state.v), last, 1.0
             for near in self._closer:
                 yield state.q, self._touching, near
                 yield state.q, last, near
