@@ -67,8 +67,11 @@ class Simulator:
             raise IntegratorError(f"min_step must be in (0, {MAX_STEP}] s, got {min_step}")
         if preset is not None:
             known = {*options_of(integrator_named(method)), "halving"}
-            options = {**preset_options(preset, known), **options}
-        halving = halving or options.pop("halving", HALVINGS[0])
+            table = preset_options(preset, known)
+            of_preset = table.pop("halving", None)
+            halving = halving or of_preset
+            options = {**table, **options}
+        halving = halving or HALVINGS[0]
         if halving not in HALVINGS:
             raise IntegratorError(f"halving must be one of {HALVINGS}, got {halving!r}")
         self.robot, self.terrain, self.contact = robot, terrain, contact

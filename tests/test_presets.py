@@ -1,0 +1,173 @@
+"""Presets: what "paper" means, in the simulator and in scenarios."""
+
+import pickle
+
+import core_samples as samples
+import numpy as np
+import pytest
+
+from nmdp_pin.contact import FrictionCone
+from nmdp_pin.control import StablePD
+from nmdp_pin.errors import IntegratorError, ScenarioError
+from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
+from nmdp_pin.integrators.presets import PRESETS, preset_options
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.terrain import Plane, Terrain
+
+IMPLICIT = ("ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp")
+# Algorithm 1 as printed ([N] section IV) and what its authors ran: their epsilon, eta = 1.5, the
+# objective of the feet, a start at w = 0, no estimate of the contact model's derivative.
+PAPER = {
+    "objective": "end_effector",
+    "order": 1,
+    "warm_start": False,
+    "carry_gamma": False,
+    "restarts": False,
+    "secants": False,
+    "gamma": 1.0,
+    "epsilon": 1e-6,
+    "grow": 1.5,
+    "shrink": pytest.approx(1.0 / 1.5),
+    "line_search": False,
+    "gain_ratio": False,
+    "contact_scale": False,
+    "early_stop": False,
+    "halving": "paper",
+}
+
+
+def simulator(method="ne-nmdp", **options) -> Simulator:
+    """Robosimian on flat ground."""
+    cone = FrictionCone(stiffness=1e6, power=2)
+    return Simulator(
+        samples.robot("robosimian planar"), Terrain([Plane(height=-0.8)]), cone, method, **options
+    )
+
+
+def scenario(*overrides, name="robosimian-jump") -> Scenario:
+    """A bundled scenario with keys of [integrator]."""
+    return Scenario.load(name, overrides=[f"integrator.{key}" for key in overrides])
+
+
+def motion(sim: Simulator) -> np.ndarray:
+    """Configurations of the first 0.1 s of a jump at 10 ms."""
+    control = StablePD(sim.robot, kp=1000.0, kd=1.0, gait="jump")
+    return np.array([r.state.q for r in sim.run(sim.state(), control, dt=0.01, duration=0.1)])
+
+
+def test_the_papers_options():
+    """They are those of the papers, and nothing else is set but limits on iterations."""
+    preset = PRESETS["paper"]
+    assert {key: preset[key] for key in PAPER} == PAPER
+    assert set(preset) - set(PAPER) == {"max_iterations", "max_newton"}
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_every_option_reaches_the_method(method):
+    """The simulator's options are the preset's, all of which the method knows."""
+    sim = simulator(method, preset="paper")
+    assert sim.halving == "paper"
+    expected = {key: value for key, value in PRESETS["paper"].items() if key != "halving"}
+    assert sim.options == expected
+    assert set(expected) <= set(options_of(integrator_named(method)))
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_it_is_the_same_as_its_options_by_hand(method):
+    """A preset is its options and no more; and it is not the default."""
+    by_hand = dict(PRESETS["paper"])
+    assert np.array_equal(
+        motion(simulator(method, preset="paper")), motion(simulator(method, **by_hand))
+    )
+    assert not np.array_equal(motion(simulator(method, preset="paper")), motion(simulator(method)))
+
+
+def test_options_given_win():
+    """What is said by keyword overrules the preset, the form of Algorithm 2 included."""
+    sim = simulator(preset="paper", objective="kinetic", grow=3.0, halving="consistent")
+    assert (sim.options["objective"], sim.options["grow"]) == ("kinetic", 3.0)
+    assert sim.halving == "consistent"
+    assert sim.options["shrink"] == PAPER["shrink"]
+    chosen = scenario('preset="paper"', 'objective="kinetic"', 'halving="consistent"').integrator
+    assert (chosen.objective, chosen.halving, chosen.grow) == ("kinetic", "consistent", 1.5)
+
+
+def test_a_method_takes_the_options_that_it_has():
+    """The baseline has none of the solver's; Algorithm 2 is everyone's."""
+    sim = simulator("ne-mdp", preset="paper")
+    assert sim.options == {}
+    assert sim.halving == "paper"
+    assert preset_options("paper", ["grow", "other"]) == {"grow": 1.5}
+
+
+def test_the_preset_cannot_be_changed_through_its_options():
+    """Each call makes its own table."""
+    preset_options("paper", ["grow"])["grow"] = 7.0
+    assert preset_options("paper", ["grow"]) == {"grow": 1.5}
+
+
+def test_unknown_presets():
+    """A name that is not known is an error that lists the known ones."""
+    message = r"preset 'papers' is not known; choose from \['paper'\]"
+    with pytest.raises(IntegratorError, match=message):
+        simulator(preset="papers")
+    with pytest.raises(ScenarioError, match=message):
+        scenario('preset="papers"')
+
+
+@pytest.mark.parametrize("value", ["3", "true", '["paper"]'])
+def test_a_preset_is_a_name(value):
+    """Anything else is a mistake in the scenario."""
+    with pytest.raises(ScenarioError, match="preset"):
+        scenario(f"preset={value}")
+
+
+def test_error_control_is_not_the_papers():
+    """It asks for the consistent form, as without a preset."""
+    with pytest.raises(IntegratorError, match="consistent"):
+        simulator(preset="paper", rtol=1e-2)
+    assert simulator(preset="paper", halving="consistent", rtol=1e-2).error_control is not None
+
+
+@pytest.mark.parametrize("method", sorted(INTEGRATORS))
+@pytest.mark.parametrize("name", ["robosimian-jump", "spider-walk", "sliding-box"])
+def test_scenarios(name, method):
+    """In a bundled scenario the preset sets every option that the method has."""
+    section = scenario(f'name="{method}"', 'preset="paper"', name=name).integrator
+    known = {*options_of(integrator_named(method)), "halving"}
+    for key, value in PRESETS["paper"].items():
+        assert (key in known) == hasattr(section, key)
+        if key in known:
+            assert getattr(section, key) == value
+    assert section.preset == "paper"
+
+
+@pytest.mark.parametrize("method", sorted(INTEGRATORS))
+def test_a_resolved_scenario_reloads_to_the_same(method):
+    """With the preset's options written out, and those that overrule it."""
+    extra = ["order=2", "grow=2.5"] if method in IMPLICIT else []
+    first = scenario(f'name="{method}"', 'preset="paper"', *extra)
+    again = Scenario.from_dict(first.resolved())
+    assert again.resolved() == first.resolved()
+    if extra:
+        assert (again.integrator.order, again.integrator.grow) == (2, 2.5)
+    a, b = (s.build(visuals=False).simulator for s in (first, again))
+    assert (a.options, a.halving) == (b.options, b.halving)
+
+
+def test_a_scenario_and_a_simulator_are_the_same():
+    """The scenario's simulator has the options of one built by hand."""
+    built = scenario('preset="paper"', "dt=0.05").build(visuals=False).simulator
+    expected = simulator(preset="paper")
+    assert built.halving == expected.halving
+    assert expected.options.items() <= built.options.items()
+
+
+def test_a_pickled_simulator_has_them_still():
+    """A process that gets the simulator runs the same method."""
+    sim = simulator(preset="paper", grow=2.0)
+    copy = pickle.loads(pickle.dumps(sim))
+    assert copy.options == sim.options
+    assert copy.halving == "paper"
+    assert np.array_equal(motion(copy), motion(sim))
