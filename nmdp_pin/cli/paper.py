@@ -58,8 +58,8 @@ def nmdp(
         float | None, typer.Option(help="Simulate at most so many seconds.")
     ] = None,
     reference_method: Annotated[str, typer.Option(help="Of the errors.")] = "ne-nmdp",
-    reference_objective: Annotated[str, typer.Option(help="Of the errors.")] = "end_effector",
-    reference_order: Annotated[int, typer.Option(help="Of the errors.")] = 1,
+    reference_objective: Annotated[str, typer.Option(help="Of the errors.")] = "dissipation",
+    reference_order: Annotated[int, typer.Option(help="Of the errors.")] = 2,
     page: Annotated[
         Path | None, typer.Option(help="Also write the results into this page's markers (.md).")
     ] = None,
