@@ -32,7 +32,8 @@ from nmdp_pin.terrain import Terrain
 _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
 _CLOSE, _CLOSER = 0.3, (0.1, 0.03)  # shares of the usual distance from G = 0, on hard steps
-_LARGEST_GAIN = 2.0  # of the energy that moves; measured: below 0.2 of it, and 1.2 in order 2
+_LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2 of it
+_LARGEST_GAIN_BY_HISTORY = 2.0  # in steps of second order; measured: below 1.2 of it
 _LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
 
@@ -200,7 +201,8 @@ class Nmdp(Integrator):
         found = self._solve(q, w, gamma, options)
         if found.status.ok:
             gain, moving = self.residual.energy_gain(found.q)
-            if not gain <= _LARGEST_GAIN * moving + _LEAST_GAIN * self.residual.weight:
+            share = _LARGEST_GAIN if self.residual.history is None else _LARGEST_GAIN_BY_HISTORY
+            if not gain <= share * moving + _LEAST_GAIN * self.residual.weight:
                 return replace(found, status=Status.ENERGY_GAINED)
         return found
 
