@@ -15,9 +15,8 @@ SECONDS = 1.2  # from 0.29 s on there is contact
 ROUNDING = 1e-9  # relative to the energy of the fall
 # Share of the energy of the fall that a body may regain of what it had lost by then. No method on
 # velocities bounds the energy of what turns by a large angle in a step: measured 1.3e-2 for a cube
-# that tips over (first order 2.8e-3); the chain's links are flung round at 50 rad/s, measured 0.32
-# (first order 0.15).
-REGAINED = {"cube": 1e-5, "ball": 1e-5, "cube on a corner": 2e-2, "chain": 0.5}
+# that tips over (first order 2.8e-3); the chain's links are flung round at 50 rad/s, measured 0.11.
+REGAINED = {"cube": 1e-5, "ball": 1e-5, "cube on a corner": 2e-2, "chain": 0.2}
 HEIGHTS = (0.3, 0.4)  # [m] that the chain falls; each is another way to be flung round
 # A chain's links turn by several radians within a step of 50 ms: no method foretells where to.
 RESOLVED = STEPS[:3]
@@ -51,9 +50,9 @@ def sphere() -> tuple[Robot, np.ndarray, int]:
     return robot, upright(robot), 1
 
 
-# [J] of 4.9 that gravity gives: measured 3.0, and 5600 where steps that turn by more than a radian
+# [J] of 4.9 that gravity gives: measured 19, and 5600 where steps that turn by more than a radian
 # use their history.
-WHIP = 10.0
+WHIP = 40.0
 BODIES = {"cube": cube, "cube on a corner": cube_on_a_corner, "ball": sphere}
 
 
@@ -123,7 +122,7 @@ def test_a_chain_that_falls_makes_no_energy(method, objective):
             assert E[-1] < -0.3 * fall
 
 
-@pytest.mark.parametrize("h", [5e-3, 1e-2])
+@pytest.mark.parametrize("h", [5e-3, 1e-2, 2e-2])
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_a_chain_that_whips_round_does_not_explode(method, h):
     """Held at one end and let go from level; in first order it gains 0.5 J at 5 ms, of 4.9."""
