@@ -25,9 +25,20 @@ SOFT = 1e-3  # [m] at rest; what the bundled scenarios use, for impacts
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic"}),
     "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector"}),
+    "ne-nmdp dissipation": ("ne-nmdp", {"objective": "dissipation"}),
+    "pbd-nmdp dissipation": ("pbd-nmdp", {"objective": "dissipation"}),
     "ne-mdp": ("ne-mdp", {}),
 }
-IMPLICIT = tuple(METHODS)[:2]
+IMPLICIT = tuple(METHODS)[:4]
+NEWTON_EULER = tuple(METHODS)[:3]  # the implicit ones whose balance is that of pinocchio's rnea
+MINIMISING = tuple(METHODS)[:2]  # those with an objective that falls
+# Second order, where a claim holds for it too.
+SECOND_ORDER = {
+    "ne-nmdp dissipation, order 2": ("ne-nmdp", {"objective": "dissipation", "order": 2}),
+    "pbd-nmdp dissipation, order 2": ("pbd-nmdp", {"objective": "dissipation", "order": 2}),
+}
+OF_BOTH_ORDERS = (*METHODS, *SECOND_ORDER)
+IMPLICIT_OF_BOTH_ORDERS = (*IMPLICIT, *SECOND_ORDER)
 BASES = ("free-flyer", "translation + spherical")
 SLAB = (0.2, 0.2, 0.05)  # [m]; flat enough not to tip over at mu = 1, as a cube does
 CUBE = (0.2, 0.2, 0.2)
@@ -109,8 +120,8 @@ def cone(robot: Robot, *, feet: int = 4, depth: float = DEPTH, angle: float = 0.
 
 
 def simulator(robot: Robot, terrain: Terrain, contact: FrictionCone, method: str) -> Simulator:
-    """A simulator by one of METHODS."""
-    name, options = METHODS[method]
+    """A simulator by one of METHODS or of SECOND_ORDER."""
+    name, options = (METHODS | SECOND_ORDER)[method]
     return Simulator(robot, terrain, contact, name, **options)
 
 

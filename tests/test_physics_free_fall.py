@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from physics_scenes import CUBE, METHODS, G, block, flying, order, run
+from physics_scenes import CUBE, METHODS, OF_BOTH_ORDERS, G, block, flying, order, run
 
 from nmdp_pin.control import Command
 from nmdp_pin.integrators import Integrator, StepResult
@@ -12,7 +12,7 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.step_control import step_with_halving
 
-ROUNDING = 1e-11  # of velocities and heights of the order of 10, over some hundred steps
+ROUNDING = 5e-11  # of velocities and heights of the order of 10, over some hundred steps
 STEPS = (2e-3, 5e-3, 1e-2, 2e-2)
 
 
@@ -62,7 +62,7 @@ def test_height_converges_to_g_t_squared_half_to_first_order(method):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_forced_failures_do_not_change_the_speed(method, seed):
     """Algorithm 2 makes halves of what fails, and free fall does not feel it."""
     rng = np.random.default_rng(seed)

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 from physics_scenes import (
+    IMPLICIT,
+    IMPLICIT_OF_BOTH_ORDERS,
     METHODS,
+    SECOND_ORDER,
     G,
     cone,
     energies,
@@ -19,6 +22,9 @@ LENGTH = 0.5  # [m]
 RATE = np.sqrt(G / LENGTH)  # [rad/s]
 SWING = 1e-3  # [rad]; the period of a finite swing is longer by a sixteenth of its square
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2)
+# [m]; in second order a body that is stopped still coasts on for a third of the step before: 8.4 mm
+# at 50 ms, 3.8 mm at 10 ms, and 0.3 mm at 1 ms.
+SINKS = {False: 2e-3, True: 1e-2}
 
 
 def swing(method: str, h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +50,7 @@ def test_period_of_small_swings_is_that_of_the_closed_form(method):
         assert period(swing(method, h)[0], h) == pytest.approx(exact, rel=0.1 * h * RATE)
 
 
-@pytest.mark.parametrize("method", ["ne-nmdp kinetic", "ne-nmdp end_effector"])
+@pytest.mark.parametrize("method", IMPLICIT)
 def test_energy_decays_at_backward_eulers_rate_and_never_rises(method):
     """At h w^2, which is first order."""
     rates = []
@@ -57,7 +63,7 @@ def test_energy_decays_at_backward_eulers_rate_and_never_rises(method):
 
 
 @pytest.mark.parametrize("h", [1e-3, 1e-2, 5e-2])
-@pytest.mark.parametrize("method", ["ne-nmdp kinetic", "ne-nmdp end_effector"])
+@pytest.mark.parametrize("method", IMPLICIT_OF_BOTH_ORDERS)
 def test_pendulum_lands_on_the_ground(method, h):
     """A robot of one velocity touches ground too: let go from level, it comes to rest on it."""
     robot = pendulum(LENGTH, radius=0.05)
@@ -67,6 +73,6 @@ def test_pendulum_lands_on_the_ground(method, h):
     results = run(sim, sim.state(np.array([-0.5 * np.pi])), h, 2.0)
     last = results[-1]
     centre = height - LENGTH * np.cos(last.state.q[0])
-    assert centre == pytest.approx(0.05, abs=2e-3)
+    assert centre == pytest.approx(0.05, abs=SINKS[method in SECOND_ORDER])
     assert np.abs(last.state.v).max() < 1e-3
     assert last.contact_forces[0, 2] > 0.0
