@@ -37,10 +37,13 @@ def view(
         return
     from nmdp_pin.viz.page_server import view_recording
 
-    with view_recording(loaded, robot, terrain, speed=speed, port=port) as server:
+    # From the line that invites Ctrl-C on, it ends the replay and is no error.
+    with (
+        view_recording(loaded, robot, terrain, speed=speed, port=port) as server,
+        suppress(KeyboardInterrupt),
+    ):
         print(f"replaying at {server.url}; Ctrl-C ends it", flush=True)
-        with suppress(KeyboardInterrupt):
-            server.wait()
+        server.wait()
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:
