@@ -60,7 +60,7 @@ class _Case:
 CASES = (
     _Case(JUMP, 2.0, "first apex", _FIRST_JUMP, rise),
     _Case(WALK, 3.0, "distance at the end", 3.0, final),
-    # Later its feet bounce, and runs at 0.5 and 0.25 ms part: there is no reference to compare with.
+    # Later its feet bounce, and runs at 0.5 and 0.25 ms part: there is no reference.
     _Case(WALK_FAST, 1.5, "distance at the end", 1.5, final),
     _Case(SLIDING_BOX, 1.0, "distance at the end", 1.0, final),
 )
