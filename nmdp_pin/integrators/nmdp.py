@@ -33,7 +33,7 @@ _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
 _CLOSE, _CLOSER = 0.3, (0.1, 0.03)  # shares of the usual distance from G = 0, on hard steps
 _LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2 of it
-_LARGEST_GAIN_BY_HISTORY = 2.0  # in steps of second order; measured: below 1.2 of it
+_LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2 of it; and in the papers' halves
 _LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
 
@@ -200,9 +200,11 @@ class Nmdp(Integrator):
         """Solve from one start; G = 0 has roots far away that no motion leads to: not those."""
         found = self._solve(q, w, gamma, options)
         if found.status.ok:
-            gain, moving = self.residual.energy_gain(found.q)
-            share = _LARGEST_GAIN if self.residual.history is None else _LARGEST_GAIN_BY_HISTORY
-            if not gain <= share * moving + _LEAST_GAIN * self.residual.weight:
+            residual = self.residual
+            gain, moving = residual.energy_gain(found.q)
+            euler = residual.history is None and residual.acceleration_rate == residual.rate
+            share = _LARGEST_GAIN if euler else _LARGEST_GAIN_OTHERWISE
+            if not gain <= share * moving + _LEAST_GAIN * residual.weight:
                 return replace(found, status=Status.ENERGY_GAINED)
         return found
 
