@@ -19,8 +19,8 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.status import Status
 
 JUMP = ["integrator.name=pbd-nmdp", "integrator.order=2", "integrator.dt=0.02"]
-# One Newton step cannot project; two halvings are tried.
-HOPELESS = ["integrator.max_newton=1", "integrator.min_step=0.005"]
+# One iteration does not get there; two halvings are tried.
+HOPELESS = ["integrator.max_iterations=1", "integrator.min_step=0.005"]
 PATIENCE = 60  # [s] for another process on a machine that is busy
 
 
@@ -94,7 +94,7 @@ def test_repeat_is_exact_in_another_process(failed, saved):
     )
     again = json.loads(done.stdout)
     assert same(again, failed.outcome)
-    assert again["status"] == Status.PROJECTION_FAILED.value
+    assert again["status"] == Status.ITERATION_LIMIT.value
     assert again["evaluations"] > 0
     assert again["residual"] > 0.0
     assert min(again["step_sizes"]) == 0.005
@@ -104,10 +104,10 @@ def test_repeat_is_exact_in_another_process(failed, saved):
 def test_repeat_with_other_options(saved):
     """A change to the scenario shows whether it helps; the file's own scenario stays."""
     loaded = FailedStep.load(saved)
-    assert loaded.repeat(overrides=["integrator.max_newton=10"]).status is Status.CONVERGED
+    assert loaded.repeat(overrides=["integrator.max_iterations=100"]).status is Status.CONVERGED
     assert not loaded.repeat().status.ok
-    with pytest.raises(ScenarioError, match="max_newton"):
-        loaded.repeat(overrides=["integrator.max_newton=0"])
+    with pytest.raises(ScenarioError, match="max_iterations"):
+        loaded.repeat(overrides=["integrator.max_iterations=0"])
 
 
 def test_simulators_built_by_hand(failed, tmp_path):
@@ -229,13 +229,13 @@ def test_nonsense_that_fits_the_form_is_refused_by_the_step(saved):
 
 def test_run_leaves_the_step_and_repeat_shows_it(tmp_path, capsys):
     """`run` writes the step beside --out or to --dump and says so; `repeat` compares."""
-    words = ["run", "robosimian-jump", "--set", "integrator.max_newton=1", "--dt", "0.05"]
+    words = ["run", "robosimian-jump", "--set", "integrator.max_iterations=1", "--dt", "0.05"]
     words += ["--set", "integrator.min_step=0.05"]
     out, dump = tmp_path / "jump.npz", tmp_path / "step.npz"
     assert command(*words, "--out", out) == 1
     beside = tmp_path / "jump-failed-step.npz"
     assert f"nmdp-pin repeat {beside}" in capsys.readouterr().err
-    assert Recording.load(out).status[-1] == Status.PROJECTION_FAILED.code
+    assert Recording.load(out).status[-1] == Status.ITERATION_LIMIT.code
     assert command(*words, "--dump", dump, "--quiet") == 1
     assert str(dump) in capsys.readouterr().err
     assert same(FailedStep.load(dump).outcome, FailedStep.load(beside).outcome)
@@ -243,7 +243,7 @@ def test_run_leaves_the_step_and_repeat_shows_it(tmp_path, capsys):
     said = capsys.readouterr().out
     for word in ("residual", "condition", "iterations", "evaluations", "rejected"):
         assert word in said
-    assert command("repeat", dump, "--set", "integrator.max_newton=10") == 0
+    assert command("repeat", dump, "--set", "integrator.max_iterations=100") == 0
     assert "converged" in capsys.readouterr().out
     assert command(*words) == 1
     assert "--dump" in capsys.readouterr().err
