@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dgesv
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.solvers.projection import ManifoldProblem, Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.simplices import block_scales
 from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
@@ -20,7 +21,6 @@ _SETTLED = 1e-9  # promised decrease of K, relative to K, that is not worth a st
 _BLOCKED = 1e-3  # promised decrease of K, relative to K, that makes a stop a stall
 _CONTRACTING = 0.1  # ratio of two moves from which the next one is foretold
 _POOR = 0.25  # share of the promised decrease of K below which gamma shrinks
-_LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
 _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
 
 
@@ -237,16 +237,7 @@ def _reduced_model(
         return None
     gradient, hessian = objective.derivatives()
     H = P.T @ (hessian @ P)
-    return _Model(A, lu, P, P.T @ gradient, H, _block_scales(H, block_size))
-
-
-def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
-    """Curvature of each contact, shape (n w,).
-
-    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
-    """
-    blocks = H.diagonal().reshape(-1, block_size).max(axis=1)
-    return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)
+    return _Model(A, lu, P, P.T @ gradient, H, block_scales(H.diagonal(), block_size))
 
 
 def _end_of_retreat(model: _Model, qp: SimplexQP, w: np.ndarray, K: float) -> Status:

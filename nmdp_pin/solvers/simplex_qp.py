@@ -13,17 +13,17 @@ import numpy as np
 import proxsuite
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.solvers.simplices import Simplices
 
 _TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
 _DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
 _HIDDEN = 1e3 * _TOLERANCE  # weights and gradients so small that the tolerance would hide them
-_BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
 _ITERATIONS = (1000, 100)  # of ProxQP's two loops, 20 being usual; its own limits take minutes
 _FREE = 1e20  # no bound, for both solvers
 _SOLVERS = ("daqp", "proxqp")
 
 
-class SimplexQP:
+class SimplexQP(Simplices):
     """min g'(x - x0) + (x - x0)' H (x - x0) / 2 over blocks x_i >= 0, sum(x_i) <= 1.
 
     A solve depends on its arguments alone: nothing is carried from one to the next.
@@ -40,9 +40,8 @@ class SimplexQP:
     def __init__(self, n_blocks: int, block_size: int, solver: str = "daqp") -> None:
         if solver not in _SOLVERS:
             raise IntegratorError(f"qp_solver '{solver}' is not known; choose from {_SOLVERS}")
-        n = n_blocks * block_size
-        self.n, self.block_size, self._shape = n, block_size, (n_blocks, block_size)
-        self._sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
+        super().__init__(n_blocks, block_size)
+        n = self.n
         self._lower = np.concatenate([np.zeros(n), np.full(n_blocks, -_FREE)])
         self._upper = np.concatenate([np.full(n, _FREE), np.ones(n_blocks)])
         if solver == "daqp":
@@ -76,13 +75,6 @@ class SimplexQP:
         upper = np.minimum(self._upper / unit, _FREE)
         x = self._minimise(H, linear / unit, x0 / unit, upper)
         return None if x is None else self.clip(unit * x)
-
-    def clip(self, x: np.ndarray) -> np.ndarray:
-        """Remove rounding errors: not negative, and no block's sum above one."""
-        blocks = np.maximum(x, 0.0).reshape(self._shape)
-        sums = blocks.sum(axis=1, keepdims=True)
-        blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
-        return blocks.ravel()
 
     def _by_daqp(
         self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, upper: np.ndarray

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.lapack import dgesv
 
+from nmdp_pin.solvers.simplices import Simplices
+
 _MOST_FACES = 20  # tried before giving up; two or three are usual
 
 
-class SimplexVI:
+class SimplexVI(Simplices):
     """Find x in the set with (g + M (x - x0))' (y - x) >= 0 for every y in the set.
 
     The set is that of blocks x_i >= 0, sum(x_i) <= 1. M need not be symmetric; where it is
@@ -22,8 +24,7 @@ class SimplexVI:
     """
 
     def __init__(self, n_blocks: int, block_size: int) -> None:
-        self.n, self.block_size, self.n_blocks = n_blocks * block_size, block_size, n_blocks
-        self._sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
+        super().__init__(n_blocks, block_size)
         self._counts = np.arange(1.0, block_size + 1.0)
 
     def solve(self, M: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
@@ -39,7 +40,7 @@ class SimplexVI:
         if not self.n:
             return x0.copy()
         # One unit a block, so that the projection of a block is the usual one.
-        blocks = M.diagonal().reshape(self.n_blocks, self.block_size).max(axis=1)
+        blocks = M.diagonal().reshape(self._shape).max(axis=1)
         constant = g - M @ x0
         if not (blocks.min() > 0.0 and np.isfinite(blocks).all() and np.isfinite(constant).all()):
             return None
@@ -50,7 +51,7 @@ class SimplexVI:
             free, tight = self._face(x - F / unit)
             new = free.tobytes() + tight.tobytes()
             if new == face:
-                return self._clip(x)
+                return self.clip(x)
             if new in tried:
                 return None
             tried.add(new)
@@ -64,7 +65,7 @@ class SimplexVI:
 
     def _face(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the projection of y lies: variables above zero (n,), sums at one (n_blocks,)."""
-        blocks = y.reshape(self.n_blocks, self.block_size)
+        blocks = y.reshape(self._shape)
         tight = np.maximum(blocks, 0.0).sum(axis=1) > 1.0
         if not tight.any():
             return y > 0.0, tight
@@ -94,9 +95,3 @@ class SimplexVI:
             return None
         x[index] = solution[:n]
         return x
-
-    def _clip(self, x: np.ndarray) -> np.ndarray:
-        """Remove rounding errors: not negative, and no block's sum above one."""
-        blocks = np.maximum(x, 0.0).reshape(self.n_blocks, self.block_size)
-        sums = blocks.sum(axis=1, keepdims=True)
-        return (blocks / np.where(sums > 1.0, sums * (1.0 + 1e-15), 1.0)).ravel()

@@ -20,6 +20,7 @@ from scipy.linalg.lapack import dgesv
 from nmdp_pin.solvers.pgm import WeightedManifold
 from nmdp_pin.solvers.projection import Projection, project
 from nmdp_pin.solvers.simplex_vi import SimplexVI
+from nmdp_pin.solvers.simplices import block_scales
 from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
@@ -27,7 +28,6 @@ _LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the 
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
-_LEAST_SCALE = 1e-9  # of a contact's curvature, relative to the largest one's
 
 
 class WorkOfVertices(Protocol):
@@ -117,7 +117,7 @@ def vi_newton(
         back, P = response[:, 0], response[:, 1:]
         dg = principle.derivative()
         H, ahead = dg @ P, g + dg @ back
-        scale = _block_scales(H, vi.block_size)
+        scale = block_scales(np.abs(H.diagonal()), vi.block_size)
         while True:
             iterations += 1
             w1 = vi.solve(H + np.diag(proximal * scale), ahead, w) if scale.any() else w
@@ -142,9 +142,3 @@ def dissipation_gap(g: np.ndarray, w: np.ndarray, shape: tuple[int, int]) -> flo
     g = g.reshape(shape)
     least = np.minimum(g.min(axis=1, initial=0.0), 0.0)
     return float(np.vdot(g, w) - least.sum())
-
-
-def _block_scales(H: np.ndarray, block_size: int) -> np.ndarray:
-    """Curvature of each contact, shape (n w,): the unit of its proximal term."""
-    blocks = np.abs(H.diagonal()).reshape(-1, block_size).max(axis=1)
-    return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)

@@ -1,0 +1,42 @@
+"""A product of simplices, the set in which the weights of the contacts lie."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
+_LEAST_SCALE = 1e-9  # of a block's curvature, relative to the largest one's
+
+
+class Simplices:
+    """Blocks x_i >= 0, sum(x_i) <= 1.
+
+    Args:
+        n_blocks: number of simplices.
+        block_size: variables of each.
+    """
+
+    def __init__(self, n_blocks: int, block_size: int) -> None:
+        self.n, self.n_blocks, self.block_size = n_blocks * block_size, n_blocks, block_size
+        self._shape = (n_blocks, block_size)
+        self._sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """Remove rounding errors: not negative, and no block's sum above one."""
+        blocks = np.maximum(x, 0.0).reshape(self._shape)
+        sums = blocks.sum(axis=1, keepdims=True)
+        blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
+        return blocks.ravel()
+
+
+def block_scales(curvature: np.ndarray, block_size: int) -> np.ndarray:
+    """The largest curvature of each block, the unit of its proximal term, shape (n,).
+
+    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
+
+    Args:
+        curvature: along each variable, shape (n,).
+        block_size: variables of a block.
+    """
+    blocks = curvature.reshape(-1, block_size).max(axis=1)
+    return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)
