@@ -20,6 +20,7 @@ from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.integrators import nmdp
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario.scenario import Setup
 from nmdp_pin.solvers.projection import project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.simplex_vi import SimplexVI
@@ -67,16 +68,22 @@ class WatchedVI(SimplexVI):
         return 0.5 * (model + model.T)
 
 
-def other_roots(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
-    """One row of the table of roots."""
-    overrides = [f"integrator.dt={dt}", f"integrator.order={order}", *arguments.overrides]
-    overrides.append('integrator.objective="dissipation"')
-    setup = Scenario.load(name, overrides=overrides).build(visuals=False)
+def prepared(name: str, dt: float, order: int, overrides: list[str]) -> tuple[Setup, nmdp.Nmdp]:
+    """A scenario under the principle, and its method."""
+    settings = [f"integrator.dt={dt}", f"integrator.order={order}", *overrides]
+    settings.append('integrator.objective="dissipation"')
+    setup = Scenario.load(name, overrides=settings).build(visuals=False)
     method = setup.simulator._integrator
     if not isinstance(method, nmdp.Nmdp):
         raise SystemExit(f"method '{method.name}' has no objective")
+    return setup, method
+
+
+def other_roots(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
+    """One row of the table of roots."""
+    setup, method = prepared(name, dt, order, arguments.overrides)
     residual, random = method.residual, np.random.default_rng(0)
-    found, steps, far = 0, 0, []
+    found, steps, refused, far = 0, 0, 0, []
     for result in setup.simulator.run(
         setup.state, setup.controller, dt=dt, duration=arguments.duration
     ):
@@ -93,10 +100,10 @@ def other_roots(name: str, dt: float, order: int, arguments: argparse.Namespace)
                 continue
             found += 1
             if np.abs(residual.difference(q, root.q)).max() > FAR[1]:
-                far.append(residual.energy_gain(root.q))
-    far = [pair for pair in far if np.isfinite(pair).all()]
-    lift = nmdp._LEAST_GAIN * residual.weight
-    refused = sum(gain > nmdp._LARGEST_GAIN * moving + lift for gain, moving in far)
+                pair = residual.energy_gain(root.q)
+                if np.isfinite(pair).all():
+                    far.append(pair)
+                    refused += method._refuses(*pair)
     gain, moving = sorted(far)[len(far) // 2] if far else (0.0, 0.0)
     return (
         f"| {name} | {order} | {1e3 * dt:g} | {TRIES * steps} | {found} | {len(far)} "
@@ -106,16 +113,13 @@ def other_roots(name: str, dt: float, order: int, arguments: argparse.Namespace)
 
 def run(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
     """One row of the table."""
-    overrides = [f"integrator.dt={dt}", f"integrator.order={order}", *arguments.overrides]
-    overrides.append('integrator.objective="dissipation"')
-    setup = Scenario.load(name, overrides=overrides).build(visuals=False)
-    method = setup.simulator._integrator
-    if not isinstance(method, nmdp.Nmdp):
-        raise SystemExit(f"method '{method.name}' has no objective")
+    setup, method = prepared(name, dt, order, arguments.overrides)
     residual = method.residual
     shape = (len(setup.robot.contact_points), setup.simulator.contact.n_vertices)
     vi = WatchedVI(residual, shape, arguments.definite)
     method._solve = method._follow(Dissipation(residual), vi)
+    if arguments.any_root:
+        method._refuses = lambda gain, moving: False  # type: ignore[method-assign]
     results, gains = [], []
     begin = time.perf_counter()
     for result in setup.simulator.run(
@@ -148,8 +152,6 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=3.0)
     parser.add_argument("--set", nargs="*", default=[], dest="overrides")
     arguments = parser.parse_args()
-    if arguments.any_root:
-        nmdp._LARGEST_GAIN = 1e12  # finite: nothing moves at the start
     if arguments.roots:
         print(
             "| scenario | order | dt ms | starts | roots found | of them far away "

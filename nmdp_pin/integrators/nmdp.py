@@ -199,14 +199,16 @@ class Nmdp(Integrator):
     ) -> SolverResult:
         """Solve from one start; G = 0 has roots far away that no motion leads to: not those."""
         found = self._solve(q, w, gamma, options)
-        if found.status.ok:
-            residual = self.residual
-            gain, moving = residual.energy_gain(found.q)
-            euler = residual.history is None and residual.acceleration_rate == residual.rate
-            share = _LARGEST_GAIN if euler else _LARGEST_GAIN_OTHERWISE
-            if not gain <= share * moving + _LEAST_GAIN * residual.weight:
-                return replace(found, status=Status.ENERGY_GAINED)
+        if found.status.ok and self._refuses(*self.residual.energy_gain(found.q)):
+            return replace(found, status=Status.ENERGY_GAINED)
         return found
+
+    def _refuses(self, gain: float, moving: float) -> bool:
+        """Whether a root of the present step gains more energy than its differences may add [J]."""
+        residual = self.residual
+        euler = residual.history is None and residual.acceleration_rate == residual.rate
+        share = _LARGEST_GAIN if euler else _LARGEST_GAIN_OTHERWISE
+        return not gain <= share * moving + _LEAST_GAIN * residual.weight
 
     def _begin(self, state: State, command: Command, h: float, dt: float | None) -> PGMOptions:
         """State the step to the residual; the solver's options for it."""
