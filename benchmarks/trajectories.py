@@ -20,8 +20,8 @@ MDP_STEPS = (0.001, 0.002, 0.005, 0.007, 0.01)
 
 def run(name: str, dt: float, overrides: list[str]) -> str:
     """One row of the table."""
-    setup = Scenario.load(name, overrides=[f"integrator.dt={dt}", *overrides]).build(visuals=False)
     scenario = Scenario.load(name, overrides=[f"integrator.dt={dt}", *overrides])
+    setup = scenario.build(visuals=False)
     base = next(f for f in setup.robot.model.frames if f.type == pin.FrameType.BODY)
     data = setup.robot.model.createData()
     begin = time.perf_counter()

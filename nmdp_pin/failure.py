@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Sequence
@@ -99,7 +100,7 @@ class FailedStep:
                     "this failed step has no scenario: its simulator was built by hand. "
                     "Build that simulator again and call repeat(simulator)"
                 )
-            table = json.loads(json.dumps(self.scenario))
+            table = copy.deepcopy(self.scenario)
             for override in overrides:
                 apply_override(table, override)
             simulator = Scenario.from_dict(table).build(visuals=False).simulator

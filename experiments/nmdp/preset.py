@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.nmdp.paper import BASELINE, Motion
-from nmdp_pin.scenario.sections import IntegratorSection
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Preset:
         settings = []
         if motion.robot in self.zeta and method != BASELINE:
             settings.append(f"contact.zeta={self.zeta[motion.robot]!r}")
-        if self.solver and "preset" in IntegratorSection.model_fields:
+        if self.solver:
             settings.append(f'integrator.preset="{self.solver}"')
         return tuple(settings)
 

@@ -61,9 +61,8 @@ class Attraction:
         Args:
             reference: P_hat of each body, shape (n, 4, 3).
         """
-        self._P = P = self._placements
-        self._homogeneous[:, :, :3] = P
-        self._D = P - reference
+        self._homogeneous[:, :, :3] = self._placements
+        self._D = self._placements - reference
         self._Sigma_D = self._Sigma @ self._D
         first = self._homogeneous.transpose(0, 2, 1) @ self._Sigma_D
         self._subtree = self._support @ (first.reshape(-1, 12) @ _WRENCH)

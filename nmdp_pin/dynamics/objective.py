@@ -69,6 +69,8 @@ class EndEffector(Objective):
 
 
 OBJECTIVES: dict[str, type[Objective]] = {c.name: c for c in (Kinetic, EndEffector)}
+OBJECTIVE_NAMES = (*OBJECTIVES, Dissipation.name)
+"""What a method may be told to follow: an objective, or the principle itself."""
 
 
 def objective_named(name: str, residual: StepResidual) -> Objective:
@@ -78,6 +80,7 @@ def objective_named(name: str, residual: StepResidual) -> Objective:
         IntegratorError: the name is not known.
     """
     if name not in OBJECTIVES:
-        known = sorted([*OBJECTIVES, Dissipation.name])
-        raise IntegratorError(f"objective '{name}' is not known; choose from {known}")
+        raise IntegratorError(
+            f"objective '{name}' is not known; choose from {sorted(OBJECTIVE_NAMES)}"
+        )
     return OBJECTIVES[name](residual)

@@ -1,4 +1,4 @@
-"""Named sets of options, of the methods and of their contact."""
+"""Named sets of options of the methods and of step control."""
 
 from __future__ import annotations
 

@@ -14,8 +14,6 @@ from nmdp_pin.scenario.robot_section import InitialSection
 from nmdp_pin.scenario.section import unknown
 from nmdp_pin.state import State
 
-# What `load_robot` calls the joints of a planar base: along x, along z, about y.
-
 
 def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> State:
     """State at t = 0.
