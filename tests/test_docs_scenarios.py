@@ -31,8 +31,9 @@ from nmdp_pin.terrain import SHAPES
 PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
 SMALLEST = 1e-3  # what is beyond a limit of a number that need not be whole
 LIMIT = re.compile(r"(>=|<=|>|<) ([\d.e+-]+)")
-WHOLE = {"power", "directions", "max_iterations", "max_newton"}
-REPLACES = {"stiffness": "static_depth", "spacing": "size"}  # of two keys only one may be given
+WHOLE = {"contact_points", "power", "directions", "max_iterations", "max_newton"}
+# Of two keys only one may be given; points are spread over links, not over points.
+REPLACES = {"stiffness": "static_depth", "spacing": "size", "contact_points": "contacts"}
 
 TETRAHEDRON = {
     "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],

@@ -124,6 +124,7 @@ def check_robot(
     joints: str | Sequence[str] | None = None,
     variant: str | None = None,
     contacts: Sequence[Contact] | None = None,
+    contact_points: int | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> RobotReport:
     """Look a robot over; the options are those of `load_robot`. Mistakes are in the report."""
@@ -135,7 +136,8 @@ def check_robot(
         return replace(report, errors=(str(error),))
     report = _read_report(report, files, urdf)
     try:
-        parts = assemble(files, urdf, Options(base, joints, contacts, visuals=False))
+        options = Options(base, joints, contacts, contact_points, visuals=False)
+        parts = assemble(files, urdf, options)
     except RobotError as error:
         known = any(error.element and error.element in text for text in report.errors)
         return report if known else replace(report, errors=(*report.errors, str(error)))

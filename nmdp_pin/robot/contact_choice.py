@@ -12,6 +12,7 @@ from nmdp_pin.robot.contact_geometry import points_on_link, thin_out, touching_l
 from nmdp_pin.robot.contact_points import ContactPoints, link_frame, place_points
 from nmdp_pin.robot.model import RobotModel
 from nmdp_pin.robot.settings import ContactPoint
+from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
 
 # A link or frame name, or (name, link, position, radius).
 Contact = str | ContactPoint | tuple[str, str, Sequence[float], float]
@@ -25,6 +26,7 @@ def choose_contact_points(
     missing: Missing,
     *,
     fixed: bool,
+    count: int | None = None,
 ) -> tuple[ContactPoints, str]:
     """The contact points of a robot, and a sentence on where they come from.
 
@@ -34,11 +36,16 @@ def choose_contact_points(
         body: the model and the collision geometry whose meshes were found.
         missing: link and file of the collision meshes that were not.
         fixed: True if the base cannot move.
+        count: spread so many points over the collision geometry of the links that `contacts`
+            names, or of all of them.
 
     Raises:
-        RobotError: an unknown link, a name given twice, or a mesh that is needed and missing.
+        RobotError: an unknown link, a name given twice, a number of points that is none, or a mesh
+            that is needed and missing.
     """
     model, file = body.model, str(files.urdf)
+    if count is not None:
+        return _spread_points(contacts, body, missing, file, count)
     if contacts is not None:
         points = [p for contact in contacts for p in _requested(contact, body, missing, file)]
         return place_points(model, points, file), f"{len(points)} contact points as asked for"
@@ -59,6 +66,43 @@ def choose_contact_points(
     return place_points(model, points, file), (
         f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
         f"ends of its branches{'' if fixed else ' or lowest'}: {', '.join(links)}"
+    )
+
+
+def _spread_points(
+    contacts: Sequence[Contact] | None,
+    body: RobotModel,
+    missing: Missing,
+    file: str,
+    count: int,
+) -> tuple[ContactPoints, str]:
+    """As many points as asked for on the collision geometry of links."""
+    model = body.model
+
+    def refuse(message: str) -> RobotError:
+        return RobotError(message, file=file, element="contact_points")
+
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
+        raise refuse(f"must be a whole number from 1 to {MOST_CONTACT_POINTS}, got {count!r}")
+    moving = [s for s in body.collision.geometryObjects if s.parentJoint] if body.collision else []
+    shaped = list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in moving))
+    _refuse_missing(missing, {link for link, _ in missing} if contacts is None else set(), file)
+    for contact in contacts or ():
+        if not isinstance(contact, str):
+            raise refuse(f"spreads points over links, so contacts must name links, not {contact!r}")
+        _refuse_missing(missing, {contact}, file)
+        if contact not in shaped:
+            known = ", ".join(shaped) or "none"
+            raise refuse(
+                f"link '{contact}' has no collision geometry that moves; those that have: {known}"
+            )
+    links = shaped if contacts is None else list(dict.fromkeys(map(str, contacts)))
+    if not links:
+        raise refuse("there is no collision geometry that moves, to spread points over")
+    points = points_on_surfaces(model, body.collision, body.standing, links, count)
+    return place_points(model, points, file), (
+        f"{len(points)} contact points spread over the collision geometry of {', '.join(links)}"
     )
 
 

@@ -72,17 +72,42 @@ def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[Co
     kept = []
     for link in links[:limit]:
         mine = [point for point in points if point.link == link]
-        kept += [mine[k] for k in _spread(np.array([p.position for p in mine]), share)]
+        kept += [mine[k] for k in sorted(spread(np.array([p.position for p in mine]), share))]
     return kept
 
 
-def _spread(positions: np.ndarray, count: int) -> list[int]:
-    """Indices of `count` points far from each other, the first one farthest from the origin."""
-    chosen = [int(np.argmax(np.linalg.norm(positions, axis=1)))]
+def spread(
+    positions: np.ndarray,
+    count: int,
+    *,
+    away_from: np.ndarray | None = None,
+    nearest: float = 0.0,
+) -> list[int]:
+    """Indices of points far from each other, in the order in which they are chosen.
+
+    Args:
+        positions: to choose from [m], shape (n, 3).
+        count: how many.
+        away_from: points to keep far from as well [m], shape (m, 3); where there are none, the
+            first point is the one farthest from the origin.
+        nearest: do not choose points that are so near to each other [m].
+
+    Returns:
+        At most `count` indices.
+    """
+    chosen: list[int] = []
+    apart = np.full(len(positions), np.inf)
+    for other in () if away_from is None else away_from:
+        apart = np.minimum(apart, np.linalg.norm(positions - other, axis=1))
+    free = np.linalg.norm(positions, axis=1) if np.isinf(apart).all() else apart
     while len(chosen) < min(count, len(positions)):
-        apart = np.linalg.norm(positions[:, None] - positions[chosen], axis=2).min(axis=1)
-        chosen.append(int(np.argmax(apart)))
-    return sorted(chosen)
+        best = int(np.argmax(free))
+        if apart[best] < nearest:
+            break
+        chosen.append(best)
+        free = apart = np.minimum(apart, np.linalg.norm(positions - positions[best], axis=1))
+        apart[best] = -np.inf  # never again, not even among points that coincide
+    return chosen
 
 
 def _links_of(model: pin.Model, collision: pin.GeometryModel, joint: int) -> list[str]:
@@ -122,24 +147,25 @@ def _link_points(
     model: pin.Model, collision: pin.GeometryModel, link: str
 ) -> list[tuple[np.ndarray, float]]:
     """Spheres in the frame of a link that stand for its collision geometry."""
-    shapes = _shapes_of(model, collision, link)
+    shapes = shapes_of(model, collision, link)
     return [point for shape in shapes for point in _shape_points(model, shape)]
 
 
-def _shapes_of(
+def shapes_of(
     model: pin.Model, collision: pin.GeometryModel, link: str
 ) -> list[pin.GeometryObject]:
+    """The collision shapes of a link."""
     return [s for s in collision.geometryObjects if model.frames[s.parentFrame].name == link]
 
 
 def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[tuple[np.ndarray, float]]:
     """Spheres in the frame of the link that stand for one collision shape."""
     placed = model.frames[shape.parentFrame].placement.inverse() * shape.placement
-    return [(placed.act(centre), radius) for centre, radius in _extreme_points(shape.geometry)]
+    return [(placed.act(centre), radius) for centre, radius in extreme_points(shape.geometry)]
 
 
-def _extreme_points(shape: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:
-    """The spheres by which a shape touches, in its own frame."""
+def extreme_points(shape: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:
+    """Centres and radii of the spheres by which a shape touches, in its own frame."""
     if isinstance(shape, coal.Sphere):
         return [(np.zeros(3), float(shape.radius))]
     if isinstance(shape, coal.Capsule):

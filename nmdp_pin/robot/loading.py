@@ -34,6 +34,7 @@ class Options:
     base: Base | None = None
     joints: str | Sequence[str] | None = None
     contacts: Sequence[Contact] | None = None
+    contact_points: int | None = None
     visuals: bool = True
 
 
@@ -84,7 +85,12 @@ def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
     )
     _refuse_singular(body, file)
     points, why = choose_contact_points(
-        files, options.contacts, body, collision.missing, fixed=base == "fixed"
+        files,
+        options.contacts,
+        body,
+        collision.missing,
+        fixed=base == "fixed",
+        count=options.contact_points,
     )
     notes.append(why)
     if files.foreign and base != "fixed" and len(points):

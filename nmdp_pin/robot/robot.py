@@ -91,6 +91,7 @@ def load_robot(
     joints: str | Sequence[str] | None = None,
     variant: str | None = None,
     contacts: Sequence[Contact] | None = None,
+    contact_points: int | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     visuals: bool = True,
 ) -> Robot:
@@ -105,6 +106,8 @@ def load_robot(
         variant: another URDF of the same robot, as its robot.toml names it.
         contacts: names of links or frames, or (name, link, position [m], radius [m]) each; None:
             those of the robot.toml, else chosen from the collision geometry.
+        contact_points: spread so many over the collision geometry of all links, or of those that
+            `contacts` names.
         package_dirs: folders in which `package://` is looked up first.
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
@@ -112,7 +115,8 @@ def load_robot(
         RobotError: names the file and the element that cannot be used, and what is allowed.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    parts = assemble(files, read_urdf(files.urdf), Options(base, joints, contacts, visuals))
+    options = Options(base, joints, contacts, contact_points, visuals)
+    parts = assemble(files, read_urdf(files.urdf), options)
     return Robot(
         name=parts.name,
         model=parts.body.model,

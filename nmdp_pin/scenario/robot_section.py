@@ -7,8 +7,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, model_validator
 
-from nmdp_pin.robot import Base, ContactPoint
-from nmdp_pin.scenario.section import Number, Section, Vector3, refuse, worded
+from nmdp_pin.robot import MOST_CONTACT_POINTS, Base, ContactPoint
+from nmdp_pin.scenario.section import Count, Number, Section, Vector3, refuse, worded
 
 
 class InitialSection(Section):
@@ -64,6 +64,9 @@ class RobotSection(Section):
         None, description='joints that move, or "all"; the others are locked'
     )
     contacts: tuple[Contact, ...] | None = Field(None, description="what may touch the terrain")
+    contact_points: Count | None = Field(
+        None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over the links' surfaces"
+    )
     package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
     initial: InitialSection = Field(default_factory=lambda: InitialSection.model_validate({}))
 

@@ -139,6 +139,7 @@ class Scenario(Section):
             joints=section.joints,
             variant=section.variant,
             contacts=section.contacts,
+            contact_points=section.contact_points,
             package_dirs=section.package_dirs,
             visuals=visuals,
         )
