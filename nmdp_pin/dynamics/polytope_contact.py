@@ -1,0 +1,133 @@
+"""Contact forces V(q) w out of the polytopes of a wrench space, with their derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.contact.wrench_space import WrenchSpace
+from nmdp_pin.dynamics.contact_terms import ContactTerms
+from nmdp_pin.dynamics.spatial import SKEW, skew, times
+from nmdp_pin.dynamics.vertex_secant import VertexSecant
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+
+
+class PolytopeContact(ContactTerms):
+    """The generalised force sum J' V(q) w.
+
+    Args:
+        robot: gives the contact points.
+        terrain: what they touch.
+        wrench_space: what they feel.
+        data: pinocchio's results, read at each evaluation.
+        zeroth_order: `linearise` knows no derivative of V: it leaves it out, or takes secants.
+        secants: in zeroth order, estimate the derivative of V from the points already evaluated.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain,
+        wrench_space: WrenchSpace,
+        data: pin.Data,
+        *,
+        zeroth_order: bool = False,
+        secants: bool = True,
+    ) -> None:
+        super().__init__(
+            robot,
+            terrain,
+            data,
+            n_vertices=wrench_space.n_vertices,
+            touches=wrench_space.rows == 3,
+        )
+        self._wrench_space = wrench_space
+        self._zeroth_order = zeroth_order
+        self._secant = VertexSecant() if zeroth_order and secants else None
+        self._D = np.zeros((2, self.n, 3, 3))
+
+    def begin(self, reference: np.ndarray) -> None:
+        """See the base; what secants learned is of the last step."""
+        super().begin(reference)
+        if self._secant is not None:
+            self._secant.forget()
+
+    def evaluate(self, w: np.ndarray) -> np.ndarray:
+        """See the base."""
+        centre = self._locate()
+        self.w = w
+        self.V = self._wrench_space.vertices(self.contacts)
+        if self._secant is not None:
+            self._secant.learn(centre, self.V)
+        self.point = centre - self._radii * self.contacts.normal if self._round else centre
+        self.active = bool(np.count_nonzero(self.V))
+        if not self.active:
+            return np.zeros(self.nv)
+        return self._generalised(times(self.V, w))
+
+    def linearise(self) -> np.ndarray:
+        """See the base.
+
+        The wrenches are carried along by the joints above, and they change with V(q) (left out in
+        zeroth order, [N] eq. 10).
+        """
+        self.kinematics()
+        if not self.active:
+            return np.zeros((self.nv, self.nv))
+        return self._carried_part() + self._changing_part()
+
+    def _changing_part(self) -> np.ndarray:
+        """S . dF: the wrench's own change, and its moment as p moves with the sphere."""
+        D = self._D
+        move = skew(-self._wrench[:, :3])
+        if self._round and self.contacts.curvature is not None:
+            move -= move @ (self._radii[:, :, None] * self.contacts.curvature)
+        if not self._zeroth_order:
+            own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
+        elif self._secant is not None:
+            own = self._secant.derivative(self.w)
+        else:
+            turned = move @ self.centre_jacobian
+            return self.angular_jacobian.reshape(-1, self.nv).T @ turned.reshape(-1, self.nv)
+        D[0], D[1] = own[:, :3, :3], move
+        if own.shape[1] == 6:
+            D[1] += own[:, 3:, :3]
+        change = D @ self.centre_jacobian
+        if own.shape[2] == 6:
+            change[0] += own[:, :3, 3:] @ self.angular_jacobian
+            change[1] += own[:, 3:, 3:] @ self.angular_jacobian
+        return self._jacobians[1:].reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
+
+    def vertex_forces(self) -> np.ndarray:
+        """See the base."""
+        V = self.V.transpose(0, 2, 1)
+        forces = V[:, :, :3] @ self.point_jacobian
+        if V.shape[2] == 6:
+            forces += V[:, :, 3:] @ self.angular_jacobian
+        return forces.reshape(-1, self.nv)
+
+    def motions(self) -> np.ndarray:
+        """See the base: displacements, and turns for models of wrenches.
+
+        A turn is the axis times the sine of the angle since the start.
+        """
+        if self._wrench_space.rows == 3:
+            return self.displacements()
+        turn = self._turn_back().transpose(0, 2, 1)
+        axis = 0.5 * (turn.reshape(-1, 9) @ SKEW.T)
+        return np.concatenate([self.displacements(), axis], axis=1)
+
+    def motion_jacobian(self) -> np.ndarray:
+        """See the base."""
+        if self._wrench_space.rows == 3:
+            return self.displacement_jacobian()
+        turn = self._turn_back().transpose(0, 2, 1)
+        trace = turn.trace(axis1=1, axis2=2)[:, None, None] * np.eye(3)
+        turns = 0.5 * (trace - turn) @ self.angular_jacobian
+        return np.concatenate([self.displacement_jacobian(), turns], axis=1)
+
+    @property
+    def touching(self) -> np.ndarray:
+        """See the base: V is not zero."""
+        return np.asarray(self.V.any(axis=(1, 2)))
