@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.scenario import Scenario, bundled_scenarios
 from nmdp_pin.scenario.toml_source import find_scenario
 
@@ -17,10 +18,13 @@ EXPECTED = {
     "spider-jump",
     "spider-walk",
     "sliding-box",
+    "sliding-box-planar",
     "falling-box-slope",
     "falling-box-stairs",
     "go2-stand",
     "chain-slope",
+    "chain-swing",
+    "chain-ground",
 }
 STEPS = 4  # enough for every part of a step to be called; the physics has its own tests
 
@@ -54,6 +58,21 @@ def test_builds_and_steps(name):
     assert len(results) == STEPS
     assert all(result.status.ok for result in results)
     assert np.isfinite(results[-1].state.q).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["sliding-box-planar", "chain-swing", "chain-ground", "chain-slope"]
+)
+@pytest.mark.parametrize("method", INTEGRATORS)
+def test_runs_with_any_method(name, method):
+    """The scenarios of the position-based paper are for every method, refined contact or not."""
+    settings = [f'integrator.name="{method}"', "integrator.dt=0.001"]
+    if name == "chain-slope":
+        settings.append("robot.contact_points=32")
+    setup = Scenario.load(name, overrides=settings).build(visuals=False)
+    results = list(setup.simulator.run(setup.state, setup.controller, dt=0.001, duration=0.004))
+    assert len(results) == STEPS
+    assert all(result.status.ok for result in results)
 
 
 def test_stairs_have_no_internal_faces():
