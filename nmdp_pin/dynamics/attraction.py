@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.spatial import MOTION_CROSS, SKEW, placements_of, support_of
+from nmdp_pin.dynamics.spatial import SKEW, over_tree, placements_of, support_of
 
 
 def second_moments(model: pin.Model) -> np.ndarray:
@@ -42,13 +42,12 @@ class Attraction:
 
     def __init__(self, model: pin.Model, data: pin.Data) -> None:
         self._data = data  # keeps the memory of the views below alive
-        nv = self._nv = model.nv
+        nv = model.nv
         self._placements = placements_of(data, model.njoints)[1:]
         self._J: np.ndarray = np.reshape(data.J, (6, nv), order="F")
         self._Sigma = second_moments(model)
         support, self._above = support_of(model, np.arange(1, model.njoints))
         self._support = np.ascontiguousarray(support.T)
-        self._below = 1.0 - self._above
         self._homogeneous = np.zeros((len(self._Sigma), 4, 4))
         self._homogeneous[:, 3, 3] = 1.0
 
@@ -79,15 +78,8 @@ class Attraction:
         A motion S_l of body b changes its wrench by A_b S_l. The entry (k, l) is S_k' A S_l with A
         summed over the bodies that both move, and where l moves S_k also (S_l x S_k) . F_k.
         """
-        nv, S = self._nv, self._J
         A = self._support @ self._wrench_stiffness()
-        carried = A + self._subtree @ MOTION_CROSS
-        above = (S.T[:, None, :] @ carried.reshape(nv, 6, 6))[:, 0] @ S
-        below = S.T @ (A.reshape(nv, 6, 6) @ S.T[:, :, None])[:, :, 0].T
-        above *= self._above
-        below *= self._below * self._above.T
-        above += below
-        return above
+        return over_tree(self._J, A, self._above, self._subtree)
 
     def _wrench_stiffness(self) -> np.ndarray:
         """A_b = [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], shape (n, 36).

@@ -34,6 +34,8 @@ class ContactTerms(abc.ABC):
 
     V: np.ndarray
     """Vertices of the polytopes at the last point, shape (n, rows, m)."""
+    point: np.ndarray
+    """Where the wrenches act, shape (n, 3)."""
 
     def __init__(
         self, robot: Robot, terrain: Terrain, data: pin.Data, *, n_vertices: int, touches: bool
@@ -59,11 +61,12 @@ class ContactTerms(abc.ABC):
         self.centre_jacobian, self.point_jacobian, self.angular_jacobian = self._jacobians
         self.active = False
 
-    def begin(self, reference: np.ndarray) -> None:
+    def begin(self, reference: np.ndarray, h: float) -> None:
         """Remember the placements from which displacements count.
 
         Args:
             reference: of all joints, shape (n_joints, 4, 3); need not be rigid.
+            h: length of the step [s].
         """
         self._start = reference[self._joints]
 

@@ -47,9 +47,9 @@ class PolytopeContact(ContactTerms):
         self._secant = VertexSecant() if zeroth_order and secants else None
         self._D = np.zeros((2, self.n, 3, 3))
 
-    def begin(self, reference: np.ndarray) -> None:
+    def begin(self, reference: np.ndarray, h: float) -> None:
         """See the base; what secants learned is of the last step."""
-        super().begin(reference)
+        super().begin(reference, h)
         if self._secant is not None:
             self._secant.forget()
 

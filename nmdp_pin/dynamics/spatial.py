@@ -58,3 +58,30 @@ def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.nda
     for joint in range(model.njoints):
         supports[joint, list(model.supports[joint])] = 1.0
     return supports[np.ix_(joints, joint_of)], supports[np.ix_(joint_of, joint_of)]
+
+
+def over_tree(
+    S: np.ndarray, A: np.ndarray, above: np.ndarray, force: np.ndarray | None = None
+) -> np.ndarray:
+    """Derivative of the generalised force of bodies' wrenches, or the form of a stiffness.
+
+    A motion S_l changes the wrenches beneath it by A_b S_l. The entry (k, l) is S_k' A S_l with A
+    summed over the bodies that both move; where l moves S_k too also (S_l x S_k) . F_k.
+
+    Args:
+        S: motions of the dofs at the world's origin, shape (6, nv).
+        A: of each dof, summed over all that it moves, row-major, shape (nv, 36).
+        above: which dofs belong to a joint that is that of dof k or above it, (nv, nv).
+        force: wrenches of all that each dof moves, shape (nv, 6); None: of zero.
+
+    Returns:
+        Shape (nv, nv).
+    """
+    nv = len(A)
+    carried = A if force is None else A + force @ MOTION_CROSS
+    result: np.ndarray = (S.T[:, None, :] @ carried.reshape(nv, 6, 6))[:, 0] @ S
+    below = S.T @ (A.reshape(nv, 6, 6) @ S.T[:, :, None])[:, :, 0].T
+    result *= above
+    below *= above.T * (1.0 - above)
+    result += below
+    return result

@@ -112,7 +112,7 @@ class StepResidual(abc.ABC):
             self.reference += self.carry * (self.reference - before)
             self._coast = self.carry * self.difference(history.q0, self.q0)
             self._v_hat = self.v0 + self.carry * (self.v0 - history.v0)
-        self.contact.begin(self.reference)
+        self.contact.begin(self.reference, h)
         self._begin_inertia(second_order)
         self.evaluations = 0
 

@@ -1,0 +1,124 @@
+"""Contact forces as functions of the configuration alone ([P] eq. 8, 11 and 12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from nmdp_pin.errors import ContactError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Penalty:
+    """Normal force C_perp d^alpha, friction -C_par (beta + 1) |u_t|^(beta - 1) u_t d^(gamma + 1).
+
+    d is the penetration and u_t the tangential displacement over the step. Friction grows with the
+    speed, as that of a viscous film: nothing sticks.
+
+    Args:
+        normal_stiffness: C_perp [N/m^alpha].
+        friction_stiffness: C_par [N/m^(beta + gamma + 1)], the same for all contacts; None: that
+            of dry friction with the terrain's own coefficient at `slip_speed`.
+        slip_speed: speed at which friction is that of dry friction [m/s].
+        alpha: exponent of the normal force, > 1.
+        beta: exponent of the slip, >= 1.
+        gamma: exponent of the penetration in the friction, > 0.
+
+    Raises:
+        ContactError: a parameter out of its range, or no `friction_stiffness` where
+            alpha != gamma + 1, so that no constant makes friction proportional to the load.
+    """
+
+    normal_stiffness: float
+    friction_stiffness: float | None = None
+    slip_speed: float = 0.5
+    alpha: float = 2.0
+    beta: float = 1.0
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check("normal_stiffness", self.normal_stiffness, above=0.0)
+        _check("slip_speed", self.slip_speed, above=0.0)
+        _check_exponents(self.alpha, self.beta, self.gamma)
+        if self.friction_stiffness is None:
+            _check_proportional(self.alpha, self.gamma, "give friction_stiffness")
+        else:
+            _check("friction_stiffness", self.friction_stiffness, least=0.0)
+
+    def friction_of(self, mu: np.ndarray, h: float) -> np.ndarray | float:
+        """C_par of contacts in a step [N/m^(beta + gamma + 1)], shape (n,) or one for all.
+
+        Args:
+            mu: friction coefficient of the terrain under each contact [-], shape (n,).
+            h: length of the step [s].
+        """
+        if self.friction_stiffness is not None:
+            return self.friction_stiffness
+        slip: float = (self.beta + 1.0) * (h * self.slip_speed) ** self.beta
+        result: np.ndarray = (self.normal_stiffness / slip) * mu
+        return result
+
+
+def friction_coefficient_for(
+    mu: float,
+    h: float,
+    *,
+    normal_stiffness: float,
+    speed: float = 1.0,
+    alpha: float = 2.0,
+    beta: float = 1.0,
+    gamma: float = 1.0,
+) -> float:
+    """C_par with which a body sent at `speed` slides as far as with dry friction ([P] fig. 5).
+
+    The distance v^2 / (2 mu g) on level ground, in closed form. With beta = 1 a step changes the
+    speed by the factor 1 / (1 + 2 kappa g h^2), kappa = C_par / C_perp, so the way is
+    v / (2 kappa g h) and C_par = C_perp mu / (h v): exact for every h, where the normal force is
+    steady and `speed` is the one at which the body is sent. For 1 < beta < 2 it is the limit
+    of short steps, C_perp 2 mu / ((2 - beta) (beta + 1) (h v)^beta).
+
+    Args:
+        mu: coefficient of dry friction [-].
+        h: length of a step [s].
+        normal_stiffness: C_perp [N/m^alpha].
+        speed: at which the body is sent [m/s].
+        alpha: exponent of the normal force; gamma + 1, so that friction goes with the load.
+        beta: exponent of the slip, in [1, 2): with 2 or more no body ever stops.
+        gamma: exponent of the penetration in the friction.
+
+    Raises:
+        ContactError: a parameter out of its range.
+    """
+    _check("mu", mu, least=0.0)
+    for name, value in (("h", h), ("normal_stiffness", normal_stiffness), ("speed", speed)):
+        _check(name, value, above=0.0)
+    _check_exponents(alpha, beta, gamma)
+    _check_proportional(alpha, gamma, "look up the friction for each load by simulation")
+    if beta >= 2.0:
+        raise ContactError(f"beta must be < 2 for a body to stop at all, got {beta}")
+    share = 2.0 * mu / ((2.0 - beta) * (beta + 1.0))
+    return float(normal_stiffness * share / (h * speed) ** beta)
+
+
+def _check_exponents(alpha: float, beta: float, gamma: float) -> None:
+    """The forces must have a derivative ([P] section IV-C); of the slip also where it is zero."""
+    _check("alpha", alpha, above=1.0)
+    _check("beta", beta, least=1.0)
+    _check("gamma", gamma, above=0.0)
+
+
+def _check_proportional(alpha: float, gamma: float, instead: str) -> None:
+    if alpha != gamma + 1.0:
+        raise ContactError(
+            f"with alpha = {alpha} and gamma = {gamma} friction is not proportional to the load "
+            f"and no one constant stands for mu; use alpha = gamma + 1, or {instead}"
+        )
+
+
+def _check(name: str, value: object, *, above: float = -np.inf, least: float = -np.inf) -> None:
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and above < value < np.inf and value >= least):  # type: ignore[operator]
+        bound = f"> {above:g}" if above > -np.inf else f">= {least:g}"
+        raise ContactError(f"{name} must be a finite number {bound}, got {value!r}")

@@ -1,0 +1,173 @@
+"""Position-based dynamics with friction as forces of the configuration ([P])."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.contact.penalty import Penalty
+from nmdp_pin.contact.wrench_space import WrenchSpace
+from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.minimised import Energy, GradientLevel, Minimised
+from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
+from nmdp_pin.dynamics.position_based import PositionBased
+from nmdp_pin.dynamics.position_energy import PositionEnergy
+from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.outcome import failed_step, finished_step
+from nmdp_pin.robot import Robot
+from nmdp_pin.solvers.lbfgs import lbfgs
+from nmdp_pin.solvers.levenberg_marquardt import levenberg_marquardt
+from nmdp_pin.solvers.minimum import Minimum
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Terrain
+
+STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
+
+
+class PositionBasedStep(Integrator):
+    """One minimisation a step, over the configuration at its end.
+
+    The contact model of the simulator is of no use here: forces are those of `Penalty`, and of the
+    terrain come the normals and the friction coefficients. Of first order.
+
+    Args:
+        robot: what moves.
+        terrain: the static world.
+        wrench_space: of no use here.
+        alpha: exponent of the normal force, > 1.
+        beta: exponent of the slip, >= 1.
+        gamma: exponent of the penetration in the friction, > 0.
+        normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the robot at 1 mm.
+        friction_stiffness: C_par of all contacts [N/m^(beta + gamma + 1)]; None: friction is that
+            of dry friction with the terrain's coefficient at `slip_speed`.
+        slip_speed: [m/s]; twice of it is the speed from which a body stops as far as by dry
+            friction.
+        optimiser: one of the class's `optimisers`.
+        tolerance: on the residual, relative to the robot's weight.
+        max_iterations: of the optimiser.
+    """
+
+    optimisers: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain,
+        wrench_space: WrenchSpace,
+        *,
+        alpha: float = 2.0,
+        beta: float = 1.0,
+        gamma: float = 1.0,
+        normal_stiffness: float | None = None,
+        friction_stiffness: float | None = None,
+        slip_speed: float = 0.5,
+        optimiser: str | None = None,
+        tolerance: float = 1e-8,
+        max_iterations: int | None = None,
+    ) -> None:
+        self.optimiser = optimiser or self.optimisers[0]
+        if self.optimiser not in self.optimisers:
+            raise IntegratorError(
+                f"optimiser must be one of {self.optimisers} for '{self.name}', got {optimiser!r}"
+            )
+        if not 0.0 < tolerance < 1.0:
+            raise IntegratorError(f"tolerance must be in (0, 1), got {tolerance!r}")
+        limit = max_iterations
+        if limit is None:
+            limit = 10_000 if self.optimiser == "lbfgs" else 100
+        if limit < 1:
+            raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations!r}")
+        if normal_stiffness is None:
+            weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
+            normal_stiffness = weight / STATIC_DEPTH**alpha
+        self.law = Penalty(
+            normal_stiffness=normal_stiffness,
+            friction_stiffness=friction_stiffness,
+            slip_speed=slip_speed,
+            alpha=alpha,
+            beta=beta,
+            gamma=gamma,
+        )
+        self._tolerance = tolerance
+        self.problem = self._problem(robot, terrain, wrench_space)
+        self.residual = self.problem.residual
+        self._minimise: Callable[..., Minimum] = partial(levenberg_marquardt, max_iterations=limit)
+        if self.optimiser == "lbfgs":
+            self._minimise = partial(lbfgs, n=robot.model.nv, max_iterations=limit)
+
+    @abc.abstractmethod
+    def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
+        """What a step minimises."""
+
+    def step(
+        self, state: State, command: Command, h: float, *, dt: float | None = None
+    ) -> StepResult:
+        """See the contract; `objective` is E or GE, `residual` the norm of its gradient or of r."""
+        residual = self.residual
+        found = self.solve(state, command, h, dt=dt)
+        if not found.status.ok:
+            return failed_step(
+                state,
+                residual,
+                found.status,
+                found.iterations,
+                h,
+                residual_norm=found.error,
+                rejected=found.rejected,
+                condition=found.condition,
+            )
+        if residual.q is not found.x:  # the last trial was rejected
+            residual.evaluate(found.x, np.zeros((residual.contact.n, 0)))
+        return finished_step(
+            state,
+            State(state.t + h, found.x, residual.v),
+            residual,
+            iterations=found.iterations,
+            residual_norm=found.error,
+            objective=found.value,
+            h=h,
+            rejected=found.rejected,
+            condition=found.condition,
+        )
+
+    def solve(
+        self, state: State, command: Command, h: float, *, dt: float | None = None
+    ) -> Minimum:
+        """The minimisation of a step, with its counters; arguments as those of `step`."""
+        residual = self.residual
+        residual.begin(state, command, h, dt=dt)
+        return self._minimise(
+            self.problem, self._start(state, h), tolerance=residual.tolerance(self._tolerance)
+        )
+
+    def _start(self, state: State, h: float) -> np.ndarray:
+        return state.q
+
+
+class Pbd(PositionBasedStep):
+    """argmin E(q), whose friction is the gradient of an energy ([P] eq. 6 and 11)."""
+
+    name: ClassVar[str] = "pbd"
+    optimisers: ClassVar[tuple[str, ...]] = ("lm", "jtj-lm", "lbfgs")
+
+    def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
+        energy = PositionEnergy(robot, terrain, wrench_space, self.law)
+        return Energy(energy, exact=self.optimiser == "lm")
+
+
+class Pbfd(PositionBasedStep):
+    """argmin |r(q)|^2 / 2, with friction that is no gradient ([P] eq. 13)."""
+
+    name: ClassVar[str] = "pbfd"
+    optimisers: ClassVar[tuple[str, ...]] = ("jtj-lm", "lbfgs")
+
+    def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
+        contact = partial(FrictionalPenalty, robot, terrain, self.law)
+        return GradientLevel(PositionBased(robot, terrain, wrench_space, contact=contact))
