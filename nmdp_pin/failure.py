@@ -42,6 +42,7 @@ _DIMENSIONS = {
     "q": 1,
     "v": 1,
     "w": 2,
+    "forces": 2,
     **{f"history.{name}": 1 for name in _HISTORY},
     "history.rates": 4,
     **{f"command.{name}": 1 for name in _COMMAND},
@@ -126,6 +127,7 @@ class FailedStep:
         }
         if state.warm is not None:
             arrays["w"], meta["gamma"] = state.warm.w, float(state.warm.gamma)
+            arrays["forces"] = state.warm.forces
         if state.history is not None:
             made = state.history
             meta["history"] = {"h": float(made.h), "smooth": bool(made.smooth)}
@@ -182,7 +184,9 @@ def figures(result: StepResult) -> dict[str, Any]:
 
 def _state(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     """The state in a file; KeyError, TypeError, ValueError where it is not whole."""
-    warm = WarmStart(arrays["w"], float(meta["gamma"])) if "w" in arrays else None
+    warm = None
+    if "w" in arrays:
+        warm = WarmStart(arrays["w"], float(meta["gamma"]), arrays.get("forces"))
     history = None
     if meta.get("history") is not None:
         h, smooth = float(meta["history"]["h"]), bool(meta["history"]["smooth"])

@@ -16,6 +16,7 @@ from nmdp_pin.recording_file import (
     INTEGERS,
     ROWS,
     SINCE_2,
+    SINCE_3,
     read_arrays,
     row_shape,
     to_json,
@@ -61,6 +62,10 @@ class Recording:
         discarded: sub-steps tried and not kept, shape (n,).
         condition: estimated condition number of dG/dq, shape (n,).
         error: estimated error over the one that the tolerances allow, shape (n,).
+        primal: how far the impulses are from the friction cones [N s], shape (n,); this and the
+            next two of methods that solve a complementarity problem, NaN for the others.
+        dual: how far the contacts' velocities are from the dual cones [m/s], shape (n,).
+        complementarity: work of the impulses on those velocities [J], shape (n,).
         meta: resolved scenario, versions, names of the robot, joints, contacts and statuses.
     """
 
@@ -87,6 +92,9 @@ class Recording:
     discarded: np.ndarray
     condition: np.ndarray
     error: np.ndarray
+    primal: np.ndarray
+    dual: np.ndarray
+    complementarity: np.ndarray
     meta: dict[str, Any]
 
     @property
@@ -181,7 +189,7 @@ class Recorder:
         c["step_size"][i] = min(result.step_sizes, default=0.0)
         c["halvings"][i] = result.halvings
         c["wall_time"][i] = wall_time
-        for name in SINCE_2:
+        for name in (*SINCE_2, *SINCE_3):
             c[name][i] = getattr(result, name)
         self._n = i + 1  # last, so that an interrupt leaves whole rows only
 
@@ -222,7 +230,7 @@ class Recorder:
         c["v"][0] = state.v
         c["kinetic_energy"][0] = pin.computeKineticEnergy(model, data, state.q, state.v)
         c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
-        for name in ("objective", "residual", "condition", "error"):
+        for name in ("objective", "residual", "condition", "error", *SINCE_3):
             c[name][0] = np.nan
         self._n = 1
 

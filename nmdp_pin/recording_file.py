@@ -15,7 +15,7 @@ import numpy as np
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.output_file import write_whole
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file format; a file of a later one is refused."""
 
 ROWS: dict[str, tuple[int | str, ...]] = {
@@ -42,6 +42,9 @@ ROWS: dict[str, tuple[int | str, ...]] = {
     "discarded": (),
     "condition": (),
     "error": (),
+    "primal": (),
+    "dual": (),
+    "complementarity": (),
 }
 """Arrays of a recording and the shape of a row; nq, nv, nc stand for sizes of the robot."""
 
@@ -53,6 +56,9 @@ INTEGERS = frozenset(
 SINCE_2 = ("residual", "rejected", "discarded", "condition", "error")
 """Arrays that files of format 1 lack; read as NaN and 0."""
 
+SINCE_3 = ("primal", "dual", "complementarity")
+"""Arrays that files of formats 1 and 2 lack; likewise."""
+
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the arrays of `ROWS` and the meta data; never runs code that a file may hold.
@@ -63,10 +69,9 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
     """
     arrays = read_npz(Path(path), (*ROWS, "meta"), "recording")
     meta = _read_meta(arrays, path)
-    if int(meta["format"]) == 1:
-        shape = np.shape(arrays["t"])
-        for name in SINCE_2:
-            arrays[name] = np.zeros(shape, int) if name in INTEGERS else np.full(shape, np.nan)
+    shape = np.shape(arrays["t"])
+    for name in _later_than(int(meta["format"])):
+        arrays[name] = np.zeros(shape, int) if name in INTEGERS else np.full(shape, np.nan)
     _check_arrays(arrays, meta, path)
     return {name: arrays[name] for name in ROWS}, meta
 
@@ -137,9 +142,14 @@ def read_npz(path: Path, names: Iterable[str], what: str) -> dict[str, np.ndarra
         raise RecordingError(f"'{path}' is damaged and cannot be read: {error}") from error
 
 
+def _later_than(version: int) -> tuple[str, ...]:
+    """Arrays that files of a format lack."""
+    return (SINCE_2 if version < 2 else ()) + (SINCE_3 if version < 3 else ())
+
+
 def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> dict[str, Any]:
     missing = [name for name in (*ROWS, "meta") if name not in arrays]
-    if [name for name in missing if name not in SINCE_2]:
+    if [name for name in missing if name not in _later_than(1)]:
         raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
     try:
         meta = json.loads(str(arrays["meta"][()]))
@@ -153,7 +163,8 @@ def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> d
         raise RecordingError(
             f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: update nmdp-pin"
         )
-    if missing and version > 1:
+    missing = [name for name in missing if name not in _later_than(version)]
+    if missing:
         raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
     return dict(meta)
 

@@ -250,6 +250,14 @@ class Simulator:
                 "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
                 "gamma > 0; use warm=None"
             )
+        forces = warm.forces
+        if forces is not None and not (
+            np.shape(forces) == (shape[0], 3) and np.isfinite(forces).all()
+        ):
+            raise StateError(
+                f"the warm start has forces of shape {np.shape(forces)}, expected {(shape[0], 3)}, "
+                "finite; use warm=None"
+            )
 
     def _check_history(self, made: MadeStep) -> None:
         """A history of another robot is a mistake."""

@@ -14,10 +14,13 @@ class WarmStart:
     Args:
         w: weights of the wrench-space vertices, shape (n_contacts, n_vertices) [-].
         gamma: step-size parameter of the projected gradient method [-].
+        forces: of methods that solve for forces instead of weights, world frame [N], shape
+            (n_contacts, 3).
     """
 
     w: np.ndarray
     gamma: float
+    forces: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

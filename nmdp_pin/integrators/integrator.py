@@ -43,6 +43,10 @@ class StepResult:
         discarded: (sub-)steps tried and not kept: they failed, or their error was too large.
         error: estimated error over the one that the tolerances allow: they are met up to 1; NaN
             without error control.
+        primal: of methods that solve a complementarity problem, how far its solution is from one:
+            distance of the impulses from the friction cones [N s]; NaN for the others.
+        dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
+        complementarity: likewise, work of the impulses on those velocities [J].
     """
 
     state: State
@@ -62,6 +66,9 @@ class StepResult:
     condition: float = math.nan
     discarded: int = 0
     error: float = math.nan
+    primal: float = math.nan
+    dual: float = math.nan
+    complementarity: float = math.nan
 
     @property
     def max_penetration(self) -> float:

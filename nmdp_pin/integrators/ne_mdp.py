@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import pinocchio as pin
 from scipy.linalg.lapack import dposv
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.semi_implicit import semi_implicit
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.robot import Robot
@@ -43,7 +43,7 @@ class NeMdp(Integrator):
         residual, contact = self.residual, self.residual.contact
         w = np.zeros(self._shape) if state.warm is None else state.warm.w
         residual.begin(state, command, h)
-        free, response = self._linear_dynamics(state, w, h)
+        free, response = self._linear_dynamics(w, h)
         M = residual.M
         w, status = self._least_energy(M, free, response, w)
         v = free + response @ w.ravel()
@@ -60,21 +60,12 @@ class NeMdp(Integrator):
             state, state1, residual, iterations=1, residual_norm=0.0, objective=K, h=h
         )
 
-    def _linear_dynamics(
-        self, state: State, w: np.ndarray, h: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _linear_dynamics(self, w: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
         """v1 = free + response w, shapes (nv,) and (nv, n w)."""
-        residual, torque = self.residual, self.residual.torque
-        data, M = residual.data, residual.M
-        pin.computeRNEADerivatives(residual.model, data, state.q, state.v, np.zeros(residual.nv))
-        residual.evaluations += 1
+        residual = self.residual
+        M_hat, right = semi_implicit(residual)
         residual.contact.evaluate(w)
         residual.contact.kinematics()
-        M_hat = M + h * np.diag(torque.kd)
-        right = M @ state.v + h * (torque.constant - data.tau)
-        if torque.kp is not None:
-            M_hat += h**2 * np.diag(torque.kp)
-            right -= h * torque.kp * torque.error(state.q)
         columns = np.column_stack([right, h * residual.vertex_jacobian().T])
         solution, singular = dposv(M_hat, columns)[1:]
         if singular:

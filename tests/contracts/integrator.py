@@ -199,7 +199,8 @@ def assert_sound(result: StepResult, start: State) -> None:
     assert isinstance(result.status, Status)
     if not result.status.ok:
         assert result.state is start
-    unknown = {"condition", "error"} if result.status.ok else {"condition", "error", "residual"}
+    unknown = {"condition", "error", "primal", "dual", "complementarity"}
+    unknown |= set() if result.status.ok else {"residual"}
     for name, value in numbers(result).items():
         if name in unknown:
             continue
@@ -217,6 +218,8 @@ def numbers(result: StepResult) -> dict[str, np.ndarray]:
     if result.state.warm is not None:
         found |= {"w": result.state.warm.w, "gamma": np.array(result.state.warm.gamma)}
         assert math.isfinite(result.state.warm.gamma)
+        if result.state.warm.forces is not None:
+            found["forces"] = result.state.warm.forces
     return found
 
 

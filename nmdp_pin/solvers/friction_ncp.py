@@ -1,0 +1,224 @@
+"""Hard contacts with dry friction: the nonlinear complementarity problem of one step.
+
+Find impulses x in the friction cones K, with velocities s = W x + g of the contacts, such that
+
+    x in K,   s + (0, 0, mu |s_t|) in the dual cone K*,   and the two are perpendicular,
+
+which is Signorini's condition and Coulomb's law at once. The solvers are Pinocchio's: ADMM and
+projected Gauss-Seidel (PGS). Vectors hold (tangent, tangent, normal) of one contact after another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import IntegratorError
+
+NCP_SOLVERS = ("admm", "pgs")
+"""Names of the solvers."""
+
+_ASKED = 0.1  # of the tolerance: the solvers' tests are made on the way, ours on the result
+_RELAXATION = 0.9  # of PGS; with 1 a contact that can move along one tangent only swings for ever
+_ROUNDING = 1e-11  # of the velocities that come in: no tolerance is smaller
+
+
+class NcpResiduals(NamedTuple):
+    """How far impulses are from a solution: the largest over the contacts.
+
+    Args:
+        primal: distance of the impulse from the friction cone [N s].
+        dual: distance of the corrected velocity from the dual cone [m/s].
+        complementarity: |impulse . corrected velocity| [J].
+    """
+
+    primal: float
+    dual: float
+    complementarity: float
+
+
+@dataclass(frozen=True, eq=False)
+class NcpSolution:
+    """Where a solver stopped.
+
+    Args:
+        impulses: [N s], shape (n, 3).
+        residuals: of these impulses, computed from the definition.
+        iterations: of the solver.
+        converged: the residuals are within the tolerance.
+    """
+
+    impulses: np.ndarray
+    residuals: NcpResiduals
+    iterations: int
+    converged: bool
+
+
+class FrictionNCP:
+    """One of Pinocchio's solvers of contact problems; a solve depends on its arguments alone.
+
+    A problem is scaled by the mean of W's diagonal before it is solved, so that impulses are in
+    the unit of velocities and one tolerance serves all masses.
+
+    Args:
+        solver: "admm" or "pgs".
+        max_iterations: of the solver.
+
+    Raises:
+        IntegratorError: the solver is not known, or no iteration is allowed.
+    """
+
+    def __init__(self, solver: str = "admm", *, max_iterations: int = 1000) -> None:
+        if solver not in NCP_SOLVERS:
+            raise IntegratorError(f"solver '{solver}' is not known; choose from {NCP_SOLVERS}")
+        if max_iterations < 1:
+            raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations}")
+        self._by_pgs = solver == "pgs"
+        self._solver: Any = (
+            pin.PGSConstraintSolver() if self._by_pgs else pin.ADMMConstraintSolver()
+        )
+        self._settings: Any = pin.PGSSolverSettings() if self._by_pgs else pin.ADMMSolverSettings()
+        if self._by_pgs:
+            self._settings.over_relaxation = _RELAXATION
+        self._settings.max_iterations = max_iterations - 1  # they count from 0
+        # A step that is small beside the iterate is no sign of a solution, but of a slow solver.
+        self._settings.relative_feasibility_tol = 0.0
+        self._settings.relative_complementarity_tol = 0.0
+        # Only their cones are used, so they may belong to the empty robot.
+        self._cone = pin.ConstraintModel(pin.PointContactConstraintModel(pin.Model()))
+        self._cones = pin.StdVec_ConstraintModel()
+        self._cone_data = pin.StdVec_ConstraintData()
+        self._friction: list[float] = []
+
+    def solve(
+        self, W: np.ndarray, g: np.ndarray, mu: np.ndarray, guess: np.ndarray, tolerance: float
+    ) -> NcpSolution:
+        """Impulses of n contacts, n > 0.
+
+        Args:
+            W: Delassus matrix, symmetric and positive semidefinite [1/kg], shape (3 n, 3 n).
+            g: velocities without impulses [m/s], shape (3 n,).
+            mu: friction coefficients >= 0, shape (n,).
+            guess: impulses to start from [N s], shape (n, 3).
+            tolerance: on velocities, and on impulses in that unit [m/s]; on their products times
+                the largest of g.
+        """
+        scale = max(float(W.diagonal().mean()), np.finfo(float).tiny)
+        speed = float(np.abs(g).max())
+        tolerance = max(tolerance, _ROUNDING * speed)
+        speed = max(speed, tolerance)
+        if self._by_pgs:
+            turn = even_tangents(W)
+            back = turn.transpose(0, 2, 1)
+            turned = _turned(W, turn), _apply(turn, g.reshape(-1, 3)).ravel(), _apply(turn, guess)
+            x, iterations = self._run(*turned, mu, scale, tolerance, speed)
+            x = _apply(back, x)
+        else:
+            x, iterations = self._run(W, g, guess, mu, scale, tolerance, speed)
+        residuals = ncp_residuals(W, g, mu, x)
+        limits = (tolerance / scale, tolerance, tolerance * speed / scale)
+        # False also where a residual is NaN, which the solvers may call converged.
+        converged = all(r <= limit for r, limit in zip(residuals, limits, strict=True))
+        return NcpSolution(x, residuals, iterations, converged)
+
+    def _run(
+        self,
+        W: np.ndarray,
+        g: np.ndarray,
+        guess: np.ndarray,
+        mu: np.ndarray,
+        scale: float,
+        tolerance: float,
+        speed: float,
+    ) -> tuple[np.ndarray, int]:
+        """What Pinocchio's solver gives: impulses (n, 3), and its iterations."""
+        self._set_cones(mu.tolist())
+        settings = self._settings
+        result: Any = pin.PGSSolverResult() if self._by_pgs else pin.ADMMSolverResult()
+        settings.absolute_feasibility_tol = _ASKED * tolerance
+        settings.absolute_complementarity_tol = _ASKED * tolerance * speed
+        result.setConstraintImpulseGuess(scale * guess.ravel())
+        delassus = pin.DelassusOperatorDense(W / scale)
+        self._solver.solve(delassus, g, self._cones, self._cone_data, settings, result)
+        impulses = result.retrieveConstraintImpulses().reshape(-1, 3) / scale
+        return impulses, int(result.iterations)
+
+    def _set_cones(self, mu: list[float]) -> None:
+        """As many cones as there are contacts, of their friction."""
+        known = self._friction
+        for cones in (self._cones, self._cone_data, known):
+            del cones[len(mu) :]
+        for _ in mu[len(known) :]:
+            self._cones.append(self._cone)
+            self._cone_data.append(self._cone.createData())
+            known.append(-1.0)
+        for i, value in enumerate(mu):
+            if value != known[i]:
+                self._cones[i].extract().setFriction(value)
+                known[i] = value
+
+
+def ncp_residuals(
+    W: np.ndarray, g: np.ndarray, mu: np.ndarray, impulses: np.ndarray
+) -> NcpResiduals:
+    """How far impulses are from a solution; the arguments are those of `FrictionNCP.solve`.
+
+    Args:
+        W: shape (3 n, 3 n).
+        g: shape (3 n,).
+        mu: shape (n,).
+        impulses: [N s], shape (n, 3).
+    """
+    velocity = (W @ impulses.ravel() + g).reshape(-1, 3)
+    slip = np.hypot(velocity[:, 0], velocity[:, 1])
+    normal = velocity[:, 2] + mu * slip  # the correction: what slides need not come apart
+    work = (impulses[:, :2] * velocity[:, :2]).sum(axis=1) + impulses[:, 2] * normal
+    pull = np.hypot(impulses[:, 0], impulses[:, 1])
+    one = np.ones_like(mu)
+    return NcpResiduals(
+        float(_distance(one, pull, mu, impulses[:, 2]).max(initial=0.0)),
+        float(_distance(mu, slip, one, normal).max(initial=0.0)),
+        float(np.abs(work).max(initial=0.0)),
+    )
+
+
+def even_tangents(W: np.ndarray) -> np.ndarray:
+    """Turns (n, 3, 3) of the contact frames that give both tangents the same diagonal of W.
+
+    Pinocchio's PGS steps along both tangents by the inverse of the smaller diagonal, and diverges
+    where they are far apart (a joint that gives way in one direction only). The mean of the two
+    is never less than half of the largest eigenvalue, so that a step by its inverse converges.
+
+    Args:
+        W: Delassus matrix, shape (3 n, 3 n).
+    """
+    n = len(W) // 3
+    own = W.reshape(n, 3, n, 3)[np.arange(n), :, np.arange(n)]
+    angle = 0.5 * np.arctan2(own[:, 1, 1] - own[:, 0, 0], 2.0 * own[:, 0, 1])
+    turn = np.zeros((n, 3, 3))
+    turn[:, 0, 0] = turn[:, 1, 1] = np.cos(angle)
+    turn[:, 0, 1] = np.sin(angle)
+    turn[:, 1, 0] = -turn[:, 0, 1]
+    turn[:, 2, 2] = 1.0
+    return turn
+
+
+def _turned(W: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """T W T' with T the turns on the diagonal; W is symmetric."""
+    n = len(turn)
+    half = (turn @ W.reshape(n, 3, 3 * n)).reshape(3 * n, 3 * n)
+    return np.ascontiguousarray((turn @ half.T.reshape(n, 3, 3 * n)).reshape(3 * n, 3 * n).T)
+
+
+def _apply(turn: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Each turn times its vector, shape (n, 3)."""
+    return (turn @ x[:, :, None])[:, :, 0]
+
+
+def _distance(a: np.ndarray, t: np.ndarray, b: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Distance of vectors with tangential length t and normal part n from a t <= b n, (n,)."""
+    beyond = np.maximum(a * t - b * n, 0.0) / np.hypot(a, b)
+    return np.where(b * t + a * n < 0.0, np.hypot(t, n), beyond)
