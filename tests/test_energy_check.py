@@ -75,9 +75,9 @@ def misled(method: str, wrong: int, **options):
     integrator = flying(robot, method, **options)
     solve, starts = integrator._solve, []
 
-    def solved(q, w, gamma, limits):
-        starts.append((q, w))
-        found = solve(q, w, gamma, limits)
+    def solved(start, gamma, limits):
+        starts.append(start)
+        found = solve(start, gamma, limits)
         if len(starts) <= wrong:
             far = pin.integrate(robot.model, found.q, np.full(robot.model.nv, 2.0))
             return replace(found, q=far, status=Status.CONVERGED)

@@ -59,7 +59,13 @@ def run(manifold, principle, w, block_size=2, q=None, vi=None, **options):
     w = np.asarray(w, dtype=float)
     q = np.zeros(2) if q is None else q
     vi = vi or SimplexVI(len(w) // max(block_size, 1), block_size)
-    limits = {"tolerance": TOLERANCE, "epsilon": EPSILON, "max_iterations": 50, "max_newton": 10}
+    limits = {
+        "tolerance": TOLERANCE,
+        "epsilon": EPSILON,
+        "max_iterations": 50,
+        "max_newton": 10,
+        "max_lost": 50,
+    }
     return vi_newton(manifold, principle, vi, q, w, **(limits | options))
 
 

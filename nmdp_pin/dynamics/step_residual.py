@@ -22,7 +22,7 @@ from nmdp_pin.state import MadeStep, State
 from nmdp_pin.terrain import Terrain
 
 _EPS = float(np.finfo(float).eps)
-_LARGEST_TURN = 1.0  # [rad] in a step; after more the history foretells nothing (a chain's whip)
+_LARGEST_TURN = 0.5  # [rad] in a step; after more the history foretells nothing (a chain's whip)
 _ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
 
 

@@ -18,6 +18,7 @@ from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
+from nmdp_pin.integrators.start import Start, starts_of_minimum, starts_of_principle
 from nmdp_pin.robot import Robot
 from nmdp_pin.solvers.pgm import PGMOptions, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
@@ -31,7 +32,7 @@ from nmdp_pin.terrain import Terrain
 # [m/s^2, rad/s^2]; what each step leaves undone adds up, as an acceleration of epsilon / h^2 would
 _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
-_CLOSE, _CLOSER = 0.3, (0.1, 0.03)  # shares of the usual distance from G = 0, on hard steps
+_BRIEF = 8  # iterations of a start that others follow
 _LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2 of it
 _LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2 of it; and in the papers' halves
 _LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
@@ -96,10 +97,9 @@ class Nmdp(Integrator):
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
         self._solve: Callable[..., SolverResult]
         qp = SimplexQP(*self._shape, solver=qp_solver)
-        self._closer: tuple[float, ...] = ()  # only the principle's solver leaves G = 0
-        if objective == Dissipation.name:
+        self._is_principle = objective == Dissipation.name
+        if self._is_principle:
             self._solve = self._follow(Dissipation(self.residual), SimplexVI(*self._shape))
-            self._closer = _CLOSER
         else:
             self._solve = self._minimise(objective_named(objective, self.residual), qp)
         # A contact that comes in starts from its full normal force: an impact ends close to it.
@@ -112,6 +112,8 @@ class Nmdp(Integrator):
         residual = self.residual
         w0 = self._touching if state.warm is None else state.warm.w
         found = self._solve_step(state, command, h, dt)
+        if found.status.ok and self._gains_at_an_impact(w0, found):
+            found = self._solve_in_first_order(state, command, h, dt, found)
         if not found.status.ok:
             return failed_step(
                 state,
@@ -158,15 +160,32 @@ class Nmdp(Integrator):
         if state.warm is not None and self._carry_gamma:
             gamma = state.warm.gamma
         attempts = []
-        for q, w, near in self._starts(state, h):
-            closer = replace(options, near=near * options.near)
-            attempts.append(self._attempt(q, w.ravel(), gamma, closer))
+        for start in self._starts(state, h):
+            attempts.append(self._attempt(start, gamma, options))
             if attempts[-1].status.ok:
                 break
         else:
             if self._restarts:
                 attempts.extend(self._continue(state, command, h, dt, gamma, _CONTINUATIONS))
         return _with_the_work_of(attempts)
+
+    def _gains_at_an_impact(self, w0: np.ndarray, found: SolverResult) -> bool:
+        """Whether a difference across an impact, which means nothing, has made energy."""
+        if self.residual.history is None:
+            return False
+        gain, _ = self.residual.energy_gain(found.q)
+        return gain > 0.0 and self._has_arrest(w0, found.w.reshape(self._shape))
+
+    def _solve_in_first_order(
+        self, state: State, command: Command, h: float, dt: float | None, second: SolverResult
+    ) -> SolverResult:
+        """Make a step of second order anew in first order, which only loses energy."""
+        spent, made = self.residual.evaluations, self.residual.history
+        warm = WarmStart(second.w.reshape(self._shape), second.gamma)
+        history = None if made is None else replace(made, smooth=False)
+        first = self._solve_step(replace(state, warm=warm, history=history), command, h, dt)
+        self.residual.evaluations += spent
+        return _with_the_work_of([second, first])
 
     def _continue(
         self,
@@ -182,7 +201,7 @@ class Nmdp(Integrator):
         w = self._touching if state.warm is None else state.warm.w
         half, half_dt = 0.5 * h, None if dt is None else 0.5 * dt
         options = self._begin(state, command, half, half_dt)
-        attempts = [self._attempt(state.q, w.ravel(), gamma, options)]
+        attempts = [self._attempt(Start(state.q, w), gamma, options)]
         if not attempts[0].status.ok and halvings > 1:
             attempts += self._continue(state, command, half, half_dt, gamma, halvings - 1)
         spent += residual.evaluations
@@ -190,15 +209,14 @@ class Nmdp(Integrator):
         shorter = attempts[-1]
         if shorter.status.ok:
             ahead = residual.retract(state.q, 2.0 * residual.difference(state.q, shorter.q))
-            attempts.append(self._attempt(ahead, shorter.w, shorter.gamma, options))
+            start = Start(ahead, shorter.w.reshape(self._shape))
+            attempts.append(self._attempt(start, shorter.gamma, options))
         residual.evaluations += spent
         return attempts
 
-    def _attempt(
-        self, q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions
-    ) -> SolverResult:
+    def _attempt(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
         """Solve from one start; G = 0 has roots far away that no motion leads to: not those."""
-        found = self._solve(q, w, gamma, options)
+        found = self._solve(start, gamma, options)
         if found.status.ok and self._refuses(*self.residual.energy_gain(found.q)):
             return replace(found, status=Status.ENERGY_GAINED)
         return found
@@ -224,46 +242,44 @@ class Nmdp(Integrator):
         epsilon = self.options.epsilon
         return min(epsilon, _ACCELERATION * h**2) if self.options.early_stop else epsilon
 
-    def _starts(self, state: State, h: float) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-        """Where to begin, q and w, and how close to G = 0 to stay, in shares of the usual."""
-        zero = np.zeros(self._shape)
-        if not self._warm_start:
-            yield state.q, zero, 1.0
-            return
+    def _starts(self, state: State, h: float) -> Iterator[Start]:
+        """Where to begin, one after another."""
         last = self._touching if state.warm is None else state.warm.w
-        yield state.q, last, 1.0
-        if self._restarts:
-            yield state.q, zero, _CLOSE  # the papers'; from it there is always a way down
-            # PGM stays with the root that it starts at, so it starts at the nearest ones only.
-            if self._closer:
-                yield self.residual.retract(state.q, h * state.v), last, 1.0
-            for near in self._closer:
-                yield state.q, self._touching, near
-                yield state.q, last, near
+        if not self._warm_start:
+            yield Start(state.q, np.zeros(self._shape))
+        elif not self._restarts:
+            yield Start(state.q, last)
+        elif self._is_principle:
+            ahead = self.residual.retract(state.q, h * state.v)
+            yield from starts_of_principle(state.q, ahead, last, self._touching)
+        else:
+            yield from starts_of_minimum(state.q, last)
 
     def _minimise(self, objective: Objective, qp: SimplexQP) -> Callable[..., SolverResult]:
         """The solver of the papers: argmin K."""
 
-        def solve(q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions) -> SolverResult:
-            return pgm(self.residual, objective, qp, q, w, gamma, options)
+        def solve(start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+            return pgm(self.residual, objective, qp, start.q, start.w.ravel(), gamma, options)
 
         return solve
 
     def _follow(self, principle: Dissipation, vi: SimplexVI) -> Callable[..., SolverResult]:
         """The solver of the principle itself."""
 
-        def solve(q: np.ndarray, w: np.ndarray, gamma: float, options: PGMOptions) -> SolverResult:
+        def solve(start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+            most = options.max_iterations
             return vi_newton(
                 self.residual,
                 principle,
                 vi,
-                q,
-                w,
+                start.q,
+                start.w.ravel(),
                 tolerance=options.tolerance,
                 epsilon=options.epsilon,
-                max_iterations=options.max_iterations,
+                max_iterations=min(_BRIEF, most) if start.brief else most,
                 max_newton=options.max_newton,
-                near=options.near,
+                max_lost=0 if start.brief else most,
+                near=start.near * options.near,
             )
 
         return solve

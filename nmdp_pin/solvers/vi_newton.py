@@ -55,6 +55,7 @@ def vi_newton(
     epsilon: float,
     max_iterations: int,
     max_newton: int,
+    max_lost: int,
     near: float = 1.0,
 ) -> SolverResult:
     """Solve the variational inequality from (q, w).
@@ -73,6 +74,7 @@ def vi_newton(
         epsilon: on the gap w'g - min w''g, in units of force [m].
         max_iterations: affine inequalities solved at most.
         max_newton: Newton steps of one projection at most.
+        max_lost: trials at most that find no way back to the manifold.
         near: units of force that G may have between iterations.
 
     Returns:
@@ -90,7 +92,7 @@ def vi_newton(
         return SolverResult(q, w, 1.0, point.status, point.residual, (), 0)
     g = principle.work()
     gap = dissipation_gap(g, w, shape)
-    values, iterations, rejected, proximal = [gap], 0, 0, _LEAST_PROXIMAL
+    values, iterations, rejected, lost, proximal = [gap], 0, 0, 0, _LEAST_PROXIMAL
 
     A, lu = None, np.zeros((0, 0))
 
@@ -125,9 +127,10 @@ def vi_newton(
                 trial = near_manifold(manifold.retract(point.q, back + P @ (w1 - w)), w1)
                 if trial.status.ok:
                     break
+                lost += 1
             rejected += 1
             proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
-            if proximal > _MOST_PROXIMAL:
+            if proximal > _MOST_PROXIMAL or lost > max_lost:
                 return result(Status.QP_FAILED if w1 is None else Status.STALLED)
         point, w, g = trial, w1, principle.work()
         gap = dissipation_gap(g, w, shape)
