@@ -17,7 +17,7 @@ from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_stat
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.output_file import check_writable, write_whole
 from nmdp_pin.recording import Recorder, Recording, base_frame
-from nmdp_pin.recording_file import INTEGERS, ROWS, SINCE_2
+from nmdp_pin.recording_file import INTEGERS, ROWS, SINCE_2, SINCE_3
 from nmdp_pin.status import Status
 
 # Kinematics repeats a handful of rotations and sums: far below this, far above rounding.
@@ -105,7 +105,7 @@ def test_files_of_the_first_format_are_read(saved: Path) -> None:
     """What they lack is not known: NaN, and no rejected or discarded tries."""
     with np.load(saved) as archive:
         meta = json.loads(str(archive["meta"]))
-    old: dict[str, np.ndarray | None] = dict.fromkeys(SINCE_2)
+    old: dict[str, np.ndarray | None] = dict.fromkeys((*SINCE_2, *SINCE_3))
     _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 1})), **old)
     loaded = Recording.load(saved)
     assert np.isnan([loaded.residual, loaded.condition, loaded.error]).all()
@@ -113,6 +113,20 @@ def test_files_of_the_first_format_are_read(saved: Path) -> None:
     assert loaded.q.tobytes() == hop_recording().q.tobytes()
     _rewrite(saved, meta=np.array(json.dumps(meta)))
     with pytest.raises(RecordingError, match="lacks residual"):
+        Recording.load(saved)
+
+
+def test_files_of_the_second_format_are_read(saved: Path) -> None:
+    """They have no residuals of a complementarity problem: NaN; what they have is kept."""
+    with np.load(saved) as archive:
+        meta = json.loads(str(archive["meta"]))
+    old: dict[str, np.ndarray | None] = dict.fromkeys(SINCE_3)
+    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 2})), **old)
+    loaded = Recording.load(saved)
+    assert np.isnan([loaded.primal, loaded.dual, loaded.complementarity]).all()
+    assert loaded.residual.tobytes() == hop_recording().residual.tobytes()
+    _rewrite(saved, meta=np.array(json.dumps(meta)))
+    with pytest.raises(RecordingError, match="lacks primal"):
         Recording.load(saved)
 
 

@@ -25,6 +25,7 @@ from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
+_KNOWN = 1e-9  # [m] to which gaps are known: what the solver left undone in the steps before
 _HELD = 1e-9  # of the largest response to an impulse: a contact that answers less cannot move
 
 
@@ -58,7 +59,7 @@ class NeNcp(Integrator):
         wrench_space: WrenchSpace,
         *,
         solver: str = "admm",
-        max_iterations: int = 1000,
+        max_iterations: int = 10_000,
         tolerance: float = 1e-5,
         push_out: float = 0.1,
     ) -> None:
@@ -144,7 +145,7 @@ class NeNcp(Integrator):
             rows = np.repeat(active, 3)
             Y = response[:, rows]
             found = self._ncp.solve(
-                Y.T @ Y, g[rows], contacts.friction[active], guess[active], tolerance
+                Y.T @ Y, g[rows], contacts.friction[active], guess[active], tolerance, _KNOWN / h
             )
             iterations += found.iterations
             impulses[active] = guess[active] = found.impulses

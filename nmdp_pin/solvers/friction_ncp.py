@@ -10,6 +10,7 @@ projected Gauss-Seidel (PGS). Vectors hold (tangent, tangent, normal) of one con
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ class FrictionNCP:
         IntegratorError: the solver is not known, or no iteration is allowed.
     """
 
-    def __init__(self, solver: str = "admm", *, max_iterations: int = 1000) -> None:
+    def __init__(self, solver: str = "admm", *, max_iterations: int = 10_000) -> None:
         if solver not in NCP_SOLVERS:
             raise IntegratorError(f"solver '{solver}' is not known; choose from {NCP_SOLVERS}")
         if max_iterations < 1:
@@ -94,7 +95,13 @@ class FrictionNCP:
         self._friction: list[float] = []
 
     def solve(
-        self, W: np.ndarray, g: np.ndarray, mu: np.ndarray, guess: np.ndarray, tolerance: float
+        self,
+        W: np.ndarray,
+        g: np.ndarray,
+        mu: np.ndarray,
+        guess: np.ndarray,
+        tolerance: float,
+        acceptable: float = 0.0,
     ) -> NcpSolution:
         """Impulses of n contacts, n > 0.
 
@@ -105,9 +112,12 @@ class FrictionNCP:
             guess: impulses to start from [N s], shape (n, 3).
             tolerance: on velocities, and on impulses in that unit [m/s]; on their products times
                 the largest of g.
+            acceptable: what is called converged when the iterations are at an end [m/s]; no less
+                than the tolerance.
         """
-        scale = max(float(W.diagonal().mean()), np.finfo(float).tiny)
-        speed = float(np.abs(g).max())
+        scale, speed = float(W.diagonal().mean()) or 1.0, float(np.abs(g).max())
+        if not math.isfinite(scale + speed):
+            return NcpSolution(guess, NcpResiduals(*[math.nan] * 3), 0, False)
         tolerance = max(tolerance, _ROUNDING * speed)
         speed = max(speed, tolerance)
         if self._by_pgs:
@@ -119,9 +129,10 @@ class FrictionNCP:
         else:
             x, iterations = self._run(W, g, guess, mu, scale, tolerance, speed)
         residuals = ncp_residuals(W, g, mu, x)
-        limits = (tolerance / scale, tolerance, tolerance * speed / scale)
+        limit = max(tolerance, acceptable)
+        limits = (limit / scale, limit, limit * speed / scale)
         # False also where a residual is NaN, which the solvers may call converged.
-        converged = all(r <= limit for r, limit in zip(residuals, limits, strict=True))
+        converged = all(r <= most for r, most in zip(residuals, limits, strict=True))
         return NcpSolution(x, residuals, iterations, converged)
 
     def _run(
