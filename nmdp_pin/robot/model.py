@@ -89,8 +89,7 @@ def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
     A direction in which the mass matrix has no inertia is cured by locking the joint that it
     concerns most; this is done until no such direction is left.
     """
-    upper = np.triu(pin.crba(model, model.createData(), q))
-    mass = upper + np.triu(upper, 1).T
+    mass = pin.crba(model, model.createData(), q)
     free = np.arange(model.nv)
     idle: list[str] = []
     while free.size:
