@@ -16,12 +16,20 @@ from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
 from nmdp_pin.state import MadeStep, State
-from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
+from nmdp_pin.testing import assert_same, central_differences, ground_through, weights
+from nmdp_pin.testing.differences import DERIVATIVE, STEP
+from nmdp_pin.testing.scenes import GROUNDS, PLANES
 
-# Central differences: the truncation error falls with the square of the step, the rounding error
-# grows with its inverse. At 2e-6 rad both stay below 1e-7 for depths from a millimetre on.
-STEP = 2e-6
-DERIVATIVE = 1e-6  # relative error of a derivative against central differences
+__all__ = [  # what the tests of the core take from here; the suites for users are built on it
+    "DERIVATIVE",
+    "GROUNDS",
+    "PLANES",
+    "STEP",
+    "assert_same",
+    "central_differences",
+    "ground_through",
+    "weights",
+]
 
 FORMS = {"ne": NewtonEuler, "pbd": PositionBased}
 
@@ -105,49 +113,6 @@ def centres(robot: Robot, q: np.ndarray) -> np.ndarray:
     ).reshape(-1, 3)
 
 
-PLANES = {
-    "flat": (0.0, 0.0, 1.0),
-    "tilted": (0.3, -0.5, 0.8),
-    "wall": (0.8, 0.6, 0.0),
-    "ceiling": (0.0, 0.0, -1.0),
-    "overhang": (-0.4, 0.2, -0.9),
-}
-GROUNDS = (*PLANES, "sphere", "cylinder")
-
-
-def ground_through(kind: str, points: np.ndarray) -> Terrain:
-    """A ground whose surface has about half of `points` inside."""
-    if kind in PLANES:
-        normal = np.array(PLANES[kind]) / np.linalg.norm(PLANES[kind])
-        level = points @ normal
-        return Terrain([Plane(normal=PLANES[kind], offset=_between(level), friction=0.6)])
-    below = points.mean(axis=0) - [0.3, 0.2, 1.5]
-    position = (float(below[0]), float(below[1]), float(below[2]))
-    if kind == "sphere":
-        radius = _between(np.linalg.norm(points - below, axis=1))
-        return Terrain([Sphere(radius=radius, position=position, friction=0.6)])
-    radius = _between(np.linalg.norm((points - below)[:, 1:], axis=1))
-    return Terrain(
-        [
-            Cylinder(
-                radius=radius, length=50.0, position=position, rpy=(0, np.pi / 2, 0), friction=0.6
-            )
-        ]
-    )
-
-
-def _between(levels: np.ndarray) -> float:
-    """A level with about half of the others below, none close to it."""
-    ordered = np.sort(levels)
-    k = len(ordered) // 2
-    return float(0.5 * (ordered[k - 1] + ordered[k])) if len(ordered) > 1 else ordered[0] + 0.05
-
-
-def weights(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Random weights inside the simplices, shape (n, m)."""
-    return rng.dirichlet(np.ones(m + 1), size=n)[:, :m]
-
-
 def command(model: pin.Model, rng: np.random.Generator) -> Command:
     """Torque, gains on every dof (a floating base's too) and targets."""
     return Command(
@@ -189,22 +154,3 @@ def with_history(robot: Robot, state: State, h: float, rng: np.random.Generator)
     before = pin.integrate(model, state.q, -h * v[0])
     rates = rng.standard_normal((2, model.njoints - 1, 4, 3))
     return replace(state, history=MadeStep(h, before, v[1], state.q, state.v, rates))
-
-
-def central_differences(function, dimension: int, step: float = STEP) -> np.ndarray:
-    """Derivative of function(dx) at dx = 0; the last axis is that of dx."""
-    columns = []
-    for direction in step * np.eye(dimension):
-        columns.append((function(direction) - function(-direction)) / (2.0 * step))
-    return np.stack(columns, axis=-1)
-
-
-def assert_same(found: np.ndarray, expected: np.ndarray, tolerance: float = DERIVATIVE) -> None:
-    """Each row agrees relative to its own largest entry, or to 1e-4 of the largest of all."""
-    assert found.shape == expected.shape
-    assert np.isfinite(found).all()
-    rows = np.abs(expected).reshape(-1, expected.shape[-1]).max(axis=1, initial=0.0)
-    assert rows.max(initial=0.0) > 0.0, "a derivative that is zero everywhere tests nothing"
-    scale = np.maximum(rows, 1e-4 * rows.max())[:, None]
-    error = np.abs(found - expected).reshape(len(rows), -1) / scale
-    assert error.max() <= tolerance, f"relative error {error.max():.2e} > {tolerance:g}"

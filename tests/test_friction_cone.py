@@ -49,6 +49,9 @@ def contacts(depth, normal=(0.0, 0.0, 1.0), friction=0.5):
         np.tile(np.asarray(normal, dtype=float), (n, 1)),
         None,
         np.full(n, friction),
+        np.zeros(n),
+        np.zeros(n, dtype=int),
+        np.arange(n),
     )
 
 

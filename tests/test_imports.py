@@ -23,7 +23,7 @@ LAYERS = (
     ("dynamics",),
     ("integrators",),
     ("step_control", "error_control", "simulator"),
-    ("scenario", "recording", "recording_file", "failure"),
+    ("scenario", "recording", "recording_file", "failure", "testing"),
     ("viz",),
     ("experiments",),
     ("cli", "__main__"),

@@ -91,6 +91,7 @@ def test_the_nearest_shape_counts(scene: list[Shape]) -> None:
         assert together.distance[i] == pytest.approx(alone[k].distance[i], abs=ROUNDING)
         np.testing.assert_allclose(together.normal[i], alone[k].normal[i], atol=ROUNDING)
         assert together.friction[i] == scene[k].friction
+        assert together.shape[i] == k
         if abs(together.distance[i]) > 1e-3:
             np.testing.assert_allclose(
                 curvature_of(together)[i], curvature_of(alone[k])[i], rtol=1e-7, atol=CURVATURE
@@ -131,6 +132,7 @@ def test_points_that_are_not_finite(scene: list[Shape], bad: float, column: int)
     kept = np.arange(20) != 5
     assert np.isnan(after.distance[5])
     assert np.isnan(after.normal[5]).all()
+    assert after.shape[5] == -1
     np.testing.assert_allclose(after.distance[kept], before.distance[kept], atol=ROUNDING)
     np.testing.assert_allclose(after.normal[kept], before.normal[kept], atol=ROUNDING)
     np.testing.assert_array_equal(after.friction[kept], before.friction[kept])

@@ -1,6 +1,13 @@
 """Contact models: polytopes of feasible wrenches."""
 
+from nmdp_pin.contact.finite_differences import FiniteDifferences
 from nmdp_pin.contact.friction_cone import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 
-__all__ = ["ContactState", "FrictionCone", "WrenchSpace", "stiffness_for_static_depth"]
+__all__ = [
+    "ContactState",
+    "FiniteDifferences",
+    "FrictionCone",
+    "WrenchSpace",
+    "stiffness_for_static_depth",
+]

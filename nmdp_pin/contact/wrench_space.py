@@ -7,9 +7,11 @@ depend on where the contact is.
 from __future__ import annotations
 
 import abc
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from nmdp_pin.errors import ContactError
 
 
 class ContactState(NamedTuple):
@@ -23,6 +25,9 @@ class ContactState(NamedTuple):
         curvature: derivative of the normal with respect to the position [1/m], shape (n, 3, 3);
             None where the terrain is flat.
         friction: friction coefficient of the terrain [-], shape (n,).
+        radius: of the contact spheres, 0 for bare points [m], shape (n,).
+        surface: index of the nearest shape in `Terrain.shapes`, -1 where there is none, shape (n,).
+        contact: index among the robot's contact points, shape (n,).
     """
 
     position: np.ndarray
@@ -31,6 +36,13 @@ class ContactState(NamedTuple):
     normal: np.ndarray
     curvature: np.ndarray | None
     friction: np.ndarray
+    radius: np.ndarray
+    surface: np.ndarray
+    contact: np.ndarray
+
+    def take(self, rows: np.ndarray) -> ContactState:
+        """Some of the contacts: `rows` are indices, or true where a contact is taken."""
+        return ContactState._make(None if part is None else part[rows] for part in self)
 
 
 class WrenchSpace(abc.ABC):
@@ -38,9 +50,20 @@ class WrenchSpace(abc.ABC):
 
     A model of three rows gives forces that act where the sphere touches the terrain; one of six
     rows gives wrenches (force, moment) about the sphere's centre, both in the world frame.
+
+    A model that has no `derivative` runs with the methods that ask for none, `ne-zonmdp`,
+    `pbd-zonmdp` and `ne-mdp`, and with all of them inside `FiniteDifferences`.
     """
 
-    rows: ClassVar[int] = 3
+    @property
+    def rows(self) -> int:
+        """Of a vertex: 3, a force, or 6, a wrench. A class attribute does as well."""
+        return 3
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the model has a `derivative`."""
+        return type(self).derivative is not WrenchSpace.derivative
 
     @property
     @abc.abstractmethod
@@ -51,7 +74,6 @@ class WrenchSpace(abc.ABC):
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """Vertices V of the n polytopes [N, N m], shape (n, rows, n_vertices)."""
 
-    @abc.abstractmethod
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """Derivative of V w with respect to the contacts' translation [N/m], shape (n, rows, 3).
 
@@ -62,4 +84,11 @@ class WrenchSpace(abc.ABC):
             contacts: where the contacts are.
             w: weights, shape (n, n_vertices).
             wrench: V w at these contacts, shape (n, rows); the caller has it at hand.
+
+        Raises:
+            ContactError: the model has none.
         """
+        raise ContactError(
+            f"the contact model {type(self).__name__} has no derivative; use one of the methods "
+            "ne-zonmdp, pbd-zonmdp and ne-mdp, or nmdp_pin.contact.FiniteDifferences(model)"
+        )

@@ -51,6 +51,8 @@ class ContactTerms(abc.ABC):
         self._joints = np.asarray(points.joints, dtype=int)
         self._local = np.concatenate([points.positions, np.ones((n, 1))], axis=1)[:, None, :]
         self._radii = np.asarray(points.radii, dtype=float)[:, None]
+        self._radius = self._radii[:, 0].copy()
+        self._index = np.arange(n)
         self._round = touches and bool(self._radii.any())
         support, self._above = support_of(model, self._joints)
         self._support = np.ascontiguousarray(support.T)
@@ -90,6 +92,10 @@ class ContactTerms(abc.ABC):
     @abc.abstractmethod
     def touching(self) -> np.ndarray:
         """Which contacts can feel a wrench at all, shape (n,)."""
+
+    def stored_energy(self) -> float:
+        """Energy that the contacts hold like springs [J]; polytopes hold none."""
+        return 0.0
 
     def kinematics(self) -> None:
         """Fill the Jacobians: linear at the centres and at the points p, and angular."""
@@ -156,14 +162,17 @@ class ContactTerms(abc.ABC):
         """Find `contacts` at pinocchio's placements; the centres c, shape (n, 3)."""
         placements = self._placements.take(self._joints, axis=0)
         centre: np.ndarray = (self._local @ placements)[:, 0]
-        distance, normal, curvature, friction = self._terrain.query(centre)
+        surface = self._terrain.query(centre)
         self.contacts = ContactState(
             centre,
             placements[:, :3].transpose(0, 2, 1),
-            self._radii[:, 0] - distance,
-            normal,
-            curvature,
-            friction,
+            self._radius - surface.distance,
+            surface.normal,
+            surface.curvature,
+            surface.friction,
+            self._radius,
+            surface.shape,
+            self._index,
         )
         return centre
 

@@ -112,15 +112,15 @@ class HeightField(Solid):
         """
         return triangle_geometry(*self.triangles())
 
-    def triangle_surface(self) -> TriangleSurface:
-        """What measures distances to the ground, in the world frame."""
+    def triangle_surface(self, index: int) -> TriangleSurface:
+        """What measures distances to the ground, shape `index` of a terrain, in the world frame."""
         M = self.placement
         vertices, faces = self.triangles()
         world = vertices @ M.rotation.T + M.translation
         ny, nx = self.samples.shape
         top, rim = 2 * (nx - 1) * (ny - 1), 2 * (nx - 1) + 2 * (ny - 1)
         groups = (top, top + 2 * rim)  # walls, bottom
-        return TriangleSurface(world, faces, self.friction, groups=groups)
+        return TriangleSurface(world, faces, self.friction, index=index, groups=groups)
 
 
 def _read(path: Path) -> np.ndarray:

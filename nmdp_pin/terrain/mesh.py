@@ -91,11 +91,11 @@ class Mesh(Solid):
         """A new bounding-volume hierarchy, in the shape's frame."""
         return triangle_geometry(self.corners, self.triangles)
 
-    def triangle_surface(self) -> TriangleSurface:
-        """What measures distances to the mesh, in the world frame."""
+    def triangle_surface(self, index: int) -> TriangleSurface:
+        """What measures distances to the mesh, shape `index` of a terrain, in the world frame."""
         M = self.placement
         world = self.corners @ M.rotation.T + M.translation
-        return TriangleSurface(world, self.triangles, self.friction)
+        return TriangleSurface(world, self.triangles, self.friction, index=index)
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:

@@ -20,9 +20,10 @@ class PrimitiveSet:
 
     Args:
         shapes: at least one.
+        indices: of them among the terrain's shapes.
     """
 
-    def __init__(self, shapes: Sequence[Primitive]) -> None:
+    def __init__(self, shapes: Sequence[Primitive], indices: Sequence[int]) -> None:
         m = len(shapes)
         placements = [shape.placement for shape in shapes]
         self._rotation = np.array([M.rotation for M in placements])
@@ -31,6 +32,7 @@ class PrimitiveSet:
         self._origin = np.array(origins).T.reshape(3 * m)
         self._half = np.array([shape.half_extents for shape in shapes]).T
         self._friction = np.array([shape.friction for shape in shapes])
+        self._indices = np.array(indices)
         kinds = list(dict.fromkeys(type(shape) for shape in shapes))
         self._curvatures = [kind.curvature for kind in kinds]
         self._kind = np.array([kinds.index(type(shape)) for shape in shapes])
@@ -67,7 +69,7 @@ class PrimitiveSet:
         rows = (winner >= 0).nonzero()[0]
         winner = winner[rows]
         curvature = self._curvature(local[rows, :, winner], winner)
-        nearest.describe(rows, self._friction[winner], curvature)
+        nearest.describe(rows, self._friction[winner], curvature, self._indices[winner])
 
     def _probe(
         self,

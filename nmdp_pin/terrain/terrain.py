@@ -52,14 +52,19 @@ class Terrain:
                     f"a terrain is made of Plane, Box, Sphere, Cylinder, HeightField and Mesh; "
                     f"got {shape!r}"
                 )
-        planes = [shape for shape in shapes if isinstance(shape, Plane)]
-        primitives = [shape for shape in shapes if isinstance(shape, Primitive)]
-        surfaces = [s.triangle_surface() for s in shapes if isinstance(s, Mesh | HeightField)]
-        solids = (*([PrimitiveSet(primitives)] if primitives else []), *surfaces)
+        planes = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Plane)}
+        primitives = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Primitive)}
+        surfaces = [
+            shape.triangle_surface(i)
+            for i, shape in enumerate(shapes)
+            if isinstance(shape, Mesh | HeightField)
+        ]
+        sets = [PrimitiveSet([*primitives.values()], [*primitives])] if primitives else []
+        solids = (*sets, *surfaces)
         for name, value in (
             ("shapes", shapes),
             ("flat", not solids),
-            ("_planes", HalfSpaces(planes) if planes else None),
+            ("_planes", HalfSpaces([*planes.values()], [*planes]) if planes else None),
             ("_solids", solids),
         ):
             object.__setattr__(self, name, value)
@@ -74,10 +79,11 @@ class Terrain:
         return np.array([shape.friction for shape in self.shapes])
 
     def query(self, points: np.ndarray) -> Surface:
-        """Signed distance, normal, curvature and friction.
+        """Signed distance, normal, curvature, friction and which shape it is.
 
         A pure function of its arguments: the same bits whatever was asked before. At a point that
-        is not finite, or further out than |x| + |y| + |z| = 1e9 m, everything but None is NaN.
+        is not finite, or further out than |x| + |y| + |z| = 1e9 m, everything but None is NaN, and
+        the shape -1.
 
         Args:
             points: in the world frame [m], shape (n, 3).
@@ -105,8 +111,10 @@ class Terrain:
     def _query_some(self, points: np.ndarray) -> Surface:
         """The surface at the points that are not lost, NaN at the others."""
         lost = ~(np.abs(points).sum(axis=1) < _LOST)
-        distance, normal, curvature, friction = self._query(np.where(lost[:, None], 0.0, points))
+        surface = self._query(np.where(lost[:, None], 0.0, points))
+        distance, normal, curvature, friction, shape = surface
         row = np.where(lost, np.nan, 1.0)
         if curvature is not None:
             curvature = curvature * row[:, None, None]
-        return Surface(distance * row, normal * row[:, None], curvature, friction * row)
+        shape = np.where(lost, -1, shape)
+        return Surface(distance * row, normal * row[:, None], curvature, friction * row, shape)

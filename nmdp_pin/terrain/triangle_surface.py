@@ -41,6 +41,7 @@ class TriangleSurface:
         vertices: in the world frame [m], shape (v, 3).
         faces: indices of their corners, anticlockwise seen from outside, shape (f, 3).
         friction: friction coefficient [-].
+        index: of the mesh among the terrain's shapes.
         groups: where faces of very different size begin. Each group has a bounding-volume
             hierarchy of its own: long faces among small ones would spoil the volumes of all.
     """
@@ -51,10 +52,12 @@ class TriangleSurface:
         faces: np.ndarray,
         friction: float,
         *,
+        index: int = 0,
         groups: Sequence[int] = (),
     ) -> None:
         self._corners = vertices[faces]
-        self._faces, self._vertices, self._friction = faces, vertices, friction
+        self._faces, self._vertices = faces, vertices
+        self._friction, self._index = friction, index
         self._topology = topology(vertices, faces)
         edges = np.roll(self._corners, -1, axis=1) - self._corners
         self._directions = edges / np.sqrt((edges * edges).sum(axis=2))[:, :, None]
@@ -80,9 +83,7 @@ class TriangleSurface:
         surface = self.measure(points[rows])
         nearer = (surface.distance < nearest.distance[rows]).nonzero()[0]
         if len(nearer):
-            distance, normal, curvature, friction = surface
-            part = None if curvature is None else curvature[nearer]
-            by = Surface(distance[nearer], normal[nearer], part, friction[nearer])
+            by = Surface._make(None if part is None else part[nearer] for part in surface)
             nearest.replace(rows[nearer], by)
 
     def measure(self, points: np.ndarray) -> Surface:
@@ -95,14 +96,14 @@ class TriangleSurface:
         bent = (sideways > _PARALLEL * np.abs(height) + self._rounding).nonzero()[0]
         # Over a face the distance is taken from its plane: exact in sign, and smooth at 0.
         distance = ((points - self._corners[triangle, 0]) * normal).sum(axis=1)
-        friction = np.full(len(points), self._friction)
+        friction, shape = np.full(len(points), self._friction), np.full(len(points), self._index)
         if not len(bent):
-            return Surface(distance, normal, None, friction)
+            return Surface(distance, normal, None, friction, shape)
         hessian = np.zeros((len(points), 3, 3))
         distance[bent], normal[bent], hessian[bent] = self._bent(
             points[bent], triangle[bent], closest[bent]
         )
-        return Surface(distance, normal, hessian, friction)
+        return Surface(distance, normal, hessian, friction, shape)
 
     def _closest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Index of the closest triangle, shape (n,), and the closest point on it, shape (n, 3)."""
