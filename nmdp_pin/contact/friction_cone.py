@@ -120,7 +120,7 @@ class FrictionCone(WrenchSpace):
             scales = np.column_stack([np.ones_like(d), contacts.friction])
             local = (scales @ self._basis).reshape(len(d), 3, -1)
             s = (local @ w[:, :, None])[:, :, 0]
-            turn = _frame_derivative(contacts.normal, s) @ contacts.curvature
+            turn = frame_derivative(contacts.normal, s) @ contacts.curvature
             result += self._magnitude(contacts.depth)[:, None, None] * turn
         return result
 
@@ -163,7 +163,7 @@ def _poles(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return sign, 1.0 / (1.0 + sign * normal[:, 2]), bisector
 
 
-def _frame_derivative(normal: np.ndarray, s: np.ndarray) -> np.ndarray:
+def frame_derivative(normal: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Derivative of R(n) s with respect to n, shape (n, 3, 3).
 
     R s = s_z n + s_t - a (n . s_t) b with s_t the tangential part, b = n + sign e_z and
