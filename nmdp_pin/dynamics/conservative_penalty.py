@@ -19,10 +19,8 @@ class ConservativePenalty(PenaltyContact):
         """P at the last point [J]."""
         if not self.active:
             return 0.0
-        law = self.law
-        normal = (self._p * self._d).sum() / (law.alpha + 1.0)
-        friction = (self._q * (self._slip**2).sum(axis=1)).sum() / (law.beta + 1.0)
-        return float(normal + friction)
+        friction = (self._q * (self._slip**2).sum(axis=1)).sum() / (self.law.beta + 1.0)
+        return self.stored_energy() + float(friction)
 
     def gauss_newton(self) -> np.ndarray:
         """Positive semidefinite part of d2P/dq2, shape (nv, nv).

@@ -78,6 +78,10 @@ class PenaltyContact(ContactTerms):
         A[:, 3:] -= skew(force) @ move[:, :3]  # the centre's motion takes the force along
         return over_tree(self._J, self._carriers @ A.reshape(-1, 36), self._above, self._subtree)
 
+    def stored_energy(self) -> float:
+        """See the base: of the normal forces, C_perp d^(alpha + 1) / (alpha + 1)."""
+        return float((self._p * self._d).sum()) / (self.law.alpha + 1.0) if self.active else 0.0
+
     def vertex_forces(self) -> np.ndarray:
         """See the base: there are none."""
         return np.zeros((0, self.nv))

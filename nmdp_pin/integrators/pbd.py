@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
@@ -26,9 +27,12 @@ from nmdp_pin.solvers.lbfgs import lbfgs
 from nmdp_pin.solvers.levenberg_marquardt import levenberg_marquardt
 from nmdp_pin.solvers.minimum import Minimum
 from nmdp_pin.state import State
+from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
 STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
+_LARGEST_GAIN = 0.5  # of the energy that moves: what differences over large turns may add
+_LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 
 
 class PositionBasedStep(Integrator):
@@ -51,10 +55,12 @@ class PositionBasedStep(Integrator):
             friction.
         optimiser: one of the class's `optimisers`.
         tolerance: on the residual, relative to the robot's weight.
-        max_iterations: of the optimiser.
+        max_iterations: of the optimiser; None: 50 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
+            10 000 ("lbfgs"), after which the step is halved.
     """
 
-    optimisers: ClassVar[tuple[str, ...]]
+    optimisers: ClassVar[dict[str, int]]
+    """Names, and how many iterations each may take by default; the first is the default."""
 
     def __init__(
         self,
@@ -72,16 +78,15 @@ class PositionBasedStep(Integrator):
         tolerance: float = 1e-8,
         max_iterations: int | None = None,
     ) -> None:
-        self.optimiser = optimiser or self.optimisers[0]
+        self.optimiser = optimiser or next(iter(self.optimisers))
         if self.optimiser not in self.optimisers:
             raise IntegratorError(
-                f"optimiser must be one of {self.optimisers} for '{self.name}', got {optimiser!r}"
+                f"optimiser of '{self.name}' must be one of {sorted(self.optimisers)}, "
+                f"got {optimiser!r}"
             )
         if not 0.0 < tolerance < 1.0:
             raise IntegratorError(f"tolerance must be in (0, 1), got {tolerance!r}")
-        limit = max_iterations
-        if limit is None:
-            limit = 10_000 if self.optimiser == "lbfgs" else 100
+        limit = self.optimisers[self.optimiser] if max_iterations is None else max_iterations
         if limit < 1:
             raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations!r}")
         if normal_stiffness is None:
@@ -106,10 +111,15 @@ class PositionBasedStep(Integrator):
     def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
         """What a step minimises."""
 
+    @staticmethod
+    @abc.abstractmethod
+    def _objective(found: Minimum) -> float:
+        """What StepResult says of its end."""
+
     def step(
         self, state: State, command: Command, h: float, *, dt: float | None = None
     ) -> StepResult:
-        """See the contract; `objective` is E or GE, `residual` the norm of its gradient or of r."""
+        """See the contract; `objective` is E or |r|^2 / 2, `residual` |dE/dq| or |r|."""
         residual = self.residual
         found = self.solve(state, command, h, dt=dt)
         if not found.status.ok:
@@ -124,14 +134,14 @@ class PositionBasedStep(Integrator):
                 condition=found.condition,
             )
         if residual.q is not found.x:  # the last trial was rejected
-            residual.evaluate(found.x, np.zeros((residual.contact.n, 0)))
+            self.problem.evaluate(found.x)
         return finished_step(
             state,
             State(state.t + h, found.x, residual.v),
             residual,
             iterations=found.iterations,
             residual_norm=found.error,
-            objective=found.value,
+            objective=self._objective(found),
             h=h,
             rejected=found.rejected,
             condition=found.condition,
@@ -140,34 +150,52 @@ class PositionBasedStep(Integrator):
     def solve(
         self, state: State, command: Command, h: float, *, dt: float | None = None
     ) -> Minimum:
-        """The minimisation of a step, with its counters; arguments as those of `step`."""
-        residual = self.residual
-        residual.begin(state, command, h, dt=dt)
-        return self._minimise(
-            self.problem, self._start(state, h), tolerance=residual.tolerance(self._tolerance)
-        )
+        """The minimisation of a step, with its counters; arguments as those of `step`.
 
-    def _start(self, state: State, h: float) -> np.ndarray:
-        return state.q
+        It starts at q0. An end that gains energy is a root that no motion leads to, so not one.
+        """
+        residual = self.residual
+        if not self.problem.begin(state, command, h, dt):
+            return Minimum(state.q, Status.SINGULAR, math.nan, math.nan, 0, 0, 0, 0.0)
+        tolerance = residual.tolerance(self._tolerance)
+        found = self._minimise(self.problem, state.q, tolerance=tolerance)
+        if not found.status.ok:
+            return found
+        if residual.q is not found.x:
+            self.problem.evaluate(found.x)
+        gain, moving = self.problem.energy_gain(found.x)
+        if not gain <= _LARGEST_GAIN * moving + _LEAST_GAIN * residual.weight:
+            return replace(found, status=Status.ENERGY_GAINED)
+        return found
 
 
 class Pbd(PositionBasedStep):
     """argmin E(q), whose friction is the gradient of an energy ([P] eq. 6 and 11)."""
 
     name: ClassVar[str] = "pbd"
-    optimisers: ClassVar[tuple[str, ...]] = ("lm", "jtj-lm", "lbfgs")
+    optimisers: ClassVar[dict[str, int]] = {"lm": 100, "jtj-lm": 200, "lbfgs": 10_000}
 
     def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
         energy = PositionEnergy(robot, terrain, wrench_space, self.law)
         return Energy(energy, exact=self.optimiser == "lm")
+
+    @staticmethod
+    def _objective(found: Minimum) -> float:
+        return found.value
 
 
 class Pbfd(PositionBasedStep):
     """argmin |r(q)|^2 / 2, with friction that is no gradient ([P] eq. 13)."""
 
     name: ClassVar[str] = "pbfd"
-    optimisers: ClassVar[tuple[str, ...]] = ("jtj-lm", "lbfgs")
+    optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 50, "lbfgs": 10_000}
 
     def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
-        contact = partial(FrictionalPenalty, robot, terrain, self.law)
+        def contact(data: pin.Data) -> FrictionalPenalty:
+            return FrictionalPenalty(robot, terrain, self.law, data)
+
         return GradientLevel(PositionBased(robot, terrain, wrench_space, contact=contact))
+
+    @staticmethod
+    def _objective(found: Minimum) -> float:
+        return 0.5 * found.error**2

@@ -6,15 +6,15 @@ import math
 import time
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
 
 from nmdp_pin.solvers.minimum import Minimisation, Minimum
 from nmdp_pin.status import Status
 
-LEAST = 1e-8  # lam that stands for 0; what a rejection starts from is GROW times this
-GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and a step taken
-LARGEST = 1e8  # beyond it the step is nothing: no way down
-ROUNDING = 1e-12  # relative; f that changes by less is compared by the error instead
+LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
+GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
+LARGEST = 1e10  # beyond it the step is nothing: no way down
+ROUNDING = 1e-12  # relative; where f changes by less the error is compared instead
 
 
 def levenberg_marquardt(
@@ -22,53 +22,69 @@ def levenberg_marquardt(
 ) -> Minimum:
     """Minimise f from x until the error is within the tolerance.
 
-    One iteration is one linear solve, (H + lam diag s) dx = -g, and one evaluation at the trial
-    point: s is the diagonal of H, its entries no smaller than 1e-6 of its largest. The trial is
-    taken if H + lam diag s is positive definite and f falls (or changes by rounding only, 1e-12
-    of |f|, and the error falls); then lam is a tenth, and 0 below 1e-8. Otherwise lam is
-    max(10 lam, 1e-7), and the iteration counts as rejected. lam is 0 at the start.
+    One iteration is one linear solve, (H + lam 1) dx = -g, and one evaluation at the trial point.
+    The trial is taken if the matrix is positive definite and f falls, or changes by no more than
+    1e-12 |f| and the error falls. Then lam becomes lam / 10, and 0 if that is below 0.1; g and H
+    are those of the new point. Otherwise the iteration counts as rejected and lam becomes
+    max(10 lam, 1). It starts with lam = 0.
 
     Args:
-        problem: f; see `Minimisation`. A Gauss-Newton matrix in place of H makes it JTJ-LM.
+        problem: f; see `Minimisation`. Its tangents are best scaled so that H is about 1 in the
+            stiffest directions that matter. A Gauss-Newton matrix for H makes it JTJ-LM.
         x: start.
         tolerance: on the error.
         max_iterations: linear solves at most.
     """
     started = time.perf_counter()
     f, error = problem.evaluate(x)
-    g, H = np.zeros(0), np.zeros((0, 0))
+    g, H, lower = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
+    identity = np.eye(0)
     lam, iterations, rejected, evaluations, fresh = 0.0, 0, 0, 1, True
-    condition = math.nan
-    status = Status.ITERATION_LIMIT
-    while True:
-        if error <= tolerance:
-            status = Status.CONVERGED
-            break
-        if not math.isfinite(f + error):
-            status = Status.NOT_FINITE
-            break
-        if lam > LARGEST:
-            status = Status.STALLED
-            break
-        if iterations >= max_iterations:
-            break
+    while (status := _status(f, error, tolerance, lam, iterations, max_iterations)) is None:
         if fresh:
             g, H = problem.derivatives()
-            diagonal = np.abs(H.diagonal())
-            scale = np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0))
-            fresh = False
+            identity, fresh = np.eye(len(g)), False
         iterations += 1
-        lower, failed = dpotrf(H + np.diag(lam * scale), lower=1)
+        lower, failed = dpotrf(H + lam * identity if lam else H, lower=1)
         if not failed:
             trial = problem.retract(x, dpotrs(lower, -g, lower=1)[0])
             f1, error1 = problem.evaluate(trial)
             evaluations += 1
+            change = f1 - f
             small = ROUNDING * abs(f)
-            if f1 < f - small or (f1 <= f + small and error1 < error):
+            if change < -small or (change <= small and error1 < error):
                 x, f, error, fresh = trial, f1, error1, True
                 lam = SHRINK * lam if SHRINK * lam >= LEAST else 0.0
                 continue
-        lam = max(GROW * lam, GROW * LEAST)
+        lam = GROW * max(lam, LEAST)
         rejected += 1
-    seconds = time.perf_counter() - started
-    return Minimum(x, status, f, error, iterations, rejected, evaluations, seconds, condition)
+    return Minimum(
+        x=x,
+        status=status,
+        value=f,
+        error=error,
+        iterations=iterations,
+        rejected=rejected,
+        evaluations=evaluations,
+        seconds=time.perf_counter() - started,
+        condition=_condition(H, lower) if status.ok and iterations else math.nan,
+    )
+
+
+def _status(
+    f: float, error: float, tolerance: float, lam: float, iterations: int, most: int
+) -> Status | None:
+    """Why to stop; None: not yet."""
+    if not math.isfinite(f + error):
+        return Status.NOT_FINITE
+    if error <= tolerance:
+        return Status.CONVERGED
+    if lam > LARGEST:
+        return Status.STALLED
+    return Status.ITERATION_LIMIT if iterations >= most else None
+
+
+def _condition(H: np.ndarray, lower: np.ndarray) -> float:
+    """Estimate of the condition number (1-norm) of H from its factor."""
+    reciprocal = float(dpocon(lower, np.abs(H).sum(axis=0).max(), uplo="L")[0])
+    return 1.0 / reciprocal if reciprocal > 0.0 else math.inf
