@@ -1,0 +1,122 @@
+"""Contact with granular media, after Zhu, Abdulmajeid and Hauser (ICRA 2019), from RFT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+
+from nmdp_pin.contact.friction_cone import frame_derivative, tangent_frames
+from nmdp_pin.contact.granular.intruder import Intruder
+from nmdp_pin.contact.granular.medium import MEDIA
+from nmdp_pin.contact.granular.table import WrenchTable, wrench_table
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.errors import ContactError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Granular(WrenchSpace):
+    """A foot in sand: each vertex is the wrench of resistive force theory for one motion.
+
+    The vertices depend on the depth and on where the foot's axis points; terrain.friction is not
+    used. docs/granular.md says what is modelled.
+
+    Args:
+        intruder: shape of the foot: `Rod`, `Sphere` or `Plate`.
+        medium: "generic", "poppy-seeds-loose" or "poppy-seeds-close".
+        scale: zeta, factor of all stresses [-].
+        axis: where the foot points (out of the robot), in the frame of the joint that carries it.
+        azimuths: level directions of motion that are sampled, even; there are 4 azimuths + 4
+            vertices.
+
+    Raises:
+        ContactError: a parameter out of its range.
+    """
+
+    rows: ClassVar[int] = 6
+
+    intruder: Intruder
+    medium: str = "generic"
+    scale: float = 1.0
+    axis: tuple[float, float, float] = (0.0, 0.0, -1.0)
+    azimuths: int = 6
+    table: WrenchTable = field(init=False, repr=False, compare=False)
+    _up: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.intruder, Intruder):
+            raise ContactError(
+                f"intruder must be a Rod, Sphere or Plate of nmdp_pin.contact.granular, "
+                f"got {self.intruder!r}"
+            )
+        if self.medium not in MEDIA:
+            raise ContactError(f"medium '{self.medium}' is not known; choose from {sorted(MEDIA)}")
+        if not (isinstance(self.scale, Real) and 0.0 < self.scale < np.inf):
+            raise ContactError(f"scale must be > 0, got {self.scale!r}")
+        axis = np.asarray(self.axis, dtype=float)
+        if axis.shape != (3,) or not 0.0 < np.linalg.norm(axis) < np.inf:
+            raise ContactError(f"axis must be a vector of three numbers, not 0; got {self.axis!r}")
+        if not isinstance(self.azimuths, Integral) or self.azimuths < 4 or self.azimuths % 2:
+            raise ContactError(f"azimuths must be an even integer >= 4, got {self.azimuths!r}")
+        table = wrench_table(self.intruder, MEDIA[self.medium], int(self.azimuths))
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "_up", -axis / np.linalg.norm(axis))
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        """Pickle the parameters; the table is made again."""
+        return _granular, (self.intruder, self.medium, self.scale, self.axis, self.azimuths)
+
+    @property
+    def n_vertices(self) -> int:
+        """One vertex a sampled motion."""
+        return len(self.table.twists)
+
+    def vertices(self, contacts: ContactState) -> np.ndarray:
+        """See the class; shape (n, 6, n_vertices)."""
+        frame = tangent_frames(contacts.normal)
+        V = self.scale * self.table.vertices(contacts.depth, self._axes(contacts, frame))
+        n = len(V)
+        turned: np.ndarray = frame[:, None] @ V.reshape(n, 2, 3, self.n_vertices)
+        return turned.reshape(n, 6, self.n_vertices)
+
+    def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+        """d(V w)/dx, shape (n, 6, 6), of R f(d, R' a) with dd/dx = -n' and da = phi x a."""
+        n = len(contacts.depth)
+        frame = tangent_frames(contacts.normal)
+        axis = self._axes(contacts, frame)
+        by_depth, by_axis = self.table.derivative(contacts.depth, axis, self.scale * w)
+        out = frame[:, None]
+        by_depth = (out @ by_depth.reshape(n, 2, 3, 1)).reshape(n, 6, 1)
+        by_axis = (out @ by_axis.reshape(n, 2, 3, 3)).reshape(n, 6, 3)
+        to_frame = frame.transpose(0, 2, 1)
+        result = np.empty((n, 6, 6))
+        result[:, :, :3] = -by_depth * contacts.normal[:, None, :]
+        result[:, :, 3:] = np.cross((frame @ axis[:, :, None])[:, None, :, 0], by_axis @ to_frame)
+        if contacts.curvature is not None:
+            # the frame turns with the normal, the axis in it the other way
+            back = to_frame @ frame_derivative(contacts.normal, axis)
+            local = (to_frame[:, None] @ wrench.reshape(n, 2, 3, 1))[..., 0]
+            turn = [frame_derivative(contacts.normal, local[:, i]) for i in (0, 1)]
+            change = np.concatenate(turn, axis=1) - by_axis @ back
+            result[:, :, :3] += change @ contacts.curvature
+        return result
+
+    def _axes(self, contacts: ContactState, frame: np.ndarray) -> np.ndarray:
+        """Axes from the feet up, in the frames of the normals, shape (n, 3)."""
+        up = contacts.rotation @ self._up
+        axes: np.ndarray = (frame.transpose(0, 2, 1) @ up[:, :, None])[:, :, 0]
+        return axes
+
+
+def _granular(
+    intruder: Intruder,
+    medium: str,
+    scale: float,
+    axis: tuple[float, float, float],
+    azimuths: int,
+) -> Granular:
+    return Granular(
+        intruder=intruder, medium=medium, scale=scale, axis=axis, azimuths=azimuths
+    )

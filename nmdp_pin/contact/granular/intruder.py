@@ -1,0 +1,196 @@
+"""Shapes that go into granular media, as surface elements about the contact's centre.
+
+Every shape is round about its axis. The frame of an intruder has its origin at the centre of the
+contact sphere and z along the axis, from the foot up into the robot.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from nmdp_pin.errors import ContactError
+
+_AROUND = 16  # elements around the axis; a multiple of 4 is symmetric under both mirrors
+_RINGS = 10  # elements from pole to equator, and half as many along a shaft
+
+
+class Surface(NamedTuple):
+    """Elements of a surface.
+
+    Args:
+        points: their middles [m], shape (k, 3).
+        normals: unit normals, outwards, shape (k, 3).
+        areas: [m^2], shape (k,).
+        thin: a plate, both sides of which are one element; else only the leading side counts.
+    """
+
+    points: np.ndarray
+    normals: np.ndarray
+    areas: np.ndarray
+    thin: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intruder(abc.ABC):
+    """A shape; frozen, so that tables can be kept by it.
+
+    Args:
+        radius: [m].
+    """
+
+    radius: float
+    tilts: ClassVar[bool] = True
+    """Its wrenches depend on where the axis points."""
+
+    @abc.abstractmethod
+    def surface(self) -> Surface:
+        """The surface in the intruder's frame."""
+
+    @property
+    @abc.abstractmethod
+    def height(self) -> float:
+        """Height of the centre above the bottom of the contact sphere [m]."""
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> float:
+        """Depth at which it is certainly covered [m]."""
+
+    def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How much deeper than the contact sphere it reaches [m], with its derivative.
+
+        Args:
+            tilt: sine squared of the angle between axis and normal, shape (n,).
+        """
+        return np.zeros_like(tilt), np.zeros_like(tilt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere(Intruder):
+    """A ball: the contact sphere itself."""
+
+    tilts: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check(radius=self.radius)
+
+    def surface(self) -> Surface:
+        """Two halves."""
+        points, normals, areas = _half_sphere(self.radius)
+        up = np.array([1.0, 1.0, -1.0])
+        both = np.concatenate([normals, normals * up])
+        return Surface(self.radius * both, both, np.concatenate([areas, areas]), thin=False)
+
+    @property
+    def height(self) -> float:
+        """The radius."""
+        return self.radius
+
+    @property
+    def size(self) -> float:
+        """The diameter."""
+        return 2.0 * self.radius
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rod(Intruder):
+    """A rod with a round end, which is the contact sphere; its other end is not in the sand.
+
+    Args:
+        length: of the straight part, from the sphere's centre up [m].
+    """
+
+    length: float
+
+    def __post_init__(self) -> None:
+        _check(radius=self.radius, length=self.length)
+
+    def surface(self) -> Surface:
+        """The lower half sphere and the shaft."""
+        points, normals, areas = _half_sphere(self.radius)
+        n = 2 * _RINGS
+        angles = 2.0 * np.pi * (np.arange(_AROUND) + 0.5) / _AROUND
+        around = np.array([np.cos(angles), np.sin(angles), 0.0 * angles]).T
+        z = self.length * (np.arange(n) + 0.5) / n
+        shaft = np.repeat(self.radius * around, n, axis=0)
+        shaft[:, 2] = np.tile(z, _AROUND)
+        element = 2.0 * np.pi * self.radius * self.length / (n * _AROUND)
+        return Surface(
+            np.concatenate([points, shaft]),
+            np.concatenate([normals, np.repeat(around, n, axis=0)]),
+            np.concatenate([areas, np.full(len(shaft), element)]),
+            thin=False,
+        )
+
+    @property
+    def height(self) -> float:
+        """The radius."""
+        return self.radius
+
+    @property
+    def size(self) -> float:
+        """All of it upright."""
+        return self.length + self.radius
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plate(Intruder):
+    """A thin round plate square to the axis, its middle at a contact point of radius 0."""
+
+    def __post_init__(self) -> None:
+        _check(radius=self.radius)
+
+    def surface(self) -> Surface:
+        """A disc of rings of equal area."""
+        edges = self.radius * np.sqrt(np.arange(_RINGS + 1) / _RINGS)
+        # the mean of the radius over a ring, so that first moments are exact
+        r = 2.0 / 3.0 * np.diff(edges**3) / np.diff(edges**2)
+        angles = 2.0 * np.pi * (np.arange(_AROUND) + 0.5) / _AROUND
+        spokes = np.array([np.cos(angles), np.sin(angles), 0.0 * angles]).T
+        points = (r[:, None, None] * spokes).reshape(-1, 3)
+        normals = np.tile([0.0, 0.0, -1.0], (len(points), 1))
+        area = np.pi * self.radius**2 / len(points)
+        return Surface(points, normals, np.full(len(points), area), thin=True)
+
+    @property
+    def height(self) -> float:
+        """The plate's middle is the point itself."""
+        return 0.0
+
+    @property
+    def size(self) -> float:
+        """The diameter: all of it on edge."""
+        return 2.0 * self.radius
+
+    def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The edge, R sin(tilt), rounded off by a quarter of R where the plate lies flat."""
+        edge = np.sqrt(tilt + 0.25**2)
+        return self.radius * edge, 0.5 * self.radius / edge
+
+
+INTRUDERS: dict[str, type[Intruder]] = {"rod": Rod, "sphere": Sphere, "plate": Plate}
+
+
+def _half_sphere(radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, normals and areas of the lower half, rings by Gauss's rule in the height."""
+    nodes, weights = np.polynomial.legendre.leggauss(_RINGS)
+    z = 0.5 * (nodes - 1.0)
+    angles = 2.0 * np.pi * (np.arange(_AROUND) + 0.5) / _AROUND
+    r = np.sqrt(1.0 - z * z)
+    normals = np.empty((_RINGS, _AROUND, 3))
+    normals[:, :, 0], normals[:, :, 1] = np.outer(r, np.cos(angles)), np.outer(r, np.sin(angles))
+    normals[:, :, 2] = z[:, None]
+    areas = np.repeat(0.5 * weights * 2.0 * np.pi / _AROUND * radius**2, _AROUND)
+    normals = normals.reshape(-1, 3)
+    return radius * normals, normals, areas
+
+
+def _check(**lengths: float) -> None:
+    for name, value in lengths.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and 0.0 < value < np.inf):
+            raise ContactError(f"{name} of an intruder must be > 0 m, got {value!r}")

@@ -1,0 +1,19 @@
+"""Granular contact models keep the contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from nmdp_pin.contact.granular import Granular, Plate, Rod, Sphere
+from nmdp_pin.testing import WrenchSpaceContract
+
+SHAPES = {
+    "rod": Granular(intruder=Rod(radius=0.02, length=0.15), axis=(1.0, 0.2, -0.3)),
+    "sphere": Granular(intruder=Sphere(radius=0.02), medium="poppy-seeds-loose", azimuths=4),
+    "plate": Granular(intruder=Plate(radius=0.06), medium="poppy-seeds-close", scale=2.5),
+}
+
+
+@pytest.mark.parametrize("space", SHAPES.values(), ids=SHAPES)
+class TestGranular(WrenchSpaceContract):
+    """The whole suite, for every shape; tilts of up to 180 degrees occur in it."""
