@@ -13,18 +13,20 @@ import time
 
 import numpy as np
 
-from nmdp_pin.integrators import INTEGRATORS, StepResult
+from nmdp_pin.integrators import INTEGRATORS, StepResult, options_of
 from nmdp_pin.integrators.presets import PRESETS
 from nmdp_pin.scenario import Scenario
 
 OBJECTIVES = ("dissipation", "end_effector", "kinetic")
 REPEATS = 3
+BY_OBJECTIVE = [
+    name for name in sorted(INTEGRATORS) if "objective" in options_of(INTEGRATORS[name])
+]
 CASES = [
-    ("ne-mdp", "", 0),
+    *((name, "", 0) for name in sorted(set(INTEGRATORS) - set(BY_OBJECTIVE))),
     *(
         (name, objective, order)
-        for name in sorted(INTEGRATORS)
-        if name != "ne-mdp"
+        for name in BY_OBJECTIVE
         for objective in OBJECTIVES
         for order in (1, 2)
     ),

@@ -190,16 +190,29 @@ def test_no_solution_is_no_convergence(ncp):
     assert found.residuals.dual == pytest.approx(1.0)
 
 
-def test_iterations_are_limited(ncp):
-    """One iteration is one, and the residuals say how far it came."""
+@pytest.mark.parametrize("solver", NCP_SOLVERS)
+def test_iterations_are_limited(solver):
+    """One iteration of each solver is two, and the residuals say how far the better one came."""
     W, g = problem(4, np.random.default_rng(7))
-    solver = "pgs" if ncp._by_pgs else "admm"
-    found = FrictionNCP(solver, max_iterations=1).solve(
-        W, g, np.full(4, 0.4), np.zeros((4, 3)), TOLERANCE
-    )
-    assert found.iterations == 1
+    arguments = (W, g, np.full(4, 0.4), np.zeros((4, 3)), TOLERANCE)
+    found = FrictionNCP(solver, max_iterations=1).solve(*arguments)
+    assert found.iterations == 2
     assert not found.converged
     assert max(found.residuals) > TOLERANCE
+
+
+def test_what_is_left_undone_is_small_beside_what_came_in():
+    """Where both solvers are at their end, a thousandth of the velocities may be left, not more."""
+    W, g = problem(4, np.random.default_rng(7))
+    speed, seen = np.abs(g).max(), set()
+    for limit in (1, 3, 10, 30, 100):
+        ncp = FrictionNCP(max_iterations=limit)
+        found = ncp.solve(W, g, np.full(4, 0.4), np.zeros((4, 3)), 1e-15)
+        scale = W.diagonal().mean()
+        error = max(np.array(found.residuals) / [1 / scale, 1.0, speed / scale])
+        assert found.converged == (error <= 1e-3 * speed)
+        seen.add(found.converged)
+    assert seen == {True, False}
 
 
 def test_bad_options():

@@ -25,7 +25,6 @@ from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
-_KNOWN = 1e-9  # [m] to which gaps are known: what the solver left undone in the steps before
 _HELD = 1e-9  # of the largest response to an impulse: a contact that answers less cannot move
 
 
@@ -41,9 +40,11 @@ class NeNcp(Integrator):
         robot: what moves.
         terrain: the static world.
         wrench_space: of the other methods; not used.
-        solver: of Pinocchio, "admm" or "pgs".
-        max_iterations: of the solver.
+        solver: of Pinocchio, "admm" or "pgs"; where it does not converge, the other one.
+        max_iterations: of each solver.
         tolerance: on the velocities of contacts, in units of what a fall of one step gains (g h).
+            Where neither solver gets there, a thousandth of the velocities that come in will do:
+            the residuals are in the result.
         push_out: time in which a penetration is taken back [s].
 
     Raises:
@@ -51,6 +52,7 @@ class NeNcp(Integrator):
     """
 
     name: ClassVar[str] = "ne-ncp"
+    uses_wrench_space: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class NeNcp(Integrator):
         wrench_space: WrenchSpace,
         *,
         solver: str = "admm",
-        max_iterations: int = 10_000,
+        max_iterations: int = 1000,
         tolerance: float = 1e-5,
         push_out: float = 0.1,
     ) -> None:
@@ -145,7 +147,7 @@ class NeNcp(Integrator):
             rows = np.repeat(active, 3)
             Y = response[:, rows]
             found = self._ncp.solve(
-                Y.T @ Y, g[rows], contacts.friction[active], guess[active], tolerance, _KNOWN / h
+                Y.T @ Y, g[rows], contacts.friction[active], guess[active], tolerance
             )
             iterations += found.iterations
             impulses[active] = guess[active] = found.impulses
