@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from nmdp_pin.contact.friction_cone import tangent_frames
 from nmdp_pin.contact.granular.bspline import basis, coefficients
 from nmdp_pin.contact.granular.intruder import Intruder
+from nmdp_pin.contact.granular.kept import kept_array, sources_version
 from nmdp_pin.contact.granular.medium import Medium
 from nmdp_pin.contact.granular.motions import sampled_motions
 from nmdp_pin.contact.granular.resistance import resistive_wrenches
@@ -17,7 +19,7 @@ from nmdp_pin.contact.granular.resistance import resistive_wrenches
 _DEPTHS = 32  # cells of the table from touch to its largest depth
 _DEEPEST = 2.0  # sizes of the intruder to which the table goes down
 _FINE = 0.05  # of the size: depths below this have evenly spaced nodes, larger ones logarithmic
-_TILTS = 6  # cells from an upright axis to a lying one
+_TILTS = 8  # cells from an upright axis to a lying one
 _LYING = np.sqrt(2.0)  # |P| of a lying axis
 _UPSIDE_DOWN = 1e-9  # 1 + a_z below which P has no direction
 
@@ -46,7 +48,10 @@ class WrenchTable:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "twists", sampled_motions(self.azimuths))
-        object.__setattr__(self, "_nodes", self._made())
+        side = 2 * _TILTS + 3 if self.intruder.tilts else 1
+        shape = ((_DEPTHS + 3) * side * side, 6 * len(self.twists))
+        key = f"{self.intruder!r} {self.medium!r} {self.azimuths} {_code()}"
+        object.__setattr__(self, "_nodes", kept_array("granular", key, shape, self._made))
 
     @property
     def deepest(self) -> float:
@@ -162,9 +167,14 @@ class WrenchTable:
         return wrenches.transpose(0, 2, 1)
 
 
+@functools.cache
+def _code() -> str:
+    return sources_version(Path(__file__).parent)
+
+
 @functools.lru_cache(maxsize=16)
 def wrench_table(intruder: Intruder, medium: Medium, azimuths: int) -> WrenchTable:
-    """The table of these parameters, kept in memory once it is made."""
+    """The table of these parameters: from memory, from the cache folder, or made."""
     return WrenchTable(intruder, medium, azimuths)
 
 
