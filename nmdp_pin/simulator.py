@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.wrench_space import WrenchSpace
+from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
@@ -107,6 +107,13 @@ class Simulator:
                     f"method '{self.method}' has no option '{name}'; "
                     f"choose from {allowed or 'none'}"
                 )
+        if not (method.uses_wrench_space or isinstance(self.contact, FrictionCone)):
+            raise IntegratorError(
+                f"method '{self.method}' has its own law of contact forces and knows nothing of "
+                f"{type(self.contact).__name__}; give it a FrictionCone, of which it takes "
+                "nothing, or use one of the methods ne-mdp, ne-nmdp, ne-zonmdp, pbd-nmdp and "
+                "pbd-zonmdp"
+            )
         try:
             return method(self.robot, self.terrain, self.contact, **self.options)
         except TypeError as error:

@@ -5,9 +5,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 
+from nmdp_pin.contact import Mixed
 from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ScenarioError
@@ -15,9 +17,10 @@ from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.integrators.presets import PRESETS
 from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario.contact_rules import ContactRule
+from nmdp_pin.scenario.contact_sections import CONTACTS, ContactSection
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
 from nmdp_pin.scenario.sections import (
-    CONTACTS,
     CONTROLLERS,
     IntegratorSection,
     PushSection,
@@ -47,6 +50,10 @@ SHAPE = {  # a valid table of each kind
     "height-field": {"heights": [[0.0, 0.0], [0.0, 0.0]], "size": [1.0, 1.0]},
     "mesh": TETRAHEDRON,
 }
+CONTACT: dict[str, dict[str, Any]] = {  # likewise of each model
+    "anisotropic-cone": {"static_depth": 0.001, "along": 0.1},
+    "friction-cone": {"static_depth": 0.001},
+}
 LISTS = {"size": 3, "spacing": 2}  # keys whose range holds for every entry
 
 
@@ -74,17 +81,21 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
     """Heading -> its model, keys that are listed elsewhere, path in the file."""
     none = frozenset[str]()
     common = frozenset(IntegratorSection.model_fields)
+    of_contact = frozenset(ContactSection.model_fields)
     found: dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]] = {
         "The file": (Scenario, none, ()),
         "[robot]": (RobotSection, none, ("robot",)),
         "[robot.initial]": (InitialSection, none, ("robot", "initial")),
         "A table in robot.contacts": (ContactPoint, none, ("robot", "contacts", 0)),
-        "[contact]": (CONTACTS["friction-cone"], none, ("contact",)),
+        "[contact]": (ContactSection, none, ("contact",)),
+        "[[contact_rules]]": (ContactRule, of_contact, ("contact_rules", 0)),
         "[integrator]": (IntegratorSection, none, ("integrator",)),
         "[[disturbances]]": (PushSection, none, ("disturbances", 0)),
     }
     for name, model in integrator_sections().items():
         found[f'name = "{name}"'] = (model, common, ("integrator",))
+    for name, model in CONTACTS.items():
+        found[f'model = "{name}"'] = (model, of_contact, ("contact",))
     for name, model in CONTROLLERS.items():
         found[f'kind = "{name}"'] = (model, none, ("controller",))
     everywhere = frozenset({*ShapeSection.model_fields, "position", "rpy"})
@@ -154,6 +165,8 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
     if heading.startswith('kind = "') and heading[8:-1] in SHAPES:
         kind = heading[8:-1]
         scenario["terrain"]["shapes"] = [{"kind": kind, **copy.deepcopy(SHAPE[kind])}]
+    if heading.startswith('model = "'):
+        scenario["contact"] = {"model": heading[9:-1], **CONTACT[heading[9:-1]]}
     if heading.startswith('name = "'):
         scenario["integrator"]["name"] = heading[8:-1]
     place: Any = scenario
@@ -217,10 +230,14 @@ def test_choices():
         assert set(re.findall(r'"([\w-]+)"', cell)) == set(names)
 
 
-def test_the_example_is_a_scenario():
-    """The file that the page shows can be built."""
+def test_the_examples_are_scenarios():
+    """The file that the page shows can be built, and so with the rules that it shows."""
     import tomllib
 
-    block = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
-    assert len(block) == 1
-    assert Scenario.from_dict(tomllib.loads(block[0])).build(visuals=False).robot.name == "box"
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    whole, rules = map(tomllib.loads, blocks)
+    assert Scenario.from_dict(whole).build(visuals=False).robot.name == "box"
+    mixed = Scenario.from_dict(whole | rules).build(visuals=False).simulator.contact
+    assert isinstance(mixed, Mixed)
+    assert np.any(mixed.table)

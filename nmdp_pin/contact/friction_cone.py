@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
+from nmdp_pin.contact.checks import is_integer, is_number
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
@@ -67,15 +66,15 @@ class FrictionCone(WrenchSpace):
     _basis: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.stiffness) and self.stiffness > 0.0):
+        if not (is_number(self.stiffness) and self.stiffness > 0.0):
             raise ContactError(f"stiffness must be > 0 N/m^power, got {self.stiffness!r}")
-        if not (_is_integer(self.power) and self.power >= 1):
+        if not (is_integer(self.power) and self.power >= 1):
             raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
-        if not (_is_integer(self.directions) and self.directions >= 3):
+        if not (is_integer(self.directions) and self.directions >= 3):
             raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
-        if not (_is_number(self.zeta) and self.zeta >= 0.0):
+        if not (is_number(self.zeta) and self.zeta >= 0.0):
             raise ContactError(f"zeta must be >= 0, got {self.zeta!r}")
-        if not _is_number(self.angle):
+        if not is_number(self.angle):
             raise ContactError(f"angle must be a finite number of rad, got {self.angle!r}")
         angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
         scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
@@ -140,14 +139,6 @@ def tangent_frames(normal: np.ndarray) -> np.ndarray:
     R[:, :, 1] *= sign[:, None]
     R[:, :, 2] = normal
     return R
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and bool(np.isfinite(float(value)))
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral)
 
 
 def _is_up(normal: np.ndarray) -> bool:

@@ -92,6 +92,7 @@ class Integrator(abc.ABC):
     """
 
     name: ClassVar[str]
+    uses_wrench_space: ClassVar[bool] = True  # False: a law of its own for contact forces
 
     @abc.abstractmethod
     def __init__(

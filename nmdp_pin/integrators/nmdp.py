@@ -37,6 +37,10 @@ _LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2 of it
 _LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2 of it; and in the papers' halves
 _LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
+_NO_DERIVATIVE = (
+    "method '{}' is of first order and needs the derivative of the contact model, which {} has "
+    "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
+)
 
 
 class Nmdp(Integrator):
@@ -83,6 +87,8 @@ class Nmdp(Integrator):
         qp_solver: str = "daqp",
         **options: Any,
     ) -> None:
+        if not (self.zeroth_order or wrench_space.differentiable):
+            raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(wrench_space).__name__))
         self.residual = self.form(
             robot, terrain, wrench_space, zeroth_order=self.zeroth_order, secants=secants
         )

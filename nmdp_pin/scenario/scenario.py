@@ -21,12 +21,13 @@ from nmdp_pin.errors import (
     TerrainError,
 )
 from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
+from nmdp_pin.scenario.contact_sections import AnyContact
 from nmdp_pin.scenario.initial_state import initial_state
 from nmdp_pin.scenario.robot_section import RobotSection
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.scenario.sections import (
     LONGEST,
-    AnyContact,
     AnyController,
     AnyIntegrator,
     PassiveSection,
@@ -69,6 +70,9 @@ class Scenario(Section):
     robot: RobotSection
     terrain: TerrainSection
     contact: AnyContact
+    contact_rules: tuple[AnyContactRule, ...] = Field(
+        (), description="list of contact models for some contact points and shapes"
+    )
     integrator: AnyIntegrator
     controller: AnyController = PassiveSection()
     disturbances: tuple[PushSection, ...] = Field((), description="list of pushes")
@@ -167,7 +171,8 @@ class Scenario(Section):
         terrain = self.build_terrain()
         state = initial_state(robot, self.robot.initial, file=self._file)
         with self._blame("contact"):
-            wrench_space = self.contact.build(robot)
+            names = [section.name for section in self.terrain.shapes]
+            wrench_space = build_contact(self.contact, self.contact_rules, robot, names)
         with self._blame("controller"):
             controller = self.controller.build(robot)
         if self.disturbances:

@@ -159,8 +159,8 @@ def _parameters(cls: type) -> dict[str, tuple[Any, Any]]:
     """
     found = {}
     for source in filter(None, (cls, getattr(cls, "solver_options", None))):
-        fields = dataclasses.is_dataclass(source)
-        hints = typing.get_type_hints(source if fields else source.__init__)
+        whole = dataclasses.is_dataclass(source) or not isinstance(source, type)  # a function
+        hints = typing.get_type_hints(source if whole else source.__init__)
         for name, parameter in inspect.signature(source).parameters.items():
             if parameter.kind is not parameter.VAR_KEYWORD:
                 default = ... if parameter.default is parameter.empty else parameter.default

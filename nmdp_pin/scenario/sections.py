@@ -12,7 +12,6 @@ from pydantic import (
     model_validator,
 )
 
-from nmdp_pin.contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.push import Push
 from nmdp_pin.control.stable_pd import Passive, StablePD
@@ -23,7 +22,6 @@ from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.robot_section import FilePath
 from nmdp_pin.scenario.section import (
-    Count,
     Flag,
     Number,
     OptionsSection,
@@ -59,6 +57,7 @@ class ShapeSection(OptionsSection):
     """One shape of the terrain: `kind` names the class, the other keys are its arguments."""
 
     kind: str = Field(description="name of the shape")
+    name: str | None = Field(None, description="what contact_rules call it")
     friction: Number = Field(DEFAULT_FRICTION, ge=0, le=10, description="friction coefficient [-]")
 
     _shape: Shape = PrivateAttr()
@@ -93,57 +92,6 @@ class TerrainSection(Section):
     """The static world, composed of shapes."""
 
     shapes: tuple[AnyShape, ...] = Field(description="the shapes that the world is made of")
-
-
-class ContactSection(Section):
-    """What contact models have in common."""
-
-    model: str = Field("friction-cone", description="name of the contact model")
-
-    def build(self, robot: Robot) -> WrenchSpace:
-        """The contact model for this robot."""
-        raise NotImplementedError
-
-
-class FrictionConeSection(ContactSection):
-    """Coulomb friction whose force grows with the penetration; one of stiffness, static_depth."""
-
-    model: Literal["friction-cone"] = "friction-cone"
-    stiffness: Number | None = Field(None, gt=0, description="force over depth^power [N/m^power]")
-    static_depth: Number | None = Field(
-        None, gt=0, le=1, description="penetration of the standing robot [m]"
-    )
-    power: Count = Field(3, ge=1, le=6, description="exponent of the penetration")
-    directions: Count = Field(6, ge=3, le=64, description="tangents of the friction polytope")
-    zeta: Number = Field(0.0, ge=0, description="force without contact [m^power]; 0 is physical")
-    angle: Number = Field(0.0, description="of the first tangent [rad]")
-    circumscribed: Flag = Field(False, description="friction at least mu in every direction")
-
-    @model_validator(mode="after")
-    def _one_stiffness(self) -> Self:
-        """The stiffness is given, or follows from the depth at rest."""
-        if (self.stiffness is None) == (self.static_depth is None):
-            raise worded("needs exactly one of the keys 'stiffness' and 'static_depth'")
-        return self
-
-    def build(self, robot: Robot) -> FrictionCone:
-        """The friction cone; `static_depth` is shared by all contact points of the robot."""
-        stiffness = self.stiffness or 0.0
-        if self.static_depth is not None:
-            mass = sum(inertia.mass for inertia in robot.model.inertias)
-            feet = len(robot.contact_points)
-            stiffness = stiffness_for_static_depth(mass, feet, self.static_depth, self.power)
-        return FrictionCone(
-            stiffness=stiffness,
-            power=self.power,
-            directions=self.directions,
-            zeta=self.zeta,
-            angle=self.angle,
-            circumscribed=self.circumscribed,
-        )
-
-
-CONTACTS: dict[str, type[ContactSection]] = {"friction-cone": FrictionConeSection}
 
 
 class IntegratorSection(OptionsSection):
@@ -288,10 +236,8 @@ class PushSection(Section):
 
 
 if TYPE_CHECKING:
-    AnyContact = ContactSection
     AnyIntegrator = IntegratorSection
     AnyController = ControllerSection
 else:
-    AnyContact = chosen(ContactSection, "model", lambda: CONTACTS)
     AnyIntegrator = chosen(IntegratorSection, "name", _integrators)
     AnyController = chosen(ControllerSection, "kind", lambda: CONTROLLERS)

@@ -1,0 +1,101 @@
+"""Friction that is another along a direction of the body than across it: skis, skates, soles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nmdp_pin.contact.checks import is_integer, is_number
+from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.errors import ContactError
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnisotropicCone(WrenchSpace):
+    """v_j = k d^p (n + mu (along cos a_j e + across sin a_j n x e)), d the penetration.
+
+    e is the body's axis projected on the ground: as long as the cosine of the angle between the
+    two, so friction is less where the axis points out of the ground. The angles a_j are counted
+    from e, so that a slide along the axis or across it is held by one vertex, straight back.
+
+    Args:
+        stiffness: k [N/m^power].
+        along: share of the terrain's friction coefficient mu that is met along the axis [-].
+        across: share of it across [-].
+        axis: in the frame of the joint that carries the contact; any length but zero.
+        power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
+        directions: number of angles a_j.
+
+    Raises:
+        ContactError: a parameter out of its range.
+    """
+
+    stiffness: float
+    along: float
+    across: float = 1.0
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    power: int = 3
+    directions: int = 8
+    _unit: np.ndarray = field(init=False, repr=False, compare=False)
+    _shares: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.stiffness) and self.stiffness > 0.0):
+            raise ContactError(f"stiffness must be > 0 N/m^power, got {self.stiffness!r}")
+        for name in ("along", "across"):
+            share = getattr(self, name)
+            if not (is_number(share) and share >= 0.0):
+                raise ContactError(f"{name} must be a share of friction >= 0, got {share!r}")
+        if not (is_integer(self.power) and self.power >= 1):
+            raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
+        if not (is_integer(self.directions) and self.directions >= 3):
+            raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
+        axis = self.axis
+        if not (np.shape(axis) == (3,) and all(map(is_number, axis)) and any(axis)):
+            raise ContactError(f"axis must be three finite numbers, not all 0, got {axis!r}")
+        angles = 2.0 * np.pi * np.arange(self.directions) / self.directions
+        shares = np.array([self.along * np.cos(angles), self.across * np.sin(angles)])
+        object.__setattr__(self, "_unit", np.array(axis, dtype=float) / np.linalg.norm(axis))
+        object.__setattr__(self, "_shares", shares)
+
+    @property
+    def n_vertices(self) -> int:
+        """One vertex an angle."""
+        return self.directions
+
+    def vertices(self, contacts: ContactState) -> np.ndarray:
+        """See the class; shape (n, 3, directions)."""
+        n = contacts.normal
+        axis, cross = contacts.rotation @ self._unit, cross_matrices(n)
+        across = cross @ axis[:, :, None]
+        along = -cross @ across  # (1 - n n') times the axis
+        tangents = np.concatenate([along, across], axis=2) @ self._shares
+        tangents *= contacts.friction[:, None, None]
+        return self._size(contacts)[:, None, None] * (n[:, :, None] + tangents)
+
+    def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+        """See the base; shape (n, 3, 6).
+
+        With g the body's axis, s the sum of the weights and a, b those of the tangents:
+        f = k d^p (s n + a (g - n n'g) + b n x g), dd/dx = -n', dg/dphi = -[g]x.
+        """
+        n, d = contacts.normal, np.maximum(contacts.depth, 0.0)
+        g, size = contacts.rotation @ self._unit, self._size(contacts)[:, None, None]
+        shares = contacts.friction[:, None] * (w @ self._shares.T)
+        a, b = shares[:, 0, None, None], shares[:, 1, None, None]
+        slope = np.divide(-self.power, d, out=np.zeros_like(d), where=d > 0.0)
+        moved = (slope[:, None] * wrench)[:, :, None] * n[:, None, :]
+        nn, g_cross = n[:, :, None] * n[:, None, :], cross_matrices(g)
+        if contacts.curvature is not None:
+            level = w.sum(axis=1)[:, None, None] - a * (n * g).sum(axis=1)[:, None, None]
+            turn = level * np.eye(3) - a * n[:, :, None] * g[:, None, :] - b * g_cross
+            moved += size * (turn @ contacts.curvature)
+        of_axis = a * (np.eye(3) - nn) + b * cross_matrices(n)
+        return np.concatenate([moved, -size * (of_axis @ g_cross)], axis=2)
+
+    def _size(self, contacts: ContactState) -> np.ndarray:
+        """K d^p [N], shape (n,)."""
+        size: np.ndarray = self.stiffness * np.maximum(contacts.depth, 0.0) ** self.power
+        return size

@@ -1,0 +1,158 @@
+"""The [contact] table of a scenario file: one record a contact model.
+
+A package may add models by an entry point of the group `nmdp_pin.contact_models`: it names a
+`WrenchSpace`, or a function that returns one; its keyword arguments are the keys of the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, create_model, model_validator
+
+from nmdp_pin.contact import AnisotropicCone, FrictionCone, WrenchSpace, stiffness_for_static_depth
+from nmdp_pin.errors import ContactError
+from nmdp_pin.robot import Robot
+from nmdp_pin.scenario.section import (
+    Count,
+    Flag,
+    Number,
+    OptionsSection,
+    Vector3,
+    chosen,
+    options_section,
+    worded,
+)
+
+ENTRY_POINTS = "nmdp_pin.contact_models"
+
+
+class ContactSection(OptionsSection):
+    """What contact models have in common: `target` makes one of the table's keys."""
+
+    model: str = Field("friction-cone", description="name of the contact model")
+
+    def build(self, robot: Robot) -> WrenchSpace:
+        """The contact model for this robot, which targets that take a `robot` are given.
+
+        Raises:
+            ContactError: keys that do not fit each other, or a target that makes something else.
+        """
+        options = self.options()
+        if "robot" in inspect.signature(self.target).parameters:
+            options["robot"] = robot
+        return self._made(**options)
+
+    def _made(self, **options: Any) -> WrenchSpace:
+        space = self.target(**options)
+        if not isinstance(space, WrenchSpace):
+            raise ContactError(
+                f"the contact model '{self.model}' must be a WrenchSpace, "
+                f"its target {self.target.__name__} made {space!r}"
+            )
+        return space
+
+
+class StiffnessSection(ContactSection):
+    """A force that grows with the penetration; one of stiffness, static_depth."""
+
+    stiffness: Number | None = Field(None, gt=0, description="force over depth^power [N/m^power]")
+    static_depth: Number | None = Field(
+        None, gt=0, le=1, description="penetration of the standing robot [m]"
+    )
+    power: Count = Field(3, ge=1, le=6, description="exponent of the penetration")
+
+    @model_validator(mode="after")
+    def _one_stiffness(self) -> StiffnessSection:
+        """The stiffness is given, or follows from the depth at rest."""
+        if (self.stiffness is None) == (self.static_depth is None):
+            raise worded("needs exactly one of the keys 'stiffness' and 'static_depth'")
+        return self
+
+    def build(self, robot: Robot) -> WrenchSpace:
+        """The model; `static_depth` is shared by all contact points of the robot."""
+        options = self.options()
+        if self.static_depth is not None:
+            mass = sum(inertia.mass for inertia in robot.model.inertias)
+            feet = len(robot.contact_points)
+            k = stiffness_for_static_depth(mass, feet, self.static_depth, self.power)
+            options["stiffness"] = k
+        return self._made(**options)
+
+
+class FrictionConeSection(StiffnessSection):
+    """Coulomb friction whose force grows with the penetration."""
+
+    target = FrictionCone
+
+    model: Literal["friction-cone"] = "friction-cone"
+    directions: Count = Field(6, ge=3, le=64, description="tangents of the friction polytope")
+    zeta: Number = Field(0.0, ge=0, description="force without contact [m^power]; 0 is physical")
+    angle: Number = Field(0.0, description="of the first tangent [rad]")
+    circumscribed: Flag = Field(False, description="friction at least mu in every direction")
+
+
+class AnisotropicConeSection(StiffnessSection):
+    """Friction that is another along a direction of the body than across it."""
+
+    target = AnisotropicCone
+
+    model: Literal["anisotropic-cone"] = "anisotropic-cone"
+    directions: Count = Field(8, ge=3, le=64, description="tangents of the friction polytope")
+    axis: Vector3 = Field((1.0, 0.0, 0.0), description="in the frame of the joint; any length")
+    along: Number = Field(ge=0, le=100, description="share of the terrain's friction along it [-]")
+    across: Number = Field(1.0, ge=0, le=100, description="share of it across [-]")
+
+
+CONTACTS: dict[str, type[ContactSection]] = {
+    "anisotropic-cone": AnisotropicConeSection,
+    "friction-cone": FrictionConeSection,
+}
+
+
+class ContactModels(Mapping[str, type[ContactSection]]):
+    """The sections by name: those of CONTACTS, then those of installed packages.
+
+    A package is loaded when its model is asked for.
+    """
+
+    def __init__(self) -> None:
+        self._others: dict[str, EntryPoint] = {}
+        for entry in entry_points(group=ENTRY_POINTS):
+            if entry.name not in CONTACTS:
+                self._others.setdefault(entry.name, entry)
+
+    def __getitem__(self, name: str) -> type[ContactSection]:
+        return CONTACTS[name] if name in CONTACTS else _section_of(self._others[name])
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (*CONTACTS, *self._others)
+
+    def __len__(self) -> int:
+        return len(CONTACTS) + len(self._others)
+
+    def __contains__(self, name: object) -> bool:
+        return name in CONTACTS or name in self._others
+
+
+def _section_of(entry: EntryPoint) -> type[ContactSection]:
+    """The record of a model that a package brings."""
+    place = f"entry point '{entry.name}' of {ENTRY_POINTS} ({entry.value})"
+    try:
+        target = entry.load()
+    except Exception as error:  # whatever the package's own import raises
+        raise worded(f"the {place} cannot be loaded: {error}") from None
+    if not callable(target):
+        raise worded(f"the {place} must be a WrenchSpace or a function that returns one")
+    section: Any = options_section(ContactSection, target, skip=frozenset({"robot"}))
+    fields: dict[str, Any] = {"model": (Literal[entry.name], entry.name)}
+    return create_model(f"ContactSection[{entry.name}]", __base__=section, **fields)
+
+
+if TYPE_CHECKING:  # mypy sees the record, pydantic how it is chosen
+    AnyContact = ContactSection
+else:
+    AnyContact = chosen(ContactSection, "model", ContactModels)
