@@ -55,10 +55,11 @@ class PositionBasedStep(Integrator):
             friction.
         optimiser: one of the class's `optimisers`.
         tolerance: on the residual, relative to the robot's weight.
-        max_iterations: of the optimiser; None: 50 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
+        max_iterations: of the optimiser; None: 30 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
             10 000 ("lbfgs"), after which the step is halved.
     """
 
+    uses_wrench_space: ClassVar[bool] = False
     optimisers: ClassVar[dict[str, int]]
     """Names, and how many iterations each may take by default; the first is the default."""
 
@@ -188,7 +189,7 @@ class Pbfd(PositionBasedStep):
     """argmin |r(q)|^2 / 2, with friction that is no gradient ([P] eq. 13)."""
 
     name: ClassVar[str] = "pbfd"
-    optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 50, "lbfgs": 10_000}
+    optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 30, "lbfgs": 10_000}
 
     def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
         def contact(data: pin.Data) -> FrictionalPenalty:
