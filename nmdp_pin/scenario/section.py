@@ -139,16 +139,26 @@ def options_section(
 
     Args:
         base: the keys that all classes of the family share.
-        cls: the class to be made from the file.
+        cls: the class to be made from the file, or a function that makes something.
         skip: arguments that the composition gives, not the file.
         types: of options whose annotation says too little.
     """
+    return _options_section(base, cls, skip, tuple((types or {}).items()))
+
+
+@functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all
+def _options_section(
+    base: type[OptionsSection],
+    cls: type,
+    skip: frozenset[str],
+    types: tuple[tuple[str, Any], ...],
+) -> type[OptionsSection]:
     fields: dict[str, Any] = {}
     for name, (hint, default) in _parameters(cls).items():
         if name not in skip and name not in base.model_fields:
-            fields[name] = ((types or {}).get(name, _strict(hint)), Field(default))
+            fields[name] = (dict(types).get(name, _strict(hint)), Field(default))
     section = create_model(f"{base.__name__}[{cls.__name__}]", __base__=base, **fields)
-    section.target = cls
+    section.target = staticmethod(cls)  # type: ignore[assignment]  # a function stays unbound
     return section
 
 
