@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.experiments.code_version import code_version
+from nmdp_pin.experiments.code_version import code_version, file_version
 from nmdp_pin.experiments.kept_run import KeptRun, find_run
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.recording import Recorder
@@ -59,11 +59,13 @@ class Campaign:
         self.workers = workers or os.cpu_count() or 1
         self.quiet = quiet
 
-    def run(self, specs: Iterable[RunSpec]) -> Mapping[RunSpec, KeptRun]:
+    def run(self, specs: Iterable[RunSpec], *, in_turn: bool = False) -> Mapping[RunSpec, KeptRun]:
         """Make what is missing; the finished runs stay when this is interrupted.
 
         Args:
             specs: the runs; one that is named twice is made once.
+            in_turn: one after the other in the order given, in one process of one thread, so that
+                their computing times can be compared.
 
         Returns:
             The kept runs. One that failed numerically is there too, with what it recorded.
@@ -75,11 +77,13 @@ class Campaign:
         jobs = self._jobs(dict.fromkeys(specs))
         runs = {job.spec: job.kept() for job in jobs}
         missing = [job for job in jobs if runs[job.spec] is None]
-        # The longest first, so that no process has much left at the end.
-        missing.sort(key=lambda job: job.spec.dt / job.spec.duration)
-        in_place = self.workers == 1 or len(missing) <= 1
+        if not in_turn:
+            # The longest first, so that no process has much left at the end.
+            missing.sort(key=lambda job: job.spec.dt / job.spec.duration)
+        in_place = not missing if in_turn else self.workers == 1 or len(missing) <= 1
+        workers = 1 if in_turn else self.workers
         # Closed here, so that an interruption stops the processes before it goes further up.
-        finishing = closing(_here(missing) if in_place else self._apart(missing))
+        finishing = closing(_here(missing) if in_place else _apart(missing, workers))
         with self._progress(len(jobs), len(jobs) - len(missing)) as done, finishing as finished:
             for spec in finished:
                 done(spec)
@@ -100,31 +104,12 @@ class Campaign:
                     f"two runs with different settings have the name '{spec.name}'; "
                     "give their presets different names"
                 )
-            made_with = {"scenario": spec.load().resolved(), "code": code_version()}
+            scenario = spec.load()
+            made_with = {"scenario": scenario.resolved(), "code": code_version()}
+            if scenario.robot.urdf is not None:
+                made_with["urdf"] = file_version(Path(scenario.robot.urdf))
             jobs[path] = _Job(spec, path, made_with)
         return list(jobs.values())
-
-    def _apart(self, jobs: Sequence[_Job]) -> Generator[RunSpec, None, None]:
-        """Run in other processes, yielding each spec as it is done."""
-        context = multiprocessing.get_context("spawn")
-        stop = context.Event()
-        pool = ProcessPoolExecutor(
-            min(self.workers, len(jobs)), context, initializer=_prepare, initargs=(stop,)
-        )
-        try:
-            with _one_thread():
-                futures = {pool.submit(_simulate_in_worker, job): job.spec for job in jobs}
-            for future in as_completed(futures):
-                future.result()
-                yield futures[future]
-        except BrokenProcessPool as error:
-            raise ExperimentError(
-                "a process of the evaluation died (out of memory, or killed); the finished runs "
-                "are kept: start it again, with fewer workers if memory was short"
-            ) from error
-        finally:
-            stop.set()  # a run that is under way ends after its present step, unsaved
-            pool.shutdown(wait=True, cancel_futures=True)
 
     @contextmanager
     def _progress(self, total: int, kept: int) -> Iterator[Callable[[RunSpec], None]]:
@@ -154,6 +139,29 @@ def _here(jobs: Sequence[_Job]) -> Generator[RunSpec, None, None]:
     for job in jobs:
         _simulate(job, lambda: False)
         yield job.spec
+
+
+def _apart(jobs: Sequence[_Job], workers: int) -> Generator[RunSpec, None, None]:
+    """Run in other processes, yielding each spec as it is done."""
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    pool = ProcessPoolExecutor(
+        min(workers, len(jobs)), context, initializer=_prepare, initargs=(stop,)
+    )
+    try:
+        with _one_thread():
+            futures = {pool.submit(_simulate_in_worker, job): job.spec for job in jobs}
+        for future in as_completed(futures):
+            future.result()
+            yield futures[future]
+    except BrokenProcessPool as error:
+        raise ExperimentError(
+            "a process of the evaluation died (out of memory, or killed); the finished runs "
+            "are kept: start it again, with fewer workers if memory was short"
+        ) from error
+    finally:
+        stop.set()  # a run that is under way ends after its present step, unsaved
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _simulate(job: _Job, stopped: Callable[[], bool]) -> None:

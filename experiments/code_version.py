@@ -40,6 +40,14 @@ def code_version() -> str:
     return digest.hexdigest()[:16]
 
 
+def file_version(path: Path) -> str:
+    """Fingerprint of a file that a run depends on, such as a robot that is not bundled."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError:
+        return "absent"  # building the robot says so
+
+
 def _sources() -> Iterator[tuple[str, bytes]]:
     """Names and contents of all files that a run depends on, in a fixed order."""
     package = Path(str(resources.files("nmdp_pin")))

@@ -25,6 +25,7 @@ class RunSpec:
         variant: of the robot's URDF; "" as in the scenario.
         base: how the robot's root is held; "" as in the scenario.
         overrides: further settings, such as "contact.zeta=1e-4".
+        repeat: which of several equal runs, made to compare computing times.
     """
 
     scenario: str
@@ -37,6 +38,7 @@ class RunSpec:
     variant: str = ""
     base: str = ""
     overrides: tuple[str, ...] = ()
+    repeat: int = 0
 
     @property
     def name(self) -> str:
@@ -44,7 +46,8 @@ class RunSpec:
         method = [self.method, self.objective, f"order{self.order}" if self.order else ""]
         robot = [self.variant, self.base, self.preset]
         # repr, which gives every number another text.
-        parts = [Path(self.scenario).stem, *method, *robot, f"{self.dt!r}s", f"of{self.duration!r}"]
+        times = [f"{self.dt!r}s", f"of{self.duration!r}", f"no{self.repeat}" * (self.repeat > 0)]
+        parts = [Path(self.scenario).stem, *method, *robot, *times]
         return "_".join(part for part in parts if part)
 
     @property

@@ -60,6 +60,7 @@ def test_names_tell_runs_apart():
         "order": 2,
         "variant": "com",
         "base": "planar",
+        "repeat": 1,
     }
     assert changes.keys() == {f.name for f in dataclasses.fields(RunSpec)} - {"overrides"}
     names = [dataclasses.replace(BOX, **{key: value}).name for key, value in changes.items()]

@@ -1,6 +1,6 @@
 """The evaluation of the NMDP paper ([N2] section VI), and the errors that it leaves out."""
 
-from nmdp_pin.experiments.nmdp.evaluation import FIGURES, evaluate, figures_named
+from nmdp_pin.experiments.nmdp.figures import FIGURES
 from nmdp_pin.experiments.nmdp.preset import PRESETS, preset_named
 from nmdp_pin.experiments.nmdp.study import Reference, Study
 
@@ -9,7 +9,5 @@ __all__ = [
     "PRESETS",
     "Reference",
     "Study",
-    "evaluate",
-    "figures_named",
     "preset_named",
 ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmdp_pin.experiments.curve import Curve, time_grid
+from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.error_drawing import draw_errors
-from nmdp_pin.experiments.nmdp.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import (
     BASELINE,
     JUMP,

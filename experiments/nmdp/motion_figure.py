@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nmdp_pin.experiments.curve import DISTANCE, HEIGHT, TILT, Curve, Quantity, time_grid
-from nmdp_pin.experiments.nmdp.figure import Figure, Product, Runs
+from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import JUMP, WALK, WALK_FAST, Motion
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nmdp_pin.experiments.consistency import Consistency, consistency
 from nmdp_pin.experiments.curve import time_grid
-from nmdp_pin.experiments.nmdp.figure import Figure, Product, Runs
+from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import TABLE, TABLE_METHODS, Motion
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec

@@ -1,25 +1,35 @@
-"""`nmdp-pin paper nmdp`: the figures and tables of the paper, from runs that are kept."""
+"""`nmdp-pin paper`: the figures and tables of the papers, from runs that are kept."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from nmdp_pin.cli.outputs import check_plots
 
+if TYPE_CHECKING:
+    from nmdp_pin.experiments.figure import Figure, S
+
 app = typer.Typer(help="Reproduce a paper's figures and tables.", no_args_is_help=True)
 
-_OUT = Path("out/paper-nmdp")
 _WIDTH = 220  # [characters] a table that is cut to a narrow window loses its figures
 _STOPPED = 130
+
+Folder = Annotated[Path, typer.Option(help="Folder of the pictures and data.")]
+Runs = Annotated[Path | None, typer.Option(help="Folder of the recordings; OUT/runs unless given.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; one a core unless given.")]
+Duration = Annotated[float | None, typer.Option(help="Simulate at most so many seconds.")]
+Page = Annotated[
+    Path | None, typer.Option(help="Also write the results into this page's markers (.md).")
+]
 
 
 @app.callback()
@@ -32,11 +42,9 @@ def nmdp(
     figure: Annotated[
         str, typer.Argument(help="fig3, fig4, fig5, fig6, table1, error or all.")
     ] = "all",
-    out: Annotated[Path, typer.Option(help="Folder of the pictures and data.")] = _OUT,
-    runs: Annotated[
-        Path | None, typer.Option(help="Folder of the recordings; OUT/runs unless given.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; one a core unless given.")] = None,
+    out: Folder = Path("out/paper-nmdp"),
+    runs: Runs = None,
+    workers: Workers = None,
     preset: Annotated[
         str, typer.Option(help='Settings: "paper" (its authors\') or "recommended" (ours).')
     ] = "paper",
@@ -54,15 +62,11 @@ def nmdp(
         list[float] | None,
         typer.Option(help="Step in seconds, may be given several times; the paper's unless given."),
     ] = None,
-    duration: Annotated[
-        float | None, typer.Option(help="Simulate at most so many seconds.")
-    ] = None,
+    duration: Duration = None,
     reference_method: Annotated[str, typer.Option(help="Of the errors.")] = "ne-nmdp",
     reference_objective: Annotated[str, typer.Option(help="Of the errors.")] = "dissipation",
     reference_order: Annotated[int, typer.Option(help="Of the errors.")] = 2,
-    page: Annotated[
-        Path | None, typer.Option(help="Also write the results into this page's markers (.md).")
-    ] = None,
+    page: Page = None,
 ) -> None:
     """Evaluate the NMDP paper's claims: its figures, its Table I, and the errors it leaves out.
 
@@ -70,11 +74,8 @@ def nmdp(
     numerically (they are listed: that is a result), 2 wrong input, 130 stopped with Ctrl-C.
     """
     check_plots()
-    from nmdp_pin.experiments.campaign import Campaign
-    from nmdp_pin.experiments.nmdp import Reference, Study, evaluate, figures_named, preset_named
-    from nmdp_pin.experiments.page import check_page, update_page
+    from nmdp_pin.experiments.nmdp import FIGURES, Reference, Study, preset_named
 
-    figures = figures_named(figure)
     study = Study(
         preset=preset_named(preset),
         objective=objective,
@@ -88,14 +89,56 @@ def nmdp(
             method=reference_method, objective=reference_objective, order=reference_order
         ),
     )
-    markers = {one.name: f"{one.name}-{study.name}" for one in figures}
+    _paper(figure, FIGURES, study, out, runs, workers, page)
+
+
+@app.command("pbad")
+def pbad(
+    figure: Annotated[str, typer.Argument(help="fig4, fig5, fig6, table1, batch or all.")] = "all",
+    out: Folder = Path("out/paper-pbad"),
+    runs: Runs = None,
+    workers: Workers = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Time each run so often; the median counts.")
+    ] = 3,
+    duration: Duration = None,
+    page: Page = None,
+) -> None:
+    """Evaluate the claims of the paper on position-based friction: PBD, PBFD, their optimisers.
+
+    Runs that are kept from before are not made again. Those whose computing times are compared are
+    made last, one after the other in one process. Exit codes as of `paper nmdp`.
+    """
+    check_plots()
+    from nmdp_pin.experiments.pbad import FIGURES, Study
+
+    study = Study(repeats=repeats, duration=duration, folder=out)
+    _paper(figure, FIGURES, study, out, runs, workers, page)
+
+
+def _paper(
+    figure: str,
+    known: Mapping[str, Figure[S]],
+    study: S,
+    out: Path,
+    runs: Path | None,
+    workers: int | None,
+    page: Path | None,
+) -> None:
+    """Evaluate one figure or all of them, and report."""
+    from nmdp_pin.experiments.campaign import Campaign
+    from nmdp_pin.experiments.evaluation import evaluate, figures_named
+    from nmdp_pin.experiments.figure import marker
+    from nmdp_pin.experiments.page import check_page, update_page
+
+    figures = figures_named(figure, known)
     if page is not None:
-        check_page(page, markers.values())
+        check_page(page, [marker(one.name, study) for one in figures])
     campaign = Campaign(runs or out / "runs", workers=workers)
     with _stoppable(campaign.folder):
         products, failed = evaluate(study, figures, campaign, out)
     if page is not None:
-        parts = {markers[n]: p.markdown(page, study.command(n)) for n, p in products.items()}
+        parts = {marker(n, study): p.markdown(page, study.command(n)) for n, p in products.items()}
         update_page(page, parts)
     console = Console(width=_WIDTH)
     for product in products.values():

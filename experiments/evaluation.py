@@ -1,43 +1,41 @@
-"""All figures and tables of the paper, made from one set of runs."""
+"""Figures and tables of a paper, made from one set of runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
+from nmdp_pin.experiments.figure import Figure, Product, S
 from nmdp_pin.experiments.kept_run import KeptRun
-from nmdp_pin.experiments.nmdp.cost_figure import FIG6
-from nmdp_pin.experiments.nmdp.error_figure import ERROR
-from nmdp_pin.experiments.nmdp.figure import Figure, Product
-from nmdp_pin.experiments.nmdp.motion_figure import FIG3, FIG4, FIG5
-from nmdp_pin.experiments.nmdp.study import Study
-from nmdp_pin.experiments.nmdp.table1 import TABLE1
-
-FIGURES = {figure.name: figure for figure in (FIG3, FIG4, FIG5, FIG6, TABLE1, ERROR)}
-"""Figures and tables by the name of their command."""
 
 ALL = "all"
+"""What stands for all figures and tables."""
 
 
-def figures_named(name: str) -> list[Figure]:
+def by_name(figures: Iterable[Figure[S]]) -> Mapping[str, Figure[S]]:
+    """Figures and tables by the name of their command."""
+    return {figure.name: figure for figure in figures}
+
+
+def figures_named(name: str, figures: Mapping[str, Figure[S]]) -> list[Figure[S]]:
     """One figure, or all of them.
 
     Raises:
         ExperimentError: there is none of that name.
     """
     if name == ALL:
-        return list(FIGURES.values())
-    if name not in FIGURES:
+        return list(figures.values())
+    if name not in figures:
         raise ExperimentError(
-            f"'{name}' is no figure or table of the paper; choose from {', '.join(FIGURES)}, {ALL}"
+            f"'{name}' is no figure or table of the paper; choose from {', '.join(figures)}, {ALL}"
         )
-    return [FIGURES[name]]
+    return [figures[name]]
 
 
 def evaluate(
-    study: Study, figures: Sequence[Figure], campaign: Campaign, folder: Path
+    study: S, figures: Sequence[Figure[S]], campaign: Campaign, folder: Path
 ) -> tuple[dict[str, Product], list[KeptRun]]:
     """Make the runs that are missing, then the figures.
 
@@ -61,6 +59,9 @@ def evaluate(
         raise ExperimentError(
             f"cannot make the folder '{folder}' of the figures: {error.strerror or error}"
         ) from error
-    runs = campaign.run([spec for figure in figures for spec in figure.specs(study)])
+    runs = dict(campaign.run([spec for figure in figures for spec in figure.specs(study)]))
+    # Afterwards, when nothing else computes.
+    timed = [spec for figure in figures for spec in figure.timed(study)]
+    runs.update(campaign.run(timed, in_turn=True))
     products = {figure.name: figure.make(study, runs, folder) for figure in figures}
     return products, [run for run in runs.values() if run.failure]

@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, Protocol, Self, TypeVar
 
 from nmdp_pin.experiments.kept_run import KeptRun
-from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.table import Table
 
 Runs = Mapping[RunSpec, KeptRun]
+
+
+class Study(Protocol):
+    """What an evaluation of a paper is run with."""
+
+    @property
+    def name(self) -> str:
+        """In the names of its files and of its places on a page; "" for the paper's settings."""
+
+    def checked(self) -> Self:
+        """The same study, or an error that says what cannot be evaluated."""
+
+    def command(self, figure: str) -> str:
+        """The command that makes a figure of this study."""
+
+
+S = TypeVar("S", bound=Study)
 
 
 @dataclass(frozen=True)
@@ -45,17 +62,25 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A figure or table of the paper.
+class Figure(Generic[S]):
+    """A figure or table of a paper.
 
     Args:
         name: as commands and files name it.
         shows: one line about it.
         specs: the runs that it needs.
-        make: writes its files into a folder; the runs are those of `specs`, and maybe others.
+        make: writes its files into a folder; the runs are those of `specs` and `timed`, and maybe
+            others.
+        timed: the runs whose computing times it compares, in the order in which they are made.
     """
 
     name: str
     shows: str
-    specs: Callable[[Study], list[RunSpec]]
-    make: Callable[[Study, Runs, Path], Product]
+    specs: Callable[[S], list[RunSpec]]
+    make: Callable[[S, Runs, Path], Product]
+    timed: Callable[[S], list[RunSpec]] = field(default=lambda study: [])
+
+
+def marker(figure: str, study: Study) -> str:
+    """Name of the place of a figure on a page."""
+    return f"{figure}-{study.name}" if study.name else figure

@@ -1,0 +1,12 @@
+"""All figures and tables of the paper."""
+
+from __future__ import annotations
+
+from nmdp_pin.experiments.evaluation import by_name
+from nmdp_pin.experiments.nmdp.cost_figure import FIG6
+from nmdp_pin.experiments.nmdp.error_figure import ERROR
+from nmdp_pin.experiments.nmdp.motion_figure import FIG3, FIG4, FIG5
+from nmdp_pin.experiments.nmdp.table1 import TABLE1
+
+FIGURES = by_name((FIG3, FIG4, FIG5, FIG6, TABLE1, ERROR))
+"""Figures and tables by the name of their command."""

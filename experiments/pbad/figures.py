@@ -1,0 +1,13 @@
+"""All figures and tables of the paper."""
+
+from __future__ import annotations
+
+from nmdp_pin.experiments.evaluation import by_name
+from nmdp_pin.experiments.pbad.batch_table import BATCH
+from nmdp_pin.experiments.pbad.cost_figure import FIG6
+from nmdp_pin.experiments.pbad.friction_figure import FIG5
+from nmdp_pin.experiments.pbad.optimiser_figure import FIG4
+from nmdp_pin.experiments.pbad.table1 import TABLE1
+
+FIGURES = by_name((FIG4, FIG5, FIG6, TABLE1, BATCH))
+"""Figures and tables by the name of their command."""

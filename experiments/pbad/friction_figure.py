@@ -1,0 +1,217 @@
+"""Fig. 5: how far a box slides against the parameter of its friction, at growing steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.contact.penalty import friction_coefficient_for
+from nmdp_pin.experiments.figure import Figure, Product, Runs
+from nmdp_pin.experiments.pbad.paper import BASELINE
+from nmdp_pin.experiments.pbad.study import Study
+from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.experiments.table import Table, number, write_csv
+from nmdp_pin.viz.style import COLORS, new_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+METHODS = (BASELINE, "pbd", "pbfd", "ne-nmdp")
+"""Dry friction, the paper's two methods, and the contact of the NMDP paper."""
+
+STEPS = (0.005, 0.01, 0.025, 0.05, 0.1)
+"""Steps [s]."""
+
+FRICTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0)
+"""Coefficients mu of dry friction; for PBD and PBFD the C_par that the lookup gives for them."""
+
+SPEED = 1.0
+"""At which the box is sent [m/s]."""
+
+# 1 kg on four corners at 1 mm, the depth from which the scenario starts. [N/m^2]
+NORMAL_STIFFNESS = 9.81 / (4 * 0.001**2)
+_DURATION = 20.0  # [s]; PBFD with the smallest friction loses all but 4e-4 of its speed
+_AT_REST = 0.01  # of the first speed; a box that is faster at the end is still on its way
+_FITS = 0.05  # error of the distance up to which the lookup is said to hold
+
+
+@dataclass(frozen=True)
+class _Slide:
+    """How far a box slid.
+
+    Args:
+        distance: [m]; NaN where the run failed.
+        stopped: False where it still slides at the end.
+    """
+
+    distance: float
+    stopped: bool
+
+
+Slides = dict[tuple[str, float, float], _Slide]
+
+
+def closed_form(mu: float) -> float:
+    """Stopping distance of dry friction [m]."""
+    return SPEED**2 / (2.0 * mu * STANDARD_GRAVITY)
+
+
+def friction_stiffness(mu: float, dt: float) -> float:
+    """C_par of the lookup."""
+    return friction_coefficient_for(mu, dt, normal_stiffness=NORMAL_STIFFNESS, speed=SPEED)
+
+
+def _spec(study: Study, method: str, mu: float, dt: float) -> RunSpec:
+    if method in ("pbd", "pbfd"):
+        settings = [
+            f"integrator.normal_stiffness={NORMAL_STIFFNESS!r}",
+            f"integrator.friction_stiffness={friction_stiffness(mu, dt)!r}",
+        ]
+    else:
+        settings = [f"terrain.shapes.0.friction={mu!r}"]
+    if method == BASELINE:  # rigid: it starts on the ground, not in it
+        settings.append("robot.initial.position=[0.0, 0.0, 0.1]")
+    return RunSpec(
+        scenario="sliding-box-planar",
+        method=method,
+        dt=dt,
+        duration=study.length(_DURATION),
+        preset=f"mu{mu:g}",
+        overrides=tuple(settings),
+    )
+
+
+def _cases() -> list[tuple[str, float, float]]:
+    return [(method, mu, dt) for method in METHODS for dt in STEPS for mu in FRICTIONS]
+
+
+def _specs(study: Study) -> list[RunSpec]:
+    return [_spec(study, *case) for case in _cases()]
+
+
+def _slide(runs: Runs, spec: RunSpec) -> _Slide:
+    run = runs[spec]
+    if run.failure:
+        return _Slide(float("nan"), False)
+    recording = run.recording()
+    x = recording.base_position[:, 0]
+    return _Slide(float(x[-1] - x[0]), bool(abs(recording.v[-1, 0]) < _AT_REST * SPEED))
+
+
+def _make(study: Study, runs: Runs, folder: Path) -> Product:
+    slides = {case: _slide(runs, _spec(study, *case)) for case in _cases()}
+    picture = folder / "pbad-fig5.png"
+    _draw(picture, slides)
+    shows = "Stopping distance against friction, at growing steps"
+    data = _write(folder / "pbad-fig5.csv", slides)
+    return Product({picture: shows}, (data,), (_table(slides), *_lookup(slides)))
+
+
+def turning_point(slides: Slides, method: str, dt: float) -> float:
+    """The mu of the shortest distance; NaN where a larger mu never takes the box farther."""
+    distances = [slides[method, mu, dt].distance for mu in FRICTIONS]
+    shortest = int(np.nanargmin(distances)) if np.isfinite(distances).any() else -1
+    # Where friction stops the box within the first step, rounding is all that is left.
+    rises = 0 <= shortest < len(FRICTIONS) - 1 and any(
+        d > (1.0 + _FITS) * distances[shortest] for d in distances[shortest + 1 :]
+    )
+    return FRICTIONS[shortest] if rises else float("nan")
+
+
+def _table(slides: Slides) -> Table:
+    """Distances of all methods over mu at each step, and where they turn up."""
+    columns = ("method", "Δt [ms]", *(f"µ = {mu:g}" for mu in FRICTIONS), "turns up past µ =")
+    exact = tuple(number(closed_form(mu), 3) for mu in FRICTIONS)
+    rows = [("v²/(2µg)", "", *exact, "")]
+    for method in METHODS:
+        for dt in STEPS:
+            own = [slides[method, mu, dt] for mu in FRICTIONS]
+            cells = [number(s.distance, 3) + "→" * (not s.stopped) for s in own]
+            turn = turning_point(slides, method, dt)
+            rows.append((method, f"{1e3 * dt:g}", *cells, "never" if turn != turn else f"{turn:g}"))
+    notes = (
+        "For `pbd` and `pbfd` µ stands for the C∥ that `friction_coefficient_for` gives at 1 m/s. "
+        f"→: still sliding after {_DURATION:g} s, faster than {_AT_REST:g} of the first speed.",
+    )
+    return Table("Distance of a box sent at 1 m/s [m]", columns, tuple(rows), notes)
+
+
+def _lookup(slides: Slides) -> Sequence[Table]:
+    """How far the lookup is from the closed form, and where it holds."""
+    rows = []
+    for dt in STEPS:
+        errors = [slides["pbfd", mu, dt].distance / closed_form(mu) - 1.0 for mu in FRICTIONS]
+        good = [mu for mu, error in zip(FRICTIONS, errors, strict=True) if abs(error) < _FITS]
+        held = f"{min(good):g} to {max(good):g}" if good else "nowhere"
+        rows.append((f"{1e3 * dt:g}", *(f"{100 * e:+.2f}" for e in errors), held))
+    columns = ("Δt [ms]", *(f"µ = {mu:g}" for mu in FRICTIONS), f"within {100 * _FITS:g} %: µ from")
+    title = "Error of `pbfd`'s distance under `friction_coefficient_for`, against v²/(2µg) [%]"
+    return (Table(title, columns, tuple(rows)),)
+
+
+def _write(path: Path, slides: Slides) -> Path:
+    columns = (
+        *("method", "dt [s]", "mu", "C_par [N/m^3]", "distance [m]", "stopped"),
+        "closed form [m]",
+    )
+    rows = [
+        (
+            *(method, dt, mu),
+            friction_stiffness(mu, dt) if method in ("pbd", "pbfd") else float("nan"),
+            *(slides[method, mu, dt].distance, int(slides[method, mu, dt].stopped)),
+            closed_form(mu),
+        )
+        for method, mu, dt in _cases()
+    ]
+    return write_csv(path, columns, rows)
+
+
+def _draw(path: Path, slides: Slides) -> None:
+    """(a) all methods at 10 ms, (b) to (d) one method each at growing steps."""
+    figure = new_figure(11.0, 7.4)
+    axes = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
+    for axis in axes:
+        axis.plot(FRICTIONS, [closed_form(mu) for mu in FRICTIONS], color="0.2", ls=":", lw=1.6)
+    for color, method in zip(COLORS, METHODS, strict=False):
+        _curve(axes[0], slides, method, STEPS[1], color, method)
+    _finish(axes[0], f"(a) all, Δt = {1e3 * STEPS[1]:g} ms")
+    for axis, method, letter in zip(axes[1:], ("pbd", "pbfd", BASELINE), "bcd", strict=True):
+        for color, dt in zip(COLORS, STEPS, strict=False):
+            _curve(axis, slides, method, dt, color, f"Δt = {1e3 * dt:g} ms")
+        _finish(axis, f"({letter}) {method}")
+    for axis in axes[2:]:
+        axis.set_xlabel("µ; for pbd and pbfd C∥ Δt v₀ / C⊥")
+    for axis in axes[::2]:
+        axis.set_ylabel("distance [m]")
+    figure.suptitle(
+        "A box sent at 1 m/s; dotted: v₀²/(2µg); open: still sliding at the end",
+        fontsize=10,
+        fontweight="bold",
+    )
+    save_figure(figure, path)
+
+
+def _curve(axis: Axes, slides: Slides, method: str, dt: float, color: str, label: str) -> None:
+    own = [slides[method, mu, dt] for mu in FRICTIONS]
+    distances = np.array([s.distance for s in own])
+    axis.plot(FRICTIONS, distances, color=color, linewidth=1.2, label=label)
+    for k, slide in enumerate(own):
+        face = color if slide.stopped else "white"
+        axis.plot(FRICTIONS[k], distances[k], "o", color=color, mfc=face, markersize=4.0)
+
+
+def _finish(axis: Axes, title: str) -> None:
+    axis.set_title(title, fontsize=10)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.legend(frameon=False, fontsize=8)
+
+
+FIG5: Figure[Study] = Figure("fig5", "stopping distance against friction", _specs, _make)
