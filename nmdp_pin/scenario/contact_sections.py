@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, create_model, model_validator
 
 from nmdp_pin.contact import AnisotropicCone, FrictionCone, WrenchSpace, stiffness_for_static_depth
+from nmdp_pin.contact.granular import Granular, Plate, Rod, Sphere
 from nmdp_pin.errors import ContactError
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.section import (
@@ -107,9 +108,49 @@ class AnisotropicConeSection(StiffnessSection):
     across: Number = Field(1.0, ge=0, le=100, description="share of it across [-]")
 
 
+class GranularSection(ContactSection):
+    """A foot in sand, by resistive force theory."""
+
+    target = Granular
+
+    model: Literal["granular"] = "granular"
+    intruder: Literal["rod", "sphere", "plate"] = Field("rod", description="shape of the foot")
+    radius: Number | None = Field(None, gt=0, description="[m]; that of the contact spheres")
+    length: Number | None = Field(None, gt=0, description="of a rod's straight part [m]")
+    axis: Vector3 = Field((0.0, 0.0, -1.0), description="where the foot points; any length")
+    medium: Literal["generic", "poppy-seeds-loose", "poppy-seeds-close"] = "generic"
+    scale: Number = Field(1.0, gt=0, description="zeta, factor of all stresses [-]")
+    azimuths: Count = Field(6, ge=4, le=16, description="level directions that are sampled; even")
+
+    @model_validator(mode="after")
+    def _shape_is_given(self) -> GranularSection:
+        """A rod needs a length, a plate a radius, and nothing else has a length."""
+        if (self.length is None) == (self.intruder == "rod"):
+            raise worded(f"needs the key 'length' for a rod only, here is a {self.intruder}")
+        if self.intruder == "plate" and self.radius is None:
+            raise worded("needs the key 'radius' for a plate")
+        return self
+
+    def build(self, robot: Robot) -> WrenchSpace:
+        """The model; without `radius`, of the size of the robot's contact spheres."""
+        radii = set(robot.contact_points.radii.tolist())
+        if self.radius is None and len(radii) != 1:
+            raise ContactError(
+                f"give 'radius': the robot's contact spheres have different ones, {sorted(radii)} m"
+            )
+        radius = min(radii) if self.radius is None else self.radius
+        foot = {
+            "rod": lambda: Rod(radius=radius, length=self.length or 0.0),
+            "sphere": lambda: Sphere(radius=radius),
+            "plate": lambda: Plate(radius=radius),
+        }
+        return self._made(**{**self.options(), "intruder": foot[self.intruder]()})
+
+
 CONTACTS: dict[str, type[ContactSection]] = {
     "anisotropic-cone": AnisotropicConeSection,
     "friction-cone": FrictionConeSection,
+    "granular": GranularSection,
 }
 
 
