@@ -84,11 +84,12 @@ def test_forces_among_wrenches_act_where_the_sphere_touches():
 
 @pytest.mark.parametrize("name", ["wheels", "chain free-flyer"])
 @pytest.mark.parametrize("kind", ["valley", "sphere"])
-def test_derivative_of_the_step(name, kind):
-    """The step's residual has the right derivative with rows of both kinds."""
+@pytest.mark.parametrize("models", [(CONE, SKI, Glue()), (CONE, SKI, SKI)], ids=["6", "3"])
+def test_derivative_of_the_step(name, kind, models):
+    """The step's residual has the right derivative, with rows of both kinds or forces alone."""
     n = len(samples.robot(name).contact_points)
-    mixed = Mixed(models=(CONE, SKI, Glue()), table=[[i % 3, 2 - i % 3] for i in range(n)])
-    residual, q, w = samples.residual_at(samples.robot(name), kind, mixed, seed=6)
+    space = Mixed(models=models, table=[[i % 3, 2 - i % 3] for i in range(n)])
+    residual, q, w = samples.residual_at(samples.robot(name), kind, space, seed=6)
     residual.evaluate(q, w)
     found = residual.contact.linearise()
 

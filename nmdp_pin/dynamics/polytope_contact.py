@@ -96,7 +96,8 @@ class PolytopeContact(ContactTerms):
         change = D @ self.centre_jacobian
         if own.shape[2] == 6:
             change[0] += own[:, :3, 3:] @ self.angular_jacobian
-            change[1] += own[:, 3:, 3:] @ self.angular_jacobian
+            if own.shape[1] == 6:
+                change[1] += own[:, 3:, 3:] @ self.angular_jacobian
         return self._jacobians[1:].reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
 
     def vertex_forces(self) -> np.ndarray:
