@@ -116,6 +116,30 @@ def pbad(
     _paper(figure, FIGURES, study, out, runs, workers, page)
 
 
+@app.command("sand")
+def sand(
+    figure: Annotated[str, typer.Argument(help="walk, modes or all.")] = "all",
+    out: Folder = Path("out/paper-sand"),
+    runs: Runs = None,
+    workers: Workers = None,
+    dt: Annotated[
+        list[float] | None,
+        typer.Option(help="Step in seconds, may be given several times; 5 to 50 ms unless given."),
+    ] = None,
+    duration: Duration = None,
+    page: Page = None,
+) -> None:
+    """Evaluate granular contact: walking on sand and on rock, a foot that sticks and slides.
+
+    Runs that are kept from before are not made again. Exit codes as of `paper nmdp`.
+    """
+    check_plots()
+    from nmdp_pin.experiments.sand import FIGURES, Study
+
+    steps = tuple(sorted(set(dt))) if dt else Study.steps
+    _paper(figure, FIGURES, Study(steps=steps, duration=duration), out, runs, workers, page)
+
+
 def _paper(
     figure: str,
     known: Mapping[str, Figure[S]],

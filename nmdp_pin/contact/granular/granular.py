@@ -117,6 +117,4 @@ def _granular(
     axis: tuple[float, float, float],
     azimuths: int,
 ) -> Granular:
-    return Granular(
-        intruder=intruder, medium=medium, scale=scale, axis=axis, azimuths=azimuths
-    )
+    return Granular(intruder=intruder, medium=medium, scale=scale, axis=axis, azimuths=azimuths)

@@ -80,7 +80,7 @@ class Sphere(Intruder):
 
     def surface(self) -> Surface:
         """Two halves."""
-        points, normals, areas = _half_sphere(self.radius)
+        _, normals, areas = _half_sphere(self.radius)
         up = np.array([1.0, 1.0, -1.0])
         both = np.concatenate([normals, normals * up])
         return Surface(self.radius * both, both, np.concatenate([areas, areas]), thin=False)
@@ -185,8 +185,8 @@ def _half_sphere(radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     normals[:, :, 0], normals[:, :, 1] = np.outer(r, np.cos(angles)), np.outer(r, np.sin(angles))
     normals[:, :, 2] = z[:, None]
     areas = np.repeat(0.5 * weights * 2.0 * np.pi / _AROUND * radius**2, _AROUND)
-    normals = normals.reshape(-1, 3)
-    return radius * normals, normals, areas
+    flat = normals.reshape(-1, 3)
+    return radius * flat, flat, areas
 
 
 def _check(**lengths: float) -> None:

@@ -113,7 +113,7 @@ class WrenchTable:
         node = (d[:, :, None] * row + p[:, None, 0])[:, :, :, None] * row + p[:, None, None, 1]
         parts = (d_value, p_value[:, 0], p_value[:, 1])
         rates = (d_rate, p_rate[:, 0], p_rate[:, 1])
-        weights = [parts, *(parts[:i] + (rates[i],) + parts[i + 1 :] for i in range(3))]
+        weights = [parts, *((*parts[:i], rates[i], *parts[i + 1 :]) for i in range(3))]
         products = [
             (a[:, :, None, None] * b[:, None, :, None] * c[:, None, None, :]).reshape(n, 64)
             for a, b, c in weights

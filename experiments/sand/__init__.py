@@ -1,0 +1,6 @@
+"""What granular contact does: walking on sand, and a foot that sticks and slides."""
+
+from nmdp_pin.experiments.sand.figures import FIGURES
+from nmdp_pin.experiments.sand.study import Study
+
+__all__ = ["FIGURES", "Study"]

@@ -1,0 +1,115 @@
+"""A foot in sand that sticks, slides and sticks again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from nmdp_pin.control.trajectory import GaitTrajectory
+from nmdp_pin.experiments.figure import Figure, Product, Runs
+from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.experiments.sand.study import Study
+from nmdp_pin.experiments.table import Table, number, write_csv
+from nmdp_pin.recording import Recording
+from nmdp_pin.robot import load_robot
+from nmdp_pin.viz.style import COLORS, new_figure, save_figure
+
+STEPS = (0.005, 0.01, 0.02, 0.05)
+"""Steps that are compared [s]."""
+
+SLIDES = 1e-3
+"""Speed of the foot from which on it slides [m/s]."""
+
+
+def _specs(study: Study) -> list[RunSpec]:
+    return [study.drag(dt) for dt in STEPS]
+
+
+def _make(study: Study, runs: Runs, folder: Path) -> Product:
+    recordings = {dt: runs[study.drag(dt)].recording() for dt in STEPS}
+    picture = folder / "sand-modes.png"
+    _draw(picture, recordings)
+    columns = ("dt [s]", "t [s]", "foot x [m]", "pulled to [m]", "depth [m]", "force x [N]", "mode")
+    rows = [
+        (
+            *(dt, float(t), float(x), float(goal), float(depth), float(force)),
+            "slides" if slides else "sticks",
+        )
+        for dt, r in recordings.items()
+        for t, x, goal, depth, force, slides in zip(
+            r.t, r.q[:, 0], _goal(r), r.contact_depth[:, 0], _pull(r), sliding(r), strict=True
+        )
+    ]
+    data = write_csv(folder / "sand-modes.csv", columns, rows)
+    shows = "A foot in sand that sticks and slides"
+    return Product({picture: shows}, (data,), (_table(recordings),))
+
+
+def sliding(recording: Recording) -> np.ndarray:
+    """Whether the foot slides in each row."""
+    moves: np.ndarray = np.abs(recording.v[:, 0]) > SLIDES
+    return moves
+
+
+def _pull(recording: Recording) -> np.ndarray:
+    """Level force of the sand against the drag [N]."""
+    force: np.ndarray = -recording.contact_force[:, 0, 0]
+    return force
+
+
+def _goal(recording: Recording) -> np.ndarray:
+    """Where the spring pulls the foot to [m]."""
+    robot = load_robot("probe", visuals=False)
+    target = GaitTrajectory(robot, robot.gaits["drag"])
+    return np.array([target(float(t))[0][0] for t in recording.t])
+
+
+def _table(recordings: dict[float, Recording]) -> Table:
+    """When the mode changes, and at which force."""
+    rows = []
+    for dt, r in recordings.items():
+        changes = np.flatnonzero(np.diff(sliding(r).astype(int))) + 1
+        # the last row before: the force that the sand could just hold
+        shown = [f"{r.t[k]:.2f} s, {abs(_pull(r)[k - 1]):.1f} N" for k in changes[:4]]
+        shown += ["—"] * (4 - len(shown))
+        end = float(1e3 * r.contact_depth[-1, 0])
+        rows.append((f"{1e3 * dt:g}", *shown, number(end, 1)))
+    return Table(
+        "Changes of the mode: when, and the level force just before",
+        ("Δt [ms]", "slides", "sticks", "slides back", "sticks", "depth at the end [mm]"),
+        tuple(rows),
+        (f"A foot slides where it is faster than {1e3 * SLIDES:g} mm/s.",),
+    )
+
+
+def _draw(path: Path, recordings: dict[float, Recording]) -> None:
+    """Position, force and depth against time; the times of sticking are shaded."""
+    figure = new_figure(9.0, 7.0)
+    axes = figure.subplots(3, 1, sharex=True)
+    finest = recordings[min(recordings)]
+    axes[0].plot(finest.t, _goal(finest), color="0.2", ls=":", lw=1.4, label="pulled to")
+    for color, (dt, r) in zip(COLORS, recordings.items(), strict=False):
+        # row 0 is where the run starts: no step has found forces and depths yet
+        lines = (r.q[:, 0], _pull(r), 1e3 * r.contact_depth[:, 0])
+        for axis, y in zip(axes, lines, strict=True):
+            axis.plot(r.t[1:], y[1:], color=color, lw=1.1, label=f"Δt = {1e3 * dt:g} ms")
+    edges = np.flatnonzero(np.diff(np.r_[1, sliding(finest).astype(int), 1]))
+    for axis in axes:
+        for begin, end in zip(edges[::2], edges[1::2], strict=True):
+            axis.axvspan(finest.t[begin], finest.t[end - 1], color="0.5", alpha=0.15, lw=0)
+    for axis, label in zip(
+        axes, ("foot [m]", "level force of the sand [N]", "depth [mm]"), strict=True
+    ):
+        axis.set_ylabel(label)
+    axes[2].set_xlabel("time [s]")
+    axes[0].legend(frameon=False, fontsize=8)
+    figure.suptitle(
+        "A ball under 4 kg is dragged through sand by a spring; shaded: it sticks",
+        fontsize=10,
+        fontweight="bold",
+    )
+    save_figure(figure, path)
+
+
+MODES: Figure[Study] = Figure("modes", "a foot in sand that sticks and slides", _specs, _make)
