@@ -71,7 +71,7 @@ class PositionEnergy(PositionBased):
     def gauss_newton(self) -> np.ndarray:
         """Its positive semidefinite part, E being a sum of squares: symmetric, shape (nv, nv)."""
         upper = np.triu(pin.crba(self.model, self.data, self.q))
-        A = upper + np.triu(upper, 1).T
+        A = upper + np.triu(upper, 1).T - np.diag(self._armature)  # rotors are in the potential
         A *= self._stiffness
         A += self.contact.gauss_newton()
         self.torque.add_curvature(A)
