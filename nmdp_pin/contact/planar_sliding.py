@@ -18,20 +18,20 @@ _FINEST = 4  # refinement; 1026 vertices for each point of support
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarSliding(WrenchSpace):
-    """v_ij = k d_i^p (n + planar load f_j on the limit surface; moment of n at support point i).
+    """v_j = k d^p (n + F_j; moments), with (F_j, tau_j) planar loads on the limit surface.
 
-    The normal force acts at the points of support, each with its own depth d_i below the tangent
-    plane of the terrain; the planar load (Fx, Fy, tau), in proportion to it, acts at the centre of
-    the patch, where the contact's sphere touches. So a wide patch does not tip as long as the
-    normal force stays among its points, and it cannot carry more than k d^p in all.
+    The normal force acts at the contact. The planar load, in proportion to it, acts at the centre
+    of the patch: either the contact is a patch, or several contacts of one body, such as the
+    corners of a block, share one. These then carry the block without tipping it, and the patch as a
+    whole slides and turns within the limit surface times the sum of their normal forces.
 
     Args:
         surface: the limit surface.
         stiffness: k [N/m^power].
         power: exponent of the depth; 3 makes the vertices twice differentiable at touch.
-        support: points of the body that carry the normal force, from the contact's centre in the
-            body's frame [m]; the centre itself carries all without tipping moment.
-        refinement: of the directions of sliding: 6, 18, 66, 258, 1026 loads f_j for 0 to 4.
+        arms: from the centre of its patch to each of the robot's contact points, in the body's
+            frame [m]; one for all of them, or one each.
+        refinement: of the directions of sliding: 6, 18, 66, 258, 1026 vertices for 0 to 4.
         axis: direction along which the surface's x lies, as seen along the normal.
         frame: in which the axis is fixed: "body", or "world" for a floor with a grain.
         reference_friction: friction coefficient of the terrain for which the surface holds; on
@@ -44,13 +44,12 @@ class PlanarSliding(WrenchSpace):
     surface: LimitSurface
     stiffness: float
     power: int = 3
-    support: tuple[tuple[float, float, float], ...] = ((0.0, 0.0, 0.0),)
+    arms: tuple[tuple[float, float, float], ...] = ((0.0, 0.0, 0.0),)
     refinement: int = 1
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
     frame: str = "body"
     reference_friction: float | None = None
     _loads: np.ndarray = field(init=False, repr=False, compare=False)
-    _points: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -65,16 +64,14 @@ class PlanarSliding(WrenchSpace):
             raise ContactError(
                 f"refinement must be an integer from 0 to {_FINEST}, got {self.refinement!r}"
             )
-        points = np.asarray(self.support, dtype=float)
-        if points.ndim != 2 or points.shape[1] != 3 or not (len(points) and _finite(points)):
+        arms = np.asarray(self.arms, dtype=float)
+        if arms.ndim != 2 or arms.shape[1] != 3 or not (len(arms) and np.isfinite(arms).all()):
             raise ContactError(
-                f"support must be at least one point of three finite numbers [m], got "
-                f"{self.support!r}"
+                f"arms must be at least one vector of three finite numbers [m], got {self.arms!r}"
             )
-        directions = sphere_directions(self.refinement)
-        loads = self.surface.furthest(directions) * [1.0, 1.0, self.surface.length]
-        object.__setattr__(self, "_loads", loads)
-        object.__setattr__(self, "_points", points)
+        loads = self.surface.furthest(sphere_directions(self.refinement))
+        object.__setattr__(self, "arms", tuple(map(tuple, arms.tolist())))
+        object.__setattr__(self, "_loads", loads * [1.0, 1.0, self.surface.length])
         object.__setattr__(self, "_heading", PatchFrame(axis=self.axis, frame=self.frame))
 
     @property
@@ -84,12 +81,12 @@ class PlanarSliding(WrenchSpace):
 
     @property
     def n_vertices(self) -> int:
-        """One a point of support and direction of sliding."""
-        return len(self._points) * len(self._loads)
+        """One a direction of sliding."""
+        return len(self._loads)
 
     @property
     def inscribed(self) -> float:
-        """Least share of the limit surface's friction that its vertices reach in any direction."""
+        """Least share of the surface's friction that the vertices reach, over all directions."""
         probes = sphere_directions(_FINEST)
         loads = self._loads / [1.0, 1.0, self.surface.length]
         reached = (probes @ loads.T).max(axis=1)
@@ -97,90 +94,73 @@ class PlanarSliding(WrenchSpace):
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 6, n_vertices)."""
-        n = len(contacts.depth)
-        arms, depths = self._at_support(contacts)
-        into_world = self._heading.rotations(contacts).transpose(0, 2, 1)
-        planar = self._planar(contacts, self._loads[None])
-        forces, moments = planar[:, :, :3] @ into_world, planar[:, :, 3:] @ into_world
-        tipping = np.cross(arms, contacts.normal[:, None, :])
-        unit = np.empty((n, len(self._points), len(self._loads), 6))
-        unit[..., :3] = forces[:, None] + contacts.normal[:, None, None, :]
-        unit[..., 3:] = moments[:, None] + tipping[:, :, None, :]
-        unit *= self._sizes(depths)[:, :, None, None]
-        return unit.reshape(n, self.n_vertices, 6).transpose(0, 2, 1)
+        planar = self._friction(contacts)[:, None, None] * self._loads
+        forces, turning = self._in_world(contacts, planar)
+        result = np.empty((len(contacts.depth), 6, self.n_vertices))
+        result[:, :3] = (forces + contacts.normal[:, None, :]).transpose(0, 2, 1)
+        moments = turning + np.cross(self._levers(contacts)[:, None, :], forces)
+        result[:, 3:] = moments.transpose(0, 2, 1)
+        return self._sizes(contacts)[:, None, None] * result
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """d(V w)/d(x, phi), shape (n, 6, 6).
 
-        V w = sum_i k d_i^p (s_i n + E f_i; E m_i + s_i a_i x n) with s_i, f_i, m_i linear in w.
+        V w = k d^p (s n + f; m + l x f) with f = E F and m = E M, where E is the patch's frame, l
+        the lever from the contact's centre to the patch's, and s, F, M are linear in w.
         """
-        n = len(contacts.depth)
-        arms, depths = self._at_support(contacts)
-        into_world = self._heading.rotations(contacts).transpose(0, 2, 1)
-        shares = w.reshape(n, len(self._points), len(self._loads))
-        load = shares.sum(axis=2)  # s_i
-        local = self._planar(contacts, shares @ self._loads)
-        forces, moments = local[:, :, :3] @ into_world, local[:, :, 3:] @ into_world
-        normal = contacts.normal[:, None, :]
-        pressing, tipping = load[:, :, None] * normal, load[:, :, None] * np.cross(arms, normal)
-        unit = np.concatenate([pressing + forces, tipping + moments], axis=2)
-        sizes, slopes = self._sizes(depths), self._slopes(depths)
-        tilt = np.zeros((n, 3, 6))  # dn
+        n = contacts.normal
+        planar = self._friction(contacts)[:, None] * (w @ self._loads)
+        forces, turning = (part[:, 0] for part in self._in_world(contacts, planar[:, None]))
+        tilt = np.zeros((len(n), 3, 6))  # dn
         if contacts.curvature is not None:
             tilt[:, :, :3] = contacts.curvature
-        # d_i = depth - n . a_i with da_i = dphi x a_i
-        sinking = -(arms @ tilt)
-        sinking[:, :, :3] -= normal
-        sinking[:, :, 3:] -= np.cross(arms, normal)
-        result = np.einsum("ni,nir,nic->nrc", slopes, unit, sinking)
-        carried = (sizes * load)[:, :, None]
         turn = self._heading.turns(contacts)
-        result[:, :3] += carried.sum(axis=1)[:, :, None] * tilt
-        for rows, turned in ((slice(0, 3), forces), (slice(3, 6), moments)):
-            total = np.einsum("ni,nic->nc", sizes, turned)
-            result[:, rows] -= cross_matrices(total) @ turn
-        arm = (carried * arms).sum(axis=1)
-        result[:, 3:] += cross_matrices(arm) @ tilt
-        result[:, 3:, 3:] += cross_matrices(contacts.normal) @ cross_matrices(arm)
+        dforces = -cross_matrices(forces) @ turn
+        dlevers = -contacts.radius[:, None, None] * tilt
+        dlevers[:, :, 3:] += cross_matrices(self._arms(contacts))
+        levers = cross_matrices(self._levers(contacts))
+        result = np.empty((len(n), 6, 6))
+        result[:, :3] = w.sum(axis=1)[:, None, None] * tilt + dforces
+        result[:, 3:] = levers @ dforces - cross_matrices(forces) @ dlevers
+        result[:, 3:] -= cross_matrices(turning) @ turn
+        result *= self._sizes(contacts)[:, None, None]
+        below = contacts.depth > 0.0
+        steepness = np.divide(-self.power, contacts.depth, out=np.zeros(len(n)), where=below)
+        result[:, :, :3] += (steepness[:, None] * wrench)[:, :, None] * n[:, None, :]
         return result
 
-    def _at_support(self, contacts: ContactState) -> tuple[np.ndarray, np.ndarray]:
-        """Arms from the centre to the points of support (n, s, 3) and their depths (n, s)."""
-        arms = self._points @ contacts.rotation.transpose(0, 2, 1)
-        heights = (arms @ contacts.normal[:, :, None])[:, :, 0]
-        return arms, contacts.depth[:, None] - heights
+    def _in_world(self, contacts: ContactState, planar: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Forces and moments along the axes of the world of loads (Fx, Fy, tau), (n, m, 3)."""
+        E = self._heading.rotations(contacts).transpose(0, 2, 1)
+        return planar[:, :, :2] @ E[:, :2], planar[:, :, 2:] * E[:, 2:]
 
-    def _planar(self, contacts: ContactState, loads: np.ndarray) -> np.ndarray:
-        """Wrenches about the centre of planar loads, per normal load and in the patch's frame.
-
-        Args:
-            contacts: n of them.
-            loads: (Fx, Fy, tau), shape (n or 1, m, 3).
-
-        Returns:
-            Shape (n, m, 6); the force acts a radius below the centre.
-        """
-        result = np.zeros((len(contacts.depth), loads.shape[1], 6))
-        result[:, :, [0, 1, 5]] = loads
-        if self.reference_friction is not None:
-            result *= (contacts.friction / self.reference_friction)[:, None, None]
-        result[:, :, 3] = contacts.radius[:, None] * result[:, :, 1]
-        result[:, :, 4] = -contacts.radius[:, None] * result[:, :, 0]
+    def _arms(self, contacts: ContactState) -> np.ndarray:
+        """From the patches' centres to the contacts' in the world [m], shape (n, 3)."""
+        arms = np.array(self.arms)
+        if len(arms) > 1:
+            if contacts.contact.max(initial=0) >= len(arms):
+                raise ContactError(
+                    f"arms are given for {len(arms)} contact points, but there is one of index "
+                    f"{contacts.contact.max()}: give one for each, or one for all"
+                )
+            arms = arms[contacts.contact]
+        result: np.ndarray = (contacts.rotation @ arms[:, :, None])[:, :, 0]
         return result
 
-    def _sizes(self, depths: np.ndarray) -> np.ndarray:
-        """Normal force of the vertices [N]."""
-        result: np.ndarray = self.stiffness * np.maximum(depths, 0.0) ** self.power
+    def _levers(self, contacts: ContactState) -> np.ndarray:
+        """From the contacts' centres to where planar loads act [m], shape (n, 3)."""
+        return -self._arms(contacts) - contacts.radius[:, None] * contacts.normal
+
+    def _friction(self, contacts: ContactState) -> np.ndarray:
+        """Share of the surface's loads on this terrain [-], shape (n,)."""
+        if self.reference_friction is None:
+            return np.ones(len(contacts.depth))
+        return contacts.friction / self.reference_friction
+
+    def _sizes(self, contacts: ContactState) -> np.ndarray:
+        """Normal force of the vertices [N], shape (n,)."""
+        result: np.ndarray = self.stiffness * np.maximum(contacts.depth, 0.0) ** self.power
         return result
-
-    def _slopes(self, depths: np.ndarray) -> np.ndarray:
-        """Its derivative with respect to the depth [N/m]."""
-        below = np.maximum(depths, 0.0) ** (self.power - 1) * (depths > 0.0)
-        return self.stiffness * self.power * below
-
-
-def _finite(numbers: np.ndarray) -> bool:
-    return bool(np.isfinite(numbers).all())
 
 
 def _check_positive(name: str, value: object) -> None:
