@@ -25,6 +25,9 @@ from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
+_TOUCH = (
+    1e-6  # [m]; of gaps of rounding size gap / h would be velocities that contradict each other
+)
 _HELD = 1e-9  # of the largest response to an impulse: a contact that answers less cannot move
 
 
@@ -32,9 +35,9 @@ class NeNcp(Integrator):
     """Rigid contacts: Signorini's condition and Coulomb's law on velocities, one NCP a step.
 
     M, c, the contact frames and gaps are those of the start; the PD is implicit and linear as in
-    `NeMdp`; q1 = q0 + h v1. A contact may come as close as its gap lets it, v_n >= -gap / h, and
-    one that is in the ground leaves with v_n >= depth / push_out, but not by more than the depth in
-    a step. Only the friction coefficient of the terrain counts, nothing of the wrench space.
+    `NeMdp`; q1 = q0 + h v1. A contact may come as close as its gap lets it, v_n >= -gap / h. One
+    that touches has v_n >= depth / push_out, but need not leave by more than its depth in a step.
+    Of the terrain the friction counts, of the wrench space nothing.
 
     Args:
         robot: what moves.
@@ -132,7 +135,7 @@ class NeNcp(Integrator):
         tolerance = self._tolerance * STANDARD_GRAVITY * h
         depth = contacts.depth
         g = response.T @ free
-        g[2::3] -= depth / np.where(depth < 0.0, h, max(h, self._push_out))
+        g[2::3] -= depth / np.where(depth < -_TOUCH, h, max(h, self._push_out))
         along = response[:, 2::3]
         own = np.square(along).sum(axis=0)
         movable = own > _HELD * own.max(initial=0.0)

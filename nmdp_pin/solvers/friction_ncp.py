@@ -22,10 +22,13 @@ from nmdp_pin.errors import IntegratorError
 NCP_SOLVERS = ("admm", "pgs")
 """Names of the solvers."""
 
-_ASKED = 0.1  # of the tolerance: the solvers' tests are made on the way, ours on the result
-_RELAXATION = 0.9  # of PGS; with 1 a contact that can move along one tangent only swings for ever
+_ASKED = (
+    0.3  # of the tolerance over sqrt(n): errors of n impulses add up, and the solvers look at one
+)
+_RELAXATION = 0.5  # of PGS; with more, contacts that share a load or slide may swing for ever
 _ANDERSON = 5  # iterates of ADMM that are extrapolated; without, many contacts take thousands
 _ACCEPTED = 1e-3  # of the velocities that come in: left by two solvers, it is not worth a failure
+_REFACTOR = 5.0  # of ADMM: its penalty changes by no less, since each change costs a factorisation
 _ROUNDING = 1e-11  # of the velocities that come in: no tolerance is smaller
 
 
@@ -139,6 +142,7 @@ class _Solver:
             self._solver, self._new_result = pin.ADMMConstraintSolver(), pin.ADMMSolverResult
             self._settings = pin.ADMMSolverSettings()
             self._settings.anderson_capacity = _ANDERSON
+            self._settings.rho_update_ratio = _REFACTOR
         self._settings.max_iterations = max_iterations - 1  # they count from 0
         # A step that is small beside the iterate is no sign of a solution, but of a slow solver.
         self._settings.relative_feasibility_tol = 0.0
@@ -166,8 +170,9 @@ class _Solver:
             g = _apply(turn, g.reshape(-1, 3)).ravel()
         self._set_cones(mu.tolist())
         settings, result = self._settings, self._new_result()
-        settings.absolute_feasibility_tol = _ASKED * feasibility
-        settings.absolute_complementarity_tol = _ASKED * complementarity
+        asked = _ASKED / math.sqrt(len(mu))
+        settings.absolute_feasibility_tol = asked * feasibility
+        settings.absolute_complementarity_tol = asked * complementarity
         result.setConstraintImpulseGuess(guess.ravel())
         delassus = pin.DelassusOperatorDense(W)
         self._solver.solve(delassus, g, self._cones, self._cone_data, settings, result)
