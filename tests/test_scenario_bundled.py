@@ -23,6 +23,7 @@ EXPECTED = {
     "falling-box-stairs",
     "go2-stand",
     "chain-slope",
+    "chain-slide",
     "chain-swing",
     "chain-ground",
 }
@@ -61,13 +62,13 @@ def test_builds_and_steps(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["sliding-box-planar", "chain-swing", "chain-ground", "chain-slope"]
+    "name", ["sliding-box-planar", "chain-swing", "chain-ground", "chain-slide"]
 )
 @pytest.mark.parametrize("method", INTEGRATORS)
 def test_runs_with_any_method(name, method):
     """The scenarios of the position-based paper are for every method, refined contact or not."""
     settings = [f'integrator.name="{method}"', "integrator.dt=0.001"]
-    if name == "chain-slope":
+    if name == "chain-slide":
         settings.append("robot.contact_points=32")
     setup = Scenario.load(name, overrides=settings).build(visuals=False)
     results = list(setup.simulator.run(setup.state, setup.controller, dt=0.001, duration=0.004))

@@ -29,20 +29,7 @@ if TYPE_CHECKING:
 METHODS = (BASELINE, "pbfd")
 
 STEPS = {
-    BASELINE: (
-        0.001,
-        0.0015,
-        0.002,
-        0.0025,
-        0.003,
-        0.004,
-        0.005,
-        0.0075,
-        0.01,
-        0.0125,
-        0.015,
-        0.02,
-    ),
+    BASELINE: (0.001, 0.002, 0.0025, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.025, 0.03, 0.05),
     "pbfd": (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1),
 }
 """Steps of panel (b) [s]."""
@@ -50,7 +37,7 @@ STEPS = {
 USUAL_STEP = {BASELINE: SAFE_STEP, "pbfd": LARGE_STEP}
 """Steps of panels (c) and (d) [s]."""
 
-FRICTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
+FRICTIONS = (0.1, 0.3, 0.6, 1.0)
 """Coefficients of the terrain in panel (d); PBFD takes its C_par from them by the lookup."""
 
 POINTS, FRICTION = 64, 0.3

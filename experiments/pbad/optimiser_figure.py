@@ -13,7 +13,7 @@ from nmdp_pin.experiments.table import Table, number, write_csv
 from nmdp_pin.experiments.timing import Timing, timing
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
-STEPS = (0.01, 0.05)
+STEPS = (0.005, 0.02)
 """Steps [s]; the first is drawn."""
 
 _DURATION = 2.0  # [s]

@@ -57,5 +57,5 @@ LARGE_STEP = 0.1
 SAFE_STEP = 0.001
 """What the paper calls a safer step for the conventional simulator [s]."""
 
-CONTACT_POINTS = (4, 8, 16, 32, 64, 128, 256)
+CONTACT_POINTS = (4, 16, 64, 256)
 """Refinements of the chain."""
