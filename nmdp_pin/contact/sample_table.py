@@ -17,7 +17,7 @@ _HEADER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*")
 
 
 def read_samples(
-    path: str | os.PathLike[str], required: Columns, optional: Columns | None = None
+    path: str | os.PathLike[str], required: Columns, *optional: Columns
 ) -> dict[str, np.ndarray]:
     """Columns of a file by name, each of shape (n,) and finite.
 
@@ -27,7 +27,7 @@ def read_samples(
     Args:
         path: ends in .csv or .npz.
         required: columns that must be there, with their units.
-        optional: columns that may be there, all or none of them.
+        optional: groups of columns that may be there, all of a group or none.
 
     Raises:
         ContactError: no such file, another format, a column that is missing, unknown, doubled, in
@@ -43,8 +43,9 @@ def read_samples(
         titled = readers[file.suffix.lower()](file)
     except (OSError, ValueError, EOFError) as error:
         raise ContactError(f"{file}: cannot be read as a table of samples: {error}") from None
-    columns = _named(titled, {**required, **(optional or {})}, str(file))
-    _check_complete(columns, required, optional or {}, str(file))
+    known = {name: unit for group in (required, *optional) for name, unit in group.items()}
+    columns = _named(titled, known, str(file))
+    _check_complete(columns, required, optional, str(file))
     _check_numbers(columns, str(file))
     return columns
 
@@ -114,12 +115,13 @@ def _named(
 
 
 def _check_complete(
-    columns: Mapping[str, np.ndarray], required: Columns, optional: Columns, file: str
+    columns: Mapping[str, np.ndarray], required: Columns, optional: tuple[Columns, ...], file: str
 ) -> None:
-    some = any(name in columns for name in optional)
-    for name, unit in {**required, **(optional if some else {})}.items():
-        if name not in columns:
-            raise ContactError(f"{file}: column '{title(name, unit)}' is missing")
+    begun = [group for group in optional if any(name in columns for name in group)]
+    for group in (required, *begun):
+        for name, unit in group.items():
+            if name not in columns:
+                raise ContactError(f"{file}: column '{title(name, unit)}' is missing")
 
 
 def _check_numbers(columns: dict[str, np.ndarray], file: str) -> None:

@@ -1,0 +1,55 @@
+"""What a fitted contact model is made of: vertices as a function of the contact's pose."""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+
+from nmdp_pin.errors import ContactError
+
+POSES = (("depth",), ("depth", "tilt_x", "tilt_y"))
+
+
+class VertexMap(abc.ABC):
+    """Vertices of a polytope of wrenches, in the patch's frame, for poses within a range.
+
+    A pose is (depth) or (depth, tilt_x, tilt_y) [m, rad, rad]; see `WrenchSamples` for both frames.
+    """
+
+    @property
+    @abc.abstractmethod
+    def rows(self) -> int:
+        """Of a vertex: 3, a force, or 6, a wrench."""
+
+    @property
+    @abc.abstractmethod
+    def n_vertices(self) -> int:
+        """Number of vertices, without the origin."""
+
+    @property
+    @abc.abstractmethod
+    def lower(self) -> np.ndarray:
+        """Least pose that the map is made for, shape (1,) or (3,)."""
+
+    @property
+    @abc.abstractmethod
+    def upper(self) -> np.ndarray:
+        """Largest pose that the map is made for, shape (1,) or (3,)."""
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the map has a `jacobian`."""
+        return type(self).jacobian is not VertexMap.jacobian
+
+    @abc.abstractmethod
+    def vertices(self, poses: np.ndarray) -> np.ndarray:
+        """Vertices [N, N m] at poses of shape (n, k), shape (n, rows, n_vertices)."""
+
+    def jacobian(self, poses: np.ndarray) -> np.ndarray:
+        """Their derivative with respect to the pose, shape (n, rows, n_vertices, k).
+
+        Raises:
+            ContactError: the map has none.
+        """
+        raise ContactError(f"{type(self).__name__} has no jacobian")
