@@ -6,8 +6,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.integrate import solve_ivp
 
-from nmdp_pin.contact.limit_surface import LimitSurface
-from nmdp_pin.contact.planar_sliding import PlanarSliding
+from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin.control import Command, Controller
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.state import State

@@ -5,7 +5,7 @@ import pytest
 from wrench_data import Slanted, grid, measured
 
 from nmdp_pin.contact import FrictionCone
-from nmdp_pin.contact.hull_vertices import fit_hulls
+from nmdp_pin.contact.fitted import fit_hulls
 from nmdp_pin.testing import WrenchSpaceContract
 
 DEPTHS = np.linspace(0.01, 0.2, 6)

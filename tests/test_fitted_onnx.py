@@ -2,8 +2,7 @@
 
 import pytest
 
-from nmdp_pin.contact.fitted import Fitted
-from nmdp_pin.contact.onnx_vertices import OnnxVertices
+from nmdp_pin.contact.fitted import Fitted, OnnxVertices
 from nmdp_pin.testing import WrenchSpaceContract
 
 onnx_samples = pytest.importorskip("onnx_samples")

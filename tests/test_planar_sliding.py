@@ -2,8 +2,7 @@
 
 import pytest
 
-from nmdp_pin.contact.limit_surface import LimitSurface
-from nmdp_pin.contact.planar_sliding import PlanarSliding
+from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin.testing import WrenchSpaceContract
 
 ELLIPSOID = LimitSurface.ellipsoid((0.5, 0.3, 0.2), length=0.1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmdp_pin.contact.cross import cross_matrices
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.errors import ContactError
 
@@ -78,12 +79,3 @@ class PatchFrame:
         t1 = along / size[:, None]
         heading = np.where(upright, 0.0, 1.0 / size)
         return np.stack([t1, np.cross(n, t1), n], axis=2), heading, axis
-
-
-def cross_matrices(vectors: np.ndarray) -> np.ndarray:
-    """[v]_x of each vector, shape (..., 3, 3)."""
-    result = np.zeros((*vectors.shape, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        result[..., j, k] = -vectors[..., i]
-        result[..., k, j] = vectors[..., i]
-    return result

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Real
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.patch_frame import PatchFrame, cross_matrices
-from nmdp_pin.contact.vertex_map import POSES, VertexMap
+from nmdp_pin.contact.checks import is_number
+from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.fitted.vertex_map import POSES, VertexMap
+from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
@@ -44,7 +45,7 @@ class Fitted(WrenchSpace):
     def __post_init__(self) -> None:
         if not isinstance(self.vertex_map, VertexMap):
             raise ContactError(f"vertex_map must be a VertexMap, got {self.vertex_map!r}")
-        if not (isinstance(self.touch, Real) and 0.0 < self.touch < np.inf):
+        if not (is_number(self.touch) and self.touch > 0.0):
             raise ContactError(f"touch must be a depth > 0 m, got {self.touch!r}")
         rpy = np.asarray(self.rpy, dtype=float)
         if rpy.shape != (3,) or not np.isfinite(rpy).all():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nmdp_pin.contact.vertex_map import VertexMap
+from nmdp_pin.contact.fitted.vertex_map import VertexMap
 from nmdp_pin.errors import ContactError
 
 PoseFunction = Callable[[np.ndarray], np.ndarray]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from numbers import Integral, Real
 
 import numpy as np
 
-from nmdp_pin.contact.limit_surface import LimitSurface
-from nmdp_pin.contact.patch_frame import PatchFrame, cross_matrices
-from nmdp_pin.contact.sphere_directions import sphere_directions
+from nmdp_pin.contact.checks import is_integer, is_number
+from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.patch_frame import PatchFrame
+from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
+from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
@@ -58,9 +59,9 @@ class PlanarSliding(WrenchSpace):
         _check_positive("stiffness", self.stiffness)
         if self.reference_friction is not None:
             _check_positive("reference_friction", self.reference_friction)
-        if not (isinstance(self.power, Integral) and self.power >= 1):
+        if not (is_integer(self.power) and self.power >= 1):
             raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
-        if not (isinstance(self.refinement, Integral) and 0 <= self.refinement <= _FINEST):
+        if not (is_integer(self.refinement) and 0 <= self.refinement <= _FINEST):
             raise ContactError(
                 f"refinement must be an integer from 0 to {_FINEST}, got {self.refinement!r}"
             )
@@ -164,6 +165,5 @@ class PlanarSliding(WrenchSpace):
 
 
 def _check_positive(name: str, value: object) -> None:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and 0.0 < float(value) < np.inf):  # type: ignore[arg-type]
+    if not (is_number(value) and value > 0.0):  # type: ignore[operator]
         raise ContactError(f"{name} must be a finite number > 0, got {value!r}")

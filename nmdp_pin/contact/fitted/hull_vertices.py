@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from nmdp_pin.contact.fitted import Fitted
-from nmdp_pin.contact.vertex_map import VertexMap
-from nmdp_pin.contact.wrench_samples import WrenchSamples
+from nmdp_pin.contact.fitted.fitted import Fitted
+from nmdp_pin.contact.fitted.vertex_map import VertexMap
+from nmdp_pin.contact.fitted.wrench_samples import WrenchSamples
 from nmdp_pin.errors import ContactError
 
 _SPANNED = 1e-6  # singular value of the wrenches, relative; below it they span no direction

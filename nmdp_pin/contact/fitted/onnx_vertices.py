@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin.contact.vertex_map import POSES, VertexMap
+from nmdp_pin.contact.fitted.vertex_map import POSES, VertexMap
 from nmdp_pin.errors import ContactError, MissingExtra
 
 _NUMBERS = {"tensor(float)": np.float32, "tensor(double)": np.float64}

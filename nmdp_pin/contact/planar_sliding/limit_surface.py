@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin.contact.monomials import exponents, lowering, monomials
-from nmdp_pin.contact.sphere_directions import sphere_directions
+from nmdp_pin.contact.planar_sliding.monomials import exponents, lowering, monomials
+from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin.errors import ContactError
 from nmdp_pin.output_file import write_text
 

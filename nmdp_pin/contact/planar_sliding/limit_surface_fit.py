@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nmdp_pin.contact.limit_surface import DEGREES, LimitSurface
-from nmdp_pin.contact.monomials import derivatives, exponents, lowering, monomials
-from nmdp_pin.contact.sliding_samples import SlidingSamples
+from nmdp_pin.contact.planar_sliding.limit_surface import DEGREES, LimitSurface
+from nmdp_pin.contact.planar_sliding.monomials import derivatives, exponents, lowering, monomials
+from nmdp_pin.contact.planar_sliding.sliding_samples import SlidingSamples
 from nmdp_pin.errors import ContactError, MissingExtra
 
 _PAIRS = [(i, j) for i in range(3) for j in range(i, 3)]

@@ -1,0 +1,19 @@
+"""Contact models learned from measurements: hulls, networks and functions of the pose."""
+
+from nmdp_pin.contact.fitted.fitted import Fitted
+from nmdp_pin.contact.fitted.function_vertices import FunctionVertices
+from nmdp_pin.contact.fitted.hull_vertices import HullFit, HullVertices, fit_hulls
+from nmdp_pin.contact.fitted.onnx_vertices import OnnxVertices
+from nmdp_pin.contact.fitted.vertex_map import VertexMap
+from nmdp_pin.contact.fitted.wrench_samples import WrenchSamples
+
+__all__ = [
+    "Fitted",
+    "FunctionVertices",
+    "HullFit",
+    "HullVertices",
+    "OnnxVertices",
+    "VertexMap",
+    "WrenchSamples",
+    "fit_hulls",
+]
