@@ -15,6 +15,7 @@ import numpy as np
 from nmdp_pin.errors import ContactError
 
 _AROUND = 16  # elements around the axis; a multiple of 4 is symmetric under both mirrors
+_ROUNDED = 0.4  # sine of the tilt below which the reach of a plate is rounded off
 _RINGS = 10  # elements from pole to equator, and half as many along a shaft
 
 
@@ -167,9 +168,10 @@ class Plate(Intruder):
         return 2.0 * self.radius
 
     def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The edge, R sin(tilt), rounded off by a quarter of R where the plate lies flat."""
-        edge = np.sqrt(tilt + 0.25**2)
-        return self.radius * edge, 0.5 * self.radius / edge
+        """Of the edge, R sin(tilt), less near a flat plate, where it is rounded off."""
+        edge = np.sqrt(tilt + _ROUNDED**2)
+        slope = (1.0 - 0.5 * tilt / edge**2) / edge
+        return self.radius * tilt / edge, self.radius * slope
 
 
 INTRUDERS: dict[str, type[Intruder]] = {"rod": Rod, "sphere": Sphere, "plate": Plate}
