@@ -111,7 +111,7 @@ def test_contact_alone(name, kind, law):
         residual.evaluate(q, w)
         assert np.abs(contact.contacts.depth).min() > 10 * samples.STEP
         force, A = contact.evaluate(w).copy(), contact.linearise().copy()
-        samples.assert_same(A, differences(residual, q, w, lambda G, c=contact: c.evaluate(w)))
+        samples.assert_same(A, differences(residual, q, w, lambda G, c=contact, w=w: c.evaluate(w)))
         if make is pbd:
             energy = differences(residual, q, w, lambda G, c=contact: c.energy())
             samples.assert_same(force[None], -energy[None])
