@@ -25,7 +25,8 @@ class RunSpec:
         variant: of the robot's URDF; "" as in the scenario.
         base: how the robot's root is held; "" as in the scenario.
         overrides: further settings, such as "contact.zeta=1e-4".
-        repeat: which of several equal runs, made to compare computing times.
+        repeat: which of several equal runs, made to compare computing times: their recordings
+            have the processor's time of the process where others have that on the wall; 0: none.
     """
 
     scenario: str

@@ -13,7 +13,7 @@ from nmdp_pin.experiments.run_spec import RunSpec
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """Computing time of a run and what it was spent on.
+    """Computing time of a run (of the processor, in one thread) and what it was spent on.
 
     Args:
         walls: of each step, the median over the repeats [s], shape (n,).

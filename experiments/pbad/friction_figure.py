@@ -37,6 +37,8 @@ SPEED = 1.0
 NORMAL_STIFFNESS = 9.81 / (4 * 0.001**2)
 _DURATION = 10.0  # [s]; PBFD with the smallest friction loses all but 6e-5 of its speed
 _AT_REST = 0.01  # of the first speed; a box that is faster at the end is still on its way
+_ROCKING = 0.01  # [m] that the centre of a box may move which stops at once and rocks
+_LEAST = 0.001  # [m]; a box that stops at once is left out of the picture, logarithms have no zero
 _FITS = 0.05  # error of the distance up to which the lookup is said to hold
 
 
@@ -114,13 +116,12 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
 
 def turning_point(slides: Slides, method: str, dt: float) -> float:
     """The mu of the shortest distance; NaN where a larger mu never takes the box farther."""
-    distances = [slides[method, mu, dt].distance for mu in FRICTIONS]
-    shortest = int(np.nanargmin(distances)) if np.isfinite(distances).any() else -1
-    # Where friction stops the box within the first step, rounding is all that is left.
-    rises = 0 <= shortest < len(FRICTIONS) - 1 and any(
-        d > (1.0 + _FITS) * distances[shortest] for d in distances[shortest + 1 :]
-    )
-    return FRICTIONS[shortest] if rises else float("nan")
+    distances = np.array([slides[method, mu, dt].distance for mu in FRICTIONS])
+    if not np.isfinite(distances).any():
+        return float("nan")
+    shortest = int(np.nanargmin(distances))
+    rise = np.nanmax(distances[shortest:]) - distances[shortest]
+    return FRICTIONS[shortest] if rise > _ROCKING else float("nan")
 
 
 def _table(slides: Slides) -> Table:
@@ -198,7 +199,7 @@ def _draw(path: Path, slides: Slides) -> None:
 
 def _curve(axis: Axes, slides: Slides, method: str, dt: float, color: str, label: str) -> None:
     own = [slides[method, mu, dt] for mu in FRICTIONS]
-    distances = np.array([s.distance for s in own])
+    distances = np.array([s.distance if s.distance > _LEAST else np.nan for s in own])
     axis.plot(FRICTIONS, distances, color=color, linewidth=1.2, label=label)
     for k, slide in enumerate(own):
         face = color if slide.stopped else "white"
