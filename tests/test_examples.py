@@ -13,6 +13,7 @@ from nmdp_pin import Recording, WrenchSpace
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 _FIRST_ORDER = 0.02  # relative; the stopping distance at 2 ms is 1 % short
+_SPEED = 1e-3  # [m/s] of 0.6 and 1.5, after settling into the wall
 _WEIGHT = 0.02  # relative; the mean over two periods of a load that swings
 
 
@@ -59,6 +60,16 @@ def test_own_contact_model(tmp_path):
     for line in lines:
         found, expected = (float(part.split()[-2]) for part in line.split(","))
         assert found == pytest.approx(expected, rel=_FIRST_ORDER)
+
+
+def test_magnetic_foot(tmp_path):
+    """The box slides down as fast as the pull says, or not at all."""
+    lines = output("magnetic_foot", tmp_path).splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        found, expected = (float(part.split()[-2]) for part in line.split(","))
+        assert found == pytest.approx(expected, abs=_SPEED)
+    assert expected == 0.0
 
 
 def test_own_robot(tmp_path):

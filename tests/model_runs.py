@@ -1,0 +1,84 @@
+"""Short runs of contact models through the NMDP methods: what holds at every step of any model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from nmdp_pin.contact import WrenchSpace
+from nmdp_pin.control import Command, Passive
+from nmdp_pin.control.controller import Controller
+from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.integrators import StepResult, nmdp
+from nmdp_pin.robot import Robot
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Terrain
+
+FIRST_ORDER = ("ne-nmdp", "pbd-nmdp")
+ZEROTH_ORDER = ("ne-zonmdp", "pbd-zonmdp")
+METHODS = FIRST_ORDER + ZEROTH_ORDER
+OBJECTIVES = ("dissipation", "kinetic", "end_effector")
+K_ROUNDING = 1e-11  # relative; K of an accepted iterate may exceed the one before by rounding
+SIMPLEX = 1e-9  # on w >= 0 and sum(w) <= 1
+FORCE = 1e-9  # relative; the same sums, made again
+
+
+def checked_run(
+    monkeypatch: pytest.MonkeyPatch,
+    robot: Robot,
+    terrain: Terrain,
+    space: WrenchSpace,
+    method: str,
+    objective: str,
+    state: State,
+    *,
+    dt: float,
+    duration: float,
+    controller: Controller | None = None,
+) -> list[StepResult]:
+    """Run, and check every step; some contact must be felt.
+
+    All steps converge, K never rises along the iterates of a minimisation, and all wrenches are
+    V w of the configuration at the end of the step with w in the simplex.
+    """
+    found = []
+    solve = nmdp.pgm
+
+    def recorded(*arguments, **options):
+        found.append(solve(*arguments, **options))
+        return found[-1]
+
+    monkeypatch.setattr(nmdp, "pgm", recorded)
+    simulator = Simulator(robot, terrain, space, method, objective=objective)
+    control = controller or Passive()
+    results = list(simulator.run(state, control, dt=dt, duration=duration))
+    assert len(results) == round(duration / dt)
+    assert all(result.status.ok for result in results)
+    if objective != "dissipation":
+        assert found
+    for solution in found:
+        K = np.array(solution.values)
+        assert (np.diff(K) <= K_ROUNDING * np.abs(K[:-1])).all()
+    assert_in_the_wrench_space(robot, terrain, space, results)
+    return results
+
+
+def assert_in_the_wrench_space(
+    robot: Robot, terrain: Terrain, space: WrenchSpace, results: Sequence[StepResult]
+) -> None:
+    """The wrenches of every step are V(q) w, with w in the simplex of each contact."""
+    residual = NewtonEuler(robot, terrain, space, zeroth_order=True)
+    largest = max(float(np.abs(result.wrenches).max()) for result in results)
+    assert largest > 0.0
+    for result in results:
+        state = result.state
+        w = state.warm.w
+        assert w.min() >= -SIMPLEX
+        assert w.sum(axis=1).max() <= 1.0 + SIMPLEX
+        residual.begin(state, Command(), 0.01)
+        residual.evaluate(state.q, w)
+        expected = residual.contact.wrenches
+        np.testing.assert_allclose(result.wrenches, expected, atol=FORCE * largest)
