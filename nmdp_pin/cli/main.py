@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from nmdp_pin.cli import compare, listings, paper, plot, repeat, run, view
+from nmdp_pin.cli import compare, contact_table, listings, paper, plot, repeat, run, view
 from nmdp_pin.errors import NmdpError
 
 WRONG_INPUT = 2
@@ -25,6 +25,7 @@ app.command("compare")(compare.compare)
 app.command("robots")(listings.robots)
 app.command("scenarios")(listings.scenarios)
 app.command("check")(listings.check)
+app.command("contact-table")(contact_table.contact_table)
 app.add_typer(paper.app, name="paper")
 
 

@@ -23,4 +23,4 @@ def sampled_motions(azimuths: int) -> np.ndarray:
     spin = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     turns = np.array([zero, zero, zero, cos, sin, zero]).T
     down, rise = (np.cos(SLOPE) * level + sign * np.sin(SLOPE) * up for sign in (-1.0, 1.0))
-    return np.concatenate([[-up, up], level, down, rise, turns, [spin, -spin]])
+    return np.concatenate([[-up, up], level, down, rise, turns, [spin, -spin]]) + 0.0  # no -0
