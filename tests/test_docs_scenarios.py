@@ -28,13 +28,15 @@ from nmdp_pin.scenario.sections import (
 )
 from nmdp_pin.scenario.sections import _integrators as integrator_sections
 from nmdp_pin.scenario.sections import _shapes as shape_sections
+from nmdp_pin.scenario.toml_source import find_scenario
 from nmdp_pin.step_control import HALVINGS
 from nmdp_pin.terrain import SHAPES
 
 PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
 SMALLEST = 1e-3  # what is beyond a limit of a number that need not be whole
 LIMIT = re.compile(r"(>=|<=|>|<) ([\d.e+-]+)")
-WHOLE = {"contact_points", "power", "directions", "azimuths", "max_iterations", "max_newton"}
+WHOLE = {"contact_points", "power", "directions", "azimuths", "refinement"}
+WHOLE |= {"max_iterations", "max_newton"}
 # Of two keys only one may be given; points are spread over links, not over points.
 REPLACES = {"stiffness": "static_depth", "spacing": "size", "contact_points": "contacts"}
 
@@ -52,8 +54,10 @@ SHAPE = {  # a valid table of each kind
 }
 CONTACT: dict[str, dict[str, Any]] = {  # likewise of each model
     "anisotropic-cone": {"static_depth": 0.001, "along": 0.1},
+    "fitted": {"path": str(find_scenario("fitted-pads").parent / "rubber-pad.csv")},
     "friction-cone": {"static_depth": 0.001},
     "granular": {"radius": 0.02, "length": 0.1},
+    "planar-sliding": {"static_depth": 0.001, "ellipsoid": [0.5, 0.5, 0.3], "length": 0.1},
 }
 LISTS = {"size": 3, "spacing": 2}  # keys whose range holds for every entry
 

@@ -18,6 +18,8 @@ EXPECTED = {
     "spider-jump",
     "spider-walk",
     "sliding-box",
+    "pushed-block",
+    "fitted-pads",
     "sliding-box-planar",
     "falling-box-slope",
     "falling-box-stairs",

@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from pydantic import Field, create_model, model_validator
 
 from nmdp_pin.contact import AnisotropicCone, FrictionCone, WrenchSpace, stiffness_for_static_depth
+from nmdp_pin.contact.fitted import Fitted, fitted_model
 from nmdp_pin.contact.granular import Granular, Plate, Rod, Sphere
+from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin.errors import ContactError
 from nmdp_pin.robot import Robot
+from nmdp_pin.scenario.robot_section import FilePath
 from nmdp_pin.scenario.section import (
     Count,
     Flag,
@@ -75,13 +79,17 @@ class StiffnessSection(ContactSection):
 
     def build(self, robot: Robot) -> WrenchSpace:
         """The model; `static_depth` is shared by all contact points of the robot."""
+        return self._made(**self._options(robot))
+
+    def _options(self, robot: Robot) -> dict[str, Any]:
+        """What the target is made of."""
         options = self.options()
         if self.static_depth is not None:
             mass = sum(inertia.mass for inertia in robot.model.inertias)
             feet = len(robot.contact_points)
             k = stiffness_for_static_depth(mass, feet, self.static_depth, self.power)
             options["stiffness"] = k
-        return self._made(**options)
+        return options
 
 
 class FrictionConeSection(StiffnessSection):
@@ -147,10 +155,75 @@ class GranularSection(ContactSection):
         return self._made(**{**self.options(), "intruder": foot[self.intruder]()})
 
 
+class PlanarSlidingSection(StiffnessSection):
+    """A patch that slides and turns within a limit surface."""
+
+    target = PlanarSliding
+
+    model: Literal["planar-sliding"] = "planar-sliding"
+    path: FilePath | None = Field(None, description="of a limit surface that was fitted")
+    ellipsoid: Vector3 | None = Field(
+        None, description="largest Fx, Fy and torque / length per normal force [-]"
+    )
+    length: Number | None = Field(None, gt=0, description="that makes torques forces [m]")
+    centre: Vector3 | None = Field(
+        None, description="of the patch that all contact points share, joint's frame [m]"
+    )
+    refinement: Count = Field(2, ge=0, le=4, description="of the directions of sliding")
+    axis: Vector3 = Field((1.0, 0.0, 0.0), description="along which the surface's x lies")
+    frame: Literal["body", "world"] = Field("body", description="in which the axis is fixed")
+    reference_friction: Number | None = Field(
+        None, gt=0, description="terrain's friction for which the surface holds [-]"
+    )
+
+    @model_validator(mode="after")
+    def _one_surface(self) -> PlanarSlidingSection:
+        """The surface is read, or it is an ellipsoid."""
+        if (self.path is None) == (self.ellipsoid is None):
+            raise worded("needs exactly one of the keys 'path' and 'ellipsoid'")
+        if (self.ellipsoid is None) != (self.length is None):
+            raise worded("needs the key 'length' with 'ellipsoid', and only then")
+        return self
+
+    def _options(self, robot: Robot) -> dict[str, Any]:
+        """With the surface, and with the arms from the patch's centre to the contact points."""
+        options = super()._options(robot)
+        if self.centre is not None:
+            options["arms"] = robot.contact_points.positions - np.array(self.centre)
+        if self.path is not None:
+            return options | {"surface": LimitSurface.load(self.path)}
+        return options | {
+            "surface": LimitSurface.ellipsoid(self.ellipsoid or (), length=self.length or 0.0)
+        }
+
+
+class FittedSection(ContactSection):
+    """A model learned from measurements: samples, or a network."""
+
+    target = Fitted
+
+    model: Literal["fitted"] = "fitted"
+    path: FilePath = Field(description="of the samples (.csv, .npz) or of the network (.onnx)")
+    touch: Number | None = Field(None, gt=0, le=1, description="depth of full contact [m]")
+    rpy: Vector3 = Field((0.0, 0.0, 0.0), description="of the frame that was measured in [rad]")
+    directions: Count = Field(128, ge=12, le=4096, description="in which hulls are sampled")
+    smoothing: Number = Field(0.0, ge=0, description="of the interpolation over poses [-]")
+    difference_step: Number | None = Field(
+        None, gt=0, lt=1, description="of derivatives by differences [m, rad]"
+    )
+
+    def build(self, robot: Robot) -> WrenchSpace:
+        """The model of the file, the same for all contact points."""
+        known = inspect.signature(fitted_model).parameters
+        return fitted_model(**{key: value for key, value in self if key in known})
+
+
 CONTACTS: dict[str, type[ContactSection]] = {
     "anisotropic-cone": AnisotropicConeSection,
+    "fitted": FittedSection,
     "friction-cone": FrictionConeSection,
     "granular": GranularSection,
+    "planar-sliding": PlanarSlidingSection,
 }
 
 

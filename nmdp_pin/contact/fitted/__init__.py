@@ -1,6 +1,7 @@
 """Contact models learned from measurements: hulls, networks and functions of the pose."""
 
 from nmdp_pin.contact.fitted.fitted import Fitted
+from nmdp_pin.contact.fitted.fitted_model import fitted_model
 from nmdp_pin.contact.fitted.function_vertices import FunctionVertices
 from nmdp_pin.contact.fitted.hull_vertices import HullFit, HullVertices, fit_hulls
 from nmdp_pin.contact.fitted.onnx_vertices import OnnxVertices
@@ -16,4 +17,5 @@ __all__ = [
     "VertexMap",
     "WrenchSamples",
     "fit_hulls",
+    "fitted_model",
 ]

@@ -94,6 +94,7 @@ def fit_hulls(
     *,
     directions: int = 128,
     smoothing: float = 0.0,
+    touch: float | None = None,
     rpy: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> HullFit:
     """Contact model of the convex hulls of the wrenches that were measured at each pose.
@@ -108,6 +109,7 @@ def fit_hulls(
         samples: what was measured.
         directions: how many directions, at least twice the dimension of the wrenches.
         smoothing: of the interpolation; 0 passes through all measurements [-].
+        touch: see `Fitted`; None is the least depth that was measured [m].
         rpy: see `Fitted`.
 
     Raises:
@@ -135,7 +137,7 @@ def fit_hulls(
     kept = _widening(matched, np.argsort(errors.sum(axis=0), kind="stable"), probes, reach)
     model = Fitted(
         vertex_map=interpolation.through(matched[:, kept]),
-        touch=float(poses[:, 0].min()),
+        touch=float(poses[:, 0].min()) if touch is None else touch,
         rpy=rpy,
     )
     reached = (matched[:, kept] @ probes.T).max(axis=1)

@@ -46,7 +46,7 @@ class PlanarSliding(WrenchSpace):
     stiffness: float
     power: int = 3
     arms: tuple[tuple[float, float, float], ...] = ((0.0, 0.0, 0.0),)
-    refinement: int = 1
+    refinement: int = 2
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
     frame: str = "body"
     reference_friction: float | None = None
@@ -70,7 +70,9 @@ class PlanarSliding(WrenchSpace):
             raise ContactError(
                 f"arms must be at least one vector of three finite numbers [m], got {self.arms!r}"
             )
-        loads = self.surface.furthest(sphere_directions(self.refinement))
+        # half-way between loads and directions of sliding that are spread evenly
+        shape = np.sqrt(np.diag(self.surface.furthest(np.eye(3))))
+        loads = self.surface.furthest(sphere_directions(self.refinement) / shape)
         object.__setattr__(self, "arms", tuple(map(tuple, arms.tolist())))
         object.__setattr__(self, "_loads", loads * [1.0, 1.0, self.surface.length])
         object.__setattr__(self, "_heading", PatchFrame(axis=self.axis, frame=self.frame))
