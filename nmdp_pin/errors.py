@@ -51,6 +51,10 @@ class IntegratorError(NmdpError):
     """An unknown method or an option out of its range."""
 
 
+class BatchError(NmdpError):
+    """A robot, terrain, option or array that a batch of trajectories cannot take."""
+
+
 class ScenarioError(NmdpError):
     """A scenario file that cannot be used: names the key's path and the allowed values."""
 

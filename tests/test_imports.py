@@ -22,7 +22,7 @@ LAYERS = (
     ("contact", "control"),
     ("dynamics",),
     ("integrators",),
-    ("step_control", "error_control", "simulator"),
+    ("step_control", "error_control", "simulator", "batch"),
     ("scenario", "recording", "recording_file", "failure", "testing"),
     ("viz",),
     ("experiments",),
