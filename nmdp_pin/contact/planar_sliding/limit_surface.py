@@ -25,6 +25,7 @@ _BOUNDED = 1e-6  # least H over the sphere, relative to its largest; below it lo
 _CONVEX = 1e-7  # largest negative eigenvalue of the Hessian, relative; a solver's tolerance
 _SAME_LOAD = 1e-10  # gradient at which the search for the furthest load stops
 _MOST_NEWTON = 100  # where H is flat to fourth order Newton's method is of linear convergence
+_ROUNDING = 1e-14  # relative
 _REGULAR = 1e-12  # relative; keeps singular Hessians solvable
 _KEYS = ("degree", "coefficients", "length")
 
@@ -152,7 +153,8 @@ class LimitSurface:
             size = np.trace(curve, axis1=1, axis2=2)[:, None, None] * np.eye(3)
             move = np.linalg.solve(curve + _REGULAR * size, -residual[:, :, None])[:, :, 0]
             trial = F + step[:, None] * move
-            better = self._squared_gauge(trial)[0] - energy <= np.vecdot(u, trial - F)
+            falls = self._squared_gauge(trial)[0] - energy - np.vecdot(u, trial - F)
+            better = falls <= _ROUNDING * energy
             F = np.where(better[:, None], trial, F)
             step = np.where(better, 1.0, 0.5 * step)
         result: np.ndarray = F / self.value(F)[:, None] ** (1.0 / self.degree)
