@@ -1,0 +1,103 @@
+"""A ski on a slope against the closed form of its polytope, and a scenario of several models."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin.contact import Mixed
+from nmdp_pin.scenario import Scenario
+
+G = 9.81  # [m/s^2]
+SLOPE, HEADING = np.deg2rad(15.0), np.deg2rad(30.0)
+ALONG, ACROSS = 0.05, 0.5  # friction coefficients
+METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")
+SPEED = 1e-4  # relative; what the start, not quite at rest in depth, leaves over
+SECONDS, H = 0.5, 0.01  # [s]
+AXES = np.array([[np.cos(SLOPE), 0.0, -np.sin(SLOPE)], [0.0, 1.0, 0.0]])  # down, across the slope
+STILL = 1e-6  # [m]
+
+
+def speed(method="ne-nmdp", *settings):
+    """Velocity of the ski at the end, down and across the slope [m/s]."""
+    overrides = [f'integrator.name="{method}"', f"integrator.dt={H}", *settings]
+    setup = Scenario.load("ski-slope", overrides=overrides).build(visuals=False)
+    run = setup.simulator.run(
+        setup.state, setup.controller, dt=H, duration=SECONDS, on_failure="raise"
+    )
+    end = [*run][-1].state
+    data = setup.robot.model.createData()
+    pin.forwardKinematics(setup.robot.model, data, end.q, end.v)
+    joint = setup.robot.model.njoints - 1
+    v = pin.getVelocity(setup.robot.model, data, joint, pin.LOCAL_WORLD_ALIGNED).linear
+    return AXES @ v
+
+
+def expected():
+    """Constant acceleration a with f on the polytope's edge that the motion is normal to.
+
+    In the frame of the ski the edge from (-along, 0) to (-along cos 45, across sin 45) belongs to
+    motions with the direction of its normal; how much of each end acts makes a point that way.
+    """
+    c = np.sqrt(0.5)
+    ends = G * np.cos(SLOPE) * np.array([[-ALONG, 0.0], [-ALONG * c, ACROSS * c]])
+    pull = G * np.sin(SLOPE) * np.array([np.cos(HEADING), -np.sin(HEADING)])
+    edge = ends[1] - ends[0]
+    # pull + ends[0] + s edge is normal to the edge
+    s = -edge @ (pull + ends[0]) / (edge @ edge)
+    assert 0.0 < s < 1.0
+    a = pull + ends[0] + s * edge
+    turn = np.array([[np.cos(HEADING), -np.sin(HEADING)], [np.sin(HEADING), np.cos(HEADING)]])
+    return turn @ a * SECONDS, np.rad2deg(np.arctan2(-a[1], a[0]))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_ski_runs_where_it_points(method):
+    """Speed along and across as the polytope says, 2.4 degrees off the axis."""
+    velocity, off = expected()
+    assert off == pytest.approx(2.37, abs=0.01)
+    assert speed(method) == pytest.approx(velocity, rel=SPEED)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_straight_down(method):
+    """Down the fall line a ski accelerates with g (sin a - mu cos a), mu that along it."""
+    down = ["robot.initial.rpy=[0, 0.2617993878, 0]"]
+    a = G * (np.sin(SLOPE) - ALONG * np.cos(SLOPE))
+    assert speed(method, *down) == pytest.approx([a * SECONDS, 0.0], rel=SPEED, abs=SPEED)
+
+
+def test_across_the_slope_it_holds():
+    """Turned by 90 degrees the ski stays, as 0.5 > tan 15; with 0.2 across it slips down."""
+    across = ["robot.initial.rpy=[0.2617993878, 0, 1.5707963268]"]
+    assert np.abs(speed("ne-nmdp", *across)).max() <= STILL
+    found = speed("ne-nmdp", *across, "contact.across=0.4")
+    a = G * (np.sin(SLOPE) - 0.2 * np.cos(SLOPE))
+    assert found == pytest.approx([a * SECONDS, 0.0], rel=SPEED, abs=SPEED)
+
+
+def test_with_the_mean_friction_it_stays():
+    """Friction of the mean coefficient in all directions, 0.275 > tan 15, holds it."""
+    settings = [
+        'contact={model="friction-cone", static_depth=0.001, power=2, circumscribed=true}',
+        "terrain.shapes.0.friction=0.275",
+    ]
+    assert np.abs(speed("ne-nmdp", *settings)).max() <= STILL
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_walk_with_three_kinds_of_feet(method):
+    """Left on rock, right on ice, spikes on one: no step fails, and friction is what each has."""
+    overrides = [f'integrator.name="{method}"']
+    setup = Scenario.load("robosimian-walk-ice", overrides=overrides).build(visuals=False)
+    assert isinstance(setup.simulator.contact, Mixed)
+    run = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=2.0)
+    results = list(run)
+    assert all(result.status.ok for result in results)
+    forces = np.array([result.contact_forces for result in results])
+    level = np.linalg.norm(forces[:, :, :2], axis=2)
+    share = np.divide(level, forces[:, :, 2], out=np.zeros_like(level), where=level > 1.0)
+    most = dict(zip(setup.robot.contact_points.names, share.max(axis=0), strict=True))
+    assert most["rear_right"] <= 0.05 * (1.0 + SPEED)
+    assert 0.05 < most["front_right"] <= 0.6 * (1.0 + SPEED)
+    assert 0.05 < min(most["front_left"], most["rear_left"])
+    assert max(most["front_left"], most["rear_left"]) <= 0.7 * (1.0 + SPEED)
