@@ -52,6 +52,7 @@ def mass_matrix(robot: Robot) -> np.ndarray:
         ("chain", None, None, 10, 10, 0),
         ("chain", "free-flyer", None, 17, 16, 0),
         ("chain", "planar", None, 13, 13, 0),
+        ("probe", None, None, 2, 2, 2),
     ],
 )
 def test_sizes(name, base, joints, nq, nv, driven):

@@ -1,0 +1,120 @@
+"""The evaluation on sand, made of short runs, its page, and the command that shows tables."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmdp_pin.cli import main
+from nmdp_pin.errors import ExperimentError
+from nmdp_pin.experiments.campaign import Campaign
+from nmdp_pin.experiments.evaluation import evaluate
+from nmdp_pin.experiments.sand import FIGURES, Study, modes_figure
+from nmdp_pin.experiments.sand.walk_figure import ORDERS, ROWS
+from nmdp_pin.recording import Recording
+from nmdp_pin.scenario import Scenario
+
+pytest.importorskip("matplotlib")
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/results/sand.md"
+SHORT = Study(steps=(0.05,), duration=0.2)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Content of a CSV."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def command(*words: object) -> int:
+    """Exit code of a command run in this process."""
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, words)])
+    return int(end.value.code or 0)
+
+
+def test_every_figure_is_made(tmp_path, monkeypatch):
+    """Pictures and data of short runs; the tables name every method and ground."""
+    monkeypatch.setattr(modes_figure, "STEPS", (0.05,))
+    campaign = Campaign(tmp_path / "runs", workers=1, quiet=True)
+    products, failed = evaluate(SHORT, list(FIGURES.values()), campaign, tmp_path)
+    assert failed == []
+    assert set(products) == {"walk", "modes"}
+    for product in products.values():
+        assert all(path.stat().st_size > 1000 for path in product.pictures)
+    consistency, cost = products["walk"].tables
+    assert [row[:2] for row in consistency.rows] == list(ROWS)
+    assert [row[0] for row in cost.rows] == [name for pair in ORDERS for name in pair]
+    (row,) = (r for r in rows(tmp_path / "sand-walk.csv") if r["method"] == "ne-zonmdp")
+    assert float(row["mean depth [m]"]) > 0.02
+    modes = rows(tmp_path / "sand-modes.csv")
+    assert {row["mode"] for row in modes} == {"sticks"}
+
+
+def test_rock_and_sand_differ_in_the_ground_alone():
+    """The same robot, gait and steps; only the contact and the friction are others."""
+    grounds = {g: SHORT.walk(g, "ne-nmdp", 0.05).load().resolved() for g in ("sand", "rock")}
+    assert grounds["rock"].pop("contact")["model"] == "friction-cone"
+    assert grounds["sand"].pop("contact")["model"] == "granular"
+    for table in grounds.values():
+        table["terrain"]["shapes"][0].pop("friction")
+    assert grounds["rock"] == grounds["sand"]
+
+
+def test_mistakes_are_named():
+    """No step, or no time."""
+    with pytest.raises(ExperimentError, match="no step"):
+        Study(steps=()).checked()
+    with pytest.raises(ExperimentError, match="duration must be > 0"):
+        Study(duration=0.0).checked()
+
+
+def test_the_page_says_what_the_data_say():
+    """Distances and spreads in the page's text are those of its data."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = {(r["ground"], r["method"]): r for r in rows(PAGE.parent / "sand-walk.csv")}
+    sand, rock = found["sand", "ne-nmdp"], found["rock", "ne-nmdp"]
+    ways = [float(v) for k, v in sand.items() if k.startswith("distance at")]
+    assert {f"{x:.1f}" for x in ways} <= {"2.7", "2.8"}
+    assert max(ways) < min(float(v) for k, v in rock.items() if k.startswith("distance at"))
+    assert f"differs by {1e3 * float(sand['std of distance [m]']):.0f} mm" in text
+    assert f"less than on rock ({1e3 * float(rock['std of distance [m]']):.0f} mm)" in text
+    assert f"the sinkage by {1e3 * float(sand['std of depth [m]']):.1f} mm" in text
+    assert re.search(r"^`nmdp-pin paper sand walk`; data:", text, re.MULTILINE)
+
+
+def test_half_of_spider_is_on_sand():
+    """The left feet carry on rock, the right ones sink into the sand."""
+    setup = Scenario.load("spider-half-sand", overrides=["duration=0.4"]).build(visuals=False)
+    results = list(setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=0.4))
+    assert all(result.status.name == "CONVERGED" for result in results)
+    depth = dict(zip(setup.robot.contact_points.names, results[-1].contact_depths, strict=True))
+    assert min(depth["rear_right"], depth["front_right"]) > 0.03
+    assert depth["front_left"] < 0.03
+
+
+def test_the_command_makes_figures(tmp_path):
+    """`paper sand modes` writes a picture; an unknown figure is refused."""
+    out = ["--out", tmp_path, "--workers", 1, "--duration", 0.1]
+    assert command("paper", "sand", "modes", *out) == 0
+    assert (tmp_path / "sand-modes.png").is_file()
+    assert Recording.load(next((tmp_path / "runs").glob("*.npz"))).n > 1
+    assert command("paper", "sand", "fig1", *out) == 2
+
+
+def test_the_command_shows_tables(tmp_path, capsys):
+    """`contact-table` states its errors and writes every vertex; wrong words are refused."""
+    path = tmp_path / "table.csv"
+    sphere = ["--intruder", "sphere", "--radius", 0.04, "--scale", 2]
+    assert command("contact-table", *sphere, "--out", path) == 0
+    assert "28 vertices" in capsys.readouterr().out
+    data = rows(path)
+    assert len(data) == 51 * 28
+    down = [float(r["fz [N]"]) for r in data if r["vertex"] == "0"]
+    assert np.all(np.diff(down[2:]) > 0.0)
+    assert command("contact-table", "--intruder", "cube") == 2
+    assert command("contact-table", *sphere, "--length", 0.1) == 2
+    assert "only a rod has a length" in capsys.readouterr().err
