@@ -74,7 +74,7 @@ def _read_csv(path: Path) -> list[tuple[str, np.ndarray]]:
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line]))]
+    return [cell.strip() for cell in next(csv.reader([line.strip()], skipinitialspace=True))]
 
 
 def _number(cell: str, where: str) -> float:

@@ -15,7 +15,7 @@ from nmdp_pin.errors import ContactError
 _SPANNED = 1e-6  # singular value of the wrenches, relative; below it they span no direction
 _CENTRED = 2  # times that directions are moved to the middle of their vertex's cone
 _WIDER = 1e-6  # by which a vertex must widen a hull to be kept, relative to the hull
-_OUTWARD = 1e-3  # directions in which a hull reaches less, relative to its most, do not count
+_PROBES = 1000  # directions in which hulls are compared
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,8 +78,8 @@ class HullFit:
 
     Args:
         model: the contact model.
-        coverage: least share of the measured hulls that the vertices reach, over all poses and many
-            directions in which wrenches extend: 1 where nothing is lost.
+        coverage: 1 less the largest part of a measured hull that the vertices do not reach, over
+            all poses and many directions, relative to the hull's reach in its longest direction.
         left_out_error: root mean square of a vertex's error at a pose that is left out of the fit,
             over the largest vertex: what to expect between the poses.
     """
@@ -128,10 +128,10 @@ def fit_hulls(
     along = _directions(directions, len(basis)) @ basis / scale
     for _ in range(_CENTRED):
         along = np.concatenate([along, _centred(hulls, along[-directions:], scale)])
-    probes = _directions(8 * directions, len(basis), skip=directions) @ basis / scale
+    probes = _directions(_PROBES, len(basis), skip=directions) @ basis / scale
     poses = np.array([pose for pose, _ in hulls])
     matched = np.array([_furthest(f, along) for _, f in hulls])
-    reach = np.array([(probes @ f.T).max(axis=1) for _, f in hulls])
+    reach = np.array([(probes @ f.T).max(axis=1, initial=0.0) for _, f in hulls])
     interpolation = _Interpolation.over(poses, smoothing)
     errors = interpolation.left_out_errors(matched, scale)
     kept = _widening(matched, np.argsort(errors.sum(axis=0), kind="stable"), probes, reach)
@@ -141,10 +141,9 @@ def fit_hulls(
         rpy=rpy,
     )
     reached = (matched[:, kept] @ probes.T).max(axis=1)
-    outward = reach > _OUTWARD * reach.max(axis=1, keepdims=True)
-    coverage = float((reached[outward] / reach[outward]).min())
+    lost = (reach - np.maximum(reached, 0.0)) / reach.max(axis=1, keepdims=True)
     largest = np.linalg.norm(matched / scale, axis=2).max()
-    return HullFit(model, coverage, float(np.sqrt(errors[:, kept].mean()) / largest))
+    return HullFit(model, 1.0 - float(lost.max()), float(np.sqrt(errors[:, kept].mean()) / largest))
 
 
 def _wrench_scale(wrenches: np.ndarray) -> np.ndarray:
