@@ -3,7 +3,9 @@
 import os
 import pickle
 
+import core_samples as samples
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Rod, Sphere, kept
@@ -281,3 +283,23 @@ def test_mistakes_are_named(wrong, named):
         Granular(**{"intruder": FEET["sphere"], **wrong})
     with pytest.raises(ContactError, match="radius of an intruder must be > 0"):
         Sphere(radius=-1.0)
+
+
+@pytest.mark.parametrize("form", samples.FORMS)
+@pytest.mark.parametrize("kind", ["flat", "cylinder"])
+@pytest.mark.parametrize("name", ["robosimian free-flyer", "wheels+damping"])
+def test_residual_on_sand(name, kind, form):
+    """dG/dq of feet in sand, moments and tilts included, agrees with central differences."""
+    space = Granular(intruder=FEET["rod"], axis=(1.0, 0.3, -0.5), scale=0.1)
+    residual, q, w = samples.residual_at(
+        samples.robot(name), kind, space, 7, form=samples.FORMS[form]
+    )
+    residual.evaluate(q, w)
+    assert residual.contact.active
+    found = residual.linearise()
+
+    def moved(x: np.ndarray) -> np.ndarray:
+        return residual.evaluate(pin.integrate(residual.model, q, x), w).copy()
+
+    expected = samples.central_differences(moved, residual.model.nv)
+    samples.assert_same(found, expected)
