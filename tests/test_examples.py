@@ -72,6 +72,19 @@ def test_magnetic_foot(tmp_path):
     assert expected == 0.0
 
 
+def test_fitted_contact(tmp_path):
+    """The box stops where the measured friction says; the bundled samples are these."""
+    fit, *lines = output("fitted_contact", tmp_path).splitlines()
+    assert fit.startswith("12 vertices, coverage 1.000")
+    assert [line.split(":")[0] for line in lines] == ["along", "across"]
+    for line in lines:
+        found, expected = (float(part.split()[-2]) for part in line.split(","))
+        assert found == pytest.approx(expected, rel=_FIRST_ORDER)
+    bundled = (EXAMPLES.parent / "scenarios/rubber-pad.csv").read_text().split("\n", 1)
+    assert bundled[0].startswith("# ")
+    assert bundled[1] == (tmp_path / "rubber_pad.csv").read_text()
+
+
 def test_own_robot(tmp_path):
     """The report finds two feet, and they carry the weight."""
     text = output("own_robot", tmp_path)

@@ -42,8 +42,8 @@ ROUNDING = 1e-12  # relative
 INSCRIBED = {0: 0.57, 1: 0.79, 2: 0.92, 3: 0.97}  # least friction of any direction, measured
 WAY, SPEED, LEVER = 0.04, 0.02, 0.02  # [m, m/s, m] of the push
 # Twist of a polytope under a load: normal of a face. Measured at 66 and at 258 vertices.
-TURN = {2: 0.06, 3: 0.02}  # [rad], of 0.64 rad
-SLIP = {2: 2.5e-3, 3: 7e-4}  # [m], of 26 mm
+TURN = {2: 0.02, 3: 0.02}  # [rad], of 0.64 rad
+SLIP = {2: 1e-3, 3: 3e-4}  # [m], of 26 mm
 
 
 class TestPlanarSliding(WrenchSpaceContract):
