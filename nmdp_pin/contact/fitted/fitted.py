@@ -94,7 +94,7 @@ class Fitted(WrenchSpace):
         touching = contacts.depth > 0.0
         if touching.any():
             some = self._as_measured(contacts.take(touching))
-            E, turn = self._heading.rotations(some), self._heading.turns(some)
+            E, turn = self._heading.turns(some)
             slope = self._local_slope(self._poses(some), w[touching]) @ self._pose_rates(some)
             for rows in self._halves():
                 turned = cross_matrices(wrench[touching, rows]) @ turn

@@ -69,7 +69,10 @@ class HullVertices(VertexMap):
         slopes = np.zeros((n, len(self.coefficients), k))
         slopes[:, : len(self.nodes)] = 3.0 * np.linalg.norm(away, axis=2, keepdims=True) * away
         slopes[:, len(self.nodes) + 1 :] = np.eye(k)
-        return np.einsum("nik,irm->nrmk", slopes / self.scale, self.coefficients)
+        flat = (slopes / self.scale).transpose(0, 2, 1) @ self.coefficients.reshape(
+            len(slopes[0]), -1
+        )
+        return flat.reshape(n, k, self.rows, self.n_vertices).transpose(0, 2, 3, 1)
 
 
 @dataclass(frozen=True, eq=False)

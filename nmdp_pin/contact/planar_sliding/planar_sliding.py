@@ -97,12 +97,11 @@ class PlanarSliding(WrenchSpace):
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 6, n_vertices)."""
-        planar = self._friction(contacts)[:, None, None] * self._loads
-        forces, turning = self._in_world(contacts, planar)
+        friction = self._friction(contacts)[:, None, None]
+        forces, turning = _in_world(self._heading.rotations(contacts), friction * self._loads.T)
         result = np.empty((len(contacts.depth), 6, self.n_vertices))
-        result[:, :3] = (forces + contacts.normal[:, None, :]).transpose(0, 2, 1)
-        moments = turning + np.cross(self._levers(contacts)[:, None, :], forces)
-        result[:, 3:] = moments.transpose(0, 2, 1)
+        result[:, :3] = forces + contacts.normal[:, :, None]
+        result[:, 3:] = turning + cross_matrices(self._levers(contacts)) @ forces
         return self._sizes(contacts)[:, None, None] * result
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
@@ -112,12 +111,12 @@ class PlanarSliding(WrenchSpace):
         the lever from the contact's centre to the patch's, and s, F, M are linear in w.
         """
         n = contacts.normal
+        E, turn = self._heading.turns(contacts)
         planar = self._friction(contacts)[:, None] * (w @ self._loads)
-        forces, turning = (part[:, 0] for part in self._in_world(contacts, planar[:, None]))
+        forces, turning = (part[:, :, 0] for part in _in_world(E, planar[:, :, None]))
         tilt = np.zeros((len(n), 3, 6))  # dn
         if contacts.curvature is not None:
             tilt[:, :, :3] = contacts.curvature
-        turn = self._heading.turns(contacts)
         dforces = -cross_matrices(forces) @ turn
         dlevers = -contacts.radius[:, None, None] * tilt
         dlevers[:, :, 3:] += cross_matrices(self._arms(contacts))
@@ -131,11 +130,6 @@ class PlanarSliding(WrenchSpace):
         steepness = np.divide(-self.power, contacts.depth, out=np.zeros(len(n)), where=below)
         result[:, :, :3] += (steepness[:, None] * wrench)[:, :, None] * n[:, None, :]
         return result
-
-    def _in_world(self, contacts: ContactState, planar: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Forces and moments along the axes of the world of loads (Fx, Fy, tau), (n, m, 3)."""
-        E = self._heading.rotations(contacts).transpose(0, 2, 1)
-        return planar[:, :, :2] @ E[:, :2], planar[:, :, 2:] * E[:, 2:]
 
     def _arms(self, contacts: ContactState) -> np.ndarray:
         """From the patches' centres to the contacts' in the world [m], shape (n, 3)."""
@@ -164,6 +158,11 @@ class PlanarSliding(WrenchSpace):
         """Normal force of the vertices [N], shape (n,)."""
         result: np.ndarray = self.stiffness * np.maximum(contacts.depth, 0.0) ** self.power
         return result
+
+
+def _in_world(E: np.ndarray, planar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Forces and moments along the world's axes of loads (Fx, Fy, tau), shape (n, 3, m)."""
+    return E[:, :, :2] @ planar[:, :2], E[:, :, 2:] @ planar[:, 2:]
 
 
 def _check_positive(name: str, value: object) -> None:
