@@ -69,13 +69,12 @@ class Manifold:
                 d = _apart(kind, start, _moved(kind, end, step))
                 return times(jnp.swapaxes(_bend(kind, d), 1, 2), f)
 
-            units = jnp.eye(f.shape[1], dtype=f.dtype)
-            at = jnp.zeros_like(f)
-            columns = [
-                jax.jvp(pulled, (at,), (jnp.broadcast_to(unit[:, None], f.shape),))[1]
-                for unit in units
-            ]
-            block = jnp.moveaxis(jnp.stack(columns, axis=2), -1, 0)
+            def along(unit: Lanes, pulled=pulled, like=f) -> Lanes:  # type: ignore[no-untyped-def]
+                direction = jnp.broadcast_to(unit[:, None], like.shape)
+                return jax.jvp(pulled, (jnp.zeros_like(like),), (direction,))[1]
+
+            columns = jax.vmap(along, out_axes=2)(jnp.eye(f.shape[1], dtype=f.dtype))
+            block = jnp.moveaxis(columns, -1, 0)
             result = result.at[:, group.v[:, :, None], group.v[:, None, :]].add(block)
         return result
 
