@@ -24,6 +24,7 @@ from wrench_data import contacts_at
 from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin.control import Passive
 from nmdp_pin.errors import ContactError
+from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import WrenchSpaceContract
@@ -217,6 +218,18 @@ def test_a_central_push_does_not_turn():
     end = list(run)[-1].state.q
     assert end[1] == pytest.approx(WAY, abs=5e-4)  # the spring gives by mu m g / k
     assert np.abs(end[2:]).max() < 1e-6  # [m, rad]; what the steps leave undone adds up
+
+
+def test_pushed_block():
+    """The bundled block leaves the line of the push for that of the grain, turns, and rests."""
+    scenario = Scenario.load("pushed-block")
+    setup = scenario.build(visuals=False)
+    dt, duration = scenario.integrator.dt, scenario.duration
+    run = setup.simulator.run(setup.state, setup.controller, dt=dt, duration=duration)
+    end = list(run)[-1].state
+    assert end.q[1] > 0.3 * end.q[0] > 0.03
+    assert pin.rpy.matrixToRpy(pin.Quaternion(end.q[3:]).matrix())[2] > 0.2
+    assert np.abs(end.v).max() < 1e-6
 
 
 BAD = {
