@@ -57,7 +57,7 @@ class Product:
 
         pictures = [f"![{shows}]({link(path)})" for path, shows in self.pictures.items()]
         data = ", ".join(f"[{path.name}]({link(path)})" for path in self.data)
-        made = f"`{command}`; data: {data}."
+        made = f"`{command}`; data: {data}." if data else f"`{command}`."
         return "\n\n".join([*pictures, *(t.markdown() for t in self.tables), *self.notes, made])
 
 

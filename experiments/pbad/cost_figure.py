@@ -241,7 +241,7 @@ def _write(path: Path, costs: Sequence[_Cost]) -> Path:
 
 def _draw(path: Path, *panels: Sequence[_Cost]) -> None:
     figure = new_figure(11.0, 3.8)
-    axes = figure.subplots(1, 3)
+    axes = figure.subplots(1, 3, sharey=True)
     values: tuple[Callable[[_Case], float], ...] = (
         lambda case: 1e3 * case.dt,
         lambda case: float(case.points),
@@ -255,6 +255,7 @@ def _draw(path: Path, *panels: Sequence[_Cost]) -> None:
         axis.set_xlabel(name)
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
         if axis is not axes[2]:
             axis.set_xscale("log")
             axis.xaxis.set_major_formatter("{x:g}")

@@ -14,12 +14,12 @@ from nmdp_pin.experiments.table import Table, number, write_csv
 from nmdp_pin.experiments.timing import Timing, timing
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
-LINKS = (5, 10, 20, 40)
+LINKS = (5, 10, 20, 40, 80, 160)
 """Chains: so many freedoms each."""
 
 _STEP = 0.01  # [s]
-_DURATION = 0.5  # [s]
-_LARGE = 20  # freedoms from which an exponent is fitted: below, calls cost more than arithmetic
+_DURATION = 0.2  # [s]
+_LARGE = 40  # freedoms from which an exponent is fitted: below, calls cost more than arithmetic
 
 Timings = dict[tuple[Optimiser, int], Timing]
 
