@@ -112,7 +112,8 @@ def pbad(
     check_plots()
     from nmdp_pin.experiments.pbad import FIGURES, Study
 
-    study = Study(repeats=repeats, duration=duration, folder=out)
+    folder = (runs or out / "runs").parent  # generated chains do not belong among the pictures
+    study = Study(repeats=repeats, duration=duration, folder=folder)
     _paper(figure, FIGURES, study, out, runs, workers, page)
 
 
