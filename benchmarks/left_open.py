@@ -1,0 +1,245 @@
+"""What the settings that the NMDP paper leaves open do to its Table I.
+
+    OMP_NUM_THREADS=1 python benchmarks/left_open.py [--motion NAME ...] [--method NAME ...]
+
+Each row changes one thing of preset "paper" to what the authors' engine does, one row all of them;
+the last two make the ground ten times softer, which the engine does not. Columns: the spread
+of Table I over steps of 5 to 50 ms [m]; first rise of the torso at 5 and 50 ms [m]; outer iterations
+and halved steps at 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.control import Command, Controller
+from nmdp_pin.experiments.consistency import consistency
+from nmdp_pin.experiments.curve import Curve, time_grid
+from nmdp_pin.integrators import INTEGRATORS, StepResult
+from nmdp_pin.integrators.nmdp import NeNmdp, Nmdp, PbdNmdp
+from nmdp_pin.integrators.start import Start
+from nmdp_pin.robot import Robot
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.pgm import Objective, PGMOptions
+from nmdp_pin.solvers.projection import Projection, project
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+
+STEPS = tuple(k / 1000 for k in range(5, 51, 5))  # [s]
+FIRST_JUMP = 1.9  # [s]
+# Which coordinate of the planar base a motion is judged by.
+MOTIONS = {"robosimian-walk-fast": 0, "robosimian-jump": 1}
+_LEAST_BETA = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What the paper leaves open.
+
+    Args:
+        target_at_start: joints follow the target of the step's start, not of its end.
+        at_centre: forces act, and displacements count, at the centre of the foot's sphere.
+        least_fall: stop where K falls by less [m^2/s^2]; 0: where the configuration rests.
+        absolute: the proximal term is beta |dw|^2 / 2 with 1e-4 <= beta, taken over from step
+            to step; False: in units of the largest curvature, beginning with 1.
+        predicts: the projection begins where the linear response leads, not at the last point.
+        halves: a projection that fails ends the step, for Algorithm 2 to halve it.
+        stiffness: of the contacts [N/m^2].
+    """
+
+    target_at_start: bool = False
+    at_centre: bool = False
+    least_fall: float = 0.0
+    absolute: bool = False
+    predicts: bool = True
+    halves: bool = False
+    stiffness: float = 1e6
+
+
+AUTHORS: dict[str, dict[str, Any]] = {
+    "target of the step's start": {"target_at_start": True},
+    "feet at the centre of the sphere": {"at_centre": True},
+    "stop where K falls by less than 1e-6 m²/s²": {"least_fall": 1e-6},
+    "beta absolute, at least 1e-4, taken over": {"absolute": True},
+    "projection from the last point": {"predicts": False},
+    "a failed projection halves the step": {"halves": True},
+}
+
+
+def descend(
+    method: Nmdp,
+    objective: Objective,
+    qp: SimplexQP,
+    start: Start,
+    gamma: float,
+    options: PGMOptions,
+    choices: Choices,
+) -> SolverResult:
+    """Algorithm 1 with the choices open; as `solvers.pgm` has it where none is taken."""
+    residual, w = method.residual, start.w.ravel()
+
+    def projected(q: np.ndarray, w: np.ndarray) -> Projection:
+        return project(
+            residual,
+            q,
+            w.reshape(start.w.shape),
+            tolerance=options.tolerance,
+            max_iterations=options.max_newton,
+            line_search=False,
+        )
+
+    point = projected(start.q, w)
+    K, iterations, rejected = np.inf, 0, 0
+
+    def result(status: Status) -> SolverResult:
+        return SolverResult(point.q, w, gamma, status, point.residual, (K,), iterations, rejected)
+
+    if not point.status.ok:
+        return result(point.status)
+    K = objective.value()
+    while True:
+        P = np.linalg.solve(residual.linearise(), residual.vertex_jacobian().T)
+        gradient, hessian = objective.derivatives()
+        g, H = P.T @ gradient, P.T @ (hessian @ P)
+        unit = 1.0 if choices.absolute else H.diagonal().max()
+        if unit == 0.0:
+            return result(Status.CONVERGED)
+        while True:
+            if iterations >= options.max_iterations:
+                return result(Status.ITERATION_LIMIT)
+            if gamma < options.gamma_min:
+                return result(Status.STALLED)
+            iterations += 1
+            w1 = qp.solve(H + unit / gamma * np.eye(len(H)), g, w)
+            if w1 is not None:
+                dq = P @ (w1 - w)
+                if np.abs(dq).max() <= options.epsilon:
+                    return result(Status.CONVERGED)
+                ahead = residual.retract(point.q, dq) if choices.predicts else point.q
+                trial = projected(ahead, w1)
+                if choices.halves and not trial.status.ok:
+                    return result(trial.status)
+                K1 = objective.value() if trial.status.ok else np.inf
+                if K1 <= K:
+                    break
+            gamma *= options.shrink
+            rejected += 1
+        fall, point, w, K = K - K1, trial, w1, K1
+        gamma = min(gamma * options.grow, options.gamma_max)
+        if fall < choices.least_fall:
+            return result(Status.CONVERGED)
+
+
+def variant(form: type[Nmdp], choices: Choices) -> type[Nmdp]:
+    """A method that solves with these choices."""
+
+    class Variant(form):  # type: ignore[misc, valid-type]
+        name = f"{form.name}-left-open"
+
+        def _minimise(self, objective: Objective, qp: SimplexQP) -> Callable[..., SolverResult]:
+            def solve(start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+                return descend(self, objective, qp, start, gamma, options, choices)
+
+            return solve
+
+    return Variant
+
+
+class AtStart(Controller):
+    """Commands a step late: of its start."""
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+
+    def command(self, state: State, h: float) -> Command:
+        """See the contract."""
+        return self._controller.command(state, 0.0)
+
+
+def centred(robot: Robot) -> tuple[Robot, float]:
+    """The robot on points at the centres of its spheres, and how much the ground must rise [m]."""
+    points = robot.contact_points
+    radius = float(points.radii[0])
+    return replace(robot, contact_points=replace(points, radii=np.zeros(len(points)))), radius
+
+
+def run(name: str, form: type[Nmdp], choices: Choices, dt: float) -> tuple[list[StepResult], State]:
+    """All steps of a motion, and where it began."""
+    method = variant(form, choices)
+    INTEGRATORS[method.name] = method
+    settings = [
+        f'integrator.name="{method.name}"',
+        'integrator.preset="paper"',
+        'integrator.objective="end_effector"',
+        "contact.zeta=1e-4",
+        f"contact.stiffness={choices.stiffness}",
+        f"integrator.dt={dt}",
+    ]
+    if choices.absolute:
+        settings += [f"integrator.{key}={1 / _LEAST_BETA}" for key in ("gamma", "gamma_max")]
+        settings.append("integrator.carry_gamma=true")
+    scenario = Scenario.load(name, overrides=settings)
+    setup = scenario.build(visuals=False)
+    simulator, controller = setup.simulator, setup.controller
+    if choices.at_centre:
+        robot, radius = centred(setup.robot)
+        shape = f'{{kind="plane", height={-0.8 + radius}, friction=0.7}}'
+        raised = Scenario.load(name, overrides=[f"terrain.shapes=[{shape}]"]).build(visuals=False)
+        old = setup.simulator
+        simulator = Simulator(
+            robot, raised.terrain, old.contact, old.method, halving=old.halving, **old.options
+        )
+    if choices.target_at_start:
+        controller = AtStart(controller)
+    results = list(simulator.run(setup.state, controller, dt=dt, duration=scenario.duration))
+    return results, setup.state
+
+
+def row(name: str, form: type[Nmdp], label: str, choices: Choices) -> str:
+    """One row of the table."""
+    axis, curves, rises, work = MOTIONS[name], [], [], ""
+    for dt in STEPS:
+        results, start = run(name, form, choices, dt)
+        good = [result.state for result in results if result.status.ok]
+        t = np.array([0.0, *(state.t for state in good)])
+        q = np.array([start.q[:2], *(state.q[:2] for state in good)])
+        curves.append(Curve(t, q[:, axis]))
+        rises.append(q[t <= FIRST_JUMP, 1].max() - start.q[1])
+        work = (
+            f"{np.mean([r.iterations for r in results]):.1f} "
+            f"| {sum(r.halvings > 0 for r in results)}"
+        )
+    found = consistency(curves, time_grid(STEPS[-1], 10.0))
+    cut = f" ({found.cut} failed)" if found.cut else ""
+    return f"| {label} | {found.spread:.2f}{cut} | {rises[0]:.2f} | {rises[-1]:.2f} | {work} |"
+
+
+def main() -> None:
+    """Print a table a motion and form."""
+    forms = {form.name: form for form in (NeNmdp, PbdNmdp)}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--motion", nargs="*", default=list(MOTIONS), choices=list(MOTIONS))
+    parser.add_argument("--method", nargs="*", default=list(forms), choices=list(forms))
+    arguments = parser.parse_args()
+    everything = {key: value for change in AUTHORS.values() for key, value in change.items()}
+    rows: dict[str, dict[str, Any]] = {"preset paper": {}, **AUTHORS, "all of them": everything}
+    softer = {"stiffness": 1e5}
+    rows |= {"ground ten times softer": softer, "both": {**everything, **softer}}
+    for name in arguments.motion:
+        for form in arguments.method:
+            print(f"\n{name}, {form}\n\n| | spread | rise, 5 ms | rise, 50 ms | outer | halved |")
+            print("|---|---|---|---|---|---|")
+            for label, change in rows.items():
+                print(row(name, forms[form], label, Choices(**change)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
