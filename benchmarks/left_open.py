@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/left_open.py [--motion NAME ...] [--method NAME ...]
 
 Each row changes one thing of preset "paper" to what the authors' engine does, one row all of them;
-the last two make the ground ten times softer, which the engine does not. Columns: the spread
-of Table I over steps of 5 to 50 ms [m]; first rise of the torso at 5 and 50 ms [m]; outer iterations
+the last two make the ground ten times softer, which the engine does not. Columns: the spread of
+Table I over steps of 5 to 50 ms [m]; first rise of the torso at 5 and 50 ms [m]; outer iterations
 and halved steps at 50 ms.
 """
 
