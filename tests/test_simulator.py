@@ -144,7 +144,7 @@ def test_bad_commands(simulator, bad, message):
 
 
 BAD_SIMULATORS = {
-    "method": ({"method": "euler"}, r"'euler' is not known; choose from \['ne-mdp', 'ne-nmdp'"),
+    "method": ({"method": "euler"}, r"'euler' is not known; choose from \['ne-mdp', "),
     "no method": ({"method": None}, "'None' is not known; choose from"),
     "option": ({"gama": 1.0}, "has no option 'gama'; choose from .*'gamma'"),
     "baseline has none": (

@@ -35,6 +35,7 @@ _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
 _BRIEF = 8  # iterations of a start that others follow
 _LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2 of it
 _LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2 of it; and in the papers' halves
+_IMPACT_GAIN = 1e-3  # likewise, where a contact comes to hold; below it is the error of the step
 _LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
 _NO_DERIVATIVE = (
@@ -179,8 +180,8 @@ class Nmdp(Integrator):
         """Whether a difference across an impact, which means nothing, has made energy."""
         if self.residual.history is None:
             return False
-        gain, _ = self.residual.energy_gain(found.q)
-        return gain > 0.0 and self._has_arrest(w0, found.w.reshape(self._shape))
+        gain, moving = self.residual.energy_gain(found.q)
+        return gain > _IMPACT_GAIN * moving and self._has_arrest(w0, found.w.reshape(self._shape))
 
     def _solve_in_first_order(
         self, state: State, command: Command, h: float, dt: float | None, second: SolverResult
