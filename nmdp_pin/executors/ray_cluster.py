@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from nmdp_pin.errors import ExecutorError, MissingExtra, NmdpError
 from nmdp_pin.executors.executor import Executor, Function, check_count
 from nmdp_pin.executors.shared import key_of, read_once
+
+_PATIENCE = 10.0  # [s] for a cluster to answer
 
 
 class RayCluster(Executor):
@@ -97,8 +100,9 @@ class RayCluster(Executor):
             # Nobody who starts a simulation expects to send reports of it.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
+            _knock(address)
             self._ray.init(address, log_to_driver=False, logging_level="ERROR", **options)
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             raise ExecutorError(
                 f"there is no Ray cluster at '{address}': {error}. Start one with "
                 '`ray start --head`, or use the address "local"'
@@ -126,6 +130,13 @@ def _ray() -> Any:
     except ImportError as error:
         raise MissingExtra("ray", "ray") from error
     return ray
+
+
+def _knock(address: str) -> None:
+    """Find out in seconds that nobody is there, for which Ray takes minutes; OSError says so."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
 
 
 def _call(key: str, content: np.ndarray, task: Any) -> Any:

@@ -20,6 +20,8 @@ FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
 
 _OF_TERRAIN = "terrain.shapes.*.friction"
+_WORDS = {"mu": "friction"}  # what others call it: what it is called here
+_ALIKE = 0.75  # of two keys, as difflib measures it
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _planned(
     except ScenarioError as error:
         hints = [hint for key in values if (hint := _alike(key, base.resolved()))]
         told = ". ".join([str(error).rstrip("."), *hints])
-        raise ScenarioError(f"grid point {values}: {told}", key=error.key) from error
+        raise ScenarioError(f"grid point {values}: {told}") from error
     files = {text: file_version(Path(text)) for text in _files(scenario)}
     content = json.dumps([scenario, files], sort_keys=True)
     return PlannedRun(values, scenario, hashlib.sha256(content.encode()).hexdigest()[:16])
@@ -113,9 +115,9 @@ def _alike(key: str, scenario: dict[str, Any]) -> str:
     names = [name for name, _ in _leaves("", scenario)]
     if key in names or "*" in key or key == FRICTION:
         return ""
-    last = key.rpartition(".")[2]
+    last = _WORDS.get(key.rpartition(".")[2], key.rpartition(".")[2])
     same = [name for name in names if name.rpartition(".")[2] == last]
-    close = same or difflib.get_close_matches(key, names)
+    close = same or difflib.get_close_matches(key, names, cutoff=_ALIKE)
     return f"Keys of this scenario like '{key}': {', '.join(close)}" if close else ""
 
 
