@@ -178,12 +178,12 @@ def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> t
         return tuple(x0)
     model = simulator.robot.model
     x = _numbers("x0", x0, StateError)
-    nx = model.nq + model.nv
+    nx, shape = model.nq + model.nv, x.shape
     if x.ndim == 1:
         x = x[None]
     if x.ndim != 2 or x.shape[1] != nx:
         raise StateError(
-            f"x0 has shape {np.shape(x0)}, expected (nb, {nx}) or ({nx},): "
+            f"x0 has shape {shape}, expected (nb, {nx}) or ({nx},): "
             f"q of {model.nq} numbers, then v of {model.nv}"
         )
     return tuple(_row(simulator, row, place) for place, row in enumerate(x))

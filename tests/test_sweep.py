@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -172,6 +173,12 @@ def test_failed_runs_are_rows(tmp_path):
     assert failed["steps"] < 2 == made["steps"]
 
 
+def children(pid: int) -> list[str]:
+    """Processes that a process has started; none where the system does not tell."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    return listed.read_text().split() if listed.exists() else []
+
+
 def test_a_killed_sweep_goes_on(tmp_path):
     """After kill -9 in the middle no finished run is lost or made again, and none is missing."""
     pytest.importorskip("pyarrow")
@@ -186,8 +193,12 @@ def test_a_killed_sweep_goes_on(tmp_path):
         assert time.monotonic() < deadline
         assert process.poll() is None
         time.sleep(0.02)
+    workers = [Path("/proc") / number for number in children(process.pid)]
     process.send_signal(signal.SIGKILL)
     process.wait()
+    while any(worker.exists() for worker in workers):  # they end with it
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
     finished = [json.loads(line) for line in journal.read_bytes().splitlines(keepends=False)[:-1]]
     assert not out.exists()
     with journal.open("ab") as file:
