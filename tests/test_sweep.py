@@ -122,6 +122,7 @@ def test_wrong_keys(grids, error, says):
 
 def test_one_tidy_table(tmp_path, capsys):
     """The command makes one row a run, in the order of the grid, and makes none of them again."""
+    pytest.importorskip("pyarrow")
     out = tmp_path / "box.parquet"
     words = ["sweep", "sliding-box", "--grid", "integrator.dt=0.01,0.02", "--grid"]
     words += ["contact.friction=0.4,0.5", "--set", "duration=0.04", "--out", str(out)]
