@@ -21,6 +21,9 @@ _APART = frozenset(
         "__main__.py",
         "errors.py",
         "output_file.py",
+        "executors",
+        "rollout.py",
+        "sweep",
     }
 )
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")

@@ -55,6 +55,14 @@ class BatchError(NmdpError):
     """A robot, terrain, option or array that a batch of trajectories cannot take."""
 
 
+class ExecutorError(NmdpError):
+    """Workers that cannot be had, or that died again and again."""
+
+
+class SweepError(NmdpError):
+    """A grid that cannot be read, or a table of runs that cannot be read or written."""
+
+
 class ScenarioError(NmdpError):
     """A scenario file that cannot be used: names the key's path and the allowed values."""
 

@@ -18,14 +18,14 @@ ROOTS = {
 # from its own layer and those below.
 LAYERS = (
     ("errors", "status"),
-    ("state", "gait", "output_file", "robot", "terrain"),
+    ("state", "gait", "output_file", "executors", "robot", "terrain"),
     ("contact", "control"),
     ("dynamics",),
     ("integrators",),
-    ("step_control", "error_control", "simulator", "batch"),
+    ("step_control", "error_control", "simulator", "batch", "rollout"),
     ("scenario", "recording", "recording_file", "failure", "testing"),
     ("viz",),
-    ("experiments",),
+    ("experiments", "sweep"),
     ("cli", "__main__"),
 )
 BOTTOM = LAYERS[0]

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from nmdp_pin.cli import compare, contact_table, listings, paper, plot, repeat, run, view
+from nmdp_pin.cli import compare, contact_table, listings, paper, plot, repeat, run, sweep, view
 from nmdp_pin.errors import NmdpError
 
 WRONG_INPUT = 2
@@ -19,6 +19,7 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("repeat")(repeat.repeat)
+app.command("sweep")(sweep.sweep)
 app.command("view")(view.view)
 app.command("plot")(plot.plot)
 app.command("compare")(compare.compare)

@@ -11,6 +11,7 @@ from nmdp_pin.output_file import check_writable
 RECORDINGS = (".npz",)
 PLOTS = (".png",)
 PAGES = (".html",)
+TABLES = (".parquet",)
 
 
 def check_output(path: Path | None, endings: tuple[str, ...]) -> None:

@@ -1,0 +1,64 @@
+"""`nmdp-pin sweep`: one scenario under many settings, as one table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmdp_pin.cli.outputs import TABLES, check_output
+from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
+from nmdp_pin.sweep import GridAxis, Sweep
+
+STOPPED = 130  # what a shell expects after Ctrl-C
+
+
+def sweep(
+    scenario: Annotated[str, typer.Argument(help="A bundled scenario or a .toml file.")],
+    grid: Annotated[
+        list[str],
+        typer.Option(metavar="KEY=VALUES", help="V1,V2,... or FIRST:LAST:COUNT[:log]; repeat it."),
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="The same for all runs."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Table (.parquet); SCENARIO-sweep.parquet if absent.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Runs at a time; 1, or all cores with --ray.")
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster; 'local' starts Ray here.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+) -> None:
+    """Run a scenario at every point of a grid, and write one table of how the runs ended.
+
+    A sweep that was stopped or killed goes on where it was when the same command is given again.
+    Exit codes: 0 done (runs that failed are rows too), 2 wrong input, 130 stopped with Ctrl-C.
+    """
+    out = out or Path(f"{Path(scenario).stem}-sweep.parquet")
+    check_output(out, TABLES)
+    planned = Sweep(scenario, [GridAxis.parse(text) for text in grid], overrides=overrides or ())
+    if not quiet:
+        print(f"{len(planned.runs)} runs of {scenario}", file=sys.stderr, flush=True)
+    try:
+        with _executor(workers, ray) as executor:
+            outcome = planned.run(out, executor=executor, progress=not quiet)
+    except KeyboardInterrupt:
+        print("stopped; give the same command again to go on", file=sys.stderr)
+        raise typer.Exit(STOPPED) from None
+    if not quiet:
+        print(f"{outcome.runs} runs, {outcome.kept} kept from before, {outcome.failed} failed")
+        print(f"wrote {out}")
+
+
+def _executor(workers: int | None, ray: str | None) -> Executor:
+    """Where the runs are made."""
+    if ray is not None:
+        return RayCluster(ray, workers=workers)
+    return Serial() if workers in (None, 1) else Processes(workers)

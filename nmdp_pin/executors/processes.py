@@ -1,0 +1,183 @@
+"""Tasks done by a pool of processes on this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from nmdp_pin.errors import ExecutorError
+from nmdp_pin.executors.executor import Executor, Function, check_count
+from nmdp_pin.executors.shared import key_of, read_once
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A task, its place, and how often a process died over it."""
+
+    place: int
+    task: Any
+    lost: int = 0
+
+
+class Processes(Executor):
+    """A pool of processes that stays until it is closed.
+
+    A process that dies costs the tasks that were under way, which are done again. The processes
+    import this package anew, so a script needs `if __name__ == "__main__":`, and they compute
+    with one thread each.
+
+    Args:
+        workers: processes; None: one a core.
+        retries: how often a task may be done again after a process died over it.
+
+    Raises:
+        ExecutorError: a number out of its range.
+    """
+
+    def __init__(self, workers: int | None = None, *, retries: int = 3) -> None:
+        workers = _cores() if workers is None else workers
+        check_count("workers", workers, 1)
+        check_count("retries", retries, 0)
+        self._workers, self.retries = workers, retries
+        self._pool: ProcessPoolExecutor | None = None
+        self._lifeline: Connection | None = None
+        self._folder: TemporaryDirectory[str] | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many processes there are."""
+        return self._workers
+
+    def map(
+        self, function: Function, shared: Any, tasks: Iterable[Any]
+    ) -> Iterator[tuple[int, Any]]:
+        """Do the tasks, and yield the place of each with its result, as they come.
+
+        Raises:
+            ExecutorError: processes died over a task more often than `retries`.
+        """
+        path = self._keep(shared)
+        source = (_Call(place, task) for place, task in enumerate(tasks))
+        again: deque[_Call] = deque()
+        pending: dict[Future[Any], _Call] = {}
+        try:
+            while True:
+                while len(pending) < 2 * self.workers:
+                    call = again.popleft() if again else next(source, None)
+                    if call is None:
+                        break
+                    pending[self._submit(function, path, call.task)] = call
+                if not pending:
+                    return
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    call = pending.pop(future)
+                    try:
+                        result = future.result()
+                    except BrokenProcessPool as error:
+                        again.append(self._once_more(call, error))
+                    else:
+                        yield call.place, result
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def close(self, *, at_once: bool = False) -> None:
+        """End the processes; `at_once` ends them in the middle of their tasks."""
+        if at_once and self._lifeline is not None:
+            self._lifeline.close()
+        self._end_pool()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def _keep(self, shared: Any) -> str:
+        """File of what is shared, from which each process reads it once."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="nmdp-pin-")
+        content = pickle.dumps(shared)
+        path = Path(self._folder.name) / key_of(content)
+        if not path.exists():
+            path.write_bytes(content)
+        return str(path)
+
+    def _submit(self, function: Function, path: str, task: Any) -> Future[Any]:
+        pool = self._pool or self._start_pool()
+        try:
+            with _one_thread():  # a process may be started by this
+                return pool.submit(_call, function, path, task)
+        except BrokenProcessPool:
+            self._end_pool()
+            return self._submit(function, path, task)
+
+    def _once_more(self, call: _Call, error: BrokenProcessPool) -> _Call:
+        if call.lost >= self.retries:
+            raise ExecutorError(
+                f"processes died {call.lost + 1} times over task {call.place} (out of memory, or "
+                "killed): use fewer workers, smaller chunks, or more retries. A script that uses "
+                'processes needs `if __name__ == "__main__":` around what it does'
+            ) from error
+        return _Call(call.place, call.task, call.lost + 1)
+
+    def _start_pool(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        theirs, self._lifeline = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(
+            self.workers, context, initializer=_prepare, initargs=(theirs,)
+        )
+        return self._pool
+
+    def _end_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+        if self._lifeline is not None:
+            self._lifeline.close()
+            self._lifeline = None
+
+
+def _cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _prepare(lifeline: Connection) -> None:
+    """Set up a process: Ctrl-C is its parent's business, and it ends when the parent does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_die_with_parent, args=(lifeline,), daemon=True).start()
+
+
+def _die_with_parent(lifeline: Connection) -> None:
+    """Nothing is ever sent: the other end closes when the parent wants it, or is no more."""
+    lifeline.poll(None)
+    os._exit(1)
+
+
+def _call(function: Function, path: str, task: Any) -> Any:
+    return function(read_once(path, Path(path).read_bytes), task)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started meanwhile compute with one thread each: the matrices are small."""
+    name = "OMP_NUM_THREADS"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

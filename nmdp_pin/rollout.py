@@ -1,0 +1,250 @@
+"""Many trajectories from many starts, under many torques, wherever there are cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.errors import ControlError, StateError
+from nmdp_pin.executors import Executor, Serial
+from nmdp_pin.executors.executor import check_count
+from nmdp_pin.executors.progress import Progress, shown
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+
+CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
+"""Makes the command of a step from its start, its u and its length [s]."""
+
+_CHUNKS = 10  # for each worker, so that none has much left when the others are done
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """What a rollout leaves: nb trajectories of nt steps.
+
+    Args:
+        x: [q; v] at the end of each step, shape (nb, nt, nx); from the step that failed on it is
+            the last good one.
+        status: codes of `Status`, 0 where the whole trajectory was made, shape (nb,).
+        steps: steps that were made, nt where none failed, else the index of the one that did,
+            shape (nb,).
+        final: the last good state of each trajectory, with its time and warm start, (nb,); a
+            rollout that begins there goes on as if it had not been interrupted.
+    """
+
+    x: np.ndarray
+    status: np.ndarray
+    steps: np.ndarray
+    final: tuple[State, ...]
+
+    @property
+    def ok(self) -> np.ndarray:
+        """Which trajectories were made to their end, shape (nb,)."""
+        return self.status == Status.CONVERGED.code
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Some of the trajectories; an axis of u of length 1 stands for all."""
+
+    starts: tuple[State, ...]
+    u: np.ndarray
+    steps: int
+    h: float
+
+
+def rollout(
+    simulator: Simulator,
+    x0: np.ndarray | State | Sequence[State],
+    u: np.ndarray | None = None,
+    *,
+    h: float,
+    steps: int | None = None,
+    command: CommandOf | None = None,
+    executor: Executor | None = None,
+    chunk: int | None = None,
+    out: np.ndarray | None = None,
+    progress: bool | Progress = False,
+) -> Rollout:
+    """Make nt steps of each of nb trajectories; the same bits whatever the executor.
+
+    nb is the length of the first axis of x0 and u, nt that of the second axis of u; an axis of
+    length 1 stands for all trajectories, or for all steps.
+
+    Args:
+        simulator: makes the steps.
+        x0: starts [q; v], shape (nb or 1, nx) or (nx,); or states, which may have a warm start.
+        u: torques of the driven joints, or of all velocities [N m], shape (nb or 1, nt or 1,
+            nu or nv) or (nt or 1, nu or nv); with `command` any last axis. None: no torque.
+        h: length of each step [s].
+        steps: nt; None: what u says.
+        command: makes of u what is commanded, such as targets of a PD controller; with processes
+            a function of a module, without state of its own. None: u is the torque.
+        executor: where it is computed; None: here, one after the other.
+        chunk: trajectories in a task; None: ten tasks for each worker.
+        out: array for x, such as a `numpy.memmap` where it does not fit in memory.
+        progress: True draws a bar on a terminal; a function is called with the number of
+            trajectories done and the number of all.
+
+    Raises:
+        StateError: x0, h, steps, chunk or out cannot be used.
+        ControlError: u cannot be used.
+        ExecutorError: workers died again and again.
+    """
+    executor = executor or Serial()
+    starts = _starts(simulator, x0)
+    u, steps = _controls(simulator, u, steps, any_size=command is not None)
+    nb = _batch(len(starts), len(u))
+    if len(starts) != nb:
+        starts = starts * nb
+    chunk = max(1, nb // (_CHUNKS * executor.workers)) if chunk is None else chunk
+    check_count("chunk", chunk, 1, StateError)
+    x = _array_for(out, (nb, steps, simulator.robot.model.nq + simulator.robot.model.nv))
+    status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
+    done = 0
+    with shown(progress, "trajectories", nb) as show:
+        tasks = _chunks(starts, u, steps, h, chunk)
+        for place, (xs, codes, counts, states) in executor.map(
+            _run_chunk, (simulator, command), tasks
+        ):
+            here = slice(place * chunk, place * chunk + len(xs))
+            x[here], status[here], made[here], final[here] = xs, codes, counts, states
+            done += len(xs)
+            show(done, nb)
+    return Rollout(x, status, made, tuple(final))
+
+
+def _chunks(
+    starts: tuple[State, ...], u: np.ndarray, steps: int, h: float, size: int
+) -> Iterator[_Chunk]:
+    for begin in range(0, len(starts), size):
+        here = slice(begin, begin + size)
+        yield _Chunk(starts[here], u if len(u) == 1 else u[here], steps, h)
+
+
+def _run_chunk(
+    shared: tuple[Simulator, CommandOf | None], chunk: _Chunk
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
+    """Trajectories of one task: x, status codes, steps made, last states."""
+    simulator, command = shared
+    n, model = len(chunk.starts), simulator.robot.model
+    x = np.empty((n, chunk.steps, model.nq + model.nv))
+    codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
+    u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
+    for i, start in enumerate(chunk.starts):
+        status, counts[i], state = _run(simulator, command, start, u[i], chunk.h, x[i])
+        codes[i] = status.code
+        states.append(state)
+    return x, codes, counts, states
+
+
+def _run(
+    simulator: Simulator,
+    command: CommandOf | None,
+    state: State,
+    u: np.ndarray,
+    h: float,
+    x: np.ndarray,
+) -> tuple[Status, int, State]:
+    """One trajectory: its x is filled in; how it ended, steps made, last state."""
+    for k, given in enumerate(u):
+        result = simulator.step(state, given if command is None else command(state, given, h), h)
+        if not result.status.ok:
+            x[k:] = _pack(state)
+            return result.status, k, state
+        state = result.state
+        x[k] = _pack(state)
+    return Status.CONVERGED, len(u), state
+
+
+def _pack(state: State) -> np.ndarray:
+    return np.concatenate([state.q, state.v])
+
+
+def _unpack(simulator: Simulator, x: np.ndarray) -> State:
+    nq = simulator.robot.model.nq
+    return simulator.state(x[:nq], x[nq:])
+
+
+def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:
+    """The starts as checked states."""
+    if isinstance(x0, State):
+        return (x0,)
+    if not isinstance(x0, np.ndarray) and len(x0) and isinstance(x0[0], State):
+        return tuple(x0)
+    model = simulator.robot.model
+    x = _numbers("x0", x0, StateError)
+    nx, shape = model.nq + model.nv, x.shape
+    if x.ndim == 1:
+        x = x[None]
+    if x.ndim != 2 or x.shape[1] != nx:
+        raise StateError(
+            f"x0 has shape {shape}, expected (nb, {nx}) or ({nx},): "
+            f"q of {model.nq} numbers, then v of {model.nv}"
+        )
+    return tuple(_row(simulator, row, place) for place, row in enumerate(x))
+
+
+def _row(simulator: Simulator, row: np.ndarray, place: int) -> State:
+    try:
+        return _unpack(simulator, row)
+    except StateError as error:
+        raise StateError(f"x0[{place}]: {error}") from error
+
+
+def _controls(
+    simulator: Simulator, u: np.ndarray | None, steps: int | None, *, any_size: bool
+) -> tuple[np.ndarray, int]:
+    """The controls with three axes, the first two as given, and the number of steps."""
+    if steps is not None:
+        check_count("steps", steps, 0, StateError)
+    nu, nv = len(simulator.robot.driven), simulator.robot.model.nv
+    if u is None:
+        if steps is None:
+            raise ControlError("say with `steps` how many steps to make, or give u")
+        return np.zeros((1, 1, nu)), steps
+    given = _numbers("u", u, ControlError)
+    array = given[None] if given.ndim == 2 else given
+    if array.ndim != 3 or not (any_size or array.shape[2] in (nu, nv)):
+        size = "any" if any_size else f"{nu}" if nu == nv else f"{nu} or {nv}"
+        raise ControlError(
+            f"u has shape {given.shape}, expected (nb, nt, nu) or (nt, nu) with nu = {size}: "
+            f"of {nu} driven joints, or of {nv} velocities"
+        )
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        raise ControlError(f"u must hold finite numbers; u{bad[0].tolist()} is not one")
+    if steps is not None and array.shape[1] not in (1, steps):
+        raise ControlError(f"u has {array.shape[1]} steps, expected 1 or steps = {steps}")
+    return array, array.shape[1] if steps is None else steps
+
+
+def _batch(of_x0: int, of_u: int) -> int:
+    """Number of trajectories."""
+    if 1 not in (of_x0, of_u) and of_x0 != of_u:
+        raise StateError(
+            f"x0 has {of_x0} trajectories and u has {of_u}: give as many, or one for all"
+        )
+    return of_u if of_x0 == 1 else of_x0
+
+
+def _array_for(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
+    if out is None:
+        return np.empty(shape)
+    if not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype == float):
+        raise StateError(
+            f"out has shape {np.shape(out)} and type {getattr(out, 'dtype', type(out).__name__)}, "
+            f"expected {shape} of float64"
+        )
+    return out
+
+
+def _numbers(name: str, value: object, error: type[StateError] | type[ControlError]) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be an array of numbers, got {type(value).__name__}") from cause

@@ -1,0 +1,48 @@
+"""The code on docs/rollouts.md runs, and its tables name what there is."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from nmdp_pin.rollout import Rollout
+from nmdp_pin.sweep.row import made_row
+
+PAGE = (Path(__file__).parents[1] / "docs" / "rollouts.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def names():
+    """What the page's code leaves, run from the top."""
+    found = {"__name__": "__main__"}
+    for block in BLOCKS:
+        exec(block, found)
+    return found
+
+
+def test_the_code_runs(names):
+    """Rollouts of torques and of targets are made to their end, alone and in processes."""
+    assert len(BLOCKS) > 3
+    assert names["result"].x.shape == (8, 10, 30)
+    for name in ("result", "tracked", "again"):
+        assert names[name].ok.all()
+    assert len(names["sweep"].runs) == 2
+
+
+def test_the_fields_of_a_rollout():
+    """The table has them all."""
+    assert set(re.findall(r"^\| `result\.(\w+)`", PAGE, re.MULTILINE)) == {
+        field.name for field in fields(Rollout)
+    }
+
+
+def test_the_columns_of_a_sweep(names, monkeypatch):
+    """The page's table has them all, and no other."""
+    monkeypatch.setattr("nmdp_pin.sweep.row.code_version", lambda: "this")
+    made = made_row("this", names["sweep"].runs[0].scenario)
+    table = PAGE[PAGE.index("| column | is |") :].partition("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.splitlines()[3:]]
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(listed) == sorted(["scenario_hash", "code", *made])
