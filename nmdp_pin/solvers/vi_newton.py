@@ -24,6 +24,7 @@ from nmdp_pin.solvers.simplices import block_scales
 from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
+_FEW = 8  # blocks that are not worth a look whether they do anything
 _LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the same forces
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
@@ -113,25 +114,36 @@ def vi_newton(
         if iterations >= max_iterations:
             return result(Status.ITERATION_LIMIT)
         A, B = manifold.linearise(), manifold.vertex_jacobian()
-        lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B.T]))
+        # Blocks that do nothing keep their weights: most contacts of many are apart.
+        felt = np.ones(vi.n_blocks, dtype=bool)
+        if vi.n_blocks > _FEW:
+            felt = B.reshape(vi.n_blocks, -1).any(axis=1)
+        some = np.repeat(felt, vi.block_size) if not felt.all() else slice(None)
+        lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B[some].T]))
         if singular or not np.isfinite(response).all():
             return result(Status.SINGULAR)
         back, P = response[:, 0], response[:, 1:]
-        dg = principle.derivative()
-        H, ahead = dg @ P, g + dg @ back
+        dg = principle.derivative()[some]
+        H, ahead = dg @ P, g[some] + dg @ back
+        inner = vi.of(int(felt.sum()))
         scale = block_scales(np.abs(H.diagonal()), vi.block_size)
         while True:
             iterations += 1
-            w1 = vi.solve(H + np.diag(proximal * scale), ahead, w) if scale.any() else w
-            if w1 is not None:
-                trial = near_manifold(manifold.retract(point.q, back + P @ (w1 - w)), w1)
+            part = w[some]
+            if scale.any():
+                part = inner.solve(H + np.diag(proximal * scale), ahead, part)
+            if part is not None:
+                w1 = w.copy()
+                w1[some] = part
+                moved = back + P @ (w1 - w)[some]
+                trial = near_manifold(manifold.retract(point.q, moved), w1)
                 if trial.status.ok:
                     break
                 lost += 1
             rejected += 1
             proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
             if proximal > _MOST_PROXIMAL or lost > max_lost:
-                return result(Status.QP_FAILED if w1 is None else Status.STALLED)
+                return result(Status.QP_FAILED if part is None else Status.STALLED)
         point, w, g = trial, w1, principle.work()
         gap = dissipation_gap(g, w, shape)
         values.append(gap)

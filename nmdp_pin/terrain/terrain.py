@@ -28,7 +28,7 @@ class Terrain:
     Outside, that is the distance to the union. Inside overlapping shapes it is the depth in the
     deepest of them, a bound of the depth in the union. Normal, curvature and friction jump where
     another shape becomes the nearest. Of shapes at the same distance planes come first, then
-    boxes, spheres and cylinders, then meshes and height fields, each in the order given.
+    boxes, spheres, cylinders and capsules, then meshes and height fields, each in the order given.
 
     Args:
         shapes: at least one.
@@ -49,8 +49,8 @@ class Terrain:
         for shape in shapes:
             if not isinstance(shape, Plane | Primitive | Mesh | HeightField):
                 raise TerrainError(
-                    f"a terrain is made of Plane, Box, Sphere, Cylinder, HeightField and Mesh; "
-                    f"got {shape!r}"
+                    "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and "
+                    f"Mesh; got {shape!r}"
                 )
         planes = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Plane)}
         primitives = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Primitive)}
@@ -77,6 +77,21 @@ class Terrain:
     def friction(self) -> np.ndarray:
         """Friction coefficients of the shapes [-], shape (len(shapes),)."""
         return np.array([shape.friction for shape in self.shapes])
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corner of a box around all shapes [m], infinite where one is a plane."""
+        corners = []
+        for shape in self.shapes:
+            if isinstance(shape, Plane):
+                return np.full(3, -np.inf), np.full(3, np.inf)
+            geometry, M = shape.collision_geometry(), shape.placement
+            geometry.computeLocalAABB()
+            box = geometry.aabb_local
+            middle = M.act(0.5 * (box.min_ + box.max_))
+            half = np.abs(M.rotation) @ (0.5 * (box.max_ - box.min_))
+            corners.append((middle - half, middle + half))
+        low, high = np.array(corners).transpose(1, 0, 2)
+        return low.min(axis=0), high.max(axis=0)
 
     def query(self, points: np.ndarray) -> Surface:
         """Signed distance, normal, curvature, friction and which shape it is.
