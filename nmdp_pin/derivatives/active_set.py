@@ -10,7 +10,8 @@ from scipy.optimize import linprog
 
 _POSITIVE = 1e-9  # share of a contact's weights that counts as more than zero
 _TIGHT = 1e-9  # what a sum of weights may lack of one
-_INSIDE = 1e-6  # share of a contact's weights that a redistribution must give to each
+_INSIDE = 1e-4  # share of a contact's weights that a redistribution must give to each
+_ROUNDING = 1e-11  # of the largest force of a vertex; dofs that feel less feel nothing
 _LEAST = 1e-6  # sum of weights that is its own unit
 
 
@@ -118,31 +119,32 @@ def _redistributed(
     share = w.ravel()[index] / unit[contact]
     equal = forces[index].T * unit[contact]
     scale = np.abs(equal).max(axis=1, initial=0.0)
-    equal = equal[scale > 0.0] / scale[scale > 0.0][:, None]
+    felt = scale > _ROUNDING * scale.max(initial=0.0)
+    equal = equal[felt] / scale[felt][:, None]
     per_contact = np.zeros((n, len(index)))
     per_contact[contact, np.arange(len(index))] = 1.0
     equal = np.vstack([equal, per_contact[tight]])
-    # x_j >= t_j and 1 - sum >= t_c with 0 <= t <= inside: as many of them as can be
+    # A multiple of what there is, x = scale * share, and t with x_j >= t_j, scale - sum >= t_c and
+    # 0 <= t <= 1: its largest sum is as many of them as can be above zero at once, each being one.
     bounded = ~tight
     k, b = len(index), int(bounded.sum())
-    cost = np.concatenate([np.zeros(k), -np.ones(k + b)])
-    upper = np.zeros((k + b, 2 * k + b))
+    cost = np.concatenate([np.zeros(k), -np.ones(k + b), [0.0]])
+    upper = np.zeros((k + b, 2 * k + b + 1))
     upper[:k, :k], upper[:k, k : 2 * k] = -np.eye(k), np.eye(k)
-    upper[k:, :k], upper[k:, 2 * k :] = per_contact[bounded], np.eye(b)
-    limits = np.concatenate([np.zeros(k), 1.0 / unit[bounded]])
-    most = 1e-2
+    upper[k:, :k], upper[k:, 2 * k : -1] = per_contact[bounded], np.eye(b)
+    upper[k:, -1] = -1.0 / unit[bounded]
     found = linprog(
         cost,
         A_ub=upper,
-        b_ub=limits,
-        A_eq=np.hstack([equal, np.zeros((len(equal), k + b))]),
-        b_eq=equal @ share,
-        bounds=[(0.0, None)] * k + [(0.0, most)] * (k + b),
+        b_ub=np.zeros(k + b),
+        A_eq=np.hstack([equal, np.zeros((len(equal), k + b)), -(equal @ share)[:, None]]),
+        b_eq=np.zeros(len(equal)),
+        bounds=[(0.0, None)] * k + [(0.0, 1.0)] * (k + b) + [(1.0, 1.0 / _INSIDE)],
         method="highs-ds",
     )
     weights, inner = np.zeros(w.size, dtype=bool), np.zeros(n, dtype=bool)
     if found.status == 0:
-        t = found.x[k:]
-        weights[index] = t[:k] > _INSIDE
-        inner[bounded] = t[k:] > _INSIDE
+        t = found.x[k:-1]
+        weights[index] = t[:k] > 0.5
+        inner[bounded] = t[k:] > 0.5
     return _Inside(weights.reshape(n, m), inner & open_sums)
