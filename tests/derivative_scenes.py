@@ -65,10 +65,10 @@ def box(method: str, regime: str) -> tuple[Simulator, State]:
 
 @functools.cache
 def standing(base: str, method: str, pushed: bool) -> tuple[Simulator, State, Command]:
-    """Robosimian on its feet under PD control; pushed, they slide."""
+    """Robosimian on its feet under PD control; pushed on slippery ground, they slide."""
     robot = load_robot("robosimian", base=base, visuals=False)
     lowest = (samples.centres(robot, robot.standing)[:, 2] - robot.contact_points.radii).min()
-    ground = Terrain([Plane(height=float(lowest) + DEPTH, friction=0.7)])
+    ground = Terrain([Plane(height=float(lowest) + DEPTH, friction=0.1 if pushed else 0.7)])
     sim = simulator(robot, ground, method)
     kp, kd = np.zeros((2, robot.model.nv))
     kp[robot.driven], kd[robot.driven] = 1000.0, 10.0

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from nmdp_pin.contact import FiniteDifferences
 from nmdp_pin.control import Command
 from nmdp_pin.derivatives import (
     PARAMETERS,
@@ -62,8 +63,8 @@ def changed(sim, command, name, index, step):
     else:
         model = pin.Model(robot.model)
         old = model.inertias[index + 1]
-        share = 1.0 + step / old.mass
-        model.inertias[index + 1] = pin.Inertia(share * old.mass, old.lever, share * old.inertia)
+        share = (old.mass + step) / old.mass if old.mass > 0.0 else 0.0
+        model.inertias[index + 1] = pin.Inertia(old.mass + step, old.lever, share * old.inertia)
         robot = replace(robot, model=model)
     return Simulator(robot, terrain, contact, sim.method, **options), command
 
@@ -122,11 +123,15 @@ def test_targets_of_a_spherical_joint():
         assert scenes.error(D, np.array(expected).T, H, of_state=False) <= RELATIVE
 
 
-def test_stiffness_of_a_model_without_one():
-    """A typed error, not a zero."""
+def test_what_a_command_or_model_lacks():
+    """A typed error, not a zero: no target, and a contact model without a stiffness."""
     sim, state = scenes.box("ne-nmdp", "sliding")
-    with pytest.raises(DerivativeError, match="q_target"):
+    with pytest.raises(DerivativeError, match="no q_target"):
         step_derivatives(sim, state, None, H, with_respect_to=("q_target",))
+    contact = FiniteDifferences(model=sim.contact)
+    sim = Simulator(sim.robot, sim.terrain, contact, **sim.options)
+    with pytest.raises(DerivativeError, match="no single stiffness"):
+        step_derivatives(sim, state, None, H, with_respect_to=("stiffness",))
 
 
 @pytest.mark.parametrize("regime", scenes.REGIMES)

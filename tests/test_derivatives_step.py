@@ -65,11 +65,12 @@ def test_robosimian_under_pd(base, method, pushed):
 
 
 def test_a_chain_on_a_fixed_base():
-    """Some links are on the ground, and all move: the error is below 1e-5."""
+    """Some links are held on the ground, the others swing: the error is below 1e-5."""
     sim, state = scenes.chain()
     result = sim.step(state, None, H)
     assert 0 < (result.contact_depths > 0.0).sum() < len(result.contact_depths)
-    assert np.abs(result.state.v).min() > 1e-3
+    speeds = np.abs(result.state.v)
+    assert speeds.min() < 1e-6 < 1.0 < speeds.max()
     check(sim, state, Command(), H)
 
 

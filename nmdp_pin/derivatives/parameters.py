@@ -23,7 +23,8 @@ MODEL = ("friction", "stiffness", "mass")
 PARAMETERS = (*COMMAND, *MODEL)
 
 _TARGET_STEP = 1e-6  # [rad, m]; all else enters linearly, so that any step does
-_RELATIVE = 1e-2  # of the parameters of models; powers of two would do no better
+_RELATIVE = 1e-2  # of the parameters of models
+_POINT = 1e-2  # [kg] given to joints that carry nothing
 
 
 def checked(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,16 +100,12 @@ def other_residuals(
         return result
     for joint in range(1, robot.model.njoints):
         mass = robot.model.inertias[joint].mass
-        step = _RELATIVE * mass
-        if step == 0.0:
-            raise DerivativeError(
-                f"joint '{robot.model.names[joint]}' carries no mass, so its shape is not known: "
-                "there is no derivative with respect to 'mass'"
-            )
-        ahead, behind = (
-            make(_with_mass(robot, joint, mass + s), terrain, stiffness) for s in (step, -step)
-        )
-        result.append((ahead, behind, 2.0 * step))
+        step = _RELATIVE * mass if mass > 0.0 else _POINT
+        behind = mass - step if mass > 0.0 else mass
+        pair = [
+            make(_with_mass(robot, joint, m), terrain, stiffness) for m in (mass + step, behind)
+        ]
+        result.append((pair[0], pair[1], mass + step - behind))
     return result
 
 
@@ -119,9 +116,12 @@ def _with_friction(terrain: Terrain, index: int, friction: float) -> Terrain:
 
 
 def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:
-    """The robot with another mass of what a joint carries, of the same shape and density law."""
+    """The robot with another mass of what a joint carries.
+
+    Its shape and its centre stay; what had no mass gets that of a point at the joint.
+    """
     model = pin.Model(robot.model)
     inertia = model.inertias[joint]
-    share = mass / inertia.mass
+    share = mass / inertia.mass if inertia.mass > 0.0 else 0.0
     model.inertias[joint] = pin.Inertia(mass, inertia.lever, share * inertia.inertia)
     return replace(robot, model=model)
