@@ -66,7 +66,7 @@ def test_vectors_are_states(robot):
 def test_wrong_vectors_say_so(robot, call):
     """A typed error with the shape that was given."""
     sim, state, _ = robot
-    with pytest.raises(StateError, match="shape|numbers"):
+    with pytest.raises(StateError, match=r"shape|numbers"):
         call(sim.vector, sim.vector.pack(state))
 
 

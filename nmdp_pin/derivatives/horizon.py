@@ -123,7 +123,8 @@ def horizon_derivatives(
         state: start of the first step.
         commands: one a step, at least one; an array (nt, nu) of torques will do.
         h: length of the steps [s].
-        with_respect_to, smoothing: see `StepDifferentiator`.
+        with_respect_to: see `StepDifferentiator`.
+        smoothing: likewise.
     """
     differentiate, steps = StepDifferentiator(simulator), []
     for command in commands:

@@ -71,7 +71,8 @@ class LinearisedStep(NamedTuple):
         the share theta = (1 + z / sqrt(z^2 + 4 kappa)) / 2 and stays by the rest. Sums likewise.
 
         Args:
-            pushed, turned: see `of_weights`.
+            pushed: see `of_weights`.
+            turned: likewise.
             w: weights, shape (n, m).
             touching: contacts that count, shape (n,).
             smoothing: sqrt(kappa) [-], a share of a contact's weights.

@@ -44,7 +44,7 @@ class Stationarity(abc.ABC):
 
     @abc.abstractmethod
     def value(self) -> np.ndarray:
-        """r at the last point [J], whose derivative is that of the true r where it was held."""
+        """The value of r at the last point [J]; its derivative is exact where it was held."""
 
     @abc.abstractmethod
     def of_motion(self) -> np.ndarray:

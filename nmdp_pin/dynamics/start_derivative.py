@@ -52,7 +52,7 @@ class StartDerivative:
         torque_q0, torque_v0 = r.torque.start_derivatives(D0)
         of_q0 = of_q0 - torque_q0
         if isinstance(r.contact, PenaltyContact) and r.contact.active:
-            of_q0 -= self._contact_force()
+            of_q0 -= self._contact_force(r.contact)
         return of_q0, of_v0 - torque_v0
 
     def motions(self) -> np.ndarray:
@@ -69,9 +69,9 @@ class StartDerivative:
         contact.begin(r.reference, r.h)
         return np.stack(columns, axis=-1)
 
-    def _contact_force(self) -> np.ndarray:
+    def _contact_force(self, contact: PenaltyContact) -> np.ndarray:
         """Derivative of the contacts' generalised force, shape (nv, nv)."""
-        contact, r = self._residual.contact, self._residual
+        r = self._residual
         columns = []
         for change in self.placements(r.q0):
             there = []
