@@ -13,11 +13,13 @@ from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command
 from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin.errors import DerivativeError
+from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.status import Status
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-12, so their differences are good to 1e-6
 SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
+WRENCHES = {"epsilon": 1e-12, "tolerance": 1e-12, "max_iterations": 40}
 H = scenes.H
 
 
@@ -85,6 +87,24 @@ def test_curved_and_tilted_ground(kind):
     state = scenes.settled(sim, state, Command(), H, 5)
     assert sim.step(state, None, H).max_penetration > 0.0
     check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "ne-zonmdp"])
+@pytest.mark.parametrize("name", ["robosimian-walk-sand", "pushed-block"])
+def test_models_of_wrenches(name, method):
+    """Sand and a limit surface, six rows each: the error is below 1e-5."""
+    setup = Scenario.load(name).build(visuals=False)
+    made = setup.simulator
+    sim = Simulator(made.robot, made.terrain, made.contact, method, **WRENCHES)
+    assert sim.contact.rows == 6
+    state = setup.state
+    for _ in range(6):
+        command = setup.controller.command(state, H)
+        state = sim.step(state, command, H).state
+    result = sim.step(state, command, H)
+    assert len(result.step_sizes) == 1
+    assert result.max_penetration > 0.0
+    check(sim, replace(state, history=None), command, H)
 
 
 @pytest.mark.parametrize("regime", scenes.REGIMES)
