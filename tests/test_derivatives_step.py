@@ -15,6 +15,7 @@ from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import WarmStart
 from nmdp_pin.status import Status
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-12, so their differences are good to 1e-6
@@ -46,6 +47,25 @@ def test_a_box_on_a_floating_base(method, regime):
     if regime == "sticking" and "nmdp" in method:
         v1 = found.dx_dx[sim.vector.nv :]
         assert np.abs(v1).max() <= RELATIVE / H, "a box that sticks has no velocity to change"
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_weights_that_are_zero_by_chance(method):
+    """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
+    sim, state = scenes.box(method, "sticking")
+    result = sim.step(state, None, H)
+    touching = result.contact_depths > 0.0
+    w = result.state.warm.w.copy()
+    normal = w[touching].sum() / touching.sum()
+    w[touching] = 0.0
+    w[np.ix_(touching, [0, 3])] = 0.5 * normal
+    state = replace(state, warm=WarmStart(w, result.state.warm.gamma))
+    result = sim.step(state, None, H)
+    held = result.state.warm.w[touching]
+    assert held[:, [1, 2, 4, 5]].max() <= 1e-6 < held[:, [0, 3]].min()
+    found = check(sim, state, Command(), H)
+    assert not found.one_sided
+    assert np.abs(found.dx_dx[7, 7]) <= RELATIVE, "pushed along y it does not move"
 
 
 @pytest.mark.parametrize("pushed", [False, True], ids=["standing", "pushed"])
