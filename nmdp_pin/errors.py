@@ -51,6 +51,10 @@ class IntegratorError(NmdpError):
     """An unknown method or an option out of its range."""
 
 
+class DerivativeError(NmdpError):
+    """A method, option or parameter for which there are no derivatives of the step."""
+
+
 class BatchError(NmdpError):
     """A robot, terrain, option or array that a batch of trajectories cannot take."""
 

@@ -20,7 +20,8 @@ from nmdp_pin.recording_file import read_npz, to_json, write_npz
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import apply_override
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.state import State
+from nmdp_pin.state_file import DIMENSIONS, arrays_of, check_dimensions, state_of
 
 FORMAT = 1
 """Version of the file format; a file of a later one is refused."""
@@ -37,16 +38,7 @@ FIGURES = (
 """What is kept of the result, beside its status and the lengths of its sub-steps."""
 
 _COMMAND = tuple(field.name for field in fields(Command))
-_HISTORY = ("q0", "v0", "q1", "v1")
-_DIMENSIONS = {
-    "q": 1,
-    "v": 1,
-    "w": 2,
-    "forces": 2,
-    **{f"history.{name}": 1 for name in _HISTORY},
-    "history.rates": 4,
-    **{f"command.{name}": 1 for name in _COMMAND},
-}
+_DIMENSIONS = {**DIMENSIONS, **{f"command.{name}": 1 for name in _COMMAND}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,27 +105,18 @@ class FailedStep:
         Raises:
             RecordingError: the path cannot be written.
         """
-        state = self.state
-        arrays: dict[str, np.ndarray | None] = {"q": state.q, "v": state.v}
-        arrays |= {f"command.{name}": getattr(self.command, name) for name in _COMMAND}
+        arrays, of_state = arrays_of(self.state)
+        given = {f"command.{name}": getattr(self.command, name) for name in _COMMAND}
+        arrays |= {name: array for name, array in given.items() if array is not None}
         meta: dict[str, Any] = {
             "failed_step": FORMAT,
-            "t": float(state.t),
+            **of_state,
             "h": float(self.h),
-            "h_next": state.h_next,
             "outcome": self.outcome,
             "versions": self.versions,
             "scenario": self.scenario,
         }
-        if state.warm is not None:
-            arrays["w"], meta["gamma"] = state.warm.w, float(state.warm.gamma)
-            arrays["forces"] = state.warm.forces
-        if state.history is not None:
-            made = state.history
-            meta["history"] = {"h": float(made.h), "smooth": bool(made.smooth)}
-            arrays |= {f"history.{name}": getattr(made, name) for name in (*_HISTORY, "rates")}
-        found = {name: array for name, array in arrays.items() if array is not None}
-        write_npz(path, {**found, "meta": np.array(to_json(meta))})
+        write_npz(path, {**arrays, "meta": np.array(to_json(meta))})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FailedStep:
@@ -154,15 +137,10 @@ class FailedStep:
                 f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: "
                 "update nmdp-pin"
             )
-        for name, array in arrays.items():
-            if array.ndim != _DIMENSIONS[name] or array.dtype.kind != "f":
-                raise RecordingError(
-                    f"'{path}': {name} is {array.ndim}-dimensional of type {array.dtype}, "
-                    f"expected {_DIMENSIONS[name]} dimensions of floats"
-                )
+        check_dimensions(arrays, _DIMENSIONS, path)
         try:
             return cls(
-                _state(arrays, meta),
+                state_of(arrays, meta),
                 Command(**{name: arrays.get(f"command.{name}") for name in _COMMAND}),
                 float(meta["h"]),
                 dict(meta["outcome"]),
@@ -180,17 +158,3 @@ def figures(result: StepResult) -> dict[str, Any]:
         **{name: getattr(result, name) for name in FIGURES},
         "step_sizes": list(result.step_sizes),
     }
-
-
-def _state(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
-    """The state in a file; KeyError, TypeError, ValueError where it is not whole."""
-    warm = None
-    if "w" in arrays:
-        warm = WarmStart(arrays["w"], float(meta["gamma"]), arrays.get("forces"))
-    history = None
-    if meta.get("history") is not None:
-        h, smooth = float(meta["history"]["h"]), bool(meta["history"]["smooth"])
-        q0, v0, q1, v1 = (arrays[f"history.{name}"] for name in _HISTORY)
-        history = MadeStep(h, q0, v0, q1, v1, arrays.get("history.rates"), smooth)
-    h_next = None if meta["h_next"] is None else float(meta["h_next"])
-    return State(float(meta["t"]), arrays["q"], arrays["v"], warm, history, h_next)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -18,6 +19,7 @@ from nmdp_pin.integrators import Integrator, StepResult, integrator_named, optio
 from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.state_vector import StateVector
 from nmdp_pin.step_control import HALVINGS, step_with_halving
 from nmdp_pin.terrain import Terrain
 
@@ -79,6 +81,12 @@ class Simulator:
         self.halving, self.rtol, self.atol = halving, rtol, atol
         self.error_control = self._tolerances()
         self._integrator = self._build()
+        self.vector = StateVector(robot.model)
+
+    @property
+    def integrator(self) -> Integrator:
+        """The method, with the options it was given; its memory is scratch."""
+        return self._integrator
 
     def _tolerances(self) -> ErrorControl | None:
         """Error control, if it is asked for."""
@@ -169,7 +177,7 @@ class Simulator:
         """
         _check_step(h)
         self._check_state(state)
-        command = self._command(command)
+        command = self.checked_command(command)
         # A trial point may overflow: that is a status, not a warning.
         with np.errstate(all="ignore"):
             if self.error_control is not None:
@@ -178,6 +186,35 @@ class Simulator:
             return step_with_halving(
                 self._integrator, state, command, h, self.min_step, paper=paper
             )
+
+    def step_x(
+        self,
+        x: np.ndarray,
+        u: Command | np.ndarray | None,
+        h: float,
+        *,
+        t: float = 0.0,
+        warm: WarmStart | None = None,
+    ) -> tuple[np.ndarray, StepResult]:
+        """One step on vectors x = [q; v], for planners: a function of its arguments alone.
+
+        Args:
+            x: start, shape (nq + nv,); see `vector` for what can be done with such vectors.
+            u: torque of the driven joints, shape (nu,), or whatever `step` takes.
+            h: length of the step [s].
+            t: time at its start [s].
+            warm: what the solver begins with, such as `info.state.warm` of the step before; the
+                solution is the same up to the solver's tolerance, and found sooner.
+
+        Returns:
+            The end [q; v] and all that is known of the step; where `info.status` is not ok the
+            end is x itself.
+
+        Raises:
+            StateError, ControlError: an argument that is not finite or of the wrong shape.
+        """
+        result = self.step(replace(self.vector.unpack(x, t), warm=warm), u, h)
+        return self.vector.pack(result.state), result
 
     def run(
         self,
@@ -214,7 +251,7 @@ class Simulator:
             command = controller.command(state, h)
             result = self.step(state, command, h)
             if not result.status.ok and on_failure == "raise":
-                raise StepFailed(result, self._command(command), h)
+                raise StepFailed(result, self.checked_command(command), h)
             yield result
             if not result.status.ok:
                 return
@@ -287,7 +324,12 @@ class Simulator:
                 "unit length; use pinocchio.normalize(model, q)"
             )
 
-    def _command(self, command: Command | np.ndarray | None) -> Command:
+    def checked_command(self, command: Command | np.ndarray | None) -> Command:
+        """What `step` takes as a command, as one.
+
+        Raises:
+            ControlError: it is not finite, of the wrong shape, or lacks a target.
+        """
         if command is None:
             return Command()
         if not isinstance(command, Command):

@@ -18,12 +18,12 @@ ROOTS = {
 # from its own layer and those below.
 LAYERS = (
     ("errors", "status"),
-    ("state", "gait", "output_file", "executors", "robot", "terrain"),
+    ("state", "state_vector", "gait", "output_file", "executors", "robot", "terrain"),
     ("contact", "control"),
     ("dynamics",),
     ("integrators",),
-    ("step_control", "error_control", "simulator", "batch", "rollout"),
-    ("scenario", "recording", "recording_file", "failure", "testing"),
+    ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),
+    ("scenario", "recording", "recording_file", "state_file", "failure", "testing"),
     ("viz",),
     ("experiments", "sweep"),
     ("cli", "__main__"),

@@ -68,6 +68,19 @@ class Attraction:
         result: np.ndarray = np.vecdot(self._J.T, self._subtree)
         return result
 
+    def reference_derivative(self, change: np.ndarray) -> np.ndarray:
+        """Derivative of `gradient`, which is affine in the reference, shape (nv, k).
+
+        Args:
+            change: of the reference along k directions, shape (k, n, 4, 3).
+        """
+        self._homogeneous[:, :, :3] = self._placements
+        turned = self._homogeneous.transpose(0, 2, 1) @ self._Sigma
+        first = -(turned @ change)
+        subtree = self._support @ (first.reshape(*first.shape[:2], 12) @ _WRENCH)
+        result: np.ndarray = np.vecdot(self._J.T, subtree).T
+        return result
+
     def value(self) -> float:
         """E at the point and the reference of the last `gradient`."""
         return 0.5 * float(np.vdot(self._Sigma_D, self._D))

@@ -67,6 +67,31 @@ class DifferencePotential(JointTorque):
         self.last = command
         return result
 
+    def feed_forward(self) -> np.ndarray:
+        """See the base."""
+        return super().feed_forward() if self._D is None else self._D.T
+
+    def start_derivatives(self, D0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See the base; D's change is a difference, as in `add_turning`."""
+        stiffness = self._rotors + self.kd
+        q0_part, v0_part = -stiffness[:, None] * D0, np.diag(self._rotors)
+        if self._D is None:
+            return q0_part, v0_part
+        q0_part, v0_part = self._D.T @ q0_part, self._D.T @ v0_part
+        if self._pull[self._turns].any():
+            for k in map(int, self._turns):
+                ahead, behind = (self._from_elsewhere(k, step) for step in (_TURN, -_TURN))
+                q0_part[:, k] += (ahead - behind) / (2.0 * _TURN)
+        return q0_part, v0_part
+
+    def _from_elsewhere(self, k: int, step: float) -> np.ndarray:
+        """D' times the pull, had the step started a bit along dof k."""
+        dq = np.zeros(len(self._pull))
+        dq[k] = step
+        q0 = pin.integrate(self._model, self._q0, dq)
+        D: np.ndarray = pin.dDifference(self._model, q0, self._q, pin.ARG1)
+        return D.T @ self._pull
+
     def value(self) -> float:
         """The energy at the last point [J]."""
         v, rate = self._v, self._rate

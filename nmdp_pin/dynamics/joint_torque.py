@@ -71,6 +71,18 @@ class JointTorque:
             else:
                 A += self.kp[:, None] * self._error_derivative()
 
+    def feed_forward(self) -> np.ndarray:
+        """Derivative of the torque with respect to `Command.tau`, shape (nv, nv)."""
+        return np.eye(len(self.kd))
+
+    def start_derivatives(self, D0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """dtau/dq0 and dtau/dv0 at the last point, q held; both (nv, nv).
+
+        Args:
+            D0: derivative of v with respect to the configuration at the start of the step.
+        """
+        return -self.kd[:, None] * D0, np.zeros((len(D0), len(D0)))
+
     def _error_derivative(self) -> np.ndarray:
         """Derivative of `error` at the last q, shape (nv, nv)."""
         return pin.dDifference(self._model, self.q_target, self._q, pin.ARG1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,13 @@ class NewtonEuler(StepResidual):
     def mass_matrix(self) -> np.ndarray:
         """See the contract; a view."""
         return self.M
+
+    def inertial_start_derivatives(
+        self, D0: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See the contract: dRNEA/dv D0 + M (da/dv D0), and M da/dv0."""
+        impulse = self.acceleration_rate * self.M
+        return (self._dtau_dv + impulse) @ D0, -impulse
 
     def _begin_inertia(self, second_order: bool) -> None:
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,6 +60,25 @@ class PositionBased(StepResidual):
         """See the contract; with the material velocities."""
         rates = np.stack([self._velocity, self.rate * (self.placements - self.reference)[1:]])
         return MadeStep(self.h, self.q0, self.v0, self.q, self.v, rates)
+
+    def inertial_start_derivatives(
+        self, D0: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See the contract; through the targets 2 X(q0) - X(q0 - h v0)."""
+        model, h = self.model, self.h
+        back = -h * self.v0
+        start, before = moved(self.q0), moved(self.retract(self.q0, back))
+        targets = []
+        for wrt, factor in ((pin.ARG0, 1.0), (pin.ARG1, -h)):
+            carried = factor * pin.dIntegrate(model, self.q0, back, wrt)
+            change = -np.tensordot(carried.T, before, axes=1)
+            targets.append((change + 2.0 * start if wrt == pin.ARG0 else change)[:, 1:])
+        parts = [self._stiffness * self._inertia_term.reference_derivative(t) for t in targets]
+        if self._has_armature:
+            rotors = self.acceleration_rate * self._armature
+            parts[0] += rotors[:, None] * D0
+            parts[1] -= np.diag(rotors)
+        return parts[0], parts[1]
 
     def _begin_inertia(self, second_order: bool) -> None:
         start, h = self.placements[1:].copy(), self.h

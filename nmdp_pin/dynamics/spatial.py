@@ -41,6 +41,20 @@ def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
     return view
 
 
+def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.ndarray) -> np.ndarray:
+    """How placements change with each dof, shape (nv, n, 4, 3).
+
+    Args:
+        S: motions of the dofs at the world's origin, shape (6, nv).
+        support: which dofs move each of the bodies, shape (n, nv).
+        placements: of the bodies, shape (n, 4, 3).
+    """
+    motions = support.T[:, :, None] * S.T[:, None, :]  # (nv, n, 6)
+    change: np.ndarray = np.cross(motions[:, :, None, 3:], placements)
+    change[:, :, 3] += motions[:, :, :3]
+    return change
+
+
 def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What hangs on what, as zeros and ones.
 

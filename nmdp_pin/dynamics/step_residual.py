@@ -218,6 +218,19 @@ class StepResidual(abc.ABC):
         return q1 - q0 if self.is_vector_space else pin.difference(self.model, q0, q1)
 
     @abc.abstractmethod
+    def inertial_start_derivatives(
+        self, D0: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of inertia and gravity with respect to q0 and v0, q held; (nv, nv) each.
+
+        Of a step of first order, at the last point.
+
+        Args:
+            D0: derivative of v with respect to q0.
+            moved: gives the derivative of all placements at a configuration, (nv, n_joints, 4, 3).
+        """
+
+    @abc.abstractmethod
     def _begin_inertia(self, second_order: bool) -> None:
         """What the form needs at the start; pinocchio's placements are those of q0."""
 

@@ -104,6 +104,7 @@ class Nmdp(Integrator):
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
         self._solve: Callable[..., SolverResult]
         qp = SimplexQP(*self._shape, solver=qp_solver)
+        self.objective = objective
         self._is_principle = objective == Dissipation.name
         if self._is_principle:
             self._solve = self._follow(Dissipation(self.residual), SimplexVI(*self._shape))
@@ -241,11 +242,11 @@ class Nmdp(Integrator):
         return replace(
             self.options,
             tolerance=self.residual.tolerance(self.options.tolerance),
-            epsilon=self._epsilon(h),
+            epsilon=self.epsilon(h),
         )
 
-    def _epsilon(self, h: float) -> float:
-        """Where to stop: the papers' epsilon, or a smaller one in short steps."""
+    def epsilon(self, h: float) -> float:
+        """Where the solver stops in a step of length h: the papers' epsilon, or less [rad, m]."""
         epsilon = self.options.epsilon
         return min(epsilon, _ACCELERATION * h**2) if self.options.early_stop else epsilon
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import ClassVar
 
 import pinocchio as pin
 
-from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY, FrictionCone
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
@@ -19,6 +20,7 @@ from nmdp_pin.dynamics.minimised import Energy, GradientLevel, Minimised
 from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.position_energy import PositionEnergy
+from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
@@ -107,6 +109,12 @@ class PositionBasedStep(Integrator):
         self._minimise: Callable[..., Minimum] = partial(levenberg_marquardt, max_iterations=limit)
         if self.optimiser == "lbfgs":
             self._minimise = partial(lbfgs, n=robot.model.nv, max_iterations=limit)
+
+    def residual_with(self, robot: Robot, terrain: Terrain, law: Penalty) -> StepResidual:
+        """A residual like the method's own, of another robot, ground or law."""
+        other = copy.copy(self)
+        other.law = law
+        return other._problem(robot, terrain, FrictionCone(stiffness=1.0)).residual
 
     @abc.abstractmethod
     def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:

@@ -1,0 +1,17 @@
+"""Derivatives of steps, with respect to states, torques and parameters."""
+
+from nmdp_pin.derivatives.active_set import Switch
+from nmdp_pin.derivatives.differentiator import StepDifferentiator, step_derivatives
+from nmdp_pin.derivatives.horizon import Horizon, horizon_derivatives
+from nmdp_pin.derivatives.parameters import PARAMETERS
+from nmdp_pin.derivatives.step_derivatives import StepDerivatives
+
+__all__ = [
+    "PARAMETERS",
+    "Horizon",
+    "StepDerivatives",
+    "StepDifferentiator",
+    "Switch",
+    "horizon_derivatives",
+    "step_derivatives",
+]

@@ -1,0 +1,143 @@
+"""Derivatives along a trajectory: products with vectors, never of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.derivatives.differentiator import StepDifferentiator
+from nmdp_pin.derivatives.step_derivatives import StepDerivatives
+from nmdp_pin.errors import DerivativeError
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class Horizon:
+    """A trajectory of nt steps, or nb of them side by side, and its derivatives.
+
+    Args:
+        dx_dx: shape (..., nt, 2 nv, 2 nv).
+        dx_du: shape (..., nt, 2 nv, nu).
+        parameters: shape (..., nt, 2 nv, k) each.
+        steps: those of one trajectory; empty where several are side by side.
+    """
+
+    dx_dx: np.ndarray
+    dx_du: np.ndarray
+    parameters: Mapping[str, np.ndarray]
+    steps: tuple[StepDerivatives, ...] = ()
+
+    @classmethod
+    def of(cls, steps: Sequence[StepDerivatives]) -> Horizon:
+        """The steps of one trajectory, in order.
+
+        Raises:
+            DerivativeError: there are none.
+        """
+        if not steps:
+            raise DerivativeError("a horizon needs at least one step")
+        return cls(
+            np.stack([step.dx_dx for step in steps]),
+            np.stack([step.dx_du for step in steps]),
+            {name: np.stack([s.parameters[name] for s in steps]) for name in steps[0].parameters},
+            tuple(steps),
+        )
+
+    @classmethod
+    def stacked(cls, trajectories: Sequence[Horizon]) -> Horizon:
+        """Trajectories of the same length side by side, along a new first axis.
+
+        Raises:
+            DerivativeError: there are none, or their lengths differ.
+        """
+        lengths = {trajectory.dx_dx.shape[-3] for trajectory in trajectories}
+        if len(lengths) != 1:
+            raise DerivativeError(
+                f"trajectories side by side must have one length, got {sorted(lengths)}"
+            )
+        names = trajectories[0].parameters
+        return cls(
+            np.stack([trajectory.dx_dx for trajectory in trajectories]),
+            np.stack([trajectory.dx_du for trajectory in trajectories]),
+            {name: np.stack([t.parameters[name] for t in trajectories]) for name in names},
+        )
+
+    def vjp(self, gradients: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Gradients of a sum of functions of the states, backwards in time.
+
+        Args:
+            gradients: of the function with respect to x_1 ... x_nt, shape (..., nt, 2 nv). Axes
+                before those of the trajectories are several functions at once.
+
+        Returns:
+            With respect to x_0, shape (..., 2 nv); to the torques, (..., nt, nu); and to each
+            parameter, which is the same in all steps, (..., k).
+        """
+        nt = self.dx_dx.shape[-3]
+        gradients = np.asarray(gradients, dtype=float)
+        covector = np.zeros(gradients[..., 0, :].shape)
+        of_u = []
+        sums: dict[str, np.ndarray] = {}
+        for k in reversed(range(nt)):
+            covector = covector + gradients[..., k, :]
+            of_u.append(_times(covector, self.dx_du[..., k, :, :]))
+            for name, D in self.parameters.items():
+                part = _times(covector, D[..., k, :, :])
+                sums[name] = part if name not in sums else sums[name] + part
+            covector = _times(covector, self.dx_dx[..., k, :, :])
+        return covector, np.stack(of_u[::-1], axis=-2), sums
+
+    def jvp(self, dx0: np.ndarray, du: np.ndarray | None = None) -> np.ndarray:
+        """Change of x_1 ... x_nt, forwards in time, shape (..., nt, 2 nv).
+
+        Args:
+            dx0: change of x_0, shape (..., 2 nv).
+            du: change of the torques, shape (..., nt, nu); None: none.
+        """
+        dx, changes = np.asarray(dx0, dtype=float), []
+        for k in range(self.dx_dx.shape[-3]):
+            dx = (self.dx_dx[..., k, :, :] @ dx[..., None])[..., 0]
+            if du is not None:
+                dx = dx + (self.dx_du[..., k, :, :] @ du[..., k, :, None])[..., 0]
+            changes.append(dx)
+        return np.stack(changes, axis=-2)
+
+
+def horizon_derivatives(
+    simulator: Simulator,
+    state: State,
+    commands: Sequence[Command | np.ndarray | None],
+    h: float,
+    *,
+    with_respect_to: tuple[str, ...] = (),
+    smoothing: float = 0.0,
+) -> Horizon:
+    """Step through the commands and differentiate each step; ends after one that failed.
+
+    Args:
+        simulator: see `StepDifferentiator`.
+        state: start of the first step.
+        commands: one a step, at least one; an array (nt, nu) of torques will do.
+        h: length of the steps [s].
+        with_respect_to: see `StepDifferentiator`.
+        smoothing: likewise.
+    """
+    differentiate, steps = StepDifferentiator(simulator), []
+    for command in commands:
+        step = differentiate(
+            state, command, h, with_respect_to=with_respect_to, smoothing=smoothing
+        )
+        steps.append(step)
+        if not step.status.ok:
+            break
+        state = step.result.state
+    return Horizon.of(steps)
+
+
+def _times(covector: np.ndarray, D: np.ndarray) -> np.ndarray:
+    result: np.ndarray = (covector[..., None, :] @ D)[..., 0, :]
+    return result

@@ -1,0 +1,146 @@
+"""The equations of a step at a point, and those of steps with other parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.contact import FiniteDifferences, WrenchSpace
+from nmdp_pin.control.controller import Command
+from nmdp_pin.derivatives.parameters import COMMAND, other_commands, other_residuals
+from nmdp_pin.derivatives.stationarity import GradientStationarity, Stationarity, WorkStationarity
+from nmdp_pin.dynamics.dissipation import Dissipation
+from nmdp_pin.dynamics.objective import objective_named
+from nmdp_pin.dynamics.step_residual import StepResidual
+from nmdp_pin.errors import DerivativeError
+from nmdp_pin.integrators.nmdp import Nmdp
+from nmdp_pin.integrators.pbd import PositionBasedStep
+from nmdp_pin.robot import Robot
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Terrain
+
+
+class Point(NamedTuple):
+    """A step and where it ended."""
+
+    start: State
+    q: np.ndarray
+    w: np.ndarray
+    command: Command
+    h: float
+
+    def move(self, residual: StepResidual) -> np.ndarray:
+        """State the step to a residual and evaluate it at the end: G."""
+        residual.begin(self.start, self.command, self.h)
+        return residual.evaluate(self.q, self.w)
+
+
+class StepTerms:
+    """The residual of a method with all its derivatives, and what vanishes along free weights.
+
+    Args:
+        simulator: whose steps are differentiated.
+        method: the simulator's.
+    """
+
+    def __init__(self, simulator: Simulator, method: Nmdp | PositionBasedStep) -> None:
+        self._simulator, self._method = simulator, method
+        self._space = simulator.contact
+        if not (isinstance(method, PositionBasedStep) or self._space.differentiable):
+            self._space = FiniteDifferences(model=self._space)
+        self.residual: StepResidual = method.residual
+        if isinstance(method, Nmdp) and method.zeroth_order:
+            self.residual = method.form(simulator.robot, simulator.terrain, self._space)
+
+    def stationarity(self, residual: StepResidual, point: Point) -> Stationarity | None:
+        """What vanishes along the free weights; None where there are no weights."""
+        method = self._method
+        if isinstance(method, PositionBasedStep):
+            return None
+        if method.objective == Dissipation.name:
+            return WorkStationarity(residual, self._space)
+        objective = objective_named(method.objective, residual)
+        return GradientStationarity(residual, objective, point.start, point.command, point.h)
+
+    def of_parameter(
+        self, name: str, point: Point, stationarity: Stationarity | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """dG/dp and dr/dp, q and w held, by differences that are exact where p enters linearly."""
+        residual = self.residual
+        forces, turns = [], []
+        if name in COMMAND:
+            for ahead, behind, apart in other_commands(
+                self._simulator.robot.model, point.command, name
+            ):
+                sides = [self._values(residual, point, c, stationarity) for c in (ahead, behind)]
+                forces.append((sides[0][0] - sides[1][0]) / apart)
+                turns.append((sides[0][1] - sides[1][1]) / apart)
+        else:
+            held = stationarity
+            for *pair, apart in self._other_residuals(name):
+                sides = []
+                for other in pair:
+                    if stationarity is not None:
+                        held = self.stationarity(other, point)
+                        self._hold_there(held, stationarity)
+                    sides.append(self._values(other, point, point.command, held))
+                forces.append((sides[0][0] - sides[1][0]) / apart)
+                turns.append((sides[0][1] - sides[1][1]) / apart)
+        point.move(residual)
+        residual.linearise()
+        return np.stack(forces, axis=-1), np.stack(turns, axis=-1)
+
+    def _values(
+        self,
+        residual: StepResidual,
+        point: Point,
+        command: Command,
+        stationarity: Stationarity | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """G and r of a residual at the point."""
+        G = point._replace(command=command).move(residual)
+        residual.linearise()
+        r = np.zeros(0) if stationarity is None else stationarity.value()
+        return G, r
+
+    @staticmethod
+    def _hold_there(other: Stationarity | None, here: Stationarity) -> None:
+        """Give another residual's stationarity the adjoint that is held."""
+        if isinstance(other, GradientStationarity) and isinstance(here, GradientStationarity):
+            other.hold_as(here)
+
+    def _other_residuals(self, name: str) -> list[tuple[StepResidual, StepResidual, float]]:
+        """Residuals around this one, for each entry of a parameter of the models."""
+        robot, terrain, method = self._simulator.robot, self._simulator.terrain, self._method
+        if isinstance(method, PositionBasedStep):
+            law = method.law
+            return other_residuals(
+                name,
+                robot,
+                terrain,
+                law.normal_stiffness,
+                lambda robot, terrain, stiffness: method.residual_with(
+                    robot, terrain, replace(law, normal_stiffness=stiffness)
+                ),
+            )
+        space = self._simulator.contact
+        stiffness = getattr(space, "stiffness", None)
+        if not isinstance(stiffness, float | int):
+            if name == "stiffness":
+                raise DerivativeError(
+                    f"the contact model {type(space).__name__} has no single stiffness"
+                )
+            stiffness = 0.0
+
+        def make(robot: Robot, terrain: Terrain, stiffness: float) -> StepResidual:
+            changed: WrenchSpace = space
+            if name == "stiffness":
+                changed = replace(space, stiffness=stiffness)  # type: ignore[type-var]
+            if not changed.differentiable:
+                changed = FiniteDifferences(model=changed)
+            return method.form(robot, terrain, changed)
+
+        return other_residuals(name, robot, terrain, float(stiffness), make)

@@ -1,0 +1,113 @@
+"""A state in a file, with all that the next step depends on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.recording_file import read_npz, to_json, write_npz
+from nmdp_pin.state import MadeStep, State, WarmStart
+
+FORMAT = 1
+"""Version of the file format; a file of a later one is refused."""
+
+_HISTORY = ("q0", "v0", "q1", "v1")
+
+DIMENSIONS: dict[str, int] = {
+    "q": 1,
+    "v": 1,
+    "w": 2,
+    "forces": 2,
+    **{f"history.{name}": 1 for name in _HISTORY},
+    "history.rates": 4,
+}
+"""Arrays that hold a state, and how many axes they have."""
+
+
+def save_state(path: str | os.PathLike[str], state: State) -> None:
+    """Write a state as a `.npz`, whole or not at all: a step from it is the same to the bit.
+
+    Raises:
+        RecordingError: the path cannot be written.
+    """
+    arrays, meta = arrays_of(state)
+    write_npz(path, {**arrays, "meta": np.array(to_json({"state": FORMAT, **meta}))})
+
+
+def load_state(path: str | os.PathLike[str]) -> State:
+    """Read a state; never runs code that a file may hold.
+
+    Raises:
+        RecordingError: there is no such file, or it is truncated, no state, of a later version of
+            this package, lacks something or holds something of a wrong type.
+    """
+    arrays = read_npz(Path(path), (*DIMENSIONS, "meta"), "state")
+    try:
+        meta = json.loads(str(arrays.pop("meta")[()]))
+        version = int(meta["state"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordingError(f"'{path}' is not a state: its meta data {error!r}") from error
+    if version > FORMAT:
+        raise RecordingError(
+            f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: update nmdp-pin"
+        )
+    check_dimensions(arrays, DIMENSIONS, path)
+    try:
+        return state_of(arrays, meta)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordingError(f"'{path}' cannot be used: {error!r} in it") from error
+
+
+def arrays_of(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A state as arrays and JSON data."""
+    arrays: dict[str, np.ndarray | None] = {"q": state.q, "v": state.v}
+    h_next = None if state.h_next is None else float(state.h_next)
+    meta: dict[str, Any] = {"t": float(state.t), "h_next": h_next}
+    if state.warm is not None:
+        arrays["w"], meta["gamma"] = state.warm.w, float(state.warm.gamma)
+        arrays["forces"] = state.warm.forces
+    if state.history is not None:
+        made = state.history
+        meta["history"] = {"h": float(made.h), "smooth": bool(made.smooth)}
+        arrays |= {f"history.{name}": getattr(made, name) for name in (*_HISTORY, "rates")}
+    return {name: array for name, array in arrays.items() if array is not None}, meta
+
+
+def state_of(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> State:
+    """The state of `arrays_of`.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not whole.
+    """
+    warm = None
+    if "w" in arrays:
+        warm = WarmStart(arrays["w"], float(meta["gamma"]), arrays.get("forces"))
+    history = None
+    if meta.get("history") is not None:
+        h, smooth = float(meta["history"]["h"]), bool(meta["history"]["smooth"])
+        q0, v0, q1, v1 = (arrays[f"history.{name}"] for name in _HISTORY)
+        history = MadeStep(h, q0, v0, q1, v1, arrays.get("history.rates"), smooth)
+    h_next = None if meta["h_next"] is None else float(meta["h_next"])
+    return State(float(meta["t"]), arrays["q"], arrays["v"], warm, history, h_next)
+
+
+def check_dimensions(
+    arrays: Mapping[str, np.ndarray], dimensions: Mapping[str, int], path: str | os.PathLike[str]
+) -> None:
+    """Check that arrays are of floats and have as many axes as they should.
+
+    Raises:
+        RecordingError: one has not.
+    """
+    for name, array in arrays.items():
+        if array.ndim != dimensions[name] or array.dtype.kind != "f":
+            raise RecordingError(
+                f"'{path}': {name} is {array.ndim}-dimensional of type {array.dtype}, "
+                f"expected {dimensions[name]} dimensions of floats"
+            )

@@ -1,0 +1,138 @@
+"""Steps to differentiate, and derivatives of steps by central differences."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+import core_samples as samples
+import numpy as np
+import physics_scenes as scenes
+import pinocchio as pin
+
+from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin.control import Command
+from nmdp_pin.robot import load_robot
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Plane, Terrain
+
+H = 0.01  # [s]
+DEPTH = 1e-3  # [m] at rest
+STEP = 1e-6  # [rad, m, m/s] of the differences
+TORQUE_STEP = 1e-2  # [N m]; the motion of a step answers a torque with 1e-4 rad/(N m)
+
+# The solvers are asked for all they can give, so that differences of steps mean something.
+_PRINCIPLE = {"epsilon": 1e-13, "tolerance": 1e-13, "max_iterations": 100}
+_MINIMUM = {**_PRINCIPLE, "early_stop": False, "gamma": 1e6}
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ne-nmdp": ("ne-nmdp", _PRINCIPLE),
+    "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic", **_MINIMUM}),
+    "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector", **_MINIMUM}),
+    "ne-zonmdp": ("ne-zonmdp", _PRINCIPLE),
+    "pbd-nmdp": ("pbd-nmdp", _PRINCIPLE),
+    "pbd-nmdp kinetic": ("pbd-nmdp", {"objective": "kinetic", **_MINIMUM}),
+    "pbd-nmdp end_effector": ("pbd-nmdp", {"objective": "end_effector", **_MINIMUM}),
+    "pbd-zonmdp": ("pbd-zonmdp", _PRINCIPLE),
+    "pbd": ("pbd", {"tolerance": 1e-10}),
+    "pbfd": ("pbfd", {"tolerance": 1e-13}),
+}
+REGIMES = ("flight", "sticking", "sliding")
+
+
+def simulator(robot, terrain, method, depth=DEPTH, **options):
+    """A simulator of a robot that four contacts carry at `depth`."""
+    name, tight = METHODS[method]
+    stiffness = stiffness_for_static_depth(pin.computeTotalMass(robot.model), 4, depth, 2)
+    contact = FrictionCone(stiffness=stiffness, power=2)
+    return Simulator(robot, terrain, contact, name, **(tight | options))
+
+
+def box(method: str, regime: str) -> tuple[Simulator, State]:
+    """A box on a floating base in one of REGIMES."""
+    robot = scenes.block()
+    sim = simulator(robot, scenes.ground(0.5), method)
+    rest = scenes.resting(robot, depth=DEPTH)
+    if regime == "flight":
+        q = pin.integrate(robot.model, rest, np.array([0.0, 0.0, 1.0, 0.3, -0.2, 0.5]))
+        return sim, sim.state(q, np.array([1.0, 0.5, -0.3, 2.0, -1.0, 3.0]))
+    if regime == "sticking":  # a bit deeper than at rest, where the contacts can hold more
+        return sim, sim.state(pin.integrate(robot.model, rest, np.array([0, 0, -2e-4, 0, 0, 0])))
+    state = sim.state(rest, np.array([1.0, 0.3, 0.0, 0.0, 0.0, 0.4]))
+    return sim, settled(sim, state, Command(), H, 5)
+
+
+@functools.cache
+def standing(base: str, method: str, pushed: bool) -> tuple[Simulator, State, Command]:
+    """Robosimian on its feet under PD control; pushed on slippery ground, they slide."""
+    robot = load_robot("robosimian", base=base, visuals=False)
+    lowest = (samples.centres(robot, robot.standing)[:, 2] - robot.contact_points.radii).min()
+    ground = Terrain([Plane(height=float(lowest) + DEPTH, friction=0.1 if pushed else 0.7)])
+    sim = simulator(robot, ground, method)
+    kp, kd = np.zeros((2, robot.model.nv))
+    kp[robot.driven], kd[robot.driven] = 1000.0, 10.0
+    command = Command(kp=kp, kd=kd, q_target=robot.standing, v_target=np.zeros_like(kp))
+    state = settled(sim, sim.state(), command, 2 * H, 4)
+    if pushed:
+        v = state.v.copy()
+        v[0] += 0.8
+        state = settled(sim, State(0.0, state.q, v, state.warm), command, 2 * H, 1)
+    return sim, state, command
+
+
+def chain() -> tuple[Simulator, State]:
+    """A chain that hangs from a fixed joint, part of it on the ground."""
+    robot, rng = samples.robot("chain fixed"), np.random.default_rng(3)
+    q = samples.configuration(robot.model, rng, 0.4)
+    ground = samples.ground_through("flat", samples.centres(robot, q))
+    sim = simulator(robot, ground, "ne-nmdp", depth=5e-3)
+    state = sim.state(q, rng.standard_normal(robot.model.nv))
+    return sim, settled(sim, state, Command(), H, 5)
+
+
+def settled(sim, state, command, h, steps) -> State:
+    """The state after some steps at usual tolerances, all of which have to converge."""
+    name, options = sim.method, {k: v for k, v in sim.options.items() if k == "objective"}
+    sim = Simulator(sim.robot, sim.terrain, sim.contact, name, **options)
+    for _ in range(steps):
+        result = sim.step(state, command, h)
+        assert result.status.ok
+        state = result.state
+    return State(0.0, state.q, state.v, state.warm)
+
+
+def end(sim, state, command, h) -> np.ndarray:
+    """End of a step as a vector."""
+    result = sim.step(state, command, h)
+    assert result.status.ok
+    return sim.vector.pack(result.state)
+
+
+def differences(sim, state, command, h, *, result) -> tuple[np.ndarray, np.ndarray]:
+    """dx1/dx0 and dx1/du by central differences of the step itself, solved from its end."""
+    space, driven = sim.vector, sim.robot.driven
+    x, x1, warm = space.pack(state), space.pack(result.state), result.state.warm
+
+    def at(dx, du=None):
+        start = replace(space.unpack(space.integrate(x, dx)), warm=warm)
+        tau = np.zeros(space.nv) if command.tau is None else command.tau.copy()
+        if du is not None:
+            tau[driven] += du
+        return space.difference(x1, end(sim, start, replace(command, tau=tau), h))
+
+    still = np.zeros(space.ndx)
+    of_x = samples.central_differences(at, space.ndx, STEP)
+    of_u = np.zeros((space.ndx, 0))
+    if len(driven):
+        of_u = samples.central_differences(lambda du: at(still, du), len(driven), TORQUE_STEP)
+    return of_x, of_u
+
+
+def error(found: np.ndarray, expected: np.ndarray, h: float, of_state: bool = True) -> float:
+    """Largest error relative to the largest entry, velocities counted as motions over a step."""
+    n = len(expected) // 2
+    rows = np.repeat([1.0, h], n)[:, None]
+    columns = np.repeat([1.0, 1.0 / h], n) if of_state else np.ones(expected.shape[1])
+    scaled = rows * expected * columns
+    return float(np.abs(rows * found * columns - scaled).max() / np.abs(scaled).max())

@@ -1,0 +1,225 @@
+"""Derivatives with respect to parameters, smoothed ones, and products along trajectories."""
+
+from dataclasses import replace
+
+import core_samples as samples
+import derivative_scenes as scenes
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin.contact import FiniteDifferences
+from nmdp_pin.control import Command
+from nmdp_pin.derivatives import (
+    PARAMETERS,
+    Horizon,
+    StepDifferentiator,
+    horizon_derivatives,
+    step_derivatives,
+)
+from nmdp_pin.errors import DerivativeError
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.terrain import Terrain
+
+RELATIVE = 1e-5  # error against differences of the step
+PRODUCT = 1e-12  # relative; the same products in another order
+LONG = 1e-4  # relative, over a horizon that multiplies the differences' own error
+H = scenes.H
+STEPS = {  # of the differences: a change of the step's end of about 1e-6
+    "tau": 1e-2,
+    "kp": 1e-1,
+    "kd": 1e-2,
+    "q_target": 1e-5,
+    "v_target": 1e-4,
+    "friction": 1e-6,
+    "stiffness": 1e-6,
+    "mass": 1e-5,
+}
+
+
+def changed(sim, command, name, index, step):
+    """A simulator and a command with another value of a parameter."""
+    robot, terrain, contact, options = sim.robot, sim.terrain, sim.contact, dict(sim.options)
+    if name == "q_target":
+        dq = np.zeros(robot.model.nv)
+        dq[index] = step
+        return sim, replace(command, q_target=pin.integrate(robot.model, command.q_target, dq))
+    if name in ("tau", "kp", "kd", "v_target"):
+        value = getattr(command, name)
+        value = np.zeros(robot.model.nv) if value is None else value.copy()
+        value[index] += step
+        return sim, replace(command, **{name: value})
+    if sim.method in ("pbd", "pbfd"):
+        options["normal_stiffness"] = sim.integrator.law.normal_stiffness
+    if name == "friction":
+        shapes = list(terrain.shapes)
+        shapes[index] = replace(shapes[index], friction=shapes[index].friction + step)
+        terrain = Terrain(shapes)
+    elif name == "stiffness":
+        if "normal_stiffness" in options:
+            options["normal_stiffness"] *= 1.0 + step
+        else:
+            contact = replace(contact, stiffness=contact.stiffness * (1.0 + step))
+    else:
+        model = pin.Model(robot.model)
+        old = model.inertias[index + 1]
+        share = (old.mass + step) / old.mass if old.mass > 0.0 else 0.0
+        model.inertias[index + 1] = pin.Inertia(old.mass + step, old.lever, share * old.inertia)
+        robot = replace(robot, model=model)
+    return Simulator(robot, terrain, contact, sim.method, **options), command
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("method", ["ne-nmdp", "ne-nmdp kinetic", "pbd-nmdp", "pbfd"])
+def test_parameters(method, name):
+    """Robosimian, pushed: the error against differences of the step is below 1e-5."""
+    sim, state, command = scenes.standing("planar", method, True)
+    command = replace(command, v_target=0.1 * np.ones(sim.robot.model.nv))
+    result = sim.step(state, command, H)
+    found = step_derivatives(sim, state, command, H, result=result, with_respect_to=(name,))
+    assert found.status.ok
+    D = found.parameters[name]
+    rng = np.random.default_rng(1)
+    driven = sim.robot.driven
+    columns = driven if name in ("tau", "kp", "kd", "q_target", "v_target") else range(D.shape[1])
+    columns = rng.permutation(np.asarray(columns))[:4]
+    unit = sim.contact.stiffness if name == "stiffness" else 1.0
+    if name == "stiffness" and method == "pbfd":
+        unit = sim.integrator.law.normal_stiffness
+    x1, warm, expected = sim.vector.pack(result.state), result.state.warm, []
+    for index in map(int, columns):
+        ends = []
+        for sign in (1.0, -1.0):
+            other, told = changed(sim, command, name, index, sign * STEPS[name])
+            start = replace(state, warm=warm)
+            ends.append(sim.vector.difference(x1, scenes.end(other, start, told, H)))
+        expected.append((ends[0] - ends[1]) / (2.0 * STEPS[name]))
+    expected = np.array(expected).T
+    assert np.abs(expected).max() > 0.0
+    assert scenes.error(D[:, columns] * unit, expected, H, of_state=False) <= RELATIVE
+
+
+def test_targets_of_a_spherical_joint():
+    """On a floating base with gains of its own, targets are tangent: the error is below 1e-5."""
+    robot, rng = samples.robot("wheels+damping"), np.random.default_rng(2)
+    q = samples.configuration(robot.model, rng)
+    ground = samples.ground_through("flat", samples.centres(robot, q))
+    sim = scenes.simulator(robot, ground, "pbd")
+    state = sim.state(q, rng.standard_normal(robot.model.nv))
+    command = samples.command(robot.model, rng)
+    result = sim.step(state, command, H)
+    found = step_derivatives(
+        sim, state, command, H, result=result, with_respect_to=("q_target", "kp", "tau")
+    )
+    x1 = sim.vector.pack(result.state)
+    for name, D in found.parameters.items():
+        step, expected = STEPS[name], []
+        for index in range(robot.model.nv):
+            ends = []
+            for sign in (step, -step):
+                _, told = changed(sim, command, name, index, sign)
+                ends.append(sim.vector.difference(x1, scenes.end(sim, state, told, H)))
+            expected.append((ends[0] - ends[1]) / (2.0 * step))
+        assert scenes.error(D, np.array(expected).T, H, of_state=False) <= RELATIVE
+
+
+def test_what_a_command_or_model_lacks():
+    """A typed error, not a zero: no target, and a contact model without a stiffness."""
+    sim, state = scenes.box("ne-nmdp", "sliding")
+    with pytest.raises(DerivativeError, match="no q_target"):
+        step_derivatives(sim, state, None, H, with_respect_to=("q_target",))
+    contact = FiniteDifferences(model=sim.contact)
+    sim = Simulator(sim.robot, sim.terrain, contact, **sim.options)
+    with pytest.raises(DerivativeError, match="no single stiffness"):
+        step_derivatives(sim, state, None, H, with_respect_to=("stiffness",))
+
+
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp kinetic", "pbfd"])
+def test_smoothed_derivatives_tend_to_the_exact_ones(method, regime):
+    """With less and less smoothing the difference falls, and in the end is nothing."""
+    sim, state = scenes.box(method, regime)
+    differentiate = StepDifferentiator(sim)
+    result = sim.step(state, None, H)
+    exact = differentiate(state, None, H, result=result).dx_dx
+    errors = []
+    for smoothing in (1e-1, 1e-3, 1e-5, 1e-8):
+        found = differentiate(state, None, H, result=result, smoothing=smoothing)
+        assert found.status.ok
+        errors.append(scenes.error(found.dx_dx, exact, H))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] <= RELATIVE
+    if regime == "sliding" and method != "pbfd":
+        assert errors[0] > 1e-4, "smoothing that changes nothing is none"
+
+
+def torques(sim, steps):
+    """Torques of the driven joints, shape (steps, nu)."""
+    return 5.0 * np.random.default_rng(4).standard_normal((steps, len(sim.robot.driven)))
+
+
+def test_products_along_a_horizon():
+    """The gradient of a function of the last state, by one sweep back, is that of differences."""
+    sim, state, command = scenes.standing("planar", "ne-nmdp", True)
+    steps, driven = 6, sim.robot.driven
+    u, space = torques(sim, steps), sim.vector
+
+    def commands(u):
+        full = np.zeros((steps, space.nv))
+        full[:, driven] = u
+        return [replace(command, tau=row) for row in full]
+
+    horizon = horizon_derivatives(sim, state, commands(u), H, with_respect_to=("friction", "kp"))
+    assert horizon.dx_dx.shape == (steps, space.ndx, space.ndx)
+    target = np.random.default_rng(5).standard_normal(space.ndx)
+    gradients = np.zeros((steps, space.ndx))
+    gradients[-1] = target
+    of_x, of_u, of_parameters = horizon.vjp(gradients)
+    assert of_u.shape == (steps, len(driven))
+    assert of_parameters["friction"].shape == (1,)
+    last = space.pack(horizon.steps[-1].result.state)
+
+    def value(dx, du):
+        x = space.unpack(space.integrate(space.pack(state), dx))
+        for told, step in zip(commands(u + du), horizon.steps, strict=True):
+            x = sim.step(replace(x, warm=step.result.state.warm), told, H).state
+        return target @ space.difference(last, space.pack(x))
+
+    rng = np.random.default_rng(6)
+    d, du = rng.standard_normal(space.ndx), rng.standard_normal(u.shape)
+    eps = 1e-6
+    zero = np.zeros(space.ndx)
+    expected = (value(eps * d, 0.0 * u) - value(-eps * d, 0.0 * u)) / (2 * eps)
+    assert of_x @ d == pytest.approx(expected, rel=LONG)
+    eps = 1e-3
+    expected = (value(zero, eps * du) - value(zero, -eps * du)) / (2 * eps)
+    assert np.vdot(of_u, du) == pytest.approx(expected, rel=LONG)
+    assert target @ horizon.jvp(d, du)[-1] == pytest.approx(
+        of_x @ d + np.vdot(of_u, du), rel=PRODUCT
+    )
+
+
+def test_batched_products_are_those_of_each():
+    """Several trajectories, and several functions, at once: the same numbers."""
+    sim, state = scenes.box("ne-nmdp", "sliding")
+    starts = [state, replace(state, v=1.1 * state.v)]
+    each = [
+        horizon_derivatives(sim, start, [Command()] * 4, H, with_respect_to=("mass",))
+        for start in starts
+    ]
+    both = Horizon.stacked(each)
+    gradients = np.random.default_rng(7).standard_normal((3, 2, 4, 12))
+    of_x, of_u, of_parameters = both.vjp(gradients)
+    assert of_x.shape == (3, 2, 12)
+    assert of_u.shape == (3, 2, 4, 0)
+    for f in range(3):
+        for b in range(2):
+            x, _, parameters = each[b].vjp(gradients[f, b])
+            np.testing.assert_allclose(of_x[f, b], x, rtol=PRODUCT, atol=PRODUCT)
+            np.testing.assert_allclose(
+                of_parameters["mass"][f, b], parameters["mass"], rtol=PRODUCT, atol=PRODUCT
+            )
+    one = each[0].steps[0].vjp(gradients[0, 0, 0])
+    assert set(one) == {"x", "u", "mass"}
+    with pytest.raises(DerivativeError, match="one length"):
+        Horizon.stacked([each[0], Horizon.of(each[1].steps[:2])])

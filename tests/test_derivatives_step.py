@@ -1,0 +1,248 @@
+"""Derivatives of steps against central differences of the steps themselves."""
+
+from dataclasses import replace
+
+import core_samples as samples
+import derivative_scenes as scenes
+import numpy as np
+import physics_scenes as bodies
+import pinocchio as pin
+import pytest
+
+from nmdp_pin.contact import FrictionCone
+from nmdp_pin.control import Command
+from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
+from nmdp_pin.errors import DerivativeError
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import WarmStart
+from nmdp_pin.status import Status
+
+RELATIVE = 1e-5  # error; steps are solved to 1e-12, so their differences are good to 1e-6
+SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
+WRENCHES = {"epsilon": 1e-12, "tolerance": 1e-12, "max_iterations": 40}
+H = scenes.H
+
+
+def check(sim, state, command, h):
+    """Compare both Jacobians with differences; returns the derivatives."""
+    result = sim.step(state, command, h)
+    found = StepDifferentiator(sim)(state, command, h, result=result)
+    assert found.status.ok
+    of_x, of_u = scenes.differences(sim, state, command, h, result=result)
+    assert scenes.error(found.dx_dx, of_x, h) <= RELATIVE
+    assert found.dx_du.shape == of_u.shape
+    if of_u.size:
+        assert scenes.error(found.dx_du, of_u, h, of_state=False) <= RELATIVE
+    return found
+
+
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+@pytest.mark.parametrize("method", scenes.METHODS)
+def test_a_box_on_a_floating_base(method, regime):
+    """In flight, sticking and sliding, all methods: the error is below 1e-5, no kink reported."""
+    sim, state = scenes.box(method, regime)
+    found = check(sim, state, Command(), H)
+    assert not found.one_sided
+    if regime == "sticking" and "nmdp" in method:
+        v1 = found.dx_dx[sim.vector.nv :]
+        assert np.abs(v1).max() <= RELATIVE / H, "a box that sticks has no velocity to change"
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_weights_that_are_zero_by_chance(method):
+    """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
+    sim, state = scenes.box(method, "sticking")
+    result = sim.step(state, None, H)
+    touching = result.contact_depths > 0.0
+    w = result.state.warm.w.copy()
+    normal = w[touching].sum() / touching.sum()
+    w[touching] = 0.0
+    w[np.ix_(touching, [0, 3])] = 0.5 * normal
+    state = replace(state, warm=WarmStart(w, result.state.warm.gamma))
+    result = sim.step(state, None, H)
+    held = result.state.warm.w[touching]
+    assert held[:, [1, 2, 4, 5]].max() <= 1e-6 < held[:, [0, 3]].min()
+    found = check(sim, state, Command(), H)
+    assert not found.one_sided
+    assert np.abs(found.dx_dx[7, 7]) <= RELATIVE, "pushed along y it does not move"
+
+
+@pytest.mark.parametrize("pushed", [False, True], ids=["standing", "pushed"])
+@pytest.mark.parametrize(
+    ("base", "method"),
+    [
+        ("planar", "ne-nmdp"),
+        ("planar", "ne-nmdp kinetic"),
+        ("planar", "pbfd"),
+        ("free-flyer", "ne-nmdp"),
+        ("free-flyer", "pbd-nmdp"),
+        ("free-flyer", "pbd"),
+    ],
+)
+def test_robosimian_under_pd(base, method, pushed):
+    """Many joints, redundant feet and gains: the error is below 1e-5."""
+    sim, state, command = scenes.standing(base, method, pushed)
+    check(sim, state, command, 2 * H)
+
+
+def test_a_chain_on_a_fixed_base():
+    """Some links are held on the ground, the others swing: the error is below 1e-5."""
+    sim, state = scenes.chain()
+    result = sim.step(state, None, H)
+    assert 0 < (result.contact_depths > 0.0).sum() < len(result.contact_depths)
+    speeds = np.abs(result.state.v)
+    assert speeds.min() < 1e-6 < 1.0 < speeds.max()
+    check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize("kind", ["sphere", "tilted"])
+def test_curved_and_tilted_ground(kind):
+    """Normals that turn: the vertices change with them, and the error is below 1e-5."""
+    robot, rng = samples.robot("wheels+damping"), np.random.default_rng(3)
+    q = samples.configuration(robot.model, rng, 0.4)
+    ground = samples.ground_through(kind, samples.centres(robot, q))
+    sim = scenes.simulator(robot, ground, "ne-nmdp", depth=5e-3)
+    state = sim.state(q, rng.standard_normal(robot.model.nv))
+    state = scenes.settled(sim, state, Command(), H, 5)
+    assert sim.step(state, None, H).max_penetration > 0.0
+    check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "ne-zonmdp"])
+@pytest.mark.parametrize("name", ["robosimian-walk-sand", "pushed-block"])
+def test_models_of_wrenches(name, method):
+    """Sand and a limit surface, six rows each: the error is below 1e-5."""
+    setup = Scenario.load(name).build(visuals=False)
+    made = setup.simulator
+    sim = Simulator(made.robot, made.terrain, made.contact, method, **WRENCHES)
+    assert sim.contact.rows == 6
+    state = setup.state
+    for _ in range(6):
+        command = setup.controller.command(state, H)
+        state = sim.step(state, command, H).state
+    result = sim.step(state, command, H)
+    assert len(result.step_sizes) == 1
+    assert result.max_penetration > 0.0
+    check(sim, replace(state, history=None), command, H)
+
+
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+def test_taylor_remainders_fall_with_the_square(regime):
+    """|x1(x + s d) - x1(x) - s J d| has slope 2, where the step is not linear itself."""
+    sim, state = scenes.box("ne-nmdp", regime)
+    if regime == "sticking":  # the box does not move at all: it is linear; so let joints move
+        sim, state, command = scenes.standing("planar", "ne-nmdp", False)
+    else:
+        command = Command()
+    space = sim.vector
+    result = sim.step(state, command, H)
+    J = StepDifferentiator(sim)(state, command, H, result=result).dx_dx
+    d = np.random.default_rng(0).standard_normal(space.ndx)
+    x, x1 = space.pack(state), space.pack(result.state)
+    sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(1e-7, 1e-5, 5)
+    remainders = []
+    for s in sizes:
+        start = replace(space.unpack(space.integrate(x, s * d)), warm=result.state.warm)
+        moved = space.difference(x1, scenes.end(sim, start, command, H))
+        remainders.append(np.linalg.norm(moved - s * (J @ d)))
+    slope = bodies.order(sizes, remainders)
+    assert slope == pytest.approx(2.0, abs=SLOPE)
+
+
+def weightless_ball():
+    """A ball that rests in the ground, without weight: pushed down it is held, pulled up it goes.
+
+    Its contact has neither a force nor anything that would call for one.
+    """
+    ball = bodies.weightless(bodies.ball())
+    sim = Simulator(ball, bodies.ground(0.5), FrictionCone(stiffness=1e9, power=2))
+    q = ball.standing.copy()
+    q[2] -= scenes.DEPTH
+    return sim, sim.state(q)
+
+
+def test_a_contact_between_holding_and_leaving_is_one_sided():
+    """Up, dv1/dv0 is one, down it is zero; the derivative is one of them, and says so."""
+    sim, state = weightless_ball()
+    found = step_derivatives(sim, state, None, H)
+    assert found.status.ok
+    assert {switch.kind for switch in found.one_sided} == {"weight"}
+    assert {switch.contact for switch in found.one_sided} == {0}
+    v = np.zeros(6)
+    sides = []
+    for step in (1e-4, -1e-4):
+        v[2] = step
+        sides.append(sim.step(replace(state, v=v.copy()), None, H).state.v[2] / step)
+    assert sides == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert min(abs(found.dx_dx[8, 8] - side) for side in sides) <= 1e-4
+    smooth = step_derivatives(sim, state, None, H, smoothing=1e-3)
+    assert 0.05 < smooth.dx_dx[8, 8] < 0.95
+
+
+def test_a_contact_at_touch_is_reported():
+    """A ball that ends its step at the surface."""
+    ball = bodies.weightless(bodies.ball())
+    sim = scenes.simulator(ball, bodies.ground(), "pbfd")
+    q = ball.standing.copy()
+    q[2] += 0.5 * H
+    v = np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0])
+    assert step_derivatives(sim, sim.state(q, v), None, H).one_sided == (Switch(0, "touch"),)
+    assert not step_derivatives(sim, sim.state(q, 0.9 * v), None, H).one_sided
+
+
+def test_sub_steps_are_chained():
+    """With error control a step is several; the derivative is that of all of them."""
+    robot = bodies.block()
+    sim = scenes.simulator(robot, bodies.ground(0.5), "ne-nmdp", rtol=0.05)
+    q = bodies.resting(robot, depth=scenes.DEPTH)
+    state = sim.state(q, np.array([1.0, 0.3, 0.0, 0.0, 0.0, 0.4]))
+    assert len(sim.step(state, None, H).step_sizes) > 1
+    check(sim, state, Command(), H)
+
+
+def test_a_failed_step_has_no_derivatives():
+    """Bad numbers never raise: NaN, and the status of the step."""
+    robot = bodies.block()
+    contact = FrictionCone(stiffness=1e9, power=2)
+    sim = Simulator(
+        robot, bodies.ground(), contact, "ne-nmdp", max_iterations=1, restarts=False, min_step=H
+    )
+    q = pin.integrate(robot.model, robot.standing, np.array([0, 0, -0.01, 0.02, 0.01, 0]))
+    found = step_derivatives(
+        sim, sim.state(q, np.full(6, 3.0)), None, H, with_respect_to=("friction", "kd")
+    )
+    assert found.status is found.result.status is not Status.CONVERGED
+    assert found.dx_dx.shape == (12, 12)
+    assert found.parameters["friction"].shape == (12, 1)
+    assert found.parameters["kd"].shape == (12, 6)
+    assert np.isnan(found.dx_dx).all()
+    assert np.isnan(found.dx_du).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("ne-ncp", {}, "no derivatives of 'ne-ncp'"),
+        ("ne-mdp", {}, "ne-nmdp"),
+        ("ne-nmdp", {"order": 2}, "order = 1"),
+        ("ne-nmdp", {"halving": "paper"}, "consistent"),
+    ],
+)
+def test_what_has_no_derivatives_says_so(method, options, message):
+    """A typed error that says what to use."""
+    robot = bodies.block()
+    sim = Simulator(robot, bodies.ground(), FrictionCone(stiffness=1e6), method, **options)
+    with pytest.raises(DerivativeError, match=message):
+        StepDifferentiator(sim)
+
+
+def test_unknown_parameters_say_so():
+    """A typed error with what is allowed."""
+    sim, state = scenes.box("ne-nmdp", "flight")
+    with pytest.raises(DerivativeError, match="friction"):
+        step_derivatives(sim, state, None, H, with_respect_to=("colour",))
+    with pytest.raises(DerivativeError, match="q_target"):
+        step_derivatives(sim, state, None, H, with_respect_to=("kp",))
+    with pytest.raises(DerivativeError, match="smoothing"):
+        step_derivatives(sim, state, None, H, smoothing=-1.0)
