@@ -41,7 +41,8 @@ class VectorState(crocoddyl.StateAbstract):
 
     def rand(self) -> np.ndarray:
         """Anywhere within one unit of the neutral state."""
-        return self.integrate(self.zero(), np.random.uniform(-1.0, 1.0, self.ndx))  # noqa: NPY002
+        dx = np.random.uniform(-np.ones(self.ndx), 1.0)  # noqa: NPY002
+        return self.integrate(self.zero(), dx)
 
     def diff(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
         """The tangent at x0 that leads to x1."""
@@ -53,23 +54,23 @@ class VectorState(crocoddyl.StateAbstract):
         nq, nv = self.model.nq, self.model.nv
         return np.concatenate([pin.integrate(self.model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]])
 
-    def Jdiff(  # noqa: N802 (Crocoddyl's name)
+    def Jdiff(
         self, x0: np.ndarray, x1: np.ndarray, firstsecond: Any = None
-    ) -> list[np.ndarray]:
+    ) -> list[np.ndarray] | np.ndarray:
         """Derivatives of `diff` with respect to x0 and x1, or one of them."""
         nq = self.model.nq
         dq = pin.dDifference(self.model, x0[:nq], x1[:nq])
         return _chosen([self._with_velocity(dq[0], -1.0), self._with_velocity(dq[1])], firstsecond)
 
-    def Jintegrate(  # noqa: N802
+    def Jintegrate(
         self, x: np.ndarray, dx: np.ndarray, firstsecond: Any = None
-    ) -> list[np.ndarray]:
+    ) -> list[np.ndarray] | np.ndarray:
         """Derivatives of `integrate` with respect to x and dx, or one of them."""
         nq, nv = self.model.nq, self.model.nv
         dq = pin.dIntegrate(self.model, x[:nq], dx[:nv])
         return _chosen([self._with_velocity(dq[0]), self._with_velocity(dq[1])], firstsecond)
 
-    def JintegrateTransport(  # noqa: N802
+    def JintegrateTransport(
         self, x: np.ndarray, dx: np.ndarray, J: np.ndarray, firstsecond: Any
     ) -> np.ndarray:
         """J moved from the end of dx to x, or into dx."""
@@ -87,7 +88,7 @@ class VectorState(crocoddyl.StateAbstract):
         return J
 
 
-def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray]:
+def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray] | np.ndarray:
     if firstsecond == crocoddyl.Jcomponent.first:
         return both[0]
     if firstsecond == crocoddyl.Jcomponent.second:
@@ -170,9 +171,7 @@ class StepAction(crocoddyl.ActionModelAbstract):
         if not result.status.ok:
             data.xnext, data.cost = np.full_like(x, np.nan), np.nan
 
-    def calcDiff(  # noqa: N802
-        self, data: StepData, x: np.ndarray, u: np.ndarray | None = None
-    ) -> None:
+    def calcDiff(self, data: StepData, x: np.ndarray, u: np.ndarray | None = None) -> None:
         """Derivatives at what `calc` was called with; exact, of first order in the dynamics."""
         if u is None:
             self._differentiate_cost(data, 1.0, x)
@@ -189,15 +188,16 @@ class StepAction(crocoddyl.ActionModelAbstract):
         data.Fx, data.Fu = found.dx_dx, found.dx_du
         self._differentiate_cost(data, self.h, x, u)
 
-    def createData(self) -> StepData:  # noqa: N802
+    def createData(self) -> StepData:
         """What one knot keeps."""
         return StepData(self)
 
     def _cost(self, data: StepData, *point: np.ndarray) -> float:
+        kept: Any = data.cost_data
         if self.cost_model is None:
             return 0.0
-        self.cost_model.calc(data.cost_data, *point)
-        return float(data.cost_data.cost)
+        self.cost_model.calc(kept, *point)
+        return float(kept.cost)
 
     def _differentiate_cost(self, data: StepData, scale: float, *point: np.ndarray) -> None:
         if self.cost_model is None:

@@ -96,9 +96,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._end = given.t + self._duration
         return self._observed(), {"status": "converged"}
 
-    def step(
-        self, action: np.ndarray
-    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """One step; actions beyond [-1, 1] are cut."""
         action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
         before = self._state

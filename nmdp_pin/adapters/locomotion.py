@@ -44,13 +44,13 @@ class Forward:
     fastest: float = 10.0
 
     def start(self, robot: Robot, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """q and v near the standing pose."""
+        """A configuration and a velocity near the standing pose."""
         nv = robot.model.nv
         dq, v = random.uniform(-self.noise, self.noise, (2, nv))
         return pin.integrate(robot.model, robot.standing, dq), v
 
     def observation(self, base: Base, state: State) -> np.ndarray:
-        """q without the place on the ground, then v within `fastest`."""
+        """The configuration without the place on the ground, then v within `fastest`."""
         q = np.delete(state.q, base.ground)
         if base.rotation is not None:
             # A quaternion and its opposite are the same rotation.
@@ -68,7 +68,9 @@ class Forward:
     def healthy(self, base: Base, state: State) -> bool:
         """Whether the robot is upright."""
         low, high = self.healthy_height
-        return bool(low < state.q[base.height] < high) and abs(base.tilt(state.q)) < self.healthy_tilt
+        return (
+            bool(low < state.q[base.height] < high) and abs(base.tilt(state.q)) < self.healthy_tilt
+        )
 
     def rewards(
         self, base: Base, before: State, after: State, action: np.ndarray

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError
@@ -20,9 +21,9 @@ class Motors:
 
     An action is either a target, `REACH` times it from the standing pose, held by a spring and a
     damper, or the torque as a share of the motor's largest. A joint that would be past its range
-    at the end of the step, at the speed it has, gets a stop: a stiffer spring towards the end of
-    the range, for this step. Springs and dampers are gains of the command, so an implicit method
-    holds them at any length of step.
+    at the end of the step, as far as the motors alone decide, gets a stop: a stiffer spring towards
+    the end of the range, for this step. Springs and dampers are gains of the command, so an
+    implicit method holds them at any length of step.
 
     Args:
         robot: its URDF gives ranges and largest torques (`limit`).
@@ -37,6 +38,7 @@ class Motors:
             raise ControlError(f"action must be one of {ACTIONS}, got {action!r}")
         model = robot.model
         self._robot, self._targets = robot, action == "target"
+        self._data = model.createData()
         joints = {joint.idx_v: joint for joint in model.joints}
         self._v = np.asarray(robot.driven, dtype=int)
         self._q = np.array([joints[v].idx_q for v in self._v.tolist()], dtype=int)
@@ -72,8 +74,28 @@ class Motors:
             target[self._q] = aim
         else:
             tau[self._v] = self.torques * action
-        ahead = state.q[self._q] + h * state.v[self._v]
+        ahead = state.q[self._q] + h * self._speeds_ahead(state, tau, kp, target, h)
         past = (ahead < self._low) | (ahead > self._high)
         kp[self._v[past]] = self.torques[past] / GIVE
         target[self._q[past]] = np.clip(ahead, self._low, self._high)[past]
         return Command(tau=tau, kp=kp, kd=_DAMPING_TIME * kp, q_target=target)
+
+    def _speeds_ahead(
+        self, state: State, tau: np.ndarray, kp: np.ndarray, target: np.ndarray, h: float
+    ) -> np.ndarray:
+        """Speeds of the joints after a linearly implicit step without contacts."""
+        model, q, v = self._robot.model, state.q, state.v
+        kd = _DAMPING_TIME * kp
+        mass = pin.crba(model, self._data, q)
+        drift = pin.nonLinearEffects(model, self._data, q, v)
+        stretch = pin.difference(model, target, q) + h * v
+        push = tau - kp * stretch - kd * v - model.damping * v - drift
+        change = np.linalg.solve(mass + np.diag(h * (kd + model.damping) + h * h * kp), h * push)
+        return (v + change)[self._v]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_data"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        self._data = self._robot.model.createData()
