@@ -25,7 +25,7 @@ LAYERS = (
     ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),
     ("scenario", "recording", "recording_file", "state_file", "failure", "testing"),
     ("viz",),
-    ("experiments", "sweep"),
+    ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),
 )
 BOTTOM = LAYERS[0]

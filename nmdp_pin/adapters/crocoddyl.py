@@ -1,0 +1,208 @@
+"""The step as an action model of Crocoddyl, with exact derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
+from nmdp_pin.integrators import StepResult
+from nmdp_pin.simulator import Simulator
+
+try:
+    import crocoddyl
+except ImportError as error:
+    raise MissingExtra("crocoddyl", "crocoddyl") from error
+
+
+class VectorState(crocoddyl.StateAbstract):
+    """The space of x = [q; v] of a robot, as `Simulator.vector`.
+
+    In the place of `crocoddyl.StateMultibody`, whose library must have been built against the
+    very version of pinocchio that is installed.
+
+    Args:
+        model: of the robot.
+    """
+
+    def __init__(self, model: pin.Model) -> None:
+        super().__init__(model.nq + model.nv, 2 * model.nv)
+        self.model = model
+        self.lb = np.concatenate([model.lowerPositionLimit, -model.velocityLimit])
+        self.ub = np.concatenate([model.upperPositionLimit, model.velocityLimit])
+
+    def zero(self) -> np.ndarray:
+        """Neutral and at rest."""
+        return np.concatenate([pin.neutral(self.model), np.zeros(self.model.nv)])
+
+    def rand(self) -> np.ndarray:
+        """Anywhere within one unit of the neutral state."""
+        dx = np.random.uniform(-np.ones(self.ndx), 1.0)  # noqa: NPY002
+        return self.integrate(self.zero(), dx)
+
+    def diff(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
+        """The tangent at x0 that leads to x1."""
+        nq = self.model.nq
+        return np.concatenate([pin.difference(self.model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]])
+
+    def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """Where the tangent dx leads from x."""
+        nq, nv = self.model.nq, self.model.nv
+        return np.concatenate([pin.integrate(self.model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]])
+
+    def Jdiff(
+        self, x0: np.ndarray, x1: np.ndarray, firstsecond: Any = None
+    ) -> list[np.ndarray] | np.ndarray:
+        """Derivatives of `diff` with respect to x0 and x1, or one of them."""
+        nq = self.model.nq
+        dq = pin.dDifference(self.model, x0[:nq], x1[:nq])
+        return _chosen([self._with_velocity(dq[0], -1.0), self._with_velocity(dq[1])], firstsecond)
+
+    def Jintegrate(
+        self, x: np.ndarray, dx: np.ndarray, firstsecond: Any = None
+    ) -> list[np.ndarray] | np.ndarray:
+        """Derivatives of `integrate` with respect to x and dx, or one of them."""
+        nq, nv = self.model.nq, self.model.nv
+        dq = pin.dIntegrate(self.model, x[:nq], dx[:nv])
+        return _chosen([self._with_velocity(dq[0]), self._with_velocity(dq[1])], firstsecond)
+
+    def JintegrateTransport(
+        self, x: np.ndarray, dx: np.ndarray, J: np.ndarray, firstsecond: Any
+    ) -> np.ndarray:
+        """J moved from the end of dx to x, or into dx."""
+        nq, nv = self.model.nq, self.model.nv
+        arg = pin.ARG0 if firstsecond == crocoddyl.Jcomponent.first else pin.ARG1
+        moved = np.array(J)
+        moved[:nv] = pin.dIntegrateTransport(self.model, x[:nq], dx[:nv], J[:nv], arg)
+        return moved
+
+    def _with_velocity(self, dq: np.ndarray, sign: float = 1.0) -> np.ndarray:
+        nv = self.model.nv
+        J = np.zeros((2 * nv, 2 * nv))
+        J[:nv, :nv] = dq
+        J[nv:, nv:] = sign * np.eye(nv)
+        return J
+
+
+def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray] | np.ndarray:
+    if firstsecond == crocoddyl.Jcomponent.first:
+        return both[0]
+    if firstsecond == crocoddyl.Jcomponent.second:
+        return both[1]
+    return both
+
+
+class StepData(crocoddyl.ActionDataAbstract):
+    """What one knot keeps: the step made last, and the data of its cost."""
+
+    def __init__(self, model: StepAction) -> None:
+        super().__init__(model)
+        self.result: StepResult | None = None
+        self.start = self.control = np.empty(0)
+        self.collector = crocoddyl.DataCollectorAbstract()
+        cost = model.cost_model
+        self.cost_data = None if cost is None else cost.createData(self.collector)
+
+
+class StepAction(crocoddyl.ActionModelAbstract):
+    """One step of a simulator: xnext, Fx, Fu, and a cost of Crocoddyl's own.
+
+    Costs count h times, as those of `IntegratedActionModelEuler`, and once at the end of the
+    horizon. A step that fails has an xnext and a cost of NaN, at which solvers shorten their own
+    step. Use it with one thread (`nthreads=1`), as every model written in Python.
+
+    Args:
+        simulator: makes the steps; its method needs derivatives.
+        h: their length [s].
+        cost: of states and controls, over a `VectorState`, such as a `CostModelSum` of
+            `ResidualModelState` and `ResidualModelControl`; None: zero.
+        smoothing: of the derivatives across switches of contacts; 0: exact.
+        warm: begin each step from the weights of the last one of the same knot: faster, but
+            results then depend on what was computed before, within the solver's tolerance.
+
+    Raises:
+        DerivativeError: the method has no derivatives.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        h: float,
+        cost: Any = None,
+        *,
+        smoothing: float = 0.0,
+        warm: bool = False,
+    ) -> None:
+        robot = simulator.robot
+        state = VectorState(robot.model) if cost is None else cost.state
+        super().__init__(state, len(robot.driven), 0)
+        self.simulator, self.h, self.cost_model = simulator, h, cost
+        self.smoothing, self.warm = smoothing, warm
+        self._differentiate = StepDifferentiator(simulator)
+        if cost is not None and cost.nu != self.nu:
+            raise ControlError(f"the cost is of {cost.nu} controls, the robot has {self.nu} motors")
+        if state.nx != simulator.vector.nx:
+            raise StateError(
+                f"the cost is of states with {state.nx} numbers, the robot's have "
+                f"{simulator.vector.nx}; make it over VectorState(simulator.robot.model)"
+            )
+        effort = np.array(robot.model.effortLimit[robot.driven], dtype=float)
+        self.u_lb, self.u_ub = -effort, effort
+
+    def calc(self, data: StepData, x: np.ndarray, u: np.ndarray | None = None) -> None:
+        """The end of the step and its cost; without u the cost at the end of the horizon."""
+        if u is None:
+            data.xnext = np.array(x)
+            data.cost = self._cost(data, x)
+            return
+        warm = data.result.state.warm if self.warm and data.result is not None else None
+        data.result = None
+        try:
+            data.xnext, result = self.simulator.step_x(x, u, self.h, warm=warm)
+        except NmdpError:  # what a solver tries may be no state at all
+            data.xnext, data.cost = np.full_like(x, np.nan), np.nan
+            return
+        data.start, data.control, data.result = np.array(x), np.array(u), result
+        data.cost = self.h * self._cost(data, x, u)
+        if not result.status.ok:
+            data.xnext, data.cost = np.full_like(x, np.nan), np.nan
+
+    def calcDiff(self, data: StepData, x: np.ndarray, u: np.ndarray | None = None) -> None:
+        """Derivatives at what `calc` was called with; exact, of first order in the dynamics."""
+        if u is None:
+            self._differentiate_cost(data, 1.0, x)
+            return
+        made = data.result
+        if made is None or not (np.array_equal(x, data.start) and np.array_equal(u, data.control)):
+            self.calc(data, x, u)
+            made = data.result
+        if made is None:
+            data.Fx, data.Fu = np.full_like(data.Fx, np.nan), np.full_like(data.Fu, np.nan)
+            return
+        state = replace(self.simulator.vector.unpack(x), warm=made.state.warm)
+        found = self._differentiate(state, u, self.h, result=made, smoothing=self.smoothing)
+        data.Fx, data.Fu = found.dx_dx, found.dx_du
+        self._differentiate_cost(data, self.h, x, u)
+
+    def createData(self) -> StepData:
+        """What one knot keeps."""
+        return StepData(self)
+
+    def _cost(self, data: StepData, *point: np.ndarray) -> float:
+        kept: Any = data.cost_data
+        if self.cost_model is None:
+            return 0.0
+        self.cost_model.calc(kept, *point)
+        return float(kept.cost)
+
+    def _differentiate_cost(self, data: StepData, scale: float, *point: np.ndarray) -> None:
+        if self.cost_model is None:
+            return
+        self.cost_model.calcDiff(data.cost_data, *point)
+        names = ("Lx", "Lxx") if len(point) == 1 else ("Lx", "Lu", "Lxx", "Lxu", "Luu")
+        for name in names:
+            setattr(data, name, scale * getattr(data.cost_data, name))

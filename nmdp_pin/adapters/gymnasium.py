@@ -1,0 +1,195 @@
+"""Environments of Gymnasium; importing this registers `nmdp-pin/Hopper-v0` and `Walker3D-v0`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.adapters.locomotion import Base, Forward
+from nmdp_pin.adapters.motors import Motors
+from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin.errors import MissingExtra, StateError
+from nmdp_pin.integrators import StepResult
+from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Plane, Terrain
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:
+    raise MissingExtra("gymnasium", "gym") from error
+
+HOPPER, WALKER = "nmdp-pin/Hopper-v0", "nmdp-pin/Walker3D-v0"
+STATIC_DEPTH = 1e-3  # [m] at which all contact points together carry the robot
+MIN_STEP = 1e-3  # [s] a learner rather loses an episode than waits for shorter steps
+
+
+class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """A simulator and a task; the action is one number in [-1, 1] for each motor: see `Motors`.
+
+    An episode ends (terminated) where the robot is no longer healthy, and is cut (truncated)
+    after `duration`, or where a step cannot be solved: then `info["status"]` says why.
+
+    Args:
+        simulator: makes the steps.
+        task: what is observed and rewarded.
+        action: what it commands: "target" of a joint or "torque" of a motor.
+        dt: length of a step [s].
+        duration: of an episode [s].
+        terminate_when_unhealthy: False lets a robot that fell lie there.
+        render_mode: "human" shows it in a page of the browser (meshcat) at real time; None: not.
+
+    Raises:
+        StateError: the base is fixed, or dt, duration or render_mode cannot be used.
+        ControlError: an unknown kind of action, or a motor without a largest torque.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        task: Forward,
+        *,
+        action: str = "target",
+        dt: float = 0.02,
+        duration: float = 8.0,
+        terminate_when_unhealthy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        if not 0.0 < dt <= duration:
+            raise StateError(f"dt must be > 0 s and at most the duration, got {dt}, {duration}")
+        self.metadata = {"render_modes": ["human"], "render_fps": round(1.0 / dt)}
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise StateError(f"render_mode must be None or 'human', got {render_mode!r}")
+        robot = simulator.robot
+        self.simulator, self.task, self.dt, self.render_mode = simulator, task, dt, render_mode
+        self._motors, self._base = Motors(robot, action), Base.of(robot)
+        self._duration, self._terminates = duration, terminate_when_unhealthy
+        self._state = simulator.state()
+        self._view: Any = None
+        low, high = task.observed_range(self._base, self._state)
+        self.observation_space = spaces.Box(low, high, dtype=np.float64)
+        self.action_space = spaces.Box(-1.0, 1.0, (len(self._motors),), np.float32)
+
+    @property
+    def state(self) -> State:
+        """Where the episode is."""
+        return self._state
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode near the standing pose.
+
+        Args:
+            seed: of the start; None: go on with the numbers of the last one.
+            options: {"state": State} begins there instead.
+        """
+        super().reset(seed=seed)
+        given = (options or {}).get("state")
+        if given is None:
+            given = self.simulator.state(*self.task.start(self.simulator.robot, self.np_random))
+        self._state = given
+        self._end = given.t + self._duration
+        return self._observed(), {"status": "converged"}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """One step; actions beyond [-1, 1] are cut."""
+        action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        before = self._state
+        command = self._motors.command(before, action, self.dt)
+        result = self.simulator.step(before, command, self.dt)
+        info: dict[str, Any] = {"status": result.status.value, "evaluations": result.evaluations}
+        if not result.status.ok:
+            return self._observed(), 0.0, False, True, info
+        self._state = result.state
+        rewards = self.task.rewards(self._base, before, result.state, action)
+        info |= rewards | {"x_position": float(result.state.q[self._base.ground[0]])}
+        terminated = self._terminates and not self.task.healthy(self._base, result.state)
+        truncated = result.state.t > self._end - 0.5 * self.dt
+        if self.render_mode == "human":
+            self._show(result)
+        return self._observed(), sum(rewards.values()), terminated, truncated, info
+
+    def render(self) -> None:
+        """Nothing: with render_mode "human" every step is shown as it is made."""
+
+    def close(self) -> None:
+        """End the page, if there is one."""
+        if self._view is not None:
+            self._view[0].close()
+            self._view = None
+
+    def _observed(self) -> np.ndarray:
+        return self.task.observation(self._base, self._state)
+
+    def _show(self, result: StepResult) -> None:
+        from nmdp_pin.viz.meshcat_viewer import LiveView, MeshcatViewer
+
+        if self._view is None:
+            viewer = MeshcatViewer(self.simulator.robot, self.simulator.terrain, open_browser=True)
+            self._view = viewer, LiveView(viewer)
+        self._view[1].update(result)
+
+
+def simulator_for(
+    robot: Robot, *, method: str = "pbfd", friction: float = 0.9, **options: Any
+) -> Simulator:
+    """A simulator of a robot on level ground.
+
+    Args:
+        robot: what moves.
+        method: of the time step.
+        friction: of the ground.
+        options: of the simulator and of the method.
+    """
+    n = max(len(robot.contact_points), 1)
+    mass = float(pin.computeTotalMass(robot.model))
+    k = stiffness_for_static_depth(mass, n, STATIC_DEPTH, 2)
+    cone = FrictionCone(stiffness=k, power=2, directions=8)
+    ground = Terrain([Plane(friction=friction)])
+    return Simulator(robot, ground, cone, method, **{"min_step": MIN_STEP, **options})
+
+
+def hopper(
+    *, method: str = "pbfd", friction: float = 0.9, task: Forward | None = None, **options: Any
+) -> SimulatorEnv:
+    """The hopper of the plane, rewarded as Gymnasium's Hopper is.
+
+    Args:
+        method: of the time step.
+        friction: of the ground.
+        task: other rewards; None: those of the benchmark.
+        options: of `SimulatorEnv`.
+    """
+    simulator = simulator_for(load_robot("hopper"), method=method, friction=friction)
+    task = task or Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
+    return SimulatorEnv(simulator, task, **options)
+
+
+def walker(
+    *, method: str = "pbfd", friction: float = 0.9, task: Forward | None = None, **options: Any
+) -> SimulatorEnv:
+    """The walker in space, rewarded as Gymnasium's Walker2d is, less its speed to the side.
+
+    Args:
+        method: of the time step.
+        friction: of the ground.
+        task: other rewards; None: those of the benchmark.
+        options: of `SimulatorEnv`.
+    """
+    simulator = simulator_for(load_robot("walker"), method=method, friction=friction)
+    task = task or Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0, lateral_weight=1.0)
+    return SimulatorEnv(simulator, task, **options)
+
+
+def _register() -> None:
+    for name, function in ((HOPPER, hopper), (WALKER, walker)):
+        if name not in gymnasium.registry:
+            gymnasium.register(name, entry_point=f"{__name__}:{function.__name__}")
+
+
+_register()

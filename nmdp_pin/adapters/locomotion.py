@@ -1,0 +1,139 @@
+"""Tasks of going forward: what is observed, what is rewarded, when it is over."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import StateError
+from nmdp_pin.robot import Robot
+from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin.state import State
+
+FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forward:
+    """Go forward along x and stay upright.
+
+    Reward of a step: forward_weight * speed along x + healthy_reward - control_weight * |a|^2
+    - lateral_weight * |speed along y|, with a the action in [-1, 1].
+
+    Args:
+        healthy_height: lowest and highest base [m].
+        healthy_tilt: largest angle of the base from upright [rad].
+        forward_weight: [s/m].
+        healthy_reward: for each step at whose end the robot is healthy.
+        control_weight: on the square of the action.
+        lateral_weight: [s/m].
+        noise: of the start, uniform within it in each direction [m, rad, m/s, rad/s].
+        fastest: velocities are observed within it [m/s, rad/s].
+    """
+
+    healthy_height: tuple[float, float]
+    healthy_tilt: float
+    forward_weight: float = 1.0
+    healthy_reward: float = 1.0
+    control_weight: float = 1e-3
+    lateral_weight: float = 0.0
+    noise: float = 5e-3
+    fastest: float = 10.0
+
+    def start(self, robot: Robot, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A configuration and a velocity near the standing pose."""
+        nv = robot.model.nv
+        dq, v = random.uniform(-self.noise, self.noise, (2, nv))
+        return pin.integrate(robot.model, robot.standing, dq), v
+
+    def observation(self, base: Base, state: State) -> np.ndarray:
+        """The configuration without the place on the ground, then v within `fastest`."""
+        q = np.delete(state.q, base.ground)
+        if base.rotation is not None:
+            # A quaternion and its opposite are the same rotation.
+            here = base.rotation - len(base.ground)
+            if q[here + 3] < 0.0:
+                q[here : here + 4] *= -1.0
+        return np.clip(np.concatenate([q, state.v]), *self.observed_range(base, state))
+
+    def observed_range(self, base: Base, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest observations; learners want them finite."""
+        n, nv = len(state.q) - len(base.ground), len(state.v)
+        high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
+        return -high, high
+
+    def healthy(self, base: Base, state: State) -> bool:
+        """Whether the robot is upright."""
+        low, high = self.healthy_height
+        return (
+            bool(low < state.q[base.height] < high) and abs(base.tilt(state.q)) < self.healthy_tilt
+        )
+
+    def rewards(
+        self, base: Base, before: State, after: State, action: np.ndarray
+    ) -> dict[str, float]:
+        """The terms of the reward by name; their sum is the reward."""
+        speed = (base.place(after.q) - base.place(before.q)) / (after.t - before.t)
+        return {
+            "reward_forward": self.forward_weight * float(speed[0]),
+            "reward_healthy": self.healthy_reward * self.healthy(base, after),
+            "reward_control": -self.control_weight * float(action @ action),
+            "reward_lateral": -self.lateral_weight * float(np.abs(speed[1:]).sum()),
+        }
+
+
+@dataclass(frozen=True)
+class Base:
+    """Places in q of what moves the base.
+
+    Args:
+        ground: of its place on the ground: x, or x and y.
+        height: of z.
+        pitch: of a planar base's angle; None: it has none.
+        rotation: of the first of a quaternion's four numbers; None: it has none.
+    """
+
+    ground: tuple[int, ...]
+    height: int
+    pitch: int | None = None
+    rotation: int | None = None
+
+    @classmethod
+    def of(cls, robot: Robot) -> Base:
+        """That of a robot.
+
+        Raises:
+            StateError: its base is fixed.
+        """
+        names = list(robot.model.names)
+        place = {
+            name: robot.model.joints[names.index(name)].idx_q
+            for name in (*PLANAR_JOINTS, *FREE_JOINTS)
+            if name in names
+        }
+        if PLANAR_JOINTS[0] in place:
+            x, z, pitch = (place[name] for name in PLANAR_JOINTS)
+            return cls((x,), z, pitch=pitch)
+        if FREE_JOINTS[0] in place:
+            first = place[FREE_JOINTS[0]]
+            return cls((first, first + 1), first + 2, rotation=place[FREE_JOINTS[1]])
+        raise StateError(
+            f"robot '{robot.name}' has a fixed base, so it cannot go anywhere; load it with "
+            'base="planar" or base="free-flyer"'
+        )
+
+    def place(self, q: np.ndarray) -> np.ndarray:
+        """x, or x and y [m]."""
+        return q[list(self.ground)]
+
+    def tilt(self, q: np.ndarray) -> float:
+        """Angle of the base from upright [rad]; of a planar base with its sign."""
+        if self.pitch is not None:
+            return float(q[self.pitch])
+        if self.rotation is None:
+            return 0.0
+        x, y = q[self.rotation], q[self.rotation + 1]
+        return math.acos(max(-1.0, min(1.0, 1.0 - 2.0 * (x * x + y * y))))

@@ -1,0 +1,101 @@
+"""Motors driven by actions in [-1, 1], and the ends of the joints' ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.errors import ControlError
+from nmdp_pin.robot import Robot
+from nmdp_pin.state import State
+
+ACTIONS = ("target", "torque")
+REACH = 0.5  # [rad or m] of a target from the standing pose at action 1; there kp asks for all
+GIVE = 0.05  # [rad or m] past the end of the range, where the stop holds the motor's full torque
+_DAMPING_TIME = 0.04  # [s] kd = kp * this
+
+
+class Motors:
+    """Makes the command of a step from one action in [-1, 1] for each motor.
+
+    An action is either a target, `REACH` times it from the standing pose, held by a spring and a
+    damper, or the torque as a share of the motor's largest. A joint that would be past its range
+    at the end of the step, as far as the motors alone decide, gets a stop: a stiffer spring towards
+    the end of the range, for this step. Springs and dampers are gains of the command, so an
+    implicit method holds them at any length of step.
+
+    Args:
+        robot: its URDF gives ranges and largest torques (`limit`).
+        action: one of `ACTIONS`.
+
+    Raises:
+        ControlError: an unknown kind of action, no motor, or one without a largest torque.
+    """
+
+    def __init__(self, robot: Robot, action: str = "target") -> None:
+        if action not in ACTIONS:
+            raise ControlError(f"action must be one of {ACTIONS}, got {action!r}")
+        model = robot.model
+        self._robot, self._targets = robot, action == "target"
+        self._data = model.createData()
+        joints = {joint.idx_v: joint for joint in model.joints}
+        self._v = np.asarray(robot.driven, dtype=int)
+        self._q = np.array([joints[v].idx_q for v in self._v.tolist()], dtype=int)
+        self.torques = np.array(model.effortLimit[self._v], dtype=float)
+        if not (len(self._v) and np.isfinite(self.torques).all() and (self.torques > 0.0).all()):
+            raise ControlError(
+                f"robot '{robot.name}' has no driven joint, or one whose <limit> in the URDF has "
+                "no effort; say there how much torque each motor has"
+            )
+        if any(joints[v].nq != 1 for v in self._v.tolist()):
+            raise ControlError(
+                f"robot '{robot.name}' has a continuous driven joint; make it revolute with a "
+                "range, for a target needs one number"
+            )
+        self._low, self._high = model.lowerPositionLimit[self._q], model.upperPositionLimit[self._q]
+
+    def __len__(self) -> int:
+        return len(self._v)
+
+    def command(self, state: State, action: np.ndarray, h: float) -> Command:
+        """The command of a step.
+
+        Args:
+            state: its start.
+            action: shape (n_motors,), within [-1, 1].
+            h: its length [s].
+        """
+        nv = self._robot.model.nv
+        tau, kp, target = np.zeros(nv), np.zeros(nv), np.array(self._robot.standing)
+        if self._targets:
+            kp[self._v] = self.torques / REACH
+            aim = np.clip(target[self._q] + REACH * action, self._low, self._high)
+            target[self._q] = aim
+        else:
+            tau[self._v] = self.torques * action
+        ahead = state.q[self._q] + h * self._speeds_ahead(state, tau, kp, target, h)
+        past = (ahead < self._low) | (ahead > self._high)
+        kp[self._v[past]] = self.torques[past] / GIVE
+        target[self._q[past]] = np.clip(ahead, self._low, self._high)[past]
+        return Command(tau=tau, kp=kp, kd=_DAMPING_TIME * kp, q_target=target)
+
+    def _speeds_ahead(
+        self, state: State, tau: np.ndarray, kp: np.ndarray, target: np.ndarray, h: float
+    ) -> np.ndarray:
+        """Speeds of the joints after a linearly implicit step without contacts."""
+        model, q, v = self._robot.model, state.q, state.v
+        kd = _DAMPING_TIME * kp
+        mass = pin.crba(model, self._data, q)
+        drift = pin.nonLinearEffects(model, self._data, q, v)
+        stretch = pin.difference(model, target, q) + h * v
+        push = tau - kp * stretch - kd * v - model.damping * v - drift
+        change = np.linalg.solve(mass + np.diag(h * (kd + model.damping) + h * h * kp), h * push)
+        return (v + change)[self._v]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_data"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        self._data = self._robot.model.createData()

@@ -1,0 +1,156 @@
+"""The step as a state propagator of OMPL's planners with controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
+from nmdp_pin.rollout import CommandOf
+from nmdp_pin.simulator import Simulator
+
+try:
+    from ompl import base, control
+except ImportError as error:
+    raise MissingExtra("ompl", "ompl") from error
+
+_ROUND = 1e-9  # of a step: durations are sums of floats
+
+
+class Propagator:
+    """What `setStatePropagator` takes: `propagate(start, control, duration, result)`.
+
+    OMPL's states are real vectors s of 2 nv numbers, the tangent that leads from a reference to
+    x = [q; v]: on a robot whose nq is nv, and with the neutral reference, x itself. So a base that
+    turns freely needs no quaternion in OMPL; it may turn by up to half a turn from the reference.
+
+    A function of its arguments alone. A step that fails leaves NaN, and so does a duration below
+    zero; `is_valid` refuses both.
+
+    Args:
+        simulator: makes the steps.
+        h: length of a step [s]; a longer duration is made of several, the last one shorter.
+        reference: [q; v] at s = 0; None: neutral and at rest.
+        command: makes the command of a step of its start, OMPL's control and its length; None:
+            a control is the torque of the driven joints.
+        controls: numbers in a control, where `command` is given.
+
+    Raises:
+        StateError, ControlError: h, the reference or `controls` cannot be used.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        *,
+        h: float,
+        reference: np.ndarray | None = None,
+        command: CommandOf | None = None,
+        controls: int | None = None,
+    ) -> None:
+        if not 0.0 < h < np.inf:
+            raise StateError(f"the step must be > 0 s, got {h!r}")
+        self.simulator, self.h, self.command = simulator, h, command
+        space = simulator.vector
+        self.reference = space.neutral() if reference is None else np.array(reference, dtype=float)
+        space.difference(self.reference, self.reference)  # raises where it is not one
+        self.size = space.ndx
+        if (command is None) != (controls is None):
+            raise ControlError("command and controls, the numbers in a control, go together")
+        self.controls = len(simulator.robot.driven) if controls is None else controls
+
+    def x_of(self, state: Any) -> np.ndarray:
+        """[q; v] of a state of OMPL."""
+        s = np.array([state[i] for i in range(self.size)])
+        return self.simulator.vector.integrate(self.reference, s)
+
+    def write(self, state: Any, x: np.ndarray) -> None:
+        """Put [q; v] into a state of OMPL."""
+        for i, value in enumerate(self.simulator.vector.difference(self.reference, x)):
+            state[i] = float(value)
+
+    def __call__(self, start: Any, given: Any, duration: float, result: Any) -> None:
+        """Propagate; what OMPL calls."""
+        try:
+            x = self._end(self.x_of(start), given, duration)
+        except NmdpError:  # a planner must not be left by an exception
+            x = None
+        if x is None:
+            for i in range(self.size):
+                result[i] = np.nan
+        else:
+            self.write(result, x)
+
+    def is_valid(self, state: Any) -> bool:
+        """Whether a state is one at all: finite."""
+        return all(np.isfinite(state[i]) for i in range(self.size))
+
+    def _end(self, x: np.ndarray, given: Any, duration: float) -> np.ndarray | None:
+        steps = max(int(np.ceil(duration / self.h - _ROUND)), 1)
+        h = duration / steps
+        if not h > 0.0:
+            return None
+        state = self.simulator.vector.unpack(x)
+        u = np.array([given[i] for i in range(self.controls)])
+        for _ in range(steps):
+            command = u if self.command is None else self.command(state, u, h)
+            made = self.simulator.step(state, command, h)
+            if not made.status.ok:
+                return None
+            state = made.state
+        return self.simulator.vector.pack(state)
+
+
+def simple_setup(
+    propagator: Propagator,
+    *,
+    bounds: Sequence[tuple[float, float]] | np.ndarray,
+    control_bounds: Sequence[tuple[float, float]] | np.ndarray,
+    is_valid: Callable[[np.ndarray], bool] | None = None,
+    steps: tuple[int, int] = (1, 10),
+) -> Any:
+    """A `control.SimpleSetup` around a propagator; what is left is start, goal and planner.
+
+    Args:
+        propagator: makes the motions.
+        bounds: least and largest of each of the 2 nv numbers of a state.
+        control_bounds: likewise of each number of a control.
+        is_valid: of a finite [q; v] within the bounds; None: all of them.
+        steps: least and largest number of steps for which a control is kept.
+
+    Raises:
+        StateError, ControlError: bounds that do not fit.
+    """
+    space = base.RealVectorStateSpace(propagator.size)
+    space.setBounds(_bounds("bounds", bounds, StateError, propagator.size))
+    limits = _bounds("control_bounds", control_bounds, ControlError, propagator.controls)
+    controls = control.RealVectorControlSpace(space, propagator.controls)
+    controls.setBounds(limits)
+    setup = control.SimpleSetup(controls)
+    setup.setStatePropagator(propagator)
+
+    def valid(state: Any) -> bool:
+        if not (propagator.is_valid(state) and space.satisfiesBounds(state)):
+            return False
+        return is_valid is None or bool(is_valid(propagator.x_of(state)))
+
+    setup.setStateValidityChecker(valid)
+    information = setup.getSpaceInformation()
+    information.setPropagationStepSize(propagator.h)
+    information.setMinMaxControlDuration(*steps)
+    return setup
+
+
+def _bounds(name: str, pairs: Any, error: type[NmdpError], size: int) -> Any:
+    array = np.asarray(pairs, dtype=float)
+    if array.shape != (size, 2):
+        raise error(f"{name} has shape {array.shape}, expected {size} rows of (least, largest)")
+    if not (np.isfinite(array).all() and (array[:, 0] < array[:, 1]).all()):
+        raise error(f"{name} must be finite, the least below the largest, got {array.tolist()}")
+    found = base.RealVectorBounds(len(array))
+    for i, (low, high) in enumerate(array.tolist()):
+        found.setLow(i, low)
+        found.setHigh(i, high)
+    return found

@@ -1,0 +1,32 @@
+"""Simulators that the tests of adapters share."""
+
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
+from nmdp_pin.contact import stiffness_for_static_depth
+
+STATIC_DEPTH = 1e-3  # [m]
+FRICTION = 0.7
+
+
+def simulator(name: str, method: str = "ne-nmdp", base: Any = None, **options: Any) -> Simulator:
+    """A bundled robot on level ground."""
+    robot = load_robot(name, base=base)
+    mass = float(pin.computeTotalMass(robot.model))
+    k = stiffness_for_static_depth(mass, len(robot.contact_points), STATIC_DEPTH, 2)
+    cone = FrictionCone(stiffness=k, power=2)
+    return Simulator(robot, Terrain([Plane(friction=FRICTION)]), cone, method, **options)
+
+
+def standing(sim: Simulator) -> np.ndarray:
+    """[q; v] of the standing robot."""
+    return sim.vector.pack(sim.state())
+
+
+def near(sim: Simulator, seed: int, size: float = 0.01) -> np.ndarray:
+    """[q; v] somewhere near it."""
+    dx = np.random.default_rng(seed).uniform(-size, size, sim.vector.ndx)
+    return sim.vector.integrate(standing(sim), dx)

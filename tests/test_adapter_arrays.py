@@ -1,0 +1,137 @@
+"""The step as a function of arrays, and rollouts with MuJoCo's arguments."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from adapter_scenes import near, simulator, standing
+from scipy.optimize import approx_fprime, least_squares
+
+from nmdp_pin.adapters.function import StepFunction
+from nmdp_pin.adapters.mujoco import Rollout, rollout
+from nmdp_pin.errors import ControlError, StateError
+from nmdp_pin.rollout import rollout as roll_out
+
+H = 0.02  # [s]
+DISTURBANCE = 1e-7
+AGREES = 2e-5  # forward differences, relative: truncation
+
+
+@pytest.fixture(scope="module")
+def hopper():
+    """A hopper on the ground."""
+    return simulator("hopper")
+
+
+def test_function_broadcasts(hopper):
+    """Leading axes of x and u broadcast, as numpy's do; each step is the simulator's."""
+    f = StepFunction(hopper, H)
+    xs = np.array([near(hopper, seed) for seed in range(2)])
+    us = np.random.default_rng(0).uniform(-5.0, 5.0, (3, 1, 3))
+    ends = f(xs, us)
+    assert ends.shape == (3, 2, hopper.vector.nx)
+    np.testing.assert_array_equal(ends[2, 1], hopper.step_x(xs[1], us[2, 0], H)[0])
+    np.testing.assert_array_equal(f(xs[1], us[2, 0]), ends[2, 1])
+
+
+def test_jacobians_are_scipys(hopper):
+    """B is what SciPy's finite differences find."""
+    f = StepFunction(hopper, H)
+    x, u = near(hopper, 0), np.array([1.0, -2.0, 0.5])
+    A, B = f.jacobians(x, u)
+    assert A.shape == (12, 12)
+    found = approx_fprime(u, lambda given: f(x, given), DISTURBANCE)
+    assert np.abs(B - found).max() < AGREES * np.abs(found).max()
+
+
+def test_scipy_finds_the_torque(hopper):
+    """`least_squares` with our Jacobian finds the torque that led to a state."""
+    f = StepFunction(hopper, H)
+    x, wanted = near(hopper, 0), np.array([4.0, -3.0, 2.0])
+    end = f(x, wanted)
+    solved = least_squares(
+        lambda u: hopper.vector.difference(end, f(x, u)),
+        np.zeros(3),
+        jac=lambda u: f.jacobians(x, u)[1],
+        xtol=1e-12,
+        gtol=1e-14,
+    )
+    np.testing.assert_allclose(solved.x, wanted, atol=1e-5)
+
+
+def test_function_fails_with_nan(hopper):
+    """A step that fails is NaN; what has no shape of a state is a typed error."""
+    f = StepFunction(simulator("hopper", max_iterations=1, min_step=H), H)
+    assert np.isnan(f(near(hopper, 0, 0.1), np.full(3, 50.0))).all()
+    with pytest.raises(StateError, match="expected"):
+        f(np.zeros(3), np.zeros(3))
+    with pytest.raises(StateError, match="do not fit"):
+        f(np.zeros((2, 12)), np.zeros((3, 3)))
+    with pytest.raises(ControlError, match="at least one axis"):
+        f(np.zeros(12), 1.0)
+
+
+def test_rollout_has_mujocos_shapes(hopper):
+    """States are [t; q; v] without the first; singletons broadcast; arrays may be given."""
+    x0 = standing(hopper)
+    control = np.random.default_rng(0).uniform(-5.0, 5.0, (2, 4, 3))
+    state, sensordata = rollout(hopper, H, np.concatenate([[1.0], x0]), control)
+    assert state.shape == (2, 4, 13)
+    assert sensordata.shape == (2, 4, 0)
+    np.testing.assert_allclose(state[:, :, 0], 1.0 + H * np.arange(1, 5)[None] * [[1], [1]])
+    np.testing.assert_array_equal(state[:, :, 1:], roll_out(hopper, x0, control, h=H).x)
+    given = np.empty((2, 4, 13))
+    again, heights = rollout(
+        hopper, H, np.concatenate([[1.0], x0]), control, state=given, sensors=lambda s: s[2:3]
+    )
+    assert again is given
+    np.testing.assert_array_equal(given, state)
+    np.testing.assert_array_equal(heights[:, :, 0], state[:, :, 2])
+    one, _ = rollout(hopper, H, np.concatenate([[0.0], x0]), control[0, 0], nstep=2)
+    assert one.shape == (1, 2, 13)
+
+
+def test_rollout_by_processes(hopper):
+    """A pool gives the same bits, and stays for the next call."""
+    initial = np.array([np.r_[0.0, near(hopper, seed)] for seed in range(2)])
+    control = np.zeros((1, 3, 3))
+    expected, _ = rollout(hopper, H, initial, control)
+    with Rollout(nthread=2) as pool:
+        for _ in range(2):
+            np.testing.assert_array_equal(pool.rollout(hopper, H, initial, control)[0], expected)
+
+
+def test_failed_rollouts_are_held():
+    """What fails keeps its last good state and time."""
+    sim = simulator("hopper", max_iterations=1, min_step=H)
+    state, _ = rollout(sim, H, np.r_[0.5, near(sim, 0, 0.1)], np.full((1, 3, 3), 50.0))
+    np.testing.assert_array_equal(state[0], np.tile(np.r_[0.5, near(sim, 0, 0.1)], (3, 1)))
+
+
+def test_rollout_names_mistakes(hopper):
+    """Shapes that do not fit raise typed errors that say what was expected."""
+    x = np.r_[0.0, standing(hopper)]
+    with pytest.raises(StateError, match="expected \\(nbatch, 13\\)"):
+        rollout(hopper, H, x[1:])
+    with pytest.raises(StateError, match="one for each"):
+        rollout(hopper, H, x, initial_warmstart=[None, None])
+    with pytest.raises(StateError, match="state has shape"):
+        rollout(hopper, H, x, nstep=2, state=np.empty((1, 1, 13)))
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("gymnasium", "gym"), ("crocoddyl", "crocoddyl"), ("ompl", "ompl")]
+)
+def test_missing_extra_is_named(module, package):
+    """Without its package an adapter names the extra to install."""
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from nmdp_pin.errors import MissingExtra\n"
+        "try:\n"
+        f"    import nmdp_pin.adapters.{module}\n"
+        "except MissingExtra as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert f"pip install 'nmdp-pin[{package}]'" in done.stdout, done.stderr

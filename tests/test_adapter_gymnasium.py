@@ -1,0 +1,190 @@
+"""The environments: Gymnasium's own checks, rewards, ends of episodes, determinism."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from nmdp_pin import Command, load_robot  # noqa: E402
+from nmdp_pin.adapters.gymnasium import (  # noqa: E402
+    HOPPER,
+    WALKER,
+    SimulatorEnv,
+    simulator_for,
+)
+from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
+from nmdp_pin.adapters.motors import Motors  # noqa: E402
+from nmdp_pin.errors import ControlError, StateError  # noqa: E402
+
+IDS = (HOPPER, WALKER)
+STEPS = 10
+FALL = 1e-9  # rounding
+PAST = 0.1  # [rad] a joint may go past its range: twice what the stop gives at full torque
+SAG = 0.15  # [rad] of the standing hopper's joints under its weight, of gains of 120 to 200 N m/rad
+
+
+def run(env, steps, seed=3):
+    """Observations, rewards and ends of random actions."""
+    env.action_space.seed(seed)
+    observed, rewards, ends = [env.reset(seed=seed)[0]], [], []
+    for _ in range(steps):
+        observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        observed.append(observation)
+        rewards.append(reward)
+        ends.append((terminated, truncated))
+    return np.array(observed), np.array(rewards), ends
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_check_env_passes(name):
+    """Gymnasium's checker finds nothing, not even a warning."""
+    env = gymnasium.make(name)
+    check_env(env.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_seeds_are_deterministic(name):
+    """The same seed and actions give the same bits in another environment; another seed others."""
+    first, second = (gymnasium.make(name) for _ in range(2))
+    for a, b in zip(run(first, STEPS), run(second, STEPS), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(first.reset(seed=4)[0], first.reset(seed=5)[0])
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_vectorised_is_the_same(mode):
+    """Two environments in Gymnasium's vector give what each gives alone, to the bit."""
+    seeds, alone = (3, 8), gymnasium.make(HOPPER)
+    many = gymnasium.make_vec(HOPPER, num_envs=2, vectorization_mode=mode)
+    try:
+        observed = [many.reset(seed=list(seeds))[0]]
+        many.action_space.seed(0)
+        actions = [many.action_space.sample() for _ in range(3)]
+        observed += [many.step(action)[0] for action in actions]
+    finally:
+        many.close()
+    for place, seed in enumerate(seeds):
+        expected = [alone.reset(seed=seed)[0]]
+        expected += [alone.step(action[place])[0] for action in actions]
+        np.testing.assert_array_equal(np.array(observed)[:, place], expected)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-ncp", "pbfd"])
+def test_methods_are_exchanged_by_name(method):
+    """Every method walks the same task, at 20 and at 50 ms."""
+    for dt in (0.02, 0.05):
+        env = gymnasium.make(HOPPER, method=method, dt=dt)
+        env.reset(seed=0)
+        observation, _, terminated, truncated, info = env.step(np.zeros(3, np.float32))
+        assert info["status"] == "converged"
+        assert not terminated
+        assert not truncated
+        assert env.observation_space.contains(observation)
+
+
+def test_reward_is_the_benchmarks():
+    """Speed along x plus one, less a thousandth of the squared action, while upright."""
+    env = gymnasium.make(HOPPER)
+    env.reset(seed=0)
+    before = env.unwrapped.state
+    action = np.array([0.2, -0.3, 0.1], np.float32)
+    _, reward, terminated, _, info = env.step(action)
+    speed = (env.unwrapped.state.q[0] - before.q[0]) / 0.02
+    assert not terminated
+    assert reward == pytest.approx(speed + 1.0 - 1e-3 * 0.14, abs=1e-9)
+    assert reward == pytest.approx(sum(v for k, v in info.items() if k.startswith("reward_")))
+
+
+def test_the_hopper_stands_for_a_while():
+    """Without action the joints sag by little and the robot is upright for half a second."""
+    env = gymnasium.make(HOPPER)
+    observation, _ = env.reset(seed=0)
+    for _ in range(25):
+        observation, _, terminated, _, _ = env.step(np.zeros(3, np.float32))
+        assert not terminated
+    np.testing.assert_allclose(observation[2:5], [-0.3, 0.57, -0.27], atol=SAG)
+
+
+def test_episode_ends():
+    """A robot that lies is out, unless that is not asked for; the time limit cuts."""
+    simulator = simulator_for(load_robot("hopper"))
+    lying = simulator.state(np.array([0.0, 0.3, 1.5, 0.0, 0.0, 0.0]))
+    task = Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
+    for ends in (True, False):
+        env = SimulatorEnv(simulator, task, terminate_when_unhealthy=ends, duration=0.04)
+        env.reset(options={"state": lying})
+        _, _, terminated, truncated, info = env.step(np.zeros(3))
+        assert (terminated, truncated) == (ends, False)
+        assert info["reward_healthy"] == 0.0
+        assert env.step(np.zeros(3))[3]
+
+
+def test_failed_step_cuts_the_episode():
+    """A step that cannot be solved leaves the state, rewards nothing and says why."""
+    simulator = simulator_for(load_robot("hopper"), max_iterations=1, min_step=0.02)
+    task = Forward(healthy_height=(0.0, np.inf), healthy_tilt=3.0)
+    env = SimulatorEnv(simulator, task)
+    first, _ = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step(np.ones(3))
+    np.testing.assert_array_equal(observation, first)
+    assert (reward, terminated, truncated) == (0.0, False, True)
+    assert info["status"] != "converged"
+
+
+def test_joints_keep_their_range():
+    """Full torque into the end of the range stays near it, at 20 and at 50 ms."""
+    robot = load_robot("hopper")
+    simulator, motors = simulator_for(robot), Motors(robot, "torque")
+    low = robot.model.lowerPositionLimit[4]
+    for h in (0.02, 0.05):
+        q = robot.standing.copy()
+        q[1] += 1.0  # in the air
+        state = simulator.state(q)
+        for _ in range(int(0.4 / h)):
+            command = motors.command(state, np.array([0.0, -1.0, 0.0]), h)
+            state = simulator.step(state, command, h).state
+            assert state.q[4] > low - PAST
+        free = simulator.step(
+            simulator.state(q), Command(tau=np.array([0, 0, 0, 0, -100.0, 0])), 0.1
+        )
+        assert free.state.q[4] < low - PAST
+
+
+def test_quaternions_are_observed_once():
+    """A rotation is observed alike by both of its quaternions, without the place on the ground."""
+    simulator = simulator_for(load_robot("walker"))
+    task, base = Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0), Base.of(simulator.robot)
+    q = simulator.robot.standing.copy()
+    flipped = q.copy()
+    flipped[3:7] *= -1.0
+    flipped[:2] = 5.0
+    one, other = (task.observation(base, simulator.state(p)) for p in (q, flipped))
+    np.testing.assert_array_equal(one, other)
+    assert len(one) == simulator.vector.nx - 2
+
+
+def test_environments_pickle():
+    """A copy goes on with the same bits."""
+    env = gymnasium.make(HOPPER).unwrapped
+    env.reset(seed=1)
+    copy = pickle.loads(pickle.dumps(env))
+    action = np.full(3, 0.3, np.float32)
+    np.testing.assert_array_equal(env.step(action)[0], copy.step(action)[0])
+
+
+def test_mistakes_are_named():
+    """Actions, robots and render modes that do not exist raise typed errors."""
+    with pytest.raises(ControlError, match="'target', 'torque'"):
+        gymnasium.make(HOPPER, action="speed")
+    with pytest.raises(ControlError, match="no driven joint"):
+        Motors(load_robot("box"))
+    with pytest.raises(StateError, match="render_mode"):
+        gymnasium.make(HOPPER, render_mode="ansi").reset()
+    with pytest.raises(StateError, match="dt must"):
+        gymnasium.make(HOPPER, dt=0.0)
+    with pytest.raises(StateError, match="fixed base"):
+        Base.of(load_robot("hopper", base="fixed"))
