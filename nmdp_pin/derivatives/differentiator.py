@@ -55,6 +55,11 @@ class StepDifferentiator:
                 'a step with halving = "paper" depends on the length of the step before, so '
                 '[q; v] is not its whole state; use halving = "consistent"'
             )
+        if simulator.robot.surfaces:
+            raise DerivativeError(
+                "there are no derivatives of steps with contacts between bodies yet; load the "
+                "robot without self_collision and objects"
+            )
         self.simulator, self._method = simulator, method
         self._model = simulator.robot.model
         self._terms = StepTerms(simulator, method)

@@ -64,9 +64,9 @@ class StartDerivative:
         here = contact.motions()
         columns = []
         for change in self.placements(r.q0):
-            contact.begin(r.reference + change, r.h)
+            contact.begin(contact.carriers(r.reference + change), r.h)
             columns.append(contact.motions() - here)
-        contact.begin(r.reference, r.h)
+        contact.begin(contact.carriers(r.reference), r.h)
         return np.stack(columns, axis=-1)
 
     def _contact_force(self, contact: PenaltyContact) -> np.ndarray:
@@ -76,9 +76,9 @@ class StartDerivative:
         for change in self.placements(r.q0):
             there = []
             for step in (_STEP, -_STEP):
-                contact.begin(r.reference + step * change, r.h)
+                contact.begin(contact.carriers(r.reference + step * change), r.h)
                 there.append(contact.evaluate(contact.w))
             columns.append((there[0] - there[1]) / (2.0 * _STEP))
-        contact.begin(r.reference, r.h)
+        contact.begin(contact.carriers(r.reference), r.h)
         contact.evaluate(contact.w)
         return np.stack(columns, axis=-1)
