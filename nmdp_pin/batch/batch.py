@@ -16,7 +16,7 @@ from nmdp_pin.batch.contacts import FrictionalContacts
 from nmdp_pin.batch.inputs import Inputs
 from nmdp_pin.batch.problem import Energy, Gains, GradientLevel, Problem
 from nmdp_pin.batch.result import BatchResult
-from nmdp_pin.batch.schedule import Commands, Schedule, Trajectories
+from nmdp_pin.batch.schedule import Commands, Ends, Schedule
 from nmdp_pin.batch.surface import Ground
 from nmdp_pin.batch.tree import Tree
 from nmdp_pin.contact import FrictionCone
@@ -98,6 +98,7 @@ class Batch:
         self._run = jax.jit(
             schedule.run, static_argnames="steps", compiler_options=compiler_options
         )
+        self._programs: dict[str, jax.stages.Compiled] = {}
 
     def _problem(self) -> Problem:
         tree, ground, law = Tree.of(self.robot), Ground(self.terrain), self._model.law
@@ -155,26 +156,40 @@ class Batch:
             },
         )
         tolerances = self._tolerances(inputs.h)
-        rows, threads = self._chunks(inputs.K)
+        rows, program = self._chunks(inputs.K), self.compiled(inputs)
+        threads = min(_cores(), len(rows))
 
-        def run(chunk: np.ndarray) -> Trajectories:
+        def run(chunk: np.ndarray) -> Ends:
             with jax.enable_x64(self.precision == "double"):  # holds in this thread alone
                 arguments = self._arguments(inputs, chunk, tolerances)
-                return jax.device_get(self._run(*arguments, steps=inputs.T))
+                return jax.device_get(program(*arguments))
 
         if threads == 1:
             return _result(inputs, [run(chunk) for chunk in rows])
         with ThreadPoolExecutor(threads) as pool:
             return _result(inputs, list(pool.map(run, rows)))
 
-    def _chunks(self, K: int) -> tuple[np.ndarray, int]:
-        """The trajectories of each chunk, all of one size (the last ones repeated), and threads."""
-        on_cpu = jax.default_backend() == "cpu"
-        cores = len(os.sched_getaffinity(0)) if on_cpu else 1
-        size = self.chunk or min(-(-K // cores), _CHUNK if on_cpu else K)
+    def compiled(self, inputs: Inputs) -> jax.stages.Compiled:
+        """The program that advances a chunk; it is made once for arrays of the same shapes."""
+        chunk = np.zeros(self.chunk_of(inputs.K), dtype=int)
+        with jax.enable_x64(self.precision == "double"):
+            arguments = self._arguments(inputs, chunk, (0.0, 0.0))
+            shapes = str(jax.tree.map(jnp.shape, arguments))
+            key = f"{inputs.T} {shapes}"
+            if key not in self._programs:
+                self._programs[key] = self._run.lower(*arguments, steps=inputs.T).compile()
+        return self._programs[key]
+
+    def chunk_of(self, K: int) -> int:
+        """How many of K trajectories advance together."""
+        on_gpu = jax.default_backend() != "cpu"
+        return self.chunk or (K if on_gpu else min(-(-K // _cores()), _CHUNK))
+
+    def _chunks(self, K: int) -> np.ndarray:
+        """The trajectories of each chunk, all of one size: the last one is repeated."""
+        size = self.chunk_of(K)
         count = -(-K // size)
-        rows = np.minimum(np.arange(count * size), K - 1).reshape(count, size)
-        return rows, min(cores, count)
+        return np.minimum(np.arange(count * size), K - 1).reshape(count, size)
 
     def _arguments(
         self, inputs: Inputs, chunk: np.ndarray, tolerances: tuple[float, float]
@@ -206,7 +221,12 @@ class Batch:
         return self._tolerance * residual.weight, floor
 
 
-def _result(inputs: Inputs, ends: list[Trajectories]) -> BatchResult:
+def _cores() -> int:
+    """Cores that run chunks side by side: of the processor, where that is what JAX runs on."""
+    return len(os.sched_getaffinity(0)) if jax.default_backend() == "cpu" else 1
+
+
+def _result(inputs: Inputs, ends: list[Ends]) -> BatchResult:
     """What was made, and for trajectories that failed their last good state."""
     K = inputs.K
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import abc
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from nmdp_pin.batch.contacts import Contacts, ContactSums
+from nmdp_pin.batch.factor import inverse_factor, product
 from nmdp_pin.batch.inertia import BodySums, body_sums, energy, potential
 from nmdp_pin.batch.kinematics import Kinematics
 from nmdp_pin.batch.lanes import Lanes, cross, dot, total
@@ -138,14 +138,11 @@ class Problem(abc.ABC):
         if gains.kp is not None:
             diagonal = diagonal + gains.kp
         one = jnp.eye(M.shape[-1], dtype=M.dtype)
-        L = jax.lax.linalg.cholesky(rate * rate * M + one * diagonal[:, 0], symmetrize_input=False)
-        return jax.lax.linalg.triangular_solve(
-            L, jnp.broadcast_to(one, M.shape), left_side=True, lower=True
-        )
+        return inverse_factor(rate * rate * M + one * diagonal[:, 0])
 
     def energies(self, point: Point) -> Lanes:
         """Energy of motion, of gravity and of the normal forces, (3, K) [J]."""
-        Mv = jnp.matmul(point.M, point.v.T[:, :, None], precision="highest")[:, :, 0]
+        Mv = product(point.M, point.v.T[:, :, None])[:, :, 0]
         kinetic = 0.5 * jnp.sum(Mv.T * point.v, axis=0)
         return jnp.stack([kinetic, potential(self.tree, point.P), point.stored])
 
@@ -173,11 +170,11 @@ class Problem(abc.ABC):
         """
         above = jnp.asarray(self.tree.above, rows.dtype)
         motions = jnp.moveaxis(jnp.concatenate(S, axis=1), -1, 0)
-        product = _product(jnp.moveaxis(rows, -1, 0), jnp.swapaxes(motions, 1, 2))
-        other = product
+        whole = product(jnp.moveaxis(rows, -1, 0), motions, transposed=True)
+        other = whole
         if columns is not None:
-            other = _product(jnp.moveaxis(columns, -1, 0), jnp.swapaxes(motions, 1, 2))
-        return above * product + jnp.swapaxes((above * (1.0 - above.T)) * other, 1, 2)
+            other = product(jnp.moveaxis(columns, -1, 0), motions, transposed=True)
+        return above * whole + jnp.swapaxes((above * (1.0 - above.T)) * other, 1, 2)
 
 
 class GradientLevel(Problem):
@@ -201,14 +198,14 @@ class GradientLevel(Problem):
             tau = tau - gains.kp * e
             J = J + self.manifold.slope(e).scaled(gains.kp)
         r = r + m.rotors * (m.v - start.v) - tau
-        s = _product(start.scale, r.T[:, :, None])
-        B = _product(_product(start.scale, J), jnp.swapaxes(start.scale, 1, 2))
+        s = product(start.scale, r.T[:, :, None])
+        B = product(product(start.scale, J), start.scale, transposed=True)
         across = jnp.swapaxes(B, 1, 2)
         return Point(
             f=0.5 * jnp.sum(s[:, :, 0] ** 2, axis=1),
             error=jnp.sqrt(jnp.sum(r * r, axis=0)),
-            g=_product(across, s)[:, :, 0],
-            H=_product(across, B),
+            g=product(across, s)[:, :, 0],
+            H=product(across, B),
             P=m.P,
             v=m.v,
             M=m.M,
@@ -255,12 +252,12 @@ class Energy(Problem):
         H = H + self._assembled(rows, columns, S)
         value, tau, curvature = self._potential(q, start, gains, m)
         g = g - tau
-        half = _product(start.scale, H + curvature)
-        H = _product(half, jnp.swapaxes(start.scale, 1, 2))
+        half = product(start.scale, H + curvature)
+        H = product(half, start.scale, transposed=True)
         return Point(
             f=f + value,
             error=jnp.sqrt(jnp.sum(g * g, axis=0)),
-            g=_product(start.scale, g.T[:, :, None])[:, :, 0],
+            g=product(start.scale, g.T[:, :, None])[:, :, 0],
             H=0.5 * (H + jnp.swapaxes(H, 1, 2)),
             P=m.P,
             v=m.v,
@@ -294,11 +291,6 @@ class Energy(Problem):
             for reference, force in turning:
                 curvature = curvature + self.manifold.turning(reference, q, force)
         return value, tau, curvature
-
-
-def _product(A: Lanes, B: Lanes) -> Lanes:
-    """A B, batch first."""
-    return jnp.matmul(A, B, precision="highest")
 
 
 def _projected(wrench: Lanes, S: tuple[Lanes, Lanes]) -> Lanes:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from nmdp_pin.batch.factor import inverse_factor, product
 from nmdp_pin.batch.lanes import Lanes
 from nmdp_pin.batch.problem import Gains, Point, Problem, Start
 from nmdp_pin.integrators.pbd import _LARGEST_GAIN as LARGEST_GAIN
@@ -79,6 +80,17 @@ class Trajectories(NamedTuple):
     sweeps: Lanes
 
 
+class Ends(NamedTuple):
+    """What is left of `Trajectories` when all have ended; the names are theirs."""
+
+    k: Lanes
+    status: Lanes
+    q: Lanes
+    v: Lanes
+    counts: Lanes
+    sweeps: Lanes
+
+
 class Schedule:
     """Runs trajectories; the optimiser is solvers/levenberg_marquardt.py, rule by rule.
 
@@ -93,7 +105,7 @@ class Schedule:
 
     def run(
         self, q: Lanes, v: Lanes, commands: Commands, gains: Gains, tolerance: Lanes, steps: int
-    ) -> Trajectories:
+    ) -> Ends:
         """All steps of all trajectories.
 
         Args:
@@ -111,7 +123,8 @@ class Schedule:
         def sweep(t: Trajectories) -> Trajectories:
             return self._sweep(t, commands, gains, tolerance)
 
-        return jax.lax.while_loop(runs, sweep, self._begun(q, v, gains, steps))
+        end = jax.lax.while_loop(runs, sweep, self._begun(q, v, gains, steps))
+        return Ends(*(getattr(end, name) for name in Ends._fields))
 
     def _begun(self, q: Lanes, v: Lanes, gains: Gains, steps: int) -> Trajectories:
         """The trajectories before their first step, at the end of one that no one made."""
@@ -184,7 +197,7 @@ class Schedule:
         )
         start = Start(*(_chosen(converged, a, b) for a, b in zip(begun, t.start, strict=True)))
         y = _solved(H, lam, g)
-        dq = jnp.matmul(y[:, None, :], t.start.scale, precision="highest")[:, 0].T
+        dq = product(y[:, None], t.start.scale)[:, 0].T
         trial = problem.manifold.integrate(x, dq)
         return Trajectories(
             start=start,
@@ -237,10 +250,8 @@ def _falls(t: Trajectories, f: Lanes, error: Lanes) -> Lanes:
 def _solved(H: Lanes, lam: Lanes, g: Lanes) -> Lanes:
     """(H + lam 1) y = -g, (K, nv); NaN where that is not positive definite."""
     one = jnp.eye(H.shape[-1], dtype=H.dtype)
-    L = jax.lax.linalg.cholesky(H + one * lam[:, None, None], symmetrize_input=False)
-    y = jax.lax.linalg.triangular_solve(L, -g[:, :, None], left_side=True, lower=True)
-    y = jax.lax.linalg.triangular_solve(L, y, left_side=True, lower=True, transpose_a=True)
-    return y[:, :, 0]
+    X = inverse_factor(H + one * lam[:, None, None])
+    return -product(product(g[:, None], X, transposed=True), X)[:, 0]
 
 
 def _chosen(condition: Lanes, a: Lanes, b: Lanes) -> Lanes:
