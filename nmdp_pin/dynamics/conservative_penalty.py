@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.dynamics.penalty_contact import PenaltyContact
-from nmdp_pin.dynamics.spatial import over_tree, skew, times
+from nmdp_pin.dynamics.spatial import skew, times
 
 
 class ConservativePenalty(PenaltyContact):
@@ -40,8 +40,7 @@ class ConservativePenalty(PenaltyContact):
         change *= np.sqrt(2.0 * self._q / (law.beta + 1.0))[:, None, None]
         D = change.transpose(0, 2, 1) @ change
         D[:, :3, :3] += self._slope()[:, None, None] * (n[:, :, None] * n[:, None, :])
-        A = self._at_origin_of(D)[1]
-        return over_tree(self._J, self._carriers @ A.reshape(-1, 36), self._above)
+        return self._assembled(self._at_origin_of(D))
 
     def _local_wrench(self) -> np.ndarray:
         """See the base: with u = x - x_ref + (Q - 1) o, f = (p + c) n - q (u_t + K z)."""

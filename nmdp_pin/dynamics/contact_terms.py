@@ -6,6 +6,12 @@ motion of dof k.
 
 A contact's wrench acts at a point p: where the sphere touches (p = c - r n) for models that give
 forces, the sphere's centre c for models that give wrenches.
+
+Every contact is seen from the body whose surface it touches: positions, normals, vertices, motions
+and their Jacobians have the axes of that body, and motions are those relative to it. From there a
+moving body looks like the terrain, which is the world itself. Only where wrenches become
+generalised forces they are turned to the axes of the world; what touches gets them, what is touched
+gets them with the other sign. A body that moves takes the wrenches of its contacts along.
 """
 
 from __future__ import annotations
@@ -16,7 +22,16 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState
-from nmdp_pin.dynamics.spatial import MOTION_CROSS, SKEW, placements_of, skew, support_of, times
+from nmdp_pin.dynamics.spatial import (
+    MOTION_CROSS,
+    SKEW,
+    over_tree,
+    placements_of,
+    skew,
+    support_of,
+    times,
+)
+from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 
@@ -32,10 +47,14 @@ class ContactTerms(abc.ABC):
         touches: displacements are those of the points where the spheres touch; False: centres.
     """
 
+    _rows: np.ndarray
+    _carriers: np.ndarray
     V: np.ndarray
     """Vertices of the polytopes at the last point, shape (n, rows, m)."""
+    centre: np.ndarray
+    """Centres of the spheres in the world, shape (n, 3)."""
     point: np.ndarray
-    """Where the wrenches act, shape (n, 3)."""
+    """Where the wrenches act, in the world, shape (n, 3)."""
 
     def __init__(
         self, robot: Robot, terrain: Terrain, data: pin.Data, *, n_vertices: int, touches: bool
@@ -43,7 +62,8 @@ class ContactTerms(abc.ABC):
         model, points = robot.model, robot.contact_points
         n, nv = len(points), model.nv
         self.n, self.m, self.nv = n, n_vertices, nv
-        self._terrain = terrain
+        self.terrain = terrain
+        self._surfaces = TouchedSurfaces(robot, terrain)
         self._data = data  # keeps the memory of the views below alive
         self._placements = placements_of(data, model.njoints)
         # a view; pinocchio gives the J of a single dof as a vector
@@ -55,6 +75,16 @@ class ContactTerms(abc.ABC):
         self._index = np.arange(n)
         self._round = touches and bool(self._radii.any())
         support, self._above = support_of(model, self._joints)
+        self._touches = touches = np.asarray(points.touches, dtype=int)
+        self._n_terrain = points.n_terrain  # contacts with bodies come after them
+        self._touched = touches[self._n_terrain :]
+        moves = support_of(model, self._touched)[0]
+        support[self._n_terrain :] -= moves
+        self._bodies = [
+            (int(body), moves[self._touched == body][0]) for body in np.unique(self._touched)
+        ]
+        pairs = self._joints[self._n_terrain :] * model.njoints + self._touched
+        self._pair = np.unique(pairs, return_inverse=True)[1].reshape(-1)
         self._support = np.ascontiguousarray(support.T)
         self._mask = np.repeat(support[:, None, :], 3, axis=1)
         self._at_origin = np.zeros((n, 6))
@@ -63,14 +93,28 @@ class ContactTerms(abc.ABC):
         self.centre_jacobian, self.point_jacobian, self.angular_jacobian = self._jacobians
         self.active = False
 
-    def begin(self, reference: np.ndarray, h: float) -> None:
+    def begin(self, start: np.ndarray, h: float) -> None:
         """Remember the placements from which displacements count.
 
         Args:
-            reference: of all joints, shape (n_joints, 4, 3); need not be rigid.
+            start: what `carriers` gives, shape (n, 4, 3); need not be rigid.
             h: length of the step [s].
         """
-        self._start = reference[self._joints]
+        self._start = start
+
+    def carriers(self, placements: np.ndarray) -> np.ndarray:
+        """Placements of the bodies that carry the contacts, seen from what they touch, (n, 4, 3).
+
+        Args:
+            placements: of all joints, in the world, shape (n_joints, 4, 3).
+        """
+        result: np.ndarray = placements.take(self._joints, axis=0)
+        if self._bodies:
+            touched = placements.take(self._touched, axis=0)
+            relative = result[self._n_terrain :]
+            relative[:, 3] -= touched[:, 3]
+            result[self._n_terrain :] = relative @ touched[:, :3].transpose(0, 2, 1)
+        return result
 
     @abc.abstractmethod
     def evaluate(self, w: np.ndarray) -> np.ndarray:
@@ -93,6 +137,15 @@ class ContactTerms(abc.ABC):
     def touching(self) -> np.ndarray:
         """Which contacts can feel a wrench at all, shape (n,)."""
 
+    @property
+    def counted(self) -> slice | np.ndarray:
+        """The contacts with the terrain, and of those with bodies the ones that touch; an index."""
+        if not self._bodies:
+            return slice(None)
+        counted = self.touching
+        counted[: self._n_terrain] = True
+        return counted
+
     def stored_energy(self) -> float:
         """Energy that the contacts hold like springs [J]; polytopes hold none."""
         return 0.0
@@ -101,13 +154,16 @@ class ContactTerms(abc.ABC):
         """Fill the Jacobians: linear at the centres and at the points p, and angular."""
         S = np.ascontiguousarray(self._J)
         points = self._points
-        points[0], points[1] = self.contacts.position, self.point
+        points[0], points[1] = self.centre, self.point
         lever = (points.reshape(-1, 3) @ -SKEW).reshape(-1, 3)
         linear = self._jacobians[:2]
         np.matmul(lever, S[3:], out=linear.reshape(-1, self.nv))
         linear += S[:3]
         linear *= self._mask
         np.multiply(self._mask, S[3:], out=self._jacobians[2])
+        if self._bodies:
+            k = self._n_terrain
+            self._jacobians[:, k:] = self._axes[:, :3] @ self._jacobians[:, k:]
 
     def displacements(self) -> np.ndarray:
         """X(q) - X_ref of the material points that touch [m], shape (n, 3); X_ref is `begin`'s.
@@ -154,15 +210,19 @@ class ContactTerms(abc.ABC):
         """Wrenches about the spheres' centres, world frame [N, N m], shape (n, 6)."""
         result = np.zeros((self.n, 6))
         if self.active:
-            result[:, : self._wrench.shape[1]] = self._wrench
-            result[:, 3:] += times(skew(self.point - self.contacts.position), self._wrench[:, :3])
+            wrench = self._in_world(self._wrench)
+            result[:, : wrench.shape[1]] = wrench
+            result[:, 3:] += times(skew(self.point - self.centre), wrench[:, :3])
         return result
 
     def _locate(self) -> np.ndarray:
-        """Find `contacts` at pinocchio's placements; the centres c, shape (n, 3)."""
-        placements = self._placements.take(self._joints, axis=0)
+        """Find `contacts` at pinocchio's placements; the centres as seen from there, (n, 3)."""
+        placements = self.carriers(self._placements)
         centre: np.ndarray = (self._local @ placements)[:, 0]
-        surface = self._terrain.query(centre)
+        if self._bodies:
+            self._axes = self._placements.take(self._touched, axis=0)
+        self.centre = self._place(centre)
+        surface = self._surfaces.query(centre)
         self.contacts = ContactState(
             centre,
             placements[:, :3].transpose(0, 2, 1),
@@ -179,6 +239,7 @@ class ContactTerms(abc.ABC):
     def _generalised(self, wrench: np.ndarray) -> np.ndarray:
         """Generalised force of wrenches at the points p, shapes (n, 3 or 6) to (nv,)."""
         self._wrench = wrench
+        wrench = self._in_world(wrench)
         force, at_origin = wrench[:, :3], self._at_origin
         at_origin[:, :3] = force
         at_origin[:, 3:] = times(skew(self.point), force)
@@ -190,11 +251,80 @@ class ContactTerms(abc.ABC):
 
     def _carried_part(self) -> np.ndarray:
         """(dS_k/dq_l) . F with dS_k/dq_l = S_l x S_k for l above k; F at the world's origin."""
-        B = (self._subtree @ MOTION_CROSS).reshape(self.nv, 6, 6)
-        S = self._J
-        T: np.ndarray = (S.T[:, None, :] @ B)[:, 0] @ S
+        T = self._crossed(self._subtree)
         T *= self._above
+        self._subtract_taken(T, self._index, self._at_origin)
         return T
+
+    def _assembled(self, A: np.ndarray, *, carried: bool = False) -> np.ndarray:
+        """Sum over the contacts `_rows` of J' A J, J being motions relative to what is touched.
+
+        Args:
+            A: from motions to wrenches at the world's origin, shape (k, 6, 6).
+            carried: add `_carried_part`.
+
+        Returns:
+            Shape (nv, nv).
+        """
+        rows, S = self._rows, self._J
+        k = int(np.searchsorted(rows, self._n_terrain)) if self._bodies else len(rows)
+        force = self._subtree if carried else None
+        A_terrain = self._carriers[:, :k] @ A[:k].reshape(k, 36)
+        T = over_tree(S, A_terrain, self._above, force)
+        if k < len(rows):
+            pairs = self._pair[rows[k:] - self._n_terrain]
+            for pair in np.unique(pairs):
+                same = k + np.flatnonzero(pairs == pair)
+                relative = S * self._carriers[:, same[0]]
+                T += relative.T @ A[same].sum(axis=0) @ relative
+            if carried:
+                self._subtract_taken(T, rows, self._at_origin)
+        return T
+
+    def _subtract_taken(self, T: np.ndarray, rows: np.ndarray, at_origin: np.ndarray) -> None:
+        """Where l moves what is touched it takes F along, which is -(S_l x S_k) . F.
+
+        Args:
+            T: subtracted from, shape (nv, nv).
+            rows: contacts.
+            at_origin: their wrenches at the world's origin, shape (len(rows), 6).
+        """
+        for body, moves in self._bodies:
+            same = np.flatnonzero(self._touches[rows] == body)
+            if same.size:
+                force = self._support[:, rows[same]] @ at_origin[same]
+                T -= moves * self._crossed(force)
+
+    def _crossed(self, force: np.ndarray) -> np.ndarray:
+        """(S_l x S_k) . F_k of forces F, shapes (nv, 6) to (nv, nv)."""
+        B = (force @ MOTION_CROSS).reshape(self.nv, 6, 6)
+        T: np.ndarray = (self._J.T[:, None, :] @ B)[:, 0] @ self._J
+        return T
+
+    def _in_world(self, vectors: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Forces, or forces and moments, with the axes of the world; shape (n, 3 or 6).
+
+        Args:
+            vectors: as seen from what is touched.
+            rows: of which contacts they are, ascending; None: of all.
+        """
+        if not self._bodies:
+            return vectors
+        k, axes, result = self._n_terrain, self._axes[:, :3], vectors.copy()
+        if rows is not None:
+            k = int(np.searchsorted(rows, k))
+            axes = axes[rows[k:] - self._n_terrain]
+        turned = vectors[k:].reshape(len(vectors) - k, -1, 3) @ axes
+        result[k:] = turned.reshape(len(vectors) - k, -1)
+        return result
+
+    def _place(self, points: np.ndarray) -> np.ndarray:
+        """Points, seen from what is touched, in the world, shape (n, 3)."""
+        if not self._bodies:
+            return points
+        result = self._in_world(points)
+        result[self._n_terrain :] += self._axes[:, 3]
+        return result
 
     def _turn_back(self) -> np.ndarray:
         """R0 R' of the bodies that carry the contacts, shape (n, 3, 3)."""

@@ -50,21 +50,24 @@ class Kinetic(Objective):
 class EndEffector(Objective):
     """K(q) = sum_i |V_i(q)|^2 / 2, contact points with unit mass: what the authors ran.
 
-    V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order.
+    V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order. Of
+    contacts with bodies it is that relative to the body, and counts only where they touch.
     """
 
     name = "end_effector"
 
     def value(self) -> float:
         """See the class."""
-        u = self.residual.contact.displacements().ravel()
+        contact = self.residual.contact
+        u = contact.displacements()[contact.counted].ravel()
         return 0.5 * float(u @ u) * self.residual.rate**2
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Gauss-Newton on the displacements."""
         r = self.residual
-        u = r.contact.displacements().ravel()
-        J = r.contact.displacement_jacobian().reshape(-1, r.nv)
+        counted = r.contact.counted
+        u = r.contact.displacements()[counted].ravel()
+        J = r.contact.displacement_jacobian()[counted].reshape(-1, r.nv)
         return r.rate**2 * (J.T @ u), r.rate**2 * (J.T @ J)
 
 

@@ -20,7 +20,7 @@ import pinocchio as pin
 
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.dynamics.contact_terms import ContactTerms
-from nmdp_pin.dynamics.spatial import over_tree, skew, times
+from nmdp_pin.dynamics.spatial import skew, times
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 
@@ -42,25 +42,28 @@ class PenaltyContact(ContactTerms):
         self._columns = 6 if self._round else 3
         self._nothing = np.zeros(0, dtype=int)
 
-    def begin(self, reference: np.ndarray, h: float) -> None:
+    def begin(self, start: np.ndarray, h: float) -> None:
         """See the base."""
-        super().begin(reference, h)
+        super().begin(start, h)
         self._h = h
         self._started = (self._local @ self._start)[:, 0]
 
     def evaluate(self, w: np.ndarray) -> np.ndarray:
         """See the base; `w` is empty."""
         self.w = w
-        self.point = self._locate()
+        self._locate()
+        self.point = self.centre
         self._rows = np.flatnonzero(self.contacts.depth > 0.0)
+        self._first = int(np.searchsorted(self._rows, self._n_terrain))
         self.active = bool(self._rows.size)
         if not self.active:
             return np.zeros(self.nv)
         self._measure()
-        self._wrench = wrench = self._local_wrench()
-        at_origin = np.empty((len(wrench), 6))
+        self._wrench = self._local_wrench()
+        self._world_wrench = wrench = self._in_world(self._wrench, self._rows)
+        self._at_origin = at_origin = np.empty((len(wrench), 6))
         at_origin[:, :3] = wrench[:, :3]
-        self._cross = skew(self._centre)
+        self._cross = skew(self.centre[self._rows])
         at_origin[:, 3:] = times(self._cross, wrench[:, :3])
         if wrench.shape[1] == 6:
             at_origin[:, 3:] += wrench[:, 3:]
@@ -73,10 +76,12 @@ class PenaltyContact(ContactTerms):
         """See the base."""
         if not self.active:
             return np.zeros((self.nv, self.nv))
-        force = self._wrench[:, :3]
-        move, A = self._at_origin_of(self._local_derivative())
-        A[:, 3:] -= skew(force) @ move[:, :3]  # the centre's motion takes the force along
-        return over_tree(self._J, self._carriers @ A.reshape(-1, 36), self._above, self._subtree)
+        A = self._at_origin_of(self._local_derivative())
+        # the centre's motion takes the force along
+        force = skew(self._world_wrench[:, :3])
+        A[:, 3:, :3] -= force
+        A[:, 3:, 3:] += force @ self._cross
+        return self._assembled(A, carried=True)
 
     def stored_energy(self) -> float:
         """See the base: of the normal forces, C_perp d^(alpha + 1) / (alpha + 1)."""
@@ -96,7 +101,7 @@ class PenaltyContact(ContactTerms):
         """See the base."""
         result = np.zeros((self.n, 6))
         if self.active:
-            result[self._rows, : self._wrench.shape[1]] = self._wrench
+            result[self._rows, : self._columns] = self._world_wrench
         return result
 
     @abc.abstractmethod
@@ -162,25 +167,29 @@ class PenaltyContact(ContactTerms):
         speed = self._speed[:, None]
         return np.divide(self._slip, speed, out=np.zeros_like(self._slip), where=speed > 0.0)
 
-    def _at_origin_of(self, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Motions of the spheres by motions at the world's origin, and D between wrenches there.
+    def _at_origin_of(self, D: np.ndarray) -> np.ndarray:
+        """D from motions to wrenches at the world's origin, shape (k, 6, 6).
 
         Args:
             D: a map from (dx, dphi) to wrenches about the centres, shape (k, columns, columns).
-
-        Returns:
-            X with (dx, dphi) = X S, shape (k, columns, 6); and X' D X, shape (k, 6, 6).
         """
-        k = len(D)
-        move = np.zeros((k, self._columns, 6))
+        k, m = len(D), self._columns
+        if self._bodies:
+            turn = np.zeros((k, m, m))
+            turn[:] = np.eye(m)
+            axes = self._axes[self._rows[self._first :] - self._n_terrain, :3]
+            for j in range(0, m, 3):
+                turn[self._first :, j : j + 3, j : j + 3] = axes
+            D = turn.transpose(0, 2, 1) @ D @ turn
+        move = np.zeros((k, m, 6))
         move[:, :3, :3] = np.eye(3)
         np.negative(self._cross, out=move[:, :3, 3:])
         if self._round:
             move[:, 3:, 3:] = np.eye(3)
         A = np.zeros((k, 6, 6))
-        A[:, : self._columns] = D @ move
+        A[:, :m] = D @ move
         A[:, 3:] += self._cross @ A[:, :3]
-        return move, A
+        return A
 
 
 class FrictionalPenalty(PenaltyContact):

@@ -47,9 +47,9 @@ class PolytopeContact(ContactTerms):
         self._secant = VertexSecant() if zeroth_order and secants else None
         self._D = np.zeros((2, self.n, 3, 3))
 
-    def begin(self, reference: np.ndarray, h: float) -> None:
+    def begin(self, start: np.ndarray, h: float) -> None:
         """See the base; what secants learned is of the last step."""
-        super().begin(reference, h)
+        super().begin(start, h)
         if self._secant is not None:
             self._secant.forget()
 
@@ -60,7 +60,9 @@ class PolytopeContact(ContactTerms):
         self.V = self._wrench_space.vertices(self.contacts)
         if self._secant is not None:
             self._secant.learn(centre, self.V)
-        self.point = centre - self._radii * self.contacts.normal if self._round else centre
+        self.point = self.centre
+        if self._round:
+            self.point = self._place(centre - self._radii * self.contacts.normal)
         self.active = bool(np.count_nonzero(self.V))
         if not self.active:
             return np.zeros(self.nv)

@@ -28,7 +28,7 @@ class RigidContact(ContactTerms):
     def evaluate(self, w: np.ndarray) -> np.ndarray:
         """See the base; no force, and `w` is empty."""
         centre = self._locate()
-        self.point = centre - self._radii * self.contacts.normal
+        self.point = self._place(centre - self._radii * self.contacts.normal)
         self.active = False
         return np.zeros(self.nv)
 
@@ -56,11 +56,11 @@ class RigidContact(ContactTerms):
         return rows.reshape(-1, self.nv)
 
     def in_frames(self, forces: np.ndarray) -> np.ndarray:
-        """Forces of the world frame in the frames of the contacts, shape (n, 3)."""
+        """Forces in the frames of the contacts, shape (n, 3); the inverse of `give`."""
         return times(self.frames.transpose(0, 2, 1), forces)
 
     def give(self, forces: np.ndarray) -> np.ndarray:
-        """Set the forces [N] in the frames of the contacts; returned in the world's, (n, 3)."""
+        """Set forces [N] in the frames of the contacts; as seen from what is touched, (n, 3)."""
         self._wrench = times(self.frames, forces)
         self.active = bool(self._wrench.any())
         return self._wrench

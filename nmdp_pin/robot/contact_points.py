@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pinocchio as pin
@@ -15,19 +15,35 @@ from nmdp_pin.robot.settings import ContactPoint
 
 @dataclass(frozen=True, eq=False)
 class ContactPoints:
-    """Spheres fixed to the robot that may touch the terrain.
+    """Spheres fixed to the robot that may touch the terrain, or the surface of another body.
+
+    A sphere that may touch several of them is there several times.
 
     Args:
         names: one unique name a point, (n,).
         joints: index of the pinocchio joint that carries each point, shape (n,).
         positions: centres in the joint's frame [m], shape (n, 3).
         radii: radii of the spheres, 0 for a bare point [m], shape (n,).
+        touches: index of the joint that carries the surface which each may touch, 0 for the
+            terrain; these come first. Shape (n,); nothing given: all touch the terrain.
     """
 
     names: tuple[str, ...]
     joints: np.ndarray
     positions: np.ndarray
     radii: np.ndarray
+    touches: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+
+    def __post_init__(self) -> None:
+        if not len(self.touches):
+            object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
+        if (np.diff(self.touches != 0) < 0).any():
+            raise RobotError("contact points with the terrain must come before those with bodies")
+
+    @property
+    def n_terrain(self) -> int:
+        """How many of them may touch the terrain."""
+        return int((self.touches == 0).sum())
 
     def __len__(self) -> int:
         return len(self.names)

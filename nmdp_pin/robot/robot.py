@@ -17,6 +17,7 @@ from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.loading import Options, assemble
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import read_urdf
+from nmdp_pin.terrain import Terrain
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +27,15 @@ class Robot:
     Args:
         name: what scenarios call it.
         model: kinematics and inertias.
-        contact_points: the spheres that may touch the terrain.
+        contact_points: the spheres that may touch the terrain or the surfaces of bodies.
         driven: velocity indices of the driven joints, shape (n_driven,).
         standing: standing configuration, shape (nq,).
         gaits: reference motions by name.
         visual_model: what it looks like, None if its meshes are absent.
         collision_model: its collision geometry, None if its meshes are absent.
         source: path of the URDF.
+        surfaces: of bodies that contact points may touch, each in the frame of its joint, by the
+            joint's index.
         notes: what was decided while loading, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
@@ -47,6 +50,7 @@ class Robot:
     visual_model: pin.GeometryModel | None = None
     collision_model: pin.GeometryModel | None = None
     source: str = ""
+    surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     missing_visuals: tuple[tuple[str, str], ...] = ()
     missing_collisions: tuple[tuple[str, str], ...] = ()

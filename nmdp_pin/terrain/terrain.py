@@ -78,6 +78,21 @@ class Terrain:
         """Friction coefficients of the shapes [-], shape (len(shapes),)."""
         return np.array([shape.friction for shape in self.shapes])
 
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper corner of a box around all shapes [m], infinite where one is a plane."""
+        corners = []
+        for shape in self.shapes:
+            if isinstance(shape, Plane):
+                return np.full(3, -np.inf), np.full(3, np.inf)
+            geometry, M = shape.collision_geometry(), shape.placement
+            geometry.computeLocalAABB()
+            box = geometry.aabb_local
+            middle = M.act(0.5 * (box.min_ + box.max_))
+            half = np.abs(M.rotation) @ (0.5 * (box.max_ - box.min_))
+            corners.append((middle - half, middle + half))
+        low, high = np.array(corners).transpose(1, 0, 2)
+        return low.min(axis=0), high.max(axis=0)
+
     def query(self, points: np.ndarray) -> Surface:
         """Signed distance, normal, curvature, friction and which shape it is.
 

@@ -64,7 +64,7 @@ class ObjectiveContract:
         residual, q, _ = samples.residual_at(
             samples.robot("chain fixed"), "flat", samples.CONE, seed=0
         )
-        residual = form(robot, residual.contact._terrain, samples.CONE)
+        residual = form(robot, residual.contact.terrain, samples.CONE)
         residual.begin(State(0.0, robot.standing, np.ones(10)), Command(), 0.01)
         residual.evaluate(q, np.zeros((0, samples.CONE.n_vertices)))
         residual.linearise()

@@ -1,0 +1,97 @@
+"""What contacts may touch: the terrain and the surfaces of bodies, each seen from itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Surface, Terrain
+
+_NEAR = 0.1  # [m]; a body further off is not asked: its bounding box tells how far it is at least
+
+
+class _Body(NamedTuple):
+    """The contacts with one body: their rows, its surface, where its shapes begin in the count."""
+
+    rows: np.ndarray
+    surface: Terrain
+    first_shape: int
+
+
+class TouchedSurfaces:
+    """The terrain for the contacts that touch it, the surfaces of bodies for the others.
+
+    Shapes are counted on from those of the terrain, in the order of `Robot.surfaces`.
+
+    Args:
+        robot: gives the contact points and the surfaces of bodies.
+        terrain: the static world.
+    """
+
+    def __init__(self, robot: Robot, terrain: Terrain) -> None:
+        points = robot.contact_points
+        self._terrain, self._n = terrain, len(points)
+        self._n_terrain = points.n_terrain
+        self._radii = np.asarray(points.radii, dtype=float)[self._n_terrain :]
+        touched = points.touches[self._n_terrain :]
+        self._body = np.zeros(len(touched), dtype=int)
+        self._bodies = []
+        low, high = np.zeros((2, len(touched), 3))
+        first = len(terrain.shapes)
+        for index, (joint, surface) in enumerate(robot.surfaces.items()):
+            rows = np.flatnonzero(touched == joint)
+            self._body[rows] = index
+            low[rows], high[rows] = surface.bounds()
+            self._bodies.append(_Body(rows, surface, first))
+            first += len(surface.shapes)
+        self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
+
+    def query(self, points: np.ndarray) -> Surface:
+        """The surfaces at points seen from what they touch [m], shape (n, 3)."""
+        if not self._bodies:
+            return self._terrain.query(points)
+        k = self._n_terrain
+        ground = self._terrain.query(points[:k])
+        here = points[k:]
+        gap = np.abs(here - self._middle)
+        gap -= self._half
+        side = gap.argmax(axis=1)
+        rows = np.arange(len(here))
+        distance = gap[rows, side]
+        normal = np.zeros_like(here)
+        normal[rows, side] = np.copysign(1.0, (here - self._middle)[rows, side])
+        near = ~(distance > self._radii + _NEAR)  # also where it is NaN
+        friction, shape = np.zeros(len(here)), np.full(len(here), -1)
+        curvature = None
+        for index in np.unique(self._body[near]):
+            body = self._bodies[index]
+            of_body = body.rows[near[body.rows]]
+            found = body.surface.query(here[of_body])
+            distance[of_body], normal[of_body] = found.distance, found.normal
+            friction[of_body], shape[of_body] = found.friction, body.first_shape + found.shape
+            if found.curvature is not None:
+                curvature = np.zeros((len(here), 3, 3)) if curvature is None else curvature
+                curvature[of_body] = found.curvature
+        return Surface(
+            np.concatenate([ground.distance, distance]),
+            np.concatenate([ground.normal, normal]),
+            _joined(ground.curvature, curvature, k, len(here)),
+            np.concatenate([ground.friction, friction]),
+            np.concatenate([ground.shape, shape]),
+        )
+
+
+def _joined(
+    first: np.ndarray | None, second: np.ndarray | None, n_first: int, n_second: int
+) -> np.ndarray | None:
+    """Curvatures of both, None where both are flat."""
+    if first is None and second is None:
+        return None
+    result = np.zeros((n_first + n_second, 3, 3))
+    if first is not None:
+        result[:n_first] = first
+    if second is not None:
+        result[n_first:] = second
+    return result
