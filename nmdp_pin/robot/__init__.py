@@ -1,11 +1,14 @@
 """Robots: from a URDF or a name to what a simulation needs."""
 
+from nmdp_pin.robot.body_contacts import surface_names, touching
 from nmdp_pin.robot.catalog import RobotSource, bundled_robots, example_robots
 from nmdp_pin.robot.check import RobotReport, check_robot
 from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.robot.free_body import free_body
 from nmdp_pin.robot.robot import Robot, load_robot
 from nmdp_pin.robot.settings import Base, ContactPoint
 from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS
+from nmdp_pin.robot.together import together
 
 __all__ = [
     "MOST_CONTACT_POINTS",
@@ -18,5 +21,9 @@ __all__ = [
     "bundled_robots",
     "check_robot",
     "example_robots",
+    "free_body",
     "load_robot",
+    "surface_names",
+    "together",
+    "touching",
 ]

@@ -68,12 +68,9 @@ def build_model(
         model, geometries = pin.buildReducedModel(
             model, geometries, lock, standing_configuration(model, pose, base_pose)
         )
-    if base == "planar":
-        model, geometries = _append(_planar_base(), model, geometries, _beside_plane(base_pose))
-    elif base == "free-flyer":
-        model, geometries = _append(_free_base(), model, geometries, pin.SE3.Identity())
-    elif not base_pose.isIdentity():
-        model, geometries = _append(pin.Model(), model, geometries, base_pose)
+    if base != "fixed" or not base_pose.isIdentity():
+        holder, place = base_model(base, base_pose)
+        model, geometries = _append(holder, model, geometries, place)
     parts = iter(geometries)
     return RobotModel(
         model,
@@ -104,6 +101,20 @@ def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
     return idle
 
 
+def base_model(base: Base, base_pose: pin.SE3) -> tuple[pin.Model, pin.SE3]:
+    """The joints that hold a root link in the world, and its place on the last of them.
+
+    Args:
+        base: which joints.
+        base_pose: standing placement of the root link in the world.
+    """
+    if base == "planar":
+        return _planar_base(), _beside_plane(base_pose)
+    if base == "free-flyer":
+        return _free_base(), pin.SE3.Identity()
+    return pin.Model(), base_pose
+
+
 def _planar_base() -> pin.Model:
     """Three joints from the world: x, z and pitch about y."""
     return _base(PLANAR_JOINTS, (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()))
@@ -128,21 +139,39 @@ def _append(
     base: pin.Model, model: pin.Model, geometries: list[pin.GeometryModel], place: pin.SE3
 ) -> tuple[pin.Model, list[pin.GeometryModel]]:
     """Put a fixed-base model on the last frame of `base`."""
-    carrier = base.nframes - 1
-    names = [frame.name for frame in model.frames]
-    # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
-    for k, frame in enumerate(model.frames):
-        if frame.type == pin.FrameType.BODY:
-            frame.name = f"{_BODY}{k}"
-    moved = [
-        pin.appendModel(base, model, pin.GeometryModel(), geometry, carrier, place)[1]
-        for geometry in geometries
-    ]
-    whole = pin.appendModel(base, model, carrier, place)
+    pairs = [(pin.GeometryModel(), geometry) for geometry in geometries]
+    whole, moved = append_model(base, model, pairs, base.nframes - 1, place)
     whole.name = model.name
+    return whole, moved
+
+
+def append_model(
+    first: pin.Model,
+    second: pin.Model,
+    geometries: Iterable[tuple[pin.GeometryModel, pin.GeometryModel]],
+    carrier: int,
+    place: pin.SE3,
+) -> tuple[pin.Model, list[pin.GeometryModel]]:
+    """Put a model on a frame of another one, with their geometries; names may repeat.
+
+    Args:
+        first: the joints of which come first if `carrier` is its last frame or 0.
+        second: what is put on it.
+        geometries: pairs of theirs.
+        carrier: index of the frame.
+        place: of the second one's world on it.
+    """
+    first, second = pin.Model(first), pin.Model(second)
+    names: dict[str, str] = {}
+    # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
+    for frame in (*list(first.frames)[1:], *list(second.frames)[1:]):
+        if frame.type == pin.FrameType.BODY:
+            names[f"{_BODY}{len(names)}"] = frame.name
+            frame.name = f"{_BODY}{len(names) - 1}"
+    moved = [pin.appendModel(first, second, a, b, carrier, place)[1] for a, b in geometries]
+    whole = pin.appendModel(first, second, carrier, place)
     for frame in whole.frames:
-        if frame.name.startswith(_BODY):
-            frame.name = names[int(frame.name.removeprefix(_BODY))]
+        frame.name = names.get(frame.name, frame.name)
     return whole, moved
 
 

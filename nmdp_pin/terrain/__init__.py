@@ -3,7 +3,7 @@
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
 from nmdp_pin.terrain.plane import Plane
-from nmdp_pin.terrain.primitives import Box, Cylinder, Sphere
+from nmdp_pin.terrain.primitives import Box, Capsule, Cylinder, Sphere
 from nmdp_pin.terrain.shape import Shape
 from nmdp_pin.terrain.surface import Surface
 from nmdp_pin.terrain.terrain import Terrain
@@ -13,6 +13,7 @@ SHAPES: dict[str, type[Shape]] = {
     "box": Box,
     "sphere": Sphere,
     "cylinder": Cylinder,
+    "capsule": Capsule,
     "height-field": HeightField,
     "mesh": Mesh,
 }
@@ -20,6 +21,7 @@ SHAPES: dict[str, type[Shape]] = {
 __all__ = [
     "SHAPES",
     "Box",
+    "Capsule",
     "Cylinder",
     "HeightField",
     "Mesh",

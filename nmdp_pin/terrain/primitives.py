@@ -1,4 +1,4 @@
-"""Boxes, spheres and cylinders."""
+"""Boxes, spheres, cylinders and capsules."""
 
 from __future__ import annotations
 
@@ -184,3 +184,46 @@ class Cylinder(Primitive):
         hessian = (e_n / rho)[:, None, None] * (t[:, :, None] * t[:, None, :])
         hessian += (rim / phi)[:, None, None] * (m[:, :, None] * m[:, None, :])
         return hessian
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capsule(Primitive):
+    """A cylinder about the z axis of its frame with a hemisphere at each end, centred on it.
+
+    Args:
+        radius: [m].
+        length: along z, between the centres of the hemispheres [m].
+        position: of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    radius: float
+    length: float
+
+    def _check_size(self) -> None:
+        self._set(
+            radius=checked_positive(self, "radius", self.radius),
+            length=checked_positive(self, "length", self.length),
+        )
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius, radius, half the length and the radius [m]."""
+        return self.radius, self.radius, self.length / 2.0 + self.radius
+
+    def collision_geometry(self) -> coal.Capsule:
+        """A new capsule."""
+        return coal.Capsule(self.radius, self.length)
+
+    @staticmethod
+    def curvature(local: np.ndarray, half: np.ndarray) -> np.ndarray | None:
+        """(I - nn') / |x - c|, c being nearest on the axis; beside the tube also less zz'."""
+        straight = half[:, 2] - half[:, 0]
+        arm = local.copy()
+        arm[:, 2] -= np.clip(arm[:, 2], -straight, straight)
+        r = np.maximum(np.sqrt((arm * arm).sum(axis=1)), _CLOSEST)[:, None]
+        normal = arm / r
+        hessian = np.eye(3) - normal[:, :, None] * normal[:, None, :]
+        hessian[np.abs(local[:, 2]) < straight, 2, 2] = 0.0
+        return hessian / r[:, :, None]

@@ -28,7 +28,7 @@ class Terrain:
     Outside, that is the distance to the union. Inside overlapping shapes it is the depth in the
     deepest of them, a bound of the depth in the union. Normal, curvature and friction jump where
     another shape becomes the nearest. Of shapes at the same distance planes come first, then
-    boxes, spheres and cylinders, then meshes and height fields, each in the order given.
+    boxes, spheres, cylinders and capsules, then meshes and height fields, each in the order given.
 
     Args:
         shapes: at least one.
@@ -49,7 +49,7 @@ class Terrain:
         for shape in shapes:
             if not isinstance(shape, Plane | Primitive | Mesh | HeightField):
                 raise TerrainError(
-                    f"a terrain is made of Plane, Box, Sphere, Cylinder, HeightField and Mesh; "
+                    f"a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and Mesh; "
                     f"got {shape!r}"
                 )
         planes = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Plane)}

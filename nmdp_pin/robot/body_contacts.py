@@ -1,0 +1,277 @@
+"""Which bodies may touch each other, and the surfaces by which they do.
+
+A contact is a contact point of one body against the whole surface of another. Both ways are taken,
+unless all of a body is given exactly by its contact spheres: a ball against a box needs no corners
+of the box against the ball.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import coal
+import numpy as np
+import pinocchio as pin
+from scipy.spatial import ConvexHull
+
+from nmdp_pin.errors import RobotError, TerrainError
+from nmdp_pin.robot.contact_points import ContactPoints, link_frame
+from nmdp_pin.robot.robot import Robot
+from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Terrain
+from nmdp_pin.terrain.shape import DEFAULT_FRICTION
+
+_OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
+_SAME = 1e-9  # [m]
+
+Pair = tuple[str, str]
+
+
+def touching(
+    robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float = DEFAULT_FRICTION
+) -> Robot:
+    """The robot with contacts between its bodies, added to those that it has.
+
+    Args:
+        robot: with contact points and collision geometry.
+        pairs: of links (or objects), each link standing for all that moves with it. None: all
+            pairs, but for bodies that a joint connects, and those that lie in each other where the
+            robot stands, which a note tells.
+        friction: coefficient of the surfaces that come from collision geometry [-].
+
+    Raises:
+        RobotError: a link that does not exist, a pair without a contact, or a mesh that is missing.
+    """
+    shaped = _shaped(robot)
+    if pairs is None:
+        bodies = sorted(shaped | {*robot.surfaces})
+        joints = [p for p in itertools.combinations(bodies, 2) if not _connected(robot.model, *p)]
+    else:
+        joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in pairs]
+    wanted = sorted({body for pair in joints for body in pair} & shaped - {*robot.surfaces})
+    made, notes = surfaces_of(robot, wanted, friction=friction)
+    surfaces = {**robot.surfaces, **made}
+    if pairs is None:
+        joints, more = _apart(robot, surfaces, joints)
+        notes += more
+    points = _with_pairs(robot, surfaces, joints)
+    return replace(
+        robot, contact_points=points, surfaces=surfaces, notes=(*robot.notes, *notes)
+    )
+
+
+def surfaces_of(
+    robot: Robot, joints: Sequence[int], *, friction: float = DEFAULT_FRICTION
+) -> tuple[dict[int, Terrain], list[str]]:
+    """Surfaces of bodies out of their collision geometry, in the frames of their joints, and notes.
+
+    A mesh that is not closed is replaced by its convex hull.
+
+    Args:
+        robot: whose bodies.
+        joints: the bodies, by the joints that carry them.
+        friction: coefficient of all of them [-].
+
+    Raises:
+        RobotError: a body without collision geometry, or with one of a kind that is not known.
+    """
+    made: dict[int, Terrain] = {}
+    notes: list[str] = []
+    objects = robot.require_collisions().geometryObjects if joints else ()
+    for joint in joints:
+        shapes = []
+        for item in objects:
+            if int(item.parentJoint) == joint:
+                shape, hull = _shape(item, friction)
+                shapes.append(shape)
+                if hull:
+                    notes.append(f"{item.name}: not a closed mesh, touched as its convex hull")
+        if shapes:
+            made[joint] = Terrain(shapes)
+    return made, notes
+
+
+def body_name(robot: Robot, joint: int) -> str:
+    """The first link that a joint carries; the joint's own name where there is none."""
+    for frame in robot.model.frames:
+        if frame.type == pin.FrameType.BODY and int(frame.parentJoint) == joint:
+            return str(frame.name)
+    return str(robot.model.names[joint])
+
+
+def surface_names(robot: Robot) -> list[str]:
+    """The body of each shape of `Robot.surfaces`, as they are counted on from the terrain's."""
+    return [body_name(robot, j) for j, surface in robot.surfaces.items() for _ in surface.shapes]
+
+
+def _shaped(robot: Robot) -> set[int]:
+    """Joints that carry collision geometry.
+
+    Raises:
+        RobotError: a mesh is missing; names it.
+    """
+    if robot.collision_model is None and not robot.missing_collisions:
+        return set()
+    return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
+
+
+def _connected(model: pin.Model, a: int, b: int) -> bool:
+    """Whether the bodies are the same, or no body with mass or geometry is between them."""
+    low, high = min(a, b), max(a, b)
+    parent = int(model.parents[high])
+    while parent > 0 and model.inertias[parent].mass == 0.0 and parent != low:
+        parent = int(model.parents[parent])
+    return low == high or parent == low
+
+
+def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
+    """The joints of two links.
+
+    Raises:
+        RobotError: not two links that move against each other, or no contact point of one that
+            could touch a surface of the other.
+    """
+    if isinstance(pair, str) or len(pair) != 2:
+        raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
+    element = f"pair '{pair[0]}', '{pair[1]}'"
+    a, b = (int(link_frame(robot.model, link, robot.source, element).parentJoint) for link in pair)
+    if a == b:
+        raise RobotError("both move as one body", file=robot.source, element=element)
+    if 0 in (a, b):
+        raise RobotError(
+            "one of them does not move: make it a shape of the terrain",
+            file=robot.source,
+            element=element,
+        )
+    carriers = set(robot.contact_points.joints.tolist())
+    if not any(x in carriers and y in surfaces for x, y in ((a, b), (b, a))):
+        raise RobotError(
+            "one needs a contact point (name it in `contacts`), the other collision geometry",
+            file=robot.source,
+            element=element,
+        )
+    return a, b
+
+
+def _with_pairs(
+    robot: Robot, surfaces: dict[int, Terrain], pairs: Iterable[tuple[int, int]]
+) -> ContactPoints:
+    """The contact points of the robot and those of the pairs that it has not yet."""
+    points = robot.contact_points
+    spheres = np.flatnonzero(points.touches == 0)
+    carriers = points.joints[spheres]
+    exact = dict.fromkeys({*robot.contact_points.joints.tolist()}, False)
+    exact |= {joint: _is_exact(points, surface, joint) for joint, surface in surfaces.items()}
+    known = set(zip(points.joints.tolist(), points.touches.tolist(), strict=True))
+    rows, touches = [np.arange(len(points))], [points.touches]
+    for a, b in pairs:
+        for carrier, touched in ((a, b), (b, a)):
+            own = spheres[carriers == carrier]
+            if touched not in surfaces or (carrier, touched) in known or not len(own):
+                continue
+            # what is exact touches the other with its spheres, and that is all of the contact
+            needless = exact[touched] and (not exact[carrier] or (carrier, touched) == (b, a))
+            if not (needless and carrier in surfaces):
+                known.add((carrier, touched))
+                rows.append(own)
+                touches.append(np.full(len(own), touched))
+    index, touched_by = np.concatenate(rows), np.concatenate(touches)
+    names = tuple(
+        points.names[k]
+        if position < len(points)
+        else f"{points.names[k]} on {body_name(robot, int(touched_by[position]))}"
+        for position, k in enumerate(index.tolist())
+    )
+    return ContactPoints(
+        names, points.joints[index], points.positions[index], points.radii[index], touched_by
+    )
+
+
+def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
+    """Whether the body consists of balls which are contact spheres of it."""
+    own = (points.joints == joint) & (points.touches == 0)
+    for shape in surface.shapes:
+        if not isinstance(shape, Sphere):
+            return False
+        gap = np.abs(points.positions[own] - np.array(shape.position)).max(axis=1, initial=0.0)
+        if not ((gap < _SAME) & (np.abs(points.radii[own] - shape.radius) < _SAME)).any():
+            return False
+    return True
+
+
+def _apart(
+    robot: Robot, surfaces: dict[int, Terrain], pairs: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[str]]:
+    """The pairs that do not lie in each other where the robot stands, and a note on the others."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, robot.standing)
+    kept, left = [], []
+    for a, b in pairs:
+        if _depth(robot, surfaces, data, a, b) > _OVERLAP:
+            left.append(f"{body_name(robot, a)} and {body_name(robot, b)}")
+        else:
+            kept.append((a, b))
+    note = f"no contact between bodies that overlap where the robot stands: {'; '.join(left)}"
+    return kept, [note] if left else []
+
+
+def _depth(
+    robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int
+) -> float:
+    """How deep the contact points of two bodies lie in each other [m]."""
+    points, deepest = robot.contact_points, -np.inf
+    for carrier, touched in ((a, b), (b, a)):
+        own = (points.joints == carrier) & (points.touches == 0)
+        if own.any() and touched in surfaces:
+            M = data.oMi[touched].actInv(data.oMi[carrier])
+            centres = points.positions[own] @ M.rotation.T + M.translation
+            gap = surfaces[touched].query(centres).distance - points.radii[own]
+            deepest = max(deepest, float(-gap.min()))
+    return deepest
+
+
+def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
+    """A collision geometry as a shape in the joint's frame; True where it became its hull.
+
+    Raises:
+        RobotError: a kind of geometry that has no surface here.
+    """
+    geometry, place = item.geometry, item.placement
+    pose = {
+        "position": tuple(place.translation.tolist()),
+        "rpy": tuple(pin.rpy.matrixToRpy(place.rotation).tolist()),
+        "friction": friction,
+    }
+    if isinstance(geometry, coal.Box):
+        return Box(size=tuple((2.0 * geometry.halfSide).tolist()), **pose), False
+    if isinstance(geometry, coal.Sphere):
+        return Sphere(radius=geometry.radius, **pose), False
+    if isinstance(geometry, coal.Cylinder):
+        return Cylinder(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Capsule):
+        return Capsule(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if not isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
+        raise RobotError(f"geometry '{item.name}' is a {type(geometry).__name__}, which has no "
+                         "surface that can be touched")
+    if isinstance(geometry, coal.BVHModelBase):
+        vertices = np.array(geometry.vertices())
+        corners = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
+        faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=int)
+        try:
+            return Mesh(vertices=vertices, faces=faces, **pose), False
+        except TerrainError:
+            pass
+    else:
+        vertices = np.array(geometry.points())
+    return Mesh(**_hull(vertices), **pose), True
+
+
+def _hull(vertices: np.ndarray) -> dict[str, np.ndarray]:
+    """Vertices and faces of a convex hull, anticlockwise seen from outside."""
+    hull = ConvexHull(vertices)
+    faces = hull.simplices.copy()
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    inwards = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0.0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return {"vertices": vertices, "faces": faces}

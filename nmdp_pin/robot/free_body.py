@@ -1,0 +1,156 @@
+"""A single body, free to move: an object that robots push, kick and carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot.contact_geometry import points_on_link
+from nmdp_pin.robot.contact_points import ContactPoints, place_points
+from nmdp_pin.robot.model import RobotModel, base_model, standing_configuration
+from nmdp_pin.robot.robot import Robot
+from nmdp_pin.robot.settings import Base
+from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
+from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere, Terrain
+
+Convex = Box | Sphere | Cylinder | Capsule
+_COLOR = np.array([0.85, 0.55, 0.25, 1.0])  # of what has no other
+
+
+def free_body(
+    name: str,
+    shape: Convex,
+    *,
+    mass: float | None = None,
+    density: float | None = None,
+    position: Sequence[float] = (0.0, 0.0, 0.0),
+    rpy: Sequence[float] = (0.0, 0.0, 0.0),
+    base: Base = "free-flyer",
+    contact_points: int | None = None,
+) -> Robot:
+    """A solid body of uniform density as a robot without motors.
+
+    Its contact points are the corners of a box, eight points on each rim of a cylinder, and the
+    spheres of what is round.
+
+    Args:
+        name: of the body.
+        shape: its surface, with its friction; its own pose is that in the body's frame.
+        mass: [kg].
+        density: [kg/m^3], instead of `mass`.
+        position: of the body's frame, where it stands [m].
+        rpy: its orientation there [rad].
+        base: "free-flyer" or "planar" (x, z, pitch about y).
+        contact_points: spread so many bare points over the surface instead.
+
+    Raises:
+        RobotError: an argument out of its range.
+    """
+    if not isinstance(shape, Box | Sphere | Cylinder | Capsule):
+        raise _refused(name, f"a Box, Sphere, Cylinder or Capsule is needed, got {shape!r}")
+    if base not in ("free-flyer", "planar"):
+        raise _refused(
+            name,
+            f"base must be 'free-flyer' or 'planar', got {base!r}; what does not move is terrain",
+        )
+    inertia = _inertia(name, shape, mass, density)
+    pose = _pose(name, position, rpy)
+    model, place = base_model(base, pose)
+    model.name = name
+    joint = model.njoints - 1
+    placed = place * shape.placement
+    model.appendBodyToJoint(joint, inertia, placed)
+    link = model.addBodyFrame(name, joint, place, model.nframes - 1)
+    geometries = []
+    for _ in range(2):
+        geometry = pin.GeometryModel()
+        solid = pin.GeometryObject(name, joint, link, placed, shape.collision_geometry())
+        solid.meshColor = _COLOR
+        geometry.addGeometryObject(solid)
+        geometries.append(geometry)
+    body = RobotModel(model, standing_configuration(model, {}, pose), *geometries)
+    return Robot(
+        name=name,
+        model=model,
+        contact_points=_points(body, name, contact_points),
+        driven=np.zeros(0, dtype=int),
+        standing=body.standing,
+        visual_model=body.visual,
+        collision_model=body.collision,
+        surfaces={joint: Terrain([_placed(shape, placed)])},
+    )
+
+
+def _placed(shape: Convex, place: pin.SE3) -> Convex:
+    """The shape at another place."""
+    rpy = pin.rpy.matrixToRpy(place.rotation)
+    return replace(shape, position=tuple(place.translation.tolist()), rpy=tuple(rpy.tolist()))
+
+
+def _pose(name: str, position: Sequence[float], rpy: Sequence[float]) -> pin.SE3:
+    """The placement that two vectors describe."""
+    parts = []
+    for option, value in (("position", position), ("rpy", rpy)):
+        try:
+            vector = np.array(value, dtype=float)
+        except (TypeError, ValueError):
+            vector = np.full(1, np.nan)
+        if vector.shape != (3,) or not np.isfinite(vector).all():
+            raise _refused(name, f"{option} must be three finite numbers, got {value!r}")
+        parts.append(vector)
+    return pin.SE3(pin.rpy.rpyToMatrix(parts[1]), parts[0])
+
+
+def _inertia(name: str, shape: Convex, mass: float | None, density: float | None) -> pin.Inertia:
+    """Inertia of the solid about its centre, with the axes of the shape's frame."""
+    if (mass is None) == (density is None):
+        raise _refused(name, "give one of mass [kg] and density [kg/m^3]")
+    for option, value in (("mass", mass), ("density", density)):
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if value is not None and not (number and 0.0 < value < np.inf):
+            raise _refused(name, f"{option} must be a finite number > 0, got {value!r}")
+    unit = _inertia_of(shape, 1.0)
+    total = mass if mass is not None else (density or 0.0) * _volume(shape)
+    return pin.Inertia(total, unit.lever, total * unit.inertia)
+
+
+def _inertia_of(shape: Convex, mass: float) -> pin.Inertia:
+    if isinstance(shape, Box):
+        return pin.Inertia.FromBox(mass, *shape.size)
+    if isinstance(shape, Sphere):
+        return pin.Inertia.FromSphere(mass, shape.radius)
+    if isinstance(shape, Cylinder):
+        return pin.Inertia.FromCylinder(mass, shape.radius, shape.length)
+    return pin.Inertia.FromCapsule(mass, shape.radius, shape.length)
+
+
+def _volume(shape: Convex) -> float:
+    """[m^3]"""
+    if isinstance(shape, Box):
+        return float(np.prod(shape.size))
+    ball = 4.0 / 3.0 * np.pi * shape.radius**3
+    if isinstance(shape, Sphere):
+        return ball
+    tube = np.pi * shape.radius**2 * shape.length
+    return tube if isinstance(shape, Cylinder) else tube + ball
+
+
+def _points(body: RobotModel, name: str, count: int | None) -> ContactPoints:
+    if count is None:
+        found = points_on_link(body.model, body.collision, name)
+    else:
+        whole = isinstance(count, int) and not isinstance(count, bool)
+        if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
+            sentence = f"contact_points must be 1 to {MOST_CONTACT_POINTS}, got {count!r}"
+            raise _refused(name, sentence)
+        found = points_on_surfaces(body.model, body.collision, body.standing, [name], count)
+    return place_points(body.model, found, "")
+
+
+def _refused(name: str, message: str) -> RobotError:
+    return RobotError(message, element=f"object '{name}'")
