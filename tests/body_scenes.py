@@ -34,7 +34,9 @@ def robot(kind: str, base: str = "free-flyer") -> Robot:
     if kind == "link":
         model = wheels.model
         slide = model.frames[model.getFrameId("slide")].parentJoint
-        surface = Terrain([Box(size=(0.7, 0.8, 0.9), position=(0.4, 0.2, 0.1), rpy=(0.3, -0.2, 0.5))])
+        surface = Terrain(
+            [Box(size=(0.7, 0.8, 0.9), position=(0.4, 0.2, 0.1), rpy=(0.3, -0.2, 0.5))]
+        )
         alone = replace(wheels, surfaces={int(slide): surface}, collision_model=pin.GeometryModel())
         return touching(alone, [("arm", "slide"), ("wheel", "slide")])
     body = free_body("body2", SURFACES[kind], mass=2.0, base=base)

@@ -1,11 +1,11 @@
-"""Planes, boxes, spheres and cylinders against closed forms and finite differences."""
+"""Planes, boxes, spheres, cylinders and capsules against closed forms and finite differences."""
 
 import coal
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.terrain import Box, Cylinder, Plane, Shape, Sphere, Terrain
+from nmdp_pin.terrain import Box, Capsule, Cylinder, Plane, Shape, Sphere, Terrain
 
 ROUNDING = 1e-14  # [m] a few units in the last place of coordinates of about 3 m
 STEP = 1e-6  # [m] of the central differences
@@ -38,10 +38,18 @@ def rod(p: np.ndarray) -> tuple[float, object]:
     return float(np.linalg.norm(np.maximum(gap, 0.0)) + min(gap.max(), 0.0)), feature
 
 
+def pill(p: np.ndarray) -> tuple[float, object]:
+    """Signed distance to the capsule of radius 0.3 about a segment of half length 0.4."""
+    beyond = abs(p[2]) > 0.4
+    end = np.clip(p[2], -0.4, 0.4)
+    return float(np.linalg.norm(p - [0.0, 0.0, end]) - 0.3), (beyond, p[2] > 0.0)
+
+
 SHAPES = {
     "box": (Box(size=(1.0, 0.6, 0.4), position=POSITION, rpy=RPY), box),
     "box upright": (Box(size=(1.0, 0.6, 0.4)), box),
     "sphere": (Sphere(radius=0.4, position=POSITION, rpy=RPY), ball),
+    "capsule": (Capsule(radius=0.3, length=0.8, position=POSITION, rpy=RPY), pill),
     "cylinder": (Cylinder(radius=0.3, length=0.8, position=POSITION, rpy=RPY), rod),
     "cylinder upright": (Cylinder(radius=0.3, length=0.8), rod),
 }

@@ -75,13 +75,14 @@ class ContactTerms(abc.ABC):
         self._index = np.arange(n)
         self._round = touches and bool(self._radii.any())
         support, self._above = support_of(model, self._joints)
-        self._touches = touches = np.asarray(points.touches, dtype=int)
+        self._touches = np.asarray(points.touches, dtype=int)
         self._n_terrain = points.n_terrain  # contacts with bodies come after them
-        self._touched = touches[self._n_terrain :]
+        self._touched = self._touches[self._n_terrain :]
         moves = support_of(model, self._touched)[0]
         support[self._n_terrain :] -= moves
         self._bodies = [
-            (int(body), moves[self._touched == body][0]) for body in np.unique(self._touched)
+            (int(body), moves[self._touched == body][0])
+            for body in np.unique(self._touched).tolist()
         ]
         pairs = self._joints[self._n_terrain :] * model.njoints + self._touched
         self._pair = np.unique(pairs, return_inverse=True)[1].reshape(-1)
@@ -314,8 +315,9 @@ class ContactTerms(abc.ABC):
         if rows is not None:
             k = int(np.searchsorted(rows, k))
             axes = axes[rows[k:] - self._n_terrain]
-        turned = vectors[k:].reshape(len(vectors) - k, -1, 3) @ axes
-        result[k:] = turned.reshape(len(vectors) - k, -1)
+        parts = vectors.shape[1] // 3
+        turned = vectors[k:].reshape(-1, parts, 3) @ axes
+        result[k:] = turned.reshape(-1, 3 * parts)
         return result
 
     def _place(self, points: np.ndarray) -> np.ndarray:

@@ -107,14 +107,14 @@ class StepResidual(abc.ABC):
         pin.forwardKinematics(self.model, self.data, self.q0)
         # Where a body would be had it stood still: of second order, still after coasting on.
         self.reference = self.placements.copy()
-        start = self.contact.carriers(self.reference)
+        carriers = self.contact.carriers(self.reference)
         self._coast, self._v_hat = None, self.v0
         if before is not None and history is not None:
             self.reference += self.carry * (self.reference - before)
-            start += self.carry * (start - self.contact.carriers(before))
+            carriers += self.carry * (carriers - self.contact.carriers(before))
             self._coast = self.carry * self.difference(history.q0, self.q0)
             self._v_hat = self.v0 + self.carry * (self.v0 - history.v0)
-        self.contact.begin(start, h)
+        self.contact.begin(carriers, h)
         self._begin_inertia(second_order)
         self.evaluations = 0
 

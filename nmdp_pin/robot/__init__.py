@@ -1,6 +1,7 @@
 """Robots: from a URDF or a name to what a simulation needs."""
 
-from nmdp_pin.robot.body_contacts import surface_names, touching
+from nmdp_pin.robot.body_contacts import touching
+from nmdp_pin.robot.body_surfaces import surface_names
 from nmdp_pin.robot.catalog import RobotSource, bundled_robots, example_robots
 from nmdp_pin.robot.check import RobotReport, check_robot
 from nmdp_pin.robot.contact_points import ContactPoints

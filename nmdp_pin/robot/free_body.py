@@ -130,7 +130,7 @@ def _inertia_of(shape: Convex, mass: float) -> pin.Inertia:
 
 
 def _volume(shape: Convex) -> float:
-    """[m^3]"""
+    """Volume [m^3]."""
     if isinstance(shape, Box):
         return float(np.prod(shape.size))
     ball = 4.0 / 3.0 * np.pi * shape.radius**3

@@ -49,8 +49,8 @@ class Terrain:
         for shape in shapes:
             if not isinstance(shape, Plane | Primitive | Mesh | HeightField):
                 raise TerrainError(
-                    f"a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and Mesh; "
-                    f"got {shape!r}"
+                    "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and "
+                    f"Mesh; got {shape!r}"
                 )
         planes = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Plane)}
         primitives = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Primitive)}

@@ -1,0 +1,120 @@
+"""The surfaces of bodies, out of their collision geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import coal
+import numpy as np
+import pinocchio as pin
+from scipy.spatial import ConvexHull
+
+from nmdp_pin.errors import RobotError, TerrainError
+from nmdp_pin.robot.robot import Robot
+from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Terrain
+from nmdp_pin.terrain.shape import DEFAULT_FRICTION
+
+
+def surfaces_of(
+    robot: Robot, joints: Sequence[int], *, friction: float = DEFAULT_FRICTION
+) -> tuple[dict[int, Terrain], list[str]]:
+    """Surfaces of bodies out of their collision geometry, in the frames of their joints, and notes.
+
+    A mesh that is not closed is replaced by its convex hull.
+
+    Args:
+        robot: whose bodies.
+        joints: the bodies, by the joints that carry them.
+        friction: coefficient of all of them [-].
+
+    Raises:
+        RobotError: a body without collision geometry, or with one of a kind that is not known.
+    """
+    made: dict[int, Terrain] = {}
+    notes: list[str] = []
+    objects = robot.require_collisions().geometryObjects if joints else ()
+    for joint in joints:
+        shapes = []
+        for item in objects:
+            if int(item.parentJoint) == joint:
+                shape, hull = _shape(item, friction)
+                shapes.append(shape)
+                if hull:
+                    notes.append(f"{item.name}: not a closed mesh, touched as its convex hull")
+        if shapes:
+            made[joint] = Terrain(shapes)
+    return made, notes
+
+
+def body_name(robot: Robot, joint: int) -> str:
+    """The first link that a joint carries; the joint's own name where there is none."""
+    for frame in robot.model.frames:
+        if frame.type == pin.FrameType.BODY and int(frame.parentJoint) == joint:
+            return str(frame.name)
+    return str(robot.model.names[joint])
+
+
+def surface_names(robot: Robot) -> list[str]:
+    """The body of each shape of `Robot.surfaces`, as they are counted on from the terrain's."""
+    return [body_name(robot, j) for j, surface in robot.surfaces.items() for _ in surface.shapes]
+
+
+def shaped_joints(robot: Robot) -> set[int]:
+    """Joints that carry collision geometry; none where the robot was loaded without.
+
+    Raises:
+        RobotError: a mesh is missing; names it.
+    """
+    if robot.collision_model is None and not robot.missing_collisions:
+        return set()
+    return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
+
+
+def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
+    """A collision geometry as a shape in the joint's frame; True where it became its hull.
+
+    Raises:
+        RobotError: a kind of geometry that has no surface here.
+    """
+    geometry, place = item.geometry, item.placement
+    pose: dict[str, Any] = {
+        "position": tuple(place.translation.tolist()),
+        "rpy": tuple(pin.rpy.matrixToRpy(place.rotation).tolist()),
+        "friction": friction,
+    }
+    if isinstance(geometry, coal.Box):
+        return Box(size=tuple((2.0 * geometry.halfSide).tolist()), **pose), False
+    if isinstance(geometry, coal.Sphere):
+        return Sphere(radius=geometry.radius, **pose), False
+    if isinstance(geometry, coal.Cylinder):
+        return Cylinder(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Capsule):
+        return Capsule(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if not isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
+        raise RobotError(
+            f"geometry '{item.name}' is a {type(geometry).__name__}, which has no "
+            "surface that can be touched"
+        )
+    if isinstance(geometry, coal.BVHModelBase):
+        vertices = np.array(geometry.vertices())
+        corners = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
+        faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=int)
+        try:
+            return Mesh(vertices=vertices, faces=faces, **pose), False
+        except TerrainError:
+            pass
+    else:
+        vertices = np.array(geometry.points())
+    vertices, faces = _hull(vertices)
+    return Mesh(vertices=vertices, faces=faces, **pose), True
+
+
+def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and faces of a convex hull, anticlockwise seen from outside."""
+    hull = ConvexHull(vertices)
+    faces = hull.simplices.copy()
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    inwards = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0.0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return vertices, faces
