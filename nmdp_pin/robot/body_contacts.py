@@ -24,7 +24,7 @@ from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 _OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
 _SAME = 1e-9  # [m]
 
-Pair = tuple[str, str]
+Pair = tuple[str | int, str | int]
 
 
 def touching(
@@ -34,9 +34,9 @@ def touching(
 
     Args:
         robot: with contact points and collision geometry.
-        pairs: of links (or objects), each link standing for all that moves with it. None: all
-            pairs, but for bodies that a joint connects, and those that lie in each other where the
-            robot stands, which a note tells.
+        pairs: of links (or objects) by name, each standing for all that moves with it, or of
+            joints by index. None: all pairs, but for bodies that a joint connects, and those that
+            lie in each other where the robot stands, which a note tells.
         friction: coefficient of the surfaces that come from collision geometry [-].
 
     Raises:
@@ -44,6 +44,7 @@ def touching(
     """
     shaped = shaped_joints(robot)
     if pairs is None:
+        robot.require_collisions()
         bodies = sorted(shaped | {*robot.surfaces})
         joints = [p for p in itertools.combinations(bodies, 2) if not _connected(robot.model, *p)]
     else:
@@ -77,7 +78,7 @@ def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
     if isinstance(pair, str) or len(pair) != 2:
         raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
     element = f"pair '{pair[0]}', '{pair[1]}'"
-    a, b = (int(link_frame(robot.model, link, robot.source, element).parentJoint) for link in pair)
+    a, b = (_joint_of(robot, link, element) for link in pair)
     if a == b:
         raise RobotError("both move as one body", file=robot.source, element=element)
     if 0 in (a, b):
@@ -94,6 +95,12 @@ def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
             element=element,
         )
     return a, b
+
+
+def _joint_of(robot: Robot, link: str | int, element: str) -> int:
+    if isinstance(link, int):
+        return link
+    return int(link_frame(robot.model, link, robot.source, element).parentJoint)
 
 
 def _with_pairs(

@@ -61,12 +61,8 @@ def surface_names(robot: Robot) -> list[str]:
 
 
 def shaped_joints(robot: Robot) -> set[int]:
-    """Joints that carry collision geometry; none where the robot was loaded without.
-
-    Raises:
-        RobotError: a mesh is missing; names it.
-    """
-    if robot.collision_model is None and not robot.missing_collisions:
+    """Joints that carry collision geometry; none where the robot was loaded without."""
+    if robot.collision_model is None:
         return set()
     return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
 

@@ -207,11 +207,11 @@ def standing_configuration(
             q[joint.idx_q : joint.idx_q + joint.nq] = value
         else:
             step[joint.idx_v] = value
-    _place_base(model, q, base_pose)
+    place_base(model, q, base_pose)
     return pin.normalize(model, pin.integrate(model, q, step))
 
 
-def _place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
+def place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
     """Write the standing placement of the root link into `q`."""
     if model.existJointName(FREE_JOINTS[-1]):
         q[:7] = pin.SE3ToXYZQUAT(base_pose)

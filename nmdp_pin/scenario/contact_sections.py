@@ -86,7 +86,7 @@ class StiffnessSection(ContactSection):
         options = self.options()
         if self.static_depth is not None:
             mass = sum(inertia.mass for inertia in robot.model.inertias)
-            feet = len(robot.contact_points)
+            feet = robot.contact_points.n_terrain
             k = stiffness_for_static_depth(mass, feet, self.static_depth, self.power)
             options["stiffness"] = k
         return options

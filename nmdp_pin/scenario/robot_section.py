@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, mode
 
 from nmdp_pin.robot import MOST_CONTACT_POINTS, Base, ContactPoint
 from nmdp_pin.scenario.section import Count, Number, Section, Vector3, refuse, worded
+from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 
 class InitialSection(Section):
@@ -42,6 +43,17 @@ def _contact(value: Any) -> str | ContactPoint:
     raise worded(f"must be the name of a link or frame, or a table, got {value!r}")
 
 
+def _pairs(value: Any) -> bool | tuple[tuple[str, str], ...]:
+    """True, false, or pairs of names."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list | tuple):
+        pairs = [tuple(pair) if isinstance(pair, list | tuple) else () for pair in value]
+        if all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in pairs):
+            return tuple((first, second) for first, second in pairs)
+    raise worded(f"must be true, false or a list of pairs of names, got {value!r}")
+
+
 def _absolute(value: str, info: ValidationInfo) -> str:
     """A path that starts from the folder of the scenario file, else from the working directory."""
     path = Path(value).expanduser()
@@ -60,12 +72,18 @@ class RobotSection(Section):
     urdf: FilePath | None = Field(None, description="path, relative to the scenario file")
     base: Base | None = Field(None, description="how the root link is held")
     variant: str | None = Field(None, description="a preset of the robot's robot.toml")
-    joints: Annotated[str | tuple[str, ...], PlainValidator(_texts)] | None = Field(
+    joints: Annotated[Any, PlainValidator(_texts)] = Field(
         None, description='joints that move, or "all"; the others are locked'
     )
     contacts: tuple[Contact, ...] | None = Field(None, description="what may touch the terrain")
     contact_points: Count | None = Field(
         None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over the links' surfaces"
+    )
+    self_collision: Annotated[Any, PlainValidator(_pairs)] = Field(
+        False, description="true, or a list of pairs of links that may touch each other"
+    )
+    link_friction: Number = Field(
+        DEFAULT_FRICTION, ge=0, le=10, description="of links where other bodies touch them [-]"
     )
     package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
     initial: InitialSection = Field(default_factory=lambda: InitialSection.model_validate({}))

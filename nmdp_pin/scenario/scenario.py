@@ -20,10 +20,11 @@ from nmdp_pin.errors import (
     ScenarioError,
     TerrainError,
 )
-from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
 from nmdp_pin.scenario.contact_sections import AnyContact
 from nmdp_pin.scenario.initial_state import initial_state
+from nmdp_pin.scenario.object_sections import AnyObject, with_objects
 from nmdp_pin.scenario.robot_section import RobotSection
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.scenario.sections import (
@@ -69,6 +70,7 @@ class Scenario(Section):
     duration: Annotated[float, positive_time(LONGEST, "simulated time")]
     robot: RobotSection
     terrain: TerrainSection
+    objects: tuple[AnyObject, ...] = Field((), description="list of bodies beside the robot")
     contact: AnyContact
     contact_rules: tuple[AnyContactRule, ...] = Field(
         (), description="list of contact models for some contact points and shapes"
@@ -127,7 +129,7 @@ class Scenario(Section):
         return self.model_dump(mode="json", exclude_none=True)
 
     def build_robot(self, *, visuals: bool = True) -> Robot:
-        """The robot alone, such as a viewer of a recording needs.
+        """The robot and the objects, such as a viewer of a recording needs.
 
         Args:
             visuals: load what it looks like as well.
@@ -137,7 +139,7 @@ class Scenario(Section):
         """
         section = self.robot
         source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
-        return load_robot(
+        robot = load_robot(
             source,
             base=section.base,
             joints=section.joints,
@@ -147,6 +149,7 @@ class Scenario(Section):
             package_dirs=section.package_dirs,
             visuals=visuals,
         )
+        return with_objects(robot, section, self.objects)
 
     def build_terrain(self) -> Terrain:
         """The static world alone.
@@ -170,8 +173,10 @@ class Scenario(Section):
         robot = self.build_robot(visuals=visuals)
         terrain = self.build_terrain()
         state = initial_state(robot, self.robot.initial, file=self._file)
+        for item in self.objects:
+            item.set_velocity(robot.model, state.q, state.v)
         with self._blame("contact"):
-            names = [section.name for section in self.terrain.shapes]
+            names = [section.name for section in self.terrain.shapes] + surface_names(robot)
             wrench_space = build_contact(self.contact, self.contact_rules, robot, names)
         with self._blame("controller"):
             controller = self.controller.build(robot)

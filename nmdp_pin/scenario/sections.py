@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import (
     Field,
     PlainValidator,
@@ -15,7 +16,7 @@ from pydantic import (
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.push import Push
 from nmdp_pin.control.stable_pd import Passive, StablePD
-from nmdp_pin.errors import IntegratorError, TerrainError
+from nmdp_pin.errors import ControlError, IntegratorError, TerrainError
 from nmdp_pin.gait import Gait
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.integrators.presets import preset_options
@@ -195,6 +196,29 @@ def _gains(value: Any) -> float | dict[str, float]:
 Gains = Annotated[float | dict[str, float], PlainValidator(_gains)]
 
 
+class MotionSection(Section):
+    """Knots of a reference motion, for robots whose robot.toml has no gait of that kind."""
+
+    joints: tuple[str, ...] = Field(description="names of the joints that it moves")
+    times: tuple[Number, ...] = Field(description="of the knots, increasing from 0 [s]")
+    positions: tuple[tuple[Number, ...], ...] = Field(description="a row a knot [rad or m]")
+    loop: tuple[Number, Number] | None = Field(None, description="part that repeats [s]")
+
+    @model_validator(mode="after")
+    def _is_a_gait(self) -> Self:
+        """The knots fit each other."""
+        try:
+            self.gait()
+        except ControlError as error:
+            raise worded(str(error)) from None
+        return self
+
+    def gait(self) -> Gait:
+        """The knots."""
+        times, positions = np.array(self.times), [list(row) for row in self.positions]
+        return Gait("motion", self.joints, times, positions, self.loop)  # type: ignore[arg-type]
+
+
 class StablePDSection(ControllerSection):
     """Implicit PD on a gait, or on the standing pose where no gait is named."""
 
@@ -202,12 +226,20 @@ class StablePDSection(ControllerSection):
     kp: Gains = Field(description="N m/rad: a number or a table joint -> number")
     kd: Gains = Field(description="N m s/rad: a number or a table joint -> number")
     gait: str | None = Field(None, description="one of the robot's gaits")
+    motion: MotionSection | None = Field(None, description="knots, instead of a gait")
     loop: Flag = Field(True, description="repeat the gait's loop, or hold its last knot")
     track_velocity: Flag = Field(True, description="follow the gait's velocity, or damp to rest")
 
+    @model_validator(mode="after")
+    def _one_reference(self) -> Self:
+        """A gait by name or knots."""
+        if self.gait is not None and self.motion is not None:
+            raise worded("takes one of the keys 'gait' and 'motion'")
+        return self
+
     def build(self, robot: Robot) -> StablePD:
         """Stable PD with this robot's gait."""
-        gait: str | Gait | None = self.gait
+        gait: str | Gait | None = self.gait if self.motion is None else self.motion.gait()
         if self.gait is not None and self.gait in robot.gaits and not self.loop:
             gait = replace(robot.gaits[self.gait], loop=None)
         return StablePD(
