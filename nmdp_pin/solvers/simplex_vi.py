@@ -26,6 +26,13 @@ class SimplexVI(Simplices):
     def __init__(self, n_blocks: int, block_size: int) -> None:
         super().__init__(n_blocks, block_size)
         self._counts = np.arange(1.0, block_size + 1.0)
+        self._others: dict[int, SimplexVI] = {n_blocks: self}
+
+    def of(self, n_blocks: int) -> SimplexVI:
+        """The same for another number of blocks of this size."""
+        if n_blocks not in self._others:
+            self._others[n_blocks] = SimplexVI(n_blocks, self.block_size)
+        return self._others[n_blocks]
 
     def solve(self, M: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
         """The solution, feasible to the last bit; None when the faces go round in circles.

@@ -113,18 +113,29 @@ def vi_newton(
         if iterations >= max_iterations:
             return result(Status.ITERATION_LIMIT)
         A, B = manifold.linearise(), manifold.vertex_jacobian()
-        lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B.T]))
+        # Blocks that do nothing keep their weights: most contacts of many are apart.
+        felt = B.reshape(len(w) // vi.block_size, -1).any(axis=1) if len(w) else w
+        some = np.repeat(felt, vi.block_size).astype(bool)
+        lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B[some].T]))
         if singular or not np.isfinite(response).all():
             return result(Status.SINGULAR)
         back, P = response[:, 0], response[:, 1:]
-        dg = principle.derivative()
-        H, ahead = dg @ P, g + dg @ back
+        dg = principle.derivative()[some]
+        H, ahead = dg @ P, g[some] + dg @ back
+        inner = vi.of(int(felt.sum()))
         scale = block_scales(np.abs(H.diagonal()), vi.block_size)
         while True:
             iterations += 1
-            w1 = vi.solve(H + np.diag(proximal * scale), ahead, w) if scale.any() else w
+            if not scale.any():
+                w1 = w
+            else:
+                part = inner.solve(H + np.diag(proximal * scale), ahead, w[some])
+                w1 = None if part is None else w.copy()
+                if w1 is not None and part is not None:
+                    w1[some] = part
             if w1 is not None:
-                trial = near_manifold(manifold.retract(point.q, back + P @ (w1 - w)), w1)
+                moved = back + P @ (w1 - w)[some]
+                trial = near_manifold(manifold.retract(point.q, moved), w1)
                 if trial.status.ok:
                     break
                 lost += 1
