@@ -34,6 +34,9 @@ class HeightField(Solid):
     Args:
         heights: [m], shape (ny, nx), at least 2 by 2.
         path: .npy, .csv (commas) or .txt (white space) file of them, instead of `heights`.
+        roughness: heights drawn evenly from 0 to this [m], instead of `heights`; the same ones
+            for the same `seed`. It takes both `size` and `spacing`.
+        seed: of them, a whole number >= 0.
         size: lengths of the rectangle along x and y [m].
         spacing: distance between samples along x and y [m], instead of `size`.
         thickness: of the ground below the lowest sample [m].
@@ -44,31 +47,52 @@ class HeightField(Solid):
 
     heights: Table | None = None
     path: str | None = None
+    roughness: float | None = None
+    seed: int = 0
     size: tuple[float, float] | None = None
     spacing: tuple[float, float] | None = None
     thickness: float = 1.0
     samples: np.ndarray = field(init=False, repr=False)
 
     def _check_size(self) -> None:
-        if (self.heights is None) == (self.path is None):
-            raise TerrainError("HeightField: give either heights or path")
-        if (self.size is None) == (self.spacing is None):
-            raise TerrainError("HeightField: give either size or spacing, two lengths [m]")
-        option = "spacing" if self.size is None else "size"
-        lengths = checked_row(self, option, getattr(self, option), 2)
-        for length in lengths:
-            checked_positive(self, option, length)
+        sources = (self.heights, self.path, self.roughness)
+        if sum(source is not None for source in sources) != 1:
+            raise TerrainError("HeightField: give one of heights, path and roughness")
+        given = {"size": self.size, "spacing": self.spacing}
+        lengths = {
+            option: tuple(
+                checked_positive(self, option, length)
+                for length in checked_row(self, option, value, 2)
+            )
+            for option, value in given.items()
+            if value is not None
+        }
+        if len(lengths) != (1 if self.roughness is None else 2):
+            which = "either size or spacing" if self.roughness is None else "both size and spacing"
+            raise TerrainError(f"HeightField: give {which}, two lengths [m]")
         table = self.heights if self.path is None else _read(Path(self.path))
+        if self.roughness is not None:
+            table = self._drawn(lengths["size"], lengths["spacing"])
         samples = checked_table(self, "heights", table, None)
         if min(samples.shape) < 2:
             raise TerrainError(
                 f"HeightField: heights must be at least 2 by 2 samples, got {samples.shape}"
             )
         self._set(
-            **{option: lengths},
+            **lengths,
             thickness=checked_positive(self, "thickness", self.thickness),
             samples=samples,
         )
+
+    def _drawn(self, size: tuple[float, ...], spacing: tuple[float, ...]) -> np.ndarray:
+        """Random heights at as many whole cells as are nearest to `size`, shape (ny, nx)."""
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise TerrainError(f"HeightField: seed must be a whole number >= 0, got {self.seed!r}")
+        nx, ny = (
+            max(round(length / step), 1) + 1 for length, step in zip(size, spacing, strict=True)
+        )
+        draws = np.random.default_rng(self.seed).random((ny, nx))
+        return checked_positive(self, "roughness", self.roughness) * draws
 
     @property
     def steps(self) -> tuple[float, float]:
