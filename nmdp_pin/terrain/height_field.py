@@ -57,7 +57,7 @@ class HeightField(Solid):
     def _check_size(self) -> None:
         sources = (self.heights, self.path, self.roughness)
         if sum(source is not None for source in sources) != 1:
-            raise TerrainError("HeightField: give one of heights, path and roughness")
+            raise TerrainError("HeightField: give either heights or path, or roughness")
         given = {"size": self.size, "spacing": self.spacing}
         lengths = {
             option: tuple(
@@ -119,11 +119,11 @@ class HeightField(Solid):
         low = len(top) + np.arange(len(rim))
         middle = np.full(len(rim), len(top) + len(rim))
         following, low_following = np.roll(rim, -1), np.roll(low, -1)
+        walls = np.stack([(rim, low, low_following), (rim, low_following, following)])
         faces = [
             (a, b, c),
             (a, c, d),
-            (rim, low, low_following),
-            (rim, low_following, following),
+            walls.transpose(1, 2, 0).reshape(3, -1),
             (low_following, low, middle),
         ]
         vertices = np.concatenate([top, bottom, [[0.0, 0.0, base]]])
@@ -142,8 +142,9 @@ class HeightField(Solid):
         vertices, faces = self.triangles()
         world = vertices @ M.rotation.T + M.translation
         ny, nx = self.samples.shape
-        top, rim = 2 * (nx - 1) * (ny - 1), 2 * (nx - 1) + 2 * (ny - 1)
-        groups = (top, top + 2 * rim)  # walls, bottom
+        # The top, four walls and the bottom, most of which is too far off to be asked.
+        sizes = [2 * (nx - 1) * (ny - 1), *(2 * n for n in (nx - 1, ny - 1, nx - 1, ny - 1))]
+        groups = tuple(np.cumsum(sizes).tolist())
         return TriangleSurface(world, faces, self.friction, index=index, groups=groups)
 
 

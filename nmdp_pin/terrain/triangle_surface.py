@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 import coal
 import numpy as np
+from scipy.spatial import cKDTree
 
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.terrain.surface import Nearest, Surface
 
 _PARALLEL = 1e-9  # [-] how far from a normal an offset may point and still count as along it
+_BEYOND = 1.0 + 1e-9  # of the distance to a vertex, so that a vertex can be what is nearest
 _ROUNDING = 1e-13  # [-] rounding of coal's closest points relative to the size of the mesh
 
 
@@ -69,7 +71,11 @@ class TriangleSurface:
         self._rounding = _ROUNDING * float(np.abs(vertices).max())
         # ComputeDistance keeps bare pointers: the geometries must live as long as it does.
         self._point = coal.Sphere(0.0)
-        self._geometries = [triangle_geometry(vertices, part) for part in np.split(faces, groups)]
+        parts = np.split(faces, groups)
+        self._geometries = [triangle_geometry(vertices, part) for part in parts]
+        self._lows = np.array([vertices[part].min(axis=(0, 1)) for part in parts])
+        self._highs = np.array([vertices[part].max(axis=(0, 1)) for part in parts])
+        self._tree = cKDTree(vertices)
         asks = [coal.ComputeDistance(geometry, self._point) for geometry in self._geometries]
         self._groups = list(zip((0, *groups), asks, strict=True))
         self._request = coal.DistanceRequest()
@@ -110,11 +116,20 @@ class TriangleSurface:
         world, here, result = coal.Transform3s(), coal.Transform3s(), coal.DistanceResult()
         request = self._request
         triangle, closest = np.empty(len(points), dtype=int), np.empty_like(points)
-        for i, point in enumerate(points):
+        # No surface is further off than its nearest vertex: coal looks for less than that only.
+        at_most = _BEYOND * self._tree.query(points)[0] + self._rounding
+        gap = np.maximum(self._lows - points[:, None], points[:, None] - self._highs)
+        np.maximum(gap, 0.0, out=gap)
+        within = (gap * gap).sum(axis=2) <= (at_most * at_most)[:, None]
+        for i, (point, bound, asked) in enumerate(
+            zip(points, at_most.tolist(), within.tolist(), strict=True)
+        ):
             here.setTranslation(point)
             result.clear()
-            nearest = np.inf
-            for begin, ask in self._groups:
+            result.min_distance = nearest = bound
+            for (begin, ask), worth in zip(self._groups, asked, strict=True):
+                if not worth:
+                    continue
                 # The result of the groups before is left in place: coal looks for less than it.
                 ask(world, here, request, result)
                 if result.min_distance < nearest:
