@@ -19,10 +19,12 @@ from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.contact_rules import ContactRule
 from nmdp_pin.scenario.contact_sections import CONTACTS, ContactSection
+from nmdp_pin.scenario.object_sections import OBJECTS, ObjectSection
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
 from nmdp_pin.scenario.sections import (
     CONTROLLERS,
     IntegratorSection,
+    MotionSection,
     PushSection,
     ShapeSection,
 )
@@ -38,7 +40,13 @@ LIMIT = re.compile(r"(>=|<=|>|<) ([\d.e+-]+)")
 WHOLE = {"contact_points", "power", "directions", "azimuths", "refinement"}
 WHOLE |= {"max_iterations", "max_newton"}
 # Of two keys only one may be given; points are spread over links, not over points.
-REPLACES = {"stiffness": "static_depth", "spacing": "size", "contact_points": "contacts"}
+REPLACES = {
+    "stiffness": "static_depth",
+    "spacing": "size",
+    "contact_points": "contacts",
+    "density": "mass",
+}
+REPLACES["roughness"] = "heights"
 
 TETRAHEDRON = {
     "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
@@ -49,6 +57,7 @@ SHAPE = {  # a valid table of each kind
     "box": {"size": [1.0, 1.0, 1.0]},
     "sphere": {"radius": 1.0},
     "cylinder": {"radius": 1.0, "length": 1.0},
+    "capsule": {"radius": 1.0, "length": 1.0},
     "height-field": {"heights": [[0.0, 0.0], [0.0, 0.0]], "size": [1.0, 1.0]},
     "mesh": TETRAHEDRON,
 }
@@ -59,6 +68,14 @@ CONTACT: dict[str, dict[str, Any]] = {  # likewise of each model
     "granular": {"radius": 0.02, "length": 0.1},
     "planar-sliding": {"static_depth": 0.001, "ellipsoid": [0.5, 0.5, 0.3], "length": 0.1},
 }
+OBJECT: dict[str, dict[str, Any]] = {  # likewise of each object
+    "ball": {"radius": 0.1, "mass": 1.0},
+    "box": {"size": [0.1, 0.1, 0.1], "mass": 1.0},
+    "capsule": {"radius": 0.1, "length": 0.1, "mass": 1.0},
+    "cylinder": {"radius": 0.1, "length": 0.1, "mass": 1.0},
+    "urdf": {"path": str(Path(__file__).parents[1] / "robots" / "box" / "box.urdf")},
+}
+OF_KIND = 'An object of kind "'
 LISTS = {"size": 3, "spacing": 2}  # keys whose range holds for every entry
 
 
@@ -72,6 +89,7 @@ def base() -> dict[str, Any]:
             "contacts": [{"name": "corner", "link": "box", "position": [0.1, 0.1, -0.1]}],
         },
         "terrain": {"shapes": [{"kind": "plane"}]},
+        "objects": [{"kind": "box", "name": "object", **copy.deepcopy(OBJECT["box"])}],
         "contact": {"static_depth": 0.001},
         "integrator": {"name": "ne-nmdp", "dt": 1.0},
         "controller": {"kind": "stable-pd", "kp": 1.0, "kd": 1.0},
@@ -103,6 +121,11 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
         found[f'model = "{name}"'] = (model, of_contact, ("contact",))
     for name, model in CONTROLLERS.items():
         found[f'kind = "{name}"'] = (model, none, ("controller",))
+    of_object = frozenset(ObjectSection.model_fields)
+    found["[[objects]]"] = (ObjectSection, none, ("objects", 0))
+    for kind, model in OBJECTS.items():
+        found[f'{OF_KIND}{kind}"'] = (model, of_object, ("objects", 0))
+    found["controller.motion"] = (MotionSection, none, ("controller", "motion"))
     everywhere = frozenset({*ShapeSection.model_fields, "position", "rpy"})
     for kind, model in shape_sections().items():
         found[f'kind = "{kind}"'] = (model, everywhere, ("terrain", "shapes", 0))
@@ -170,6 +193,9 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
     if heading.startswith('kind = "') and heading[8:-1] in SHAPES:
         kind = heading[8:-1]
         scenario["terrain"]["shapes"] = [{"kind": kind, **copy.deepcopy(SHAPE[kind])}]
+    if heading.startswith(OF_KIND):
+        kind = heading.removeprefix(OF_KIND)[:-1]
+        scenario["objects"] = [{"kind": kind, "name": "object", **copy.deepcopy(OBJECT[kind])}]
     if heading.startswith('model = "'):
         scenario["contact"] = {"model": heading[9:-1], **CONTACT[heading[9:-1]]}
     if heading.startswith('name = "'):
@@ -178,6 +204,8 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
     for part in sections()[heading][2]:
         place = place[part]
     place.pop(REPLACES.get(key, ""), None)
+    if key == "roughness":
+        place["spacing"] = [0.5, 0.5]
     if key in LISTS:
         length = len(place.get(key, ())) or LISTS[key]
         value = [*([1.0] * (length - 1)), value]
@@ -227,6 +255,7 @@ def test_choices():
     for names, cell in (
         (SHAPES, page["[[terrain.shapes]]"]["kind"][1]),
         (CONTACTS, page["[contact]"]["model"][1]),
+        (OBJECTS, page["[[objects]]"]["kind"][1]),
         (INTEGRATORS, page["[integrator]"]["name"][1]),
         ((*OBJECTIVES, Dissipation.name), page['name = "ne-nmdp"']["objective"][1]),
         (PRESETS, page["[integrator]"]["preset"][1]),

@@ -53,6 +53,7 @@ def mass_matrix(robot: Robot) -> np.ndarray:
         ("chain", "free-flyer", None, 17, 16, 0),
         ("chain", "planar", None, 13, 13, 0),
         ("probe", None, None, 2, 2, 2),
+        ("finger", None, None, 1, 1, 1),
     ],
 )
 def test_sizes(name, base, joints, nq, nv, driven):

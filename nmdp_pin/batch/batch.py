@@ -79,6 +79,11 @@ class Batch:
             raise BatchError("a batch has the optimisers 'jtj-lm' and 'lm', not 'lbfgs'")
         if chunk is not None and not (isinstance(chunk, Integral) and chunk >= 1):
             raise BatchError(f"chunk must be an integer >= 1 or None, got {chunk!r}")
+        if robot.contact_points.touches.any():
+            raise BatchError(
+                "a batch knows contacts with the terrain only, and this robot has contacts between "
+                "bodies; step it with a Simulator, or leave out self_collision and objects"
+            )
         self.robot, self.terrain, self.method = robot, terrain, method
         self.precision, self.chunk = precision, chunk
         single = precision == "single"

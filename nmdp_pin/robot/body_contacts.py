@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 
+import coal
 import numpy as np
 import pinocchio as pin
 
@@ -18,7 +19,7 @@ from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.body_surfaces import body_name, shaped_joints, surfaces_of
 from nmdp_pin.robot.contact_points import ContactPoints, link_frame
 from nmdp_pin.robot.robot import Robot
-from nmdp_pin.terrain import Sphere, Terrain
+from nmdp_pin.terrain import Shape, Sphere, Terrain
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 _OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
@@ -165,9 +166,22 @@ def _apart(
     return kept, [note] if left else []
 
 
+def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
+    """How deep two shapes of moving frames lie in each other, 0 where they do not [m]."""
+    poses = [at * first.placement, there * second.placement]
+    transforms = [coal.Transform3s(M.rotation, M.translation) for M in poses]
+    result, request = coal.CollisionResult(), coal.CollisionRequest()
+    geometries = [first.collision_geometry(), second.collision_geometry()]
+    coal.collide(geometries[0], transforms[0], geometries[1], transforms[1], request, result)
+    return max((abs(c.penetration_depth) for c in result.getContacts()), default=0.0)
+
+
 def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int) -> float:
-    """How deep the contact points of two bodies lie in each other [m]."""
+    """How deep two bodies lie in each other, by their shapes and by their contact points [m]."""
     points, deepest = robot.contact_points, -np.inf
+    shapes = [surfaces[k].shapes if k in surfaces else () for k in (a, b)]
+    for first, second in itertools.product(*shapes):
+        deepest = max(deepest, _overlap(first, data.oMi[a], second, data.oMi[b]))
     for carrier, touched in ((a, b), (b, a)):
         own = (points.joints == carrier) & (points.touches == 0)
         if own.any() and touched in surfaces:

@@ -37,7 +37,7 @@ class ContactPoints:
     def __post_init__(self) -> None:
         if not len(self.touches):
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
-        if (np.diff(self.touches != 0) < 0).any():
+        if (np.diff((self.touches != 0).astype(int)) < 0).any():
             raise RobotError("contact points with the terrain must come before those with bodies")
 
     @property

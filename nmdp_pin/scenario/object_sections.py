@@ -162,9 +162,7 @@ class UrdfSection(ObjectSection):
         standing = robot.standing.copy()
         pose = pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
         place_base(robot.model, standing, pose)
-        surfaces, notes = surfaces_of(
-            robot, sorted(shaped_joints(robot)), friction=self.friction
-        )
+        surfaces, notes = surfaces_of(robot, sorted(shaped_joints(robot)), friction=self.friction)
         return replace(
             robot,
             name=self.name,

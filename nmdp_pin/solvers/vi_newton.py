@@ -126,14 +126,12 @@ def vi_newton(
         scale = block_scales(np.abs(H.diagonal()), vi.block_size)
         while True:
             iterations += 1
-            if not scale.any():
-                w1 = w
-            else:
-                part = inner.solve(H + np.diag(proximal * scale), ahead, w[some])
-                w1 = None if part is None else w.copy()
-                if w1 is not None and part is not None:
-                    w1[some] = part
-            if w1 is not None:
+            part = w[some]
+            if scale.any():
+                part = inner.solve(H + np.diag(proximal * scale), ahead, part)
+            if part is not None:
+                w1 = w.copy()
+                w1[some] = part
                 moved = back + P @ (w1 - w)[some]
                 trial = near_manifold(manifold.retract(point.q, moved), w1)
                 if trial.status.ok:
@@ -142,7 +140,7 @@ def vi_newton(
             rejected += 1
             proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
             if proximal > _MOST_PROXIMAL or lost > max_lost:
-                return result(Status.QP_FAILED if w1 is None else Status.STALLED)
+                return result(Status.QP_FAILED if part is None else Status.STALLED)
         point, w, g = trial, w1, principle.work()
         gap = dissipation_gap(g, w, shape)
         values.append(gap)

@@ -123,7 +123,7 @@ class HeightField(Solid):
         faces = [
             (a, b, c),
             (a, c, d),
-            walls.transpose(1, 2, 0).reshape(3, -1),
+            tuple(walls.transpose(1, 2, 0).reshape(3, -1)),
             (low_following, low, middle),
         ]
         vertices = np.concatenate([top, bottom, [[0.0, 0.0, base]]])
