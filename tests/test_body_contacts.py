@@ -32,12 +32,9 @@ def test_derivatives(kind, space, form, second_order):
     contact = residual.contact
     residual.evaluate(q, w)
     assert contact.touching[contact.n - len(contact._touched) :].sum() >= 2
-    found = [
-        residual.linearise().copy(),
-        contact.linearise().copy(),
-        contact.displacement_jacobian().copy(),
-        contact.motion_jacobian().copy(),
-    ]
+    found = [residual.linearise().copy(), contact.linearise().copy()]
+    contact.kinematics()
+    found += [contact.displacement_jacobian().copy(), contact.motion_jacobian().copy()]
     values = (
         lambda: residual.evaluate(residual.q, w),
         lambda: contact.evaluate(w),

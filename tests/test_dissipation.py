@@ -56,6 +56,7 @@ def evaluated(name, kind, space, form=samples.FORMS["ne"], second_order=False, s
 def test_motions(name, kind, space, second_order):
     """`motion_jacobian` is the derivative of `motions`, the turns' rows included."""
     residual, q, w = evaluated(name, kind, space, second_order=second_order)
+    residual.contact.kinematics()
     found = residual.contact.motion_jacobian().copy()
     assert found.shape == (len(w), space.rows, residual.nv)
 

@@ -92,6 +92,7 @@ class ContactTerms(abc.ABC):
         self._points = np.zeros((2, n, 3))
         self._jacobians = np.zeros((3, n, 3, nv))
         self.centre_jacobian, self.point_jacobian, self.angular_jacobian = self._jacobians
+        self._jacobian_rows: np.ndarray | None = None
         self.active = False
 
     def begin(self, start: np.ndarray, h: float) -> None:
@@ -131,7 +132,20 @@ class ContactTerms(abc.ABC):
 
     @abc.abstractmethod
     def vertex_forces(self) -> np.ndarray:
-        """V' J: generalised force of each vertex, shape (n m, nv); valid after `kinematics`."""
+        """V' J: generalised force of each vertex, shape (n m, nv); after `linearise`."""
+
+    def vertex_motions(self) -> np.ndarray:
+        """V' du/dq: how far each vertex's wrench would move, (n m, nv); after `linearise`."""
+        V = self._of(self.V).transpose(0, 2, 1)
+        return self._spread(V @ self.motion_jacobian())
+
+    def _spread(self, values: np.ndarray) -> np.ndarray:
+        """Rows of all contacts' vertices from those of the Jacobians, zero elsewhere."""
+        if self._jacobian_rows is not None:
+            whole = np.zeros((self.n, *values.shape[1:]))
+            whole[self._jacobian_rows] = values
+            values = whole
+        return values.reshape(-1, self.nv)
 
     @property
     @abc.abstractmethod
@@ -151,20 +165,36 @@ class ContactTerms(abc.ABC):
         """Energy that the contacts hold like springs [J]; polytopes hold none."""
         return 0.0
 
-    def kinematics(self) -> None:
-        """Fill the Jacobians: linear at the centres and at the points p, and angular."""
+    def kinematics(self, rows: np.ndarray | None = None) -> None:
+        """Fill the Jacobians: linear at the centres and at the points p, and angular.
+
+        Args:
+            rows: of which contacts, ascending; None: of all.
+        """
+        self._jacobian_rows = rows
+        points, mask, whole = self._points, self._mask, self._jacobians
+        if rows is not None:
+            k = len(rows)
+            points, mask, whole = points[:, :k], mask[rows], np.empty((3, k, 3, self.nv))
+        self.centre_jacobian, self.point_jacobian, self.angular_jacobian = whole
         S = np.ascontiguousarray(self._J)
-        points = self._points
-        points[0], points[1] = self.centre, self.point
+        points[0], points[1] = self._of(self.centre), self._of(self.point)
         lever = (points.reshape(-1, 3) @ -SKEW).reshape(-1, 3)
-        linear = self._jacobians[:2]
+        linear = whole[:2]
         np.matmul(lever, S[3:], out=linear.reshape(-1, self.nv))
         linear += S[:3]
-        linear *= self._mask
-        np.multiply(self._mask, S[3:], out=self._jacobians[2])
+        linear *= mask
+        np.multiply(mask, S[3:], out=whole[2])
         if self._bodies:
-            k = self._n_terrain
-            self._jacobians[:, k:] = self._axes[:, :3] @ self._jacobians[:, k:]
+            first, axes = self._n_terrain, self._axes
+            if rows is not None:
+                first = int(np.searchsorted(rows, first))
+                axes = axes[rows[first:] - self._n_terrain]
+            whole[:, first:] = axes[:, :3] @ whole[:, first:]
+
+    def _of(self, values: np.ndarray) -> np.ndarray:
+        """Of something of all contacts what belongs to those of the Jacobians."""
+        return values if self._jacobian_rows is None else values[self._jacobian_rows]
 
     def displacements(self) -> np.ndarray:
         """X(q) - X_ref of the material points that touch [m], shape (n, 3); X_ref is `begin`'s.
@@ -178,18 +208,18 @@ class ContactTerms(abc.ABC):
         return u
 
     def displacement_jacobian(self) -> np.ndarray:
-        """Derivative of `displacements` with respect to q, (n, 3, nv); valid after `kinematics`.
+        """Derivative of `displacements` with respect to q, (k, 3, nv), of those of `kinematics`.
 
         With o = -r n the arm and Q = R_ref R' the turn back to the start of the step:
         du = J_c - Q [o]_x J_w + (1 - Q) do.
         """
         if not self._round:
             return self.centre_jacobian
-        turn = self._turn_back()
-        arm = self._radii * self.contacts.normal
+        turn, radii = self._of(self._turn_back()), self._of(self._radii)
+        arm = radii * self._of(self.contacts.normal)
         result: np.ndarray = self.centre_jacobian + (turn @ skew(arm)) @ self.angular_jacobian
         if self.contacts.curvature is not None:
-            change = self._radii[:, :, None] * (self.contacts.curvature @ self.centre_jacobian)
+            change = radii[:, :, None] * (self._of(self.contacts.curvature) @ self.centre_jacobian)
             result += turn @ change - change
         return result
 
@@ -198,7 +228,7 @@ class ContactTerms(abc.ABC):
         return self.displacements()
 
     def motion_jacobian(self) -> np.ndarray:
-        """Derivative of `motions` with respect to q, (n, rows, nv); valid after `kinematics`."""
+        """Derivative of `motions` with respect to q, (k, rows, nv), of those of `kinematics`."""
         return self.displacement_jacobian()
 
     @property
@@ -254,7 +284,9 @@ class ContactTerms(abc.ABC):
         """(dS_k/dq_l) . F with dS_k/dq_l = S_l x S_k for l above k; F at the world's origin."""
         T = self._crossed(self._subtree)
         T *= self._above
-        self._subtract_taken(T, self._index, self._at_origin)
+        if self._bodies:
+            rows = self._of(self._index)
+            self._subtract_taken(T, rows, self._at_origin[rows])
         return T
 
     def _assembled(self, A: np.ndarray, *, carried: bool = False) -> np.ndarray:
@@ -290,8 +322,11 @@ class ContactTerms(abc.ABC):
             rows: contacts.
             at_origin: their wrenches at the world's origin, shape (len(rows), 6).
         """
+        touches = self._touches[rows]
+        if not touches.any():
+            return
         for body, moves in self._bodies:
-            same = np.flatnonzero(self._touches[rows] == body)
+            same = np.flatnonzero(touches == body)
             if same.size:
                 force = self._support[:, rows[same]] @ at_origin[same]
                 T -= moves * self._crossed(force)

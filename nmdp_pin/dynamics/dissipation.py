@@ -35,9 +35,7 @@ class Dissipation:
         The change of V is left out: where it would count, u is not zero, the contact slides, and
         its weights stay at a vertex whatever g is.
         """
-        contact = self.residual.contact
-        V = contact.V.transpose(0, 2, 1)
-        return (V @ contact.motion_jacobian()).reshape(-1, self.residual.nv)
+        return self.residual.contact.vertex_motions()
 
     @property
     def unit(self) -> float:

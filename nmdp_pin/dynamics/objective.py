@@ -66,6 +66,7 @@ class EndEffector(Objective):
         """Gauss-Newton on the displacements."""
         r = self.residual
         counted = r.contact.counted
+        r.contact.kinematics()
         u = r.contact.displacements()[counted].ravel()
         J = r.contact.displacement_jacobian()[counted].reshape(-1, r.nv)
         return r.rate**2 * (J.T @ u), r.rate**2 * (J.T @ J)

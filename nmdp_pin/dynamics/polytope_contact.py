@@ -45,7 +45,6 @@ class PolytopeContact(ContactTerms):
         self._wrench_space = wrench_space
         self._zeroth_order = zeroth_order
         self._secant = VertexSecant() if zeroth_order and secants else None
-        self._D = np.zeros((2, self.n, 3, 3))
 
     def begin(self, start: np.ndarray, h: float) -> None:
         """See the base; what secants learned is of the last step."""
@@ -57,13 +56,16 @@ class PolytopeContact(ContactTerms):
         """See the base."""
         centre = self._locate()
         self.w = w
-        self.V = self._wrench_space.vertices(self.contacts)
+        self.V = self._vertices()
         if self._secant is not None:
             self._secant.learn(centre, self.V)
         self.point = self.centre
         if self._round:
             self.point = self._place(centre - self._radii * self.contacts.normal)
-        self.active = bool(np.count_nonzero(self.V))
+        acting = self.V.any(axis=(1, 2))
+        count = int(np.count_nonzero(acting))
+        self.active = count > 0
+        self._acting = None if count == self.n else acting.nonzero()[0]
         if not self.active:
             return np.zeros(self.nv)
         return self._generalised(times(self.V, w))
@@ -74,21 +76,33 @@ class PolytopeContact(ContactTerms):
         The wrenches are carried along by the joints above, and they change with V(q) (left out in
         zeroth order, [N] eq. 10).
         """
-        self.kinematics()
+        self.kinematics(self._acting)
         if not self.active:
             return np.zeros((self.nv, self.nv))
         return self._carried_part() + self._changing_part()
 
+    def _vertices(self) -> np.ndarray:
+        """V of all contacts; bodies that are far off are not asked, and nothing is felt there."""
+        near = self._surfaces.near
+        if near is None:
+            return self._wrench_space.vertices(self.contacts)
+        V = np.zeros((self.n, self._wrench_space.rows, self.m))
+        V[near] = self._wrench_space.vertices(self.contacts.take(near))
+        return V
+
     def _changing_part(self) -> np.ndarray:
         """S . dF: the wrench's own change, and its moment as p moves with the sphere."""
-        D = self._D
-        move = skew(-self._wrench[:, :3])
-        if self._round and self.contacts.curvature is not None:
-            move -= move @ (self._radii[:, :, None] * self.contacts.curvature)
+        rows = self._jacobian_rows
+        contacts = self.contacts if rows is None else self.contacts.take(rows)
+        wrench = self._of(self._wrench)
+        D = np.empty((2, len(wrench), 3, 3))
+        move = skew(-wrench[:, :3])
+        if self._round and contacts.curvature is not None:
+            move -= move @ (contacts.radius[:, None, None] * contacts.curvature)
         if not self._zeroth_order:
-            own = self._wrench_space.derivative(self.contacts, self.w, self._wrench)
+            own = self._wrench_space.derivative(contacts, self._of(self.w), wrench)
         elif self._secant is not None:
-            own = self._secant.derivative(self.w)
+            own = self._of(self._secant.derivative(self.w))
         else:
             turned = move @ self.centre_jacobian
             return self.angular_jacobian.reshape(-1, self.nv).T @ turned.reshape(-1, self.nv)
@@ -100,15 +114,16 @@ class PolytopeContact(ContactTerms):
             change[0] += own[:, :3, 3:] @ self.angular_jacobian
             if own.shape[1] == 6:
                 change[1] += own[:, 3:, 3:] @ self.angular_jacobian
-        return self._jacobians[1:].reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
+        both = np.stack([self.point_jacobian, self.angular_jacobian])
+        return both.reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
 
     def vertex_forces(self) -> np.ndarray:
         """See the base."""
-        V = self.V.transpose(0, 2, 1)
+        V = self._of(self.V).transpose(0, 2, 1)
         forces = V[:, :, :3] @ self.point_jacobian
         if V.shape[2] == 6:
             forces += V[:, :, 3:] @ self.angular_jacobian
-        return forces.reshape(-1, self.nv)
+        return self._spread(forces)
 
     def motions(self) -> np.ndarray:
         """See the base: displacements, and turns for models of wrenches.
@@ -125,7 +140,7 @@ class PolytopeContact(ContactTerms):
         """See the base."""
         if self._wrench_space.rows == 3:
             return self.displacement_jacobian()
-        turn = self._turn_back().transpose(0, 2, 1)
+        turn = self._of(self._turn_back()).transpose(0, 2, 1)
         trace = turn.trace(axis1=1, axis2=2)[:, None, None] * np.eye(3)
         turns = 0.5 * (trace - turn) @ self.angular_jacobian
         return np.concatenate([self.displacement_jacobian(), turns], axis=1)

@@ -30,10 +30,14 @@ class TouchedSurfaces:
         terrain: the static world.
     """
 
+    near: np.ndarray | None = None
+    """Contacts that were asked exactly at the last query, ascending; None: all of them."""
+
     def __init__(self, robot: Robot, terrain: Terrain) -> None:
         points = robot.contact_points
         self._terrain, self._n = terrain, len(points)
         self._n_terrain = points.n_terrain
+        self._all_terrain = np.arange(self._n_terrain)
         self._radii = np.asarray(points.radii, dtype=float)[self._n_terrain :]
         touched = points.touches[self._n_terrain :]
         self._body = np.zeros(len(touched), dtype=int)
@@ -50,7 +54,7 @@ class TouchedSurfaces:
 
     def query(self, points: np.ndarray) -> Surface:
         """The surfaces at points seen from what they touch [m], shape (n, 3)."""
-        if not self._bodies:
+        if not len(self._radii):
             return self._terrain.query(points)
         k = self._n_terrain
         ground = self._terrain.query(points[:k])
@@ -63,6 +67,7 @@ class TouchedSurfaces:
         normal = np.zeros_like(here)
         normal[rows, side] = np.copysign(1.0, (here - self._middle)[rows, side])
         near = ~(distance > self._radii + _NEAR)  # also where it is NaN
+        self.near = np.concatenate([self._all_terrain, k + near.nonzero()[0]])
         friction, shape = np.zeros(len(here)), np.full(len(here), -1)
         curvature = None
         for index in np.unique(self._body[near]):
