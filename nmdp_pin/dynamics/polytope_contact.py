@@ -12,6 +12,8 @@ from nmdp_pin.dynamics.vertex_secant import VertexSecant
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 
+_WORTH = 8  # contacts that do not act, from which on leaving them out is less work
+
 
 class PolytopeContact(ContactTerms):
     """The generalised force sum J' V(q) w.
@@ -65,7 +67,7 @@ class PolytopeContact(ContactTerms):
         acting = self.V.any(axis=(1, 2))
         count = int(np.count_nonzero(acting))
         self.active = count > 0
-        self._acting = None if count == self.n else acting.nonzero()[0]
+        self._acting = None if self.n - count < _WORTH else acting.nonzero()[0]
         if not self.active:
             return np.zeros(self.nv)
         return self._generalised(times(self.V, w))

@@ -24,6 +24,7 @@ from nmdp_pin.solvers.simplices import block_scales
 from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
+_FEW = 8  # blocks that are not worth a look whether they do anything
 _LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the same forces
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
@@ -114,8 +115,10 @@ def vi_newton(
             return result(Status.ITERATION_LIMIT)
         A, B = manifold.linearise(), manifold.vertex_jacobian()
         # Blocks that do nothing keep their weights: most contacts of many are apart.
-        felt = B.reshape(len(w) // vi.block_size, -1).any(axis=1) if len(w) else w
-        some = np.repeat(felt, vi.block_size).astype(bool)
+        felt = np.ones(vi.n_blocks, dtype=bool)
+        if vi.n_blocks > _FEW:
+            felt = B.reshape(vi.n_blocks, -1).any(axis=1)
+        some = np.repeat(felt, vi.block_size) if not felt.all() else slice(None)
         lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B[some].T]))
         if singular or not np.isfinite(response).all():
             return result(Status.SINGULAR)
