@@ -11,8 +11,9 @@ from physics_scenes import G, ground, weightless
 from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.control import Command
 from nmdp_pin.control.stable_pd import Passive
-from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.integrators import INTEGRATORS, nmdp
 from nmdp_pin.robot import ContactPoints, Robot, free_body, together, touching
+from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.terrain import Box, Sphere
 
@@ -174,3 +175,72 @@ def test_friction_between_bodies(h):
     *_, last = sim.run(sim.state(q, v), Passive(), dt=h, duration=0.15)
     expected = [0.15 * 0.3 * G / 2.0, 1.0 - 0.15 * 0.3 * G]
     np.testing.assert_allclose(last.state.v[[0, 6]], expected, atol=1e-3)
+
+
+def short(name, method, duration, **options):
+    """The end of a bundled scenario's first part, and the robot."""
+    overrides = [f"integrator.name={method}"]
+    overrides += [f"integrator.{key}={value}" for key, value in options.items()]
+    scenario = Scenario.load(name, overrides=overrides)
+    setup = scenario.build(visuals=False)
+    dt = scenario.integrator.dt
+    results = setup.simulator.run(
+        setup.state, setup.controller, dt=dt, duration=duration, on_failure="raise"
+    )
+    return setup, list(results)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-zonmdp", "ne-ncp"])
+def test_panda_pushes_a_box(method):
+    """The fingertip takes the box along, and feels its friction and what speeds it up."""
+    setup, results = short("panda-push", method, 0.8)
+    points = setup.robot.contact_points
+    forces = np.array([result.contact_forces for result in results[60:]])  # it moves by then
+    tip = forces[:, points.names.index("fingertip on box")].mean(axis=0)
+    load = forces[:, [name.startswith("box_") for name in points.names], 2].sum(axis=1).mean()
+    box = setup.robot.model.getFrameId("box")
+    data = setup.robot.model.createData()
+    pin.framesForwardKinematics(setup.robot.model, data, results[-1].state.q)
+    assert data.oMf[box].translation[0] > 0.47 + 0.04
+    assert load == pytest.approx(2.0 * G + tip[2], rel=0.02)
+    gained = 2.0 * (results[-1].state.v[7] - results[59].state.v[7]) / 0.2  # [N]
+    assert -tip[0] - gained == pytest.approx(0.4 * load, rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-zonmdp"])
+def test_finger_turns_a_block(method):
+    """Pushed beside its middle a block turns away, within the ellipsoid of friction loads."""
+    setup, results = short("finger-block", method, 1.2)
+    block = setup.robot.model.getFrameId("block")
+    data = setup.robot.model.createData()
+    pin.framesForwardKinematics(setup.robot.model, data, results[-1].state.q)
+    yaw = pin.rpy.matrixToRpy(data.oMf[block].rotation)[2]
+    assert 0.2 < yaw < 1.0
+    names = setup.robot.contact_points.names
+    of_block = [name.startswith("block") for name in names]
+    for result in results:
+        wrenches = result.wrenches[of_block]
+        normal = wrenches[:, 2].sum()
+        assert np.hypot(*wrenches[:, :2].sum(axis=0)) <= 0.4 * normal * (1.0 + 1e-6) + 1e-6
+
+
+@pytest.mark.parametrize("objective", ["kinetic", "end_effector"])
+def test_objective_never_rises(objective, monkeypatch):
+    """K falls along PGM's accepted iterates, first order and zeroth, while bodies touch."""
+    found = []
+    solve = nmdp.pgm
+    monkeypatch.setattr(nmdp, "pgm", lambda *a, **k: found.append(solve(*a, **k)) or found[-1])
+    for method in ("ne-nmdp", "pbd-zonmdp"):
+        robot = stack(2)
+        cone = FrictionCone(stiffness=stiffness_for_static_depth(1.0, 4, 1e-3, 2), power=2)
+        sim = Simulator(robot, ground(0.5), cone, method, objective=objective)
+        state = sim.state()
+        state.v[6:8] = 0.5, 0.2  # the upper box slides on the lower one
+        for result in sim.run(state, Passive(), dt=0.02, duration=0.2, on_failure="raise"):
+            w = result.state.warm.w
+            assert (w >= 0.0).all()
+            assert (w.sum(axis=1) <= 1.0 + 1e-9).all()
+    values = [np.array(result.values) for result in found if len(result.values) > 1]
+    assert len(values) > 5
+    for K in values:
+        assert (np.diff(K) <= 1e-12 * K[:-1] + 1e-15).all()
