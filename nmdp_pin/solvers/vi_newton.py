@@ -117,7 +117,7 @@ def vi_newton(
         # Blocks that do nothing keep their weights: most contacts of many are apart.
         felt = np.ones(vi.n_blocks, dtype=bool)
         if vi.n_blocks > _FEW:
-            felt = B.reshape(vi.n_blocks, -1).any(axis=1)
+            felt = np.asarray(B.reshape(vi.n_blocks, -1).any(axis=1))
         some = np.repeat(felt, vi.block_size) if not felt.all() else slice(None)
         lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B[some].T]))
         if singular or not np.isfinite(response).all():
@@ -129,9 +129,9 @@ def vi_newton(
         scale = block_scales(np.abs(H.diagonal()), vi.block_size)
         while True:
             iterations += 1
-            part = w[some]
+            part: np.ndarray | None = w[some]
             if scale.any():
-                part = inner.solve(H + np.diag(proximal * scale), ahead, part)
+                part = inner.solve(H + np.diag(proximal * scale), ahead, w[some])
             if part is not None:
                 w1 = w.copy()
                 w1[some] = part
