@@ -1,5 +1,8 @@
 """[[objects]] and self_collision of scenario files."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -201,3 +204,14 @@ def test_batches_refuse():
     robot = touching(together(free_body("box", Box(size=(0.2, 0.2, 0.2)), mass=1.0), [can]))
     with pytest.raises(BatchError, match="between"):
         Batch(robot, Terrain([Plane()]))
+
+
+def test_the_page_runs():
+    """The code of docs/contacts_between_bodies.md runs, and its last line is what it says."""
+    page = Path(__file__).parents[1] / "docs" / "contacts_between_bodies.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+    names = {}
+    exec(code, names)
+    assert names["result"].status.ok
+    assert names["scene"].contact_points.names[-1] == "tip on block"
+    assert names["result"].contact_forces.shape == (10, 3)
