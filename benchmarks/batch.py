@@ -33,7 +33,7 @@ SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 LINKS = (5, 10, 20, 30, 40)
 SIZE, LENGTH = 256, 10  # what stays while the other is varied
 H = 0.005  # [s]
-REPEATS = 3
+REPEATS = 10
 COLUMNS = (
     "links",
     "DoF",

@@ -29,7 +29,8 @@ from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
 _METHODS: dict[str, type[PositionBasedStep]] = {"pbd": Pbd, "pbfd": Pbfd}
-_CHUNK = 256  # trajectories whose arrays still are in a core's cache (docs/batch.md)
+_CACHE = 1.3e6  # [B] of a core, which the arrays of a chunk should fit (docs/batch.md)
+_LEAST_CHUNK = 8  # below it the calls cost more than the sums
 _NO_CONE = FrictionCone(stiffness=1.0)  # the methods take a contact model, but do not use it
 
 
@@ -182,8 +183,11 @@ class Batch:
 
     def chunk_of(self, K: int) -> int:
         """How many of K trajectories advance together."""
-        on_gpu = jax.default_backend() != "cpu"
-        return self.chunk or (K if on_gpu else min(-(-K // _cores()), _CHUNK))
+        if self.chunk is not None or jax.default_backend() != "cpu":
+            return self.chunk or K
+        nv = self.robot.model.nv
+        size = 80.0 * nv * (nv + 15.0)  # [B] of one trajectory, about
+        return min(-(-K // _cores()), max(int(_CACHE / size), _LEAST_CHUNK))
 
     def _chunks(self, K: int) -> np.ndarray:
         """The trajectories of each chunk, all of one size: the last one is repeated."""
