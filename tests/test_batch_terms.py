@@ -11,6 +11,7 @@ from batch_samples import QUICK, all_kinds, starts
 
 from nmdp_pin.batch.conservative_contacts import ConservativeContacts
 from nmdp_pin.batch.contacts import FrictionalContacts
+from nmdp_pin.batch.factor import inverse_factor
 from nmdp_pin.batch.kinematics import Kinematics
 from nmdp_pin.batch.manifold import Manifold
 from nmdp_pin.batch.problem import Energy, Gains, GradientLevel, Start
@@ -145,7 +146,7 @@ def test_functions_are_those_of_the_sequential_code(method, optimiser, options):
         P = problem.kinematics.placements(start_q)
         before = problem.kinematics.placements(problem.manifold.integrate(start_q, -H * start_v))
         P_hat = problem.expected(P, before, gains.h)
-        scale = problem.scale(jnp.asarray(M)[None], gains)
+        scale = inverse_factor(problem.metric(jnp.asarray(M)[None], gains))
         scale = jnp.broadcast_to(scale, (q.shape[1], nv, nv))
         energies = jnp.zeros((3, q.shape[1]))
         start = Start(start_q, start_v, P, P_hat, tau, target, scale, energies)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from nmdp_pin.batch.contacts import Contacts, ContactSums
-from nmdp_pin.batch.factor import inverse_factor, product
+from nmdp_pin.batch.factor import product
 from nmdp_pin.batch.inertia import BodySums, body_sums, energy, potential
 from nmdp_pin.batch.kinematics import Kinematics
 from nmdp_pin.batch.lanes import Lanes, cross, dot, total
@@ -131,14 +131,14 @@ class Problem(abc.ABC):
         gravity = jnp.asarray(self.tree.gravity[:, None], P.dtype)
         return (2.0 * P - before).at[:, 3].add(h * h * gravity)
 
-    def scale(self, M: Lanes, gains: Gains) -> Lanes:
-        """U'^-1 of a step that starts with mass matrix M, (K, nv, nv); NaN if it is singular."""
+    def metric(self, M: Lanes, gains: Gains) -> Lanes:
+        """U'U of a step that starts with mass matrix M, (K, nv, nv)."""
         rate = 1.0 / gains.h
         diagonal = rate * gains.kd
         if gains.kp is not None:
             diagonal = diagonal + gains.kp
         one = jnp.eye(M.shape[-1], dtype=M.dtype)
-        return inverse_factor(rate * rate * M + one * diagonal[:, 0])
+        return rate * rate * M + one * diagonal[:, 0]
 
     def energies(self, point: Point) -> Lanes:
         """Energy of motion, of gravity and of the normal forces, (3, K) [J]."""

@@ -185,6 +185,9 @@ class Schedule:
         k = t.k + converged
         status = jnp.where(converged & (k == steps), Status.CONVERGED.code, status)
         tau, target = commands.at(jnp.minimum(k, steps - 1))
+        # one factor a sweep: of the metric where a step begins, else of the Hessian
+        damped = H + jnp.eye(H.shape[-1], dtype=H.dtype) * lam[:, None, None]
+        factor = inverse_factor(_chosen(converged, problem.metric(new.M, gains), damped))
         begun = Start(
             x,
             new.v,
@@ -192,12 +195,13 @@ class Schedule:
             problem.expected(new.P, t.start.P, gains.h),
             tau,
             _or(target, x),
-            problem.scale(new.M, gains),
+            factor,
             energy,
         )
         start = Start(*(_chosen(converged, a, b) for a, b in zip(begun, t.start, strict=True)))
-        y = _solved(H, lam, g)
-        dq = product(y[:, None], t.start.scale)[:, 0].T
+        # the others solve (H + lam 1) y = -g; y and dq are not finite where that is not definite
+        y = -product(product(g[:, None], factor, transposed=True), factor)
+        dq = product(y, t.start.scale)[:, 0].T
         trial = problem.manifold.integrate(x, dq)
         return Trajectories(
             start=start,
@@ -245,13 +249,6 @@ def _falls(t: Trajectories, f: Lanes, error: Lanes) -> Lanes:
     rounding = ROUNDING * max(1.0, float(jnp.finfo(f.dtype).eps) / _EPS)
     small = rounding * jnp.abs(t.f)
     return (f < t.f - small) | ((f <= t.f + small) & (error < t.error))
-
-
-def _solved(H: Lanes, lam: Lanes, g: Lanes) -> Lanes:
-    """(H + lam 1) y = -g, (K, nv); NaN where that is not positive definite."""
-    one = jnp.eye(H.shape[-1], dtype=H.dtype)
-    X = inverse_factor(H + one * lam[:, None, None])
-    return -product(product(g[:, None], X, transposed=True), X)[:, 0]
 
 
 def _chosen(condition: Lanes, a: Lanes, b: Lanes) -> Lanes:
