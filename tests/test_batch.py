@@ -1,7 +1,9 @@
 """Batches: agreement with the sequential code, the schedule, failures, arguments."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -214,6 +216,17 @@ def test_mistakes_in_options(options, says):
     """Each is an NmdpError that says what is allowed."""
     with pytest.raises(NmdpError, match=says):
         Batch(robot("box", "planar"), Terrain([Plane()]), **options)
+
+
+def test_the_documents_snippet_runs(capsys):
+    """What the page on batches shows runs as it stands, and the faster box slides farther."""
+    page = (Path(__file__).parents[1] / "docs/batch.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    names = {"__name__": "__main__"}
+    exec(compile(code, "docs/batch.md", "exec"), names)
+    assert capsys.readouterr().out.startswith("True")
+    distance = names["result"].q[:, -1, 0] - names["q0"][:, 0]
+    assert (np.diff(distance) > 0.0).all()
 
 
 def test_without_jax_the_extra_is_named():
