@@ -19,6 +19,7 @@ import numpy as np
 from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.integrators import nmdp
+from nmdp_pin.integrators.energy_bound import LEAST_GAIN
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.scenario import Setup
 from nmdp_pin.solvers.projection import project
@@ -129,7 +130,7 @@ def run(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
         if result.status.ok:  # of a halved step: its last part
             gains.append(residual.energy_gain(result.state.q))
     wall = time.perf_counter() - begin
-    lift = nmdp._LEAST_GAIN * residual.weight
+    lift = LEAST_GAIN * residual.weight
     shares = [(gain - lift) / moving for gain, moving in gains if gain > lift]
     return (
         f"| {name} | {order} | {1e3 * dt:g} | {np.mean([r.iterations for r in results]):.1f} "

@@ -15,8 +15,7 @@ import numpy as np
 from nmdp_pin.batch.factor import inverse_factor, product
 from nmdp_pin.batch.lanes import Lanes
 from nmdp_pin.batch.problem import Gains, Point, Problem, Start
-from nmdp_pin.integrators.pbd import _LARGEST_GAIN as LARGEST_GAIN
-from nmdp_pin.integrators.pbd import _LEAST_GAIN as LEAST_GAIN
+from nmdp_pin.integrators.energy_bound import allowed_gain
 from nmdp_pin.solvers.levenberg_marquardt import GROW, LARGEST, LEAST, ROUNDING, SHRINK
 from nmdp_pin.status import Status
 
@@ -223,11 +222,11 @@ class Schedule:
         )
 
     def _gains_energy(self, before: Lanes, after: Lanes, end: Point, gains: Gains) -> Lanes:
-        """Whether steps gain energy that nothing gave: no ends of them (integrators/pbd.py)."""
+        """Whether steps gain energy that nothing gave: no ends of them."""
         work = gains.h * jnp.sum(end.tau * end.v, axis=0)
         gain = jnp.sum(after - before, axis=0) - work
         moving = before[0] + jnp.maximum(work, 0.0) + before[2]
-        return ~(gain <= LARGEST_GAIN * moving + LEAST_GAIN * self._weight)
+        return ~(gain <= allowed_gain(moving, self._weight))
 
     def _status(
         self, status: Lanes, converged: Lanes, total: Lanes, lam: Lanes, iterations: Lanes

@@ -16,6 +16,7 @@ from nmdp_pin.dynamics.objective import Objective, objective_named
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.energy_bound import LARGEST_GAIN, allowed_gain
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.start import Start, starts_of_minimum, starts_of_principle
@@ -33,10 +34,9 @@ from nmdp_pin.terrain import Terrain
 _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
 _BRIEF = 8  # iterations of a start that others follow
-_LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2 of it
-_LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2 of it; and in the papers' halves
-_IMPACT_GAIN = 1e-3  # likewise, where a contact comes to hold; below it is the error of the step
-_LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+# Shares of the energy that moves.
+_LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2; and in the papers' halves
+_IMPACT_GAIN = 1e-3  # where a contact comes to hold; below it is the error of the step
 _SATURATED = 1.0 - 1e-9  # sum of the weights of a contact that gives all it can
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
@@ -179,10 +179,11 @@ class Nmdp(Integrator):
 
     def _gains_at_an_impact(self, w0: np.ndarray, found: SolverResult) -> bool:
         """Whether a difference across an impact, which means nothing, has made energy."""
-        if self.residual.history is None:
+        w1 = found.w.reshape(self._shape)
+        if self.residual.history is None or not self._has_arrest(w0, w1):
             return False
         gain, moving = self.residual.energy_gain(found.q)
-        return gain > _IMPACT_GAIN * moving and self._has_arrest(w0, found.w.reshape(self._shape))
+        return gain > _IMPACT_GAIN * moving
 
     def _solve_in_first_order(
         self, state: State, command: Command, h: float, dt: float | None, second: SolverResult
@@ -233,8 +234,8 @@ class Nmdp(Integrator):
         """Whether a root of the present step gains more energy than its differences may add [J]."""
         residual = self.residual
         euler = residual.history is None and residual.acceleration_rate == residual.rate
-        share = _LARGEST_GAIN if euler else _LARGEST_GAIN_OTHERWISE
-        return not gain <= share * moving + _LEAST_GAIN * residual.weight
+        share = LARGEST_GAIN if euler else _LARGEST_GAIN_OTHERWISE
+        return not gain <= allowed_gain(moving, residual.weight, share)
 
     def _begin(self, state: State, command: Command, h: float, dt: float | None) -> PGMOptions:
         """State the step to the residual; the solver's options for it."""

@@ -22,6 +22,7 @@ from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.position_energy import PositionEnergy
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.energy_bound import allowed_gain
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.robot import Robot
@@ -33,8 +34,6 @@ from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
 
 STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
-_LARGEST_GAIN = 0.5  # of the energy that moves: what differences over large turns may add
-_LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 
 
 class PositionBasedStep(Integrator):
@@ -142,8 +141,6 @@ class PositionBasedStep(Integrator):
                 rejected=found.rejected,
                 condition=found.condition,
             )
-        if residual.q is not found.x:  # the last trial was rejected
-            self.problem.evaluate(found.x)
         return finished_step(
             state,
             State(state.t + h, found.x, residual.v),
@@ -170,10 +167,10 @@ class PositionBasedStep(Integrator):
         found = self._minimise(self.problem, state.q, tolerance=tolerance)
         if not found.status.ok:
             return found
-        if residual.q is not found.x:
+        if residual.q is not found.x:  # the last trial was rejected
             self.problem.evaluate(found.x)
         gain, moving = self.problem.energy_gain(found.x)
-        if not gain <= _LARGEST_GAIN * moving + _LEAST_GAIN * residual.weight:
+        if not gain <= allowed_gain(moving, residual.weight):
             return replace(found, status=Status.ENERGY_GAINED)
         return found
 
