@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nmdp_pin.errors import ExperimentError
+from nmdp_pin.executors.one_thread import one_thread
 from nmdp_pin.experiments.code_version import code_version, file_version
 from nmdp_pin.experiments.kept_run import KeptRun, find_run
 from nmdp_pin.experiments.run_spec import RunSpec
@@ -149,7 +150,7 @@ def _apart(jobs: Sequence[_Job], workers: int) -> Generator[RunSpec, None, None]
         min(workers, len(jobs)), context, initializer=_prepare, initargs=(stop,)
     )
     try:
-        with _one_thread():
+        with one_thread():
             futures = {pool.submit(_simulate_in_worker, job): job.spec for job in jobs}
         for future in as_completed(futures):
             future.result()
@@ -207,18 +208,3 @@ def _simulate_in_worker(job: _Job) -> None:
             "the package's sources changed while the evaluation started: start it again"
         )
     _simulate(job, _stop.is_set if _stop is not None else lambda: False)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Processes started meanwhile compute with one thread each: the matrices are small."""
-    name = "OMP_NUM_THREADS"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from nmdp_pin.errors import ExecutorError
 from nmdp_pin.executors.executor import Executor, Function, check_count
+from nmdp_pin.executors.one_thread import one_thread
 from nmdp_pin.executors.shared import key_of, read_once
 
 
@@ -116,7 +116,7 @@ class Processes(Executor):
     def _submit(self, function: Function, path: str, task: Any) -> Future[Any]:
         pool = self._pool or self._start_pool()
         try:
-            with _one_thread():  # a process may be started by this
+            with one_thread():  # a process may be started by this
                 return pool.submit(_call, function, path, task)
         except BrokenProcessPool:
             self._end_pool()
@@ -166,18 +166,3 @@ def _die_with_parent(lifeline: Connection) -> None:
 
 def _call(function: Function, path: str, task: Any) -> Any:
     return function(read_once(path, Path(path).read_bytes), task)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Processes started meanwhile compute with one thread each: the matrices are small."""
-    name = "OMP_NUM_THREADS"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
