@@ -103,7 +103,7 @@ def rollout(
         starts = starts * nb
     chunk = max(1, nb // (_CHUNKS * executor.workers)) if chunk is None else chunk
     check_count("chunk", chunk, 1, StateError)
-    x = _array_for(out, (nb, steps, simulator.robot.model.nq + simulator.robot.model.nv))
+    x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
     done = 0
     with shown(progress, "trajectories", nb) as show:
@@ -131,8 +131,8 @@ def _run_chunk(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
     """Trajectories of one task: x, status codes, steps made, last states."""
     simulator, command = shared
-    n, model = len(chunk.starts), simulator.robot.model
-    x = np.empty((n, chunk.steps, model.nq + model.nv))
+    n = len(chunk.starts)
+    x = np.empty((n, chunk.steps, simulator.vector.nx))
     codes, counts, states = np.zeros(n, int), np.zeros(n, int), []
     u = np.broadcast_to(chunk.u, (n, chunk.steps, chunk.u.shape[2]))
     for i, start in enumerate(chunk.starts):
@@ -154,20 +154,11 @@ def _run(
     for k, given in enumerate(u):
         result = simulator.step(state, given if command is None else command(state, given, h), h)
         if not result.status.ok:
-            x[k:] = _pack(state)
+            x[k:] = simulator.vector.pack(state)
             return result.status, k, state
         state = result.state
-        x[k] = _pack(state)
+        x[k] = simulator.vector.pack(state)
     return Status.CONVERGED, len(u), state
-
-
-def _pack(state: State) -> np.ndarray:
-    return np.concatenate([state.q, state.v])
-
-
-def _unpack(simulator: Simulator, x: np.ndarray) -> State:
-    nq = simulator.robot.model.nq
-    return simulator.state(x[:nq], x[nq:])
 
 
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:
@@ -176,22 +167,23 @@ def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> t
         return (x0,)
     if not isinstance(x0, np.ndarray) and len(x0) and isinstance(x0[0], State):
         return tuple(x0)
-    model = simulator.robot.model
+    space = simulator.vector
     x = _numbers("x0", x0, StateError)
-    nx, shape = model.nq + model.nv, x.shape
+    nx, shape = space.nx, x.shape
     if x.ndim == 1:
         x = x[None]
     if x.ndim != 2 or x.shape[1] != nx:
         raise StateError(
             f"x0 has shape {shape}, expected (nb, {nx}) or ({nx},): "
-            f"q of {model.nq} numbers, then v of {model.nv}"
+            f"q of {space.nq} numbers, then v of {space.nv}"
         )
     return tuple(_row(simulator, row, place) for place, row in enumerate(x))
 
 
 def _row(simulator: Simulator, row: np.ndarray, place: int) -> State:
     try:
-        return _unpack(simulator, row)
+        nq = simulator.vector.nq
+        return simulator.state(row[:nq], row[nq:])  # with the checks that `unpack` leaves out
     except StateError as error:
         raise StateError(f"x0[{place}]: {error}") from error
 
@@ -202,7 +194,7 @@ def _controls(
     """The controls with three axes, the first two as given, and the number of steps."""
     if steps is not None:
         check_count("steps", steps, 0, StateError)
-    nu, nv = len(simulator.robot.driven), simulator.robot.model.nv
+    nu, nv = len(simulator.robot.driven), simulator.vector.nv
     if u is None:
         if steps is None:
             raise ControlError("say with `steps` how many steps to make, or give u")
