@@ -9,9 +9,10 @@ import pytest
 from contracts import WrenchSpaceContract
 
 from nmdp_pin.contact import FrictionCone, WrenchSpace
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.spatial import placements_of, skew, times
+from nmdp_pin.dynamics.spatial import placements_of, times
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmdp_pin.contact.checks import is_integer, is_number
-from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
@@ -68,7 +68,7 @@ class AnisotropicCone(WrenchSpace):
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 3, directions)."""
         n = contacts.normal
-        axis, cross = contacts.rotation @ self._unit, cross_matrices(n)
+        axis, cross = contacts.rotation @ self._unit, skew(n)
         across = cross @ axis[:, :, None]
         along = -cross @ across  # (1 - n n') times the axis
         tangents = np.concatenate([along, across], axis=2) @ self._shares
@@ -87,12 +87,12 @@ class AnisotropicCone(WrenchSpace):
         a, b = shares[:, 0, None, None], shares[:, 1, None, None]
         slope = np.divide(-self.power, d, out=np.zeros_like(d), where=d > 0.0)
         moved = (slope[:, None] * wrench)[:, :, None] * n[:, None, :]
-        nn, g_cross = n[:, :, None] * n[:, None, :], cross_matrices(g)
+        nn, g_cross = n[:, :, None] * n[:, None, :], skew(g)
         if contacts.curvature is not None:
             level = w.sum(axis=1)[:, None, None] - a * (n * g).sum(axis=1)[:, None, None]
             turn = level * np.eye(3) - a * n[:, :, None] * g[:, None, :] - b * g_cross
             moved += size * (turn @ contacts.curvature)
-        of_axis = a * (np.eye(3) - nn) + b * cross_matrices(n)
+        of_axis = a * (np.eye(3) - nn) + b * skew(n)
         return np.concatenate([moved, -size * (of_axis @ g_cross)], axis=2)
 
     def _size(self, contacts: ContactState) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 
@@ -109,7 +109,7 @@ class Mixed(WrenchSpace):
                 result[rows, 3:, :columns] = _lever(part) @ own
                 if part.curvature is not None:
                     arm = part.radius[:, None, None] * part.curvature
-                    result[rows, 3:, :3] += cross_matrices(force) @ arm
+                    result[rows, 3:, :3] += skew(force) @ arm
         return result
 
     def _parts(self, contacts: ContactState) -> list[tuple[WrenchSpace, np.ndarray, ContactState]]:
@@ -135,4 +135,4 @@ class Mixed(WrenchSpace):
 
 def _lever(contacts: ContactState) -> np.ndarray:
     """[p - c]x: moment about the centre c of a force where the sphere touches, p = c - r n."""
-    return cross_matrices(-contacts.radius[:, None] * contacts.normal)
+    return skew(-contacts.radius[:, None] * contacts.normal)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.errors import ContactError
 
@@ -61,7 +61,7 @@ class PatchFrame:
             result[:, :, 3:] = n[:, :, None] * spin[:, None, :]
         if contacts.curvature is not None:
             rise = heading * np.vecdot(n, axis)
-            tilt = cross_matrices(n) - rise[:, None, None] * (n[:, :, None] * t2[:, None, :])
+            tilt = skew(n) - rise[:, None, None] * (n[:, :, None] * t2[:, None, :])
             result[:, :, :3] = tilt @ contacts.curvature
         return E, result
 
@@ -83,5 +83,5 @@ class PatchFrame:
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products a x b of vectors of shape (n, 3); for few of them much faster than np.cross."""
-    result: np.ndarray = (cross_matrices(a) @ b[:, :, None])[:, :, 0]
+    result: np.ndarray = (skew(a) @ b[:, :, None])[:, :, 0]
     return result

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.spatial import SKEW, over_tree, placements_of, support_of
+from nmdp_pin.contact.cross import SKEW
+from nmdp_pin.dynamics.spatial import over_tree, placements_of, support_of
 
 
 def second_moments(model: pin.Model) -> np.ndarray:

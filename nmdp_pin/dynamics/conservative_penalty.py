@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.dynamics.penalty_contact import PenaltyContact
-from nmdp_pin.dynamics.spatial import skew, times
+from nmdp_pin.dynamics.spatial import times
 
 
 class ConservativePenalty(PenaltyContact):

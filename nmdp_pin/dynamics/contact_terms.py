@@ -21,16 +21,9 @@ import abc
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.contact.cross import SKEW, skew
 from nmdp_pin.contact.wrench_space import ContactState
-from nmdp_pin.dynamics.spatial import (
-    MOTION_CROSS,
-    SKEW,
-    over_tree,
-    placements_of,
-    skew,
-    support_of,
-    times,
-)
+from nmdp_pin.dynamics.spatial import MOTION_CROSS, over_tree, placements_of, support_of, times
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain

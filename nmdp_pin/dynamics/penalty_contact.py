@@ -18,9 +18,10 @@ import abc
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.dynamics.contact_terms import ContactTerms
-from nmdp_pin.dynamics.spatial import skew, times
+from nmdp_pin.dynamics.spatial import times
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 

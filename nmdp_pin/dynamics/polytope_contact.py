@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.contact.cross import SKEW, skew
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.dynamics.contact_terms import ContactTerms
-from nmdp_pin.dynamics.spatial import SKEW, skew, times
+from nmdp_pin.dynamics.spatial import times
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain

@@ -9,21 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-# Row-major [a]_x as a linear map of a, so that skew matrices are one matrix product.
-SKEW = np.zeros((3, 9))
-for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-    SKEW[_k, 3 * _i + _j] = -1.0
-    SKEW[_k, 3 * _j + _i] = 1.0
+from nmdp_pin.contact.cross import SKEW
 
 # F -> B(F) with (S_l x S_k) . F = S_k' B(F) S_l: B = [[0, [f]_x], [[f]_x, [tau]_x]], (6, 36).
 _B = np.zeros((6, 6, 6))
 _B[:3, :3, 3:] = _B[:3, 3:, :3] = _B[3:, 3:, 3:] = SKEW.reshape(3, 3, 3)
 MOTION_CROSS = _B.reshape(6, 36)
-
-
-def skew(a: np.ndarray) -> np.ndarray:
-    """Matrices [a]_x with [a]_x b = a x b; shape (n, 3) to (n, 3, 3)."""
-    return (a @ SKEW).reshape(-1, 3, 3)
 
 
 def times(A: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.checks import is_number
-from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.fitted.vertex_map import POSES, VertexMap
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
@@ -97,7 +97,7 @@ class Fitted(WrenchSpace):
             E, turn = self._heading.turns(some)
             slope = self._local_slope(self._poses(some), w[touching]) @ self._pose_rates(some)
             for rows in self._halves():
-                turned = cross_matrices(wrench[touching, rows]) @ turn
+                turned = skew(wrench[touching, rows]) @ turn
                 result[touching, rows] = E @ slope[:, rows] - turned
         return result
 
@@ -126,7 +126,7 @@ class Fitted(WrenchSpace):
         change = np.zeros((n, 3, 6))  # of the normal as the body sees it
         if contacts.curvature is not None:
             change[:, :, :3] = contacts.curvature
-        change[:, :, 3:] = cross_matrices(contacts.normal)
+        change[:, :, 3:] = skew(contacts.normal)
         change = contacts.rotation.transpose(0, 2, 1) @ change
         seen = _normal_in_body(contacts)
         z, dz = seen[:, 2:], change[:, 2]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from nmdp_pin.contact.checks import is_integer, is_number
-from nmdp_pin.contact.cross import cross_matrices
+from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
@@ -101,7 +101,7 @@ class PlanarSliding(WrenchSpace):
         forces, turning = _in_world(self._heading.rotations(contacts), friction * self._loads.T)
         result = np.empty((len(contacts.depth), 6, self.n_vertices))
         result[:, :3] = forces + contacts.normal[:, :, None]
-        result[:, 3:] = turning + cross_matrices(self._levers(contacts)) @ forces
+        result[:, 3:] = turning + skew(self._levers(contacts)) @ forces
         return self._sizes(contacts)[:, None, None] * result
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
@@ -117,14 +117,14 @@ class PlanarSliding(WrenchSpace):
         tilt = np.zeros((len(n), 3, 6))  # dn
         if contacts.curvature is not None:
             tilt[:, :, :3] = contacts.curvature
-        dforces = -cross_matrices(forces) @ turn
+        dforces = -skew(forces) @ turn
         dlevers = -contacts.radius[:, None, None] * tilt
-        dlevers[:, :, 3:] += cross_matrices(self._arms(contacts))
-        levers = cross_matrices(self._levers(contacts))
+        dlevers[:, :, 3:] += skew(self._arms(contacts))
+        levers = skew(self._levers(contacts))
         result = np.empty((len(n), 6, 6))
         result[:, :3] = w.sum(axis=1)[:, None, None] * tilt + dforces
-        result[:, 3:] = levers @ dforces - cross_matrices(forces) @ dlevers
-        result[:, 3:] -= cross_matrices(turning) @ turn
+        result[:, 3:] = levers @ dforces - skew(forces) @ dlevers
+        result[:, 3:] -= skew(turning) @ turn
         result *= self._sizes(contacts)[:, None, None]
         below = contacts.depth > 0.0
         steepness = np.divide(-self.power, contacts.depth, out=np.zeros(len(n)), where=below)
