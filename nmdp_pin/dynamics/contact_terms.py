@@ -170,6 +170,7 @@ class ContactTerms(abc.ABC):
             k = len(rows)
             points, mask, whole = points[:, :k], mask[rows], np.empty((3, k, 3, self.nv))
         self.centre_jacobian, self.point_jacobian, self.angular_jacobian = whole
+        self._wrench_jacobian = whole[1:]  # what forces work on, then what moments do
         S = np.ascontiguousarray(self._J)
         points[0], points[1] = self._of(self.centre), self._of(self.point)
         lever = (points.reshape(-1, 3) @ -SKEW).reshape(-1, 3)

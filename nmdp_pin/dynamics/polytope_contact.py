@@ -117,8 +117,7 @@ class PolytopeContact(ContactTerms):
             change[0] += own[:, :3, 3:] @ self.angular_jacobian
             if own.shape[1] == 6:
                 change[1] += own[:, 3:, 3:] @ self.angular_jacobian
-        both = np.stack([self.point_jacobian, self.angular_jacobian])
-        return both.reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
+        return self._wrench_jacobian.reshape(-1, self.nv).T @ change.reshape(-1, self.nv)
 
     def vertex_forces(self) -> np.ndarray:
         """See the base."""

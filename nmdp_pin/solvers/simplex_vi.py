@@ -27,6 +27,12 @@ class SimplexVI(Simplices):
         super().__init__(n_blocks, block_size)
         self._counts = np.arange(1.0, block_size + 1.0)
         self._others: dict[int, SimplexVI] = {n_blocks: self}
+        # [[M, E'], [E, 0]] of all variables and all sums, of which a face takes its rows.
+        self._system = np.zeros((self.n + n_blocks, self.n + n_blocks))
+        self._system[: self.n, self.n :] = self._sums.T
+        self._system[self.n :, : self.n] = self._sums
+        self._right = np.ones(self.n + n_blocks)
+        self._places = np.arange(n_blocks)
 
     def of(self, n_blocks: int) -> SimplexVI:
         """The same for another number of blocks of this size."""
@@ -52,53 +58,51 @@ class SimplexVI(Simplices):
         if not (blocks.min() > 0.0 and np.isfinite(blocks).all() and np.isfinite(constant).all()):
             return None
         unit = np.repeat(blocks, self.block_size)
+        self._system[: self.n, : self.n] = M
+        self._right[: self.n] = -constant
         x, F, face = x0, g, b""
         tried = set()
         for _ in range(_MOST_FACES):
-            free, tight = self._face(x - F / unit)
-            new = free.tobytes() + tight.tobytes()
+            binding = self._face(x - F / unit)
+            new = binding.tobytes()
             if new == face:
                 return self.clip(x)
             if new in tried:
                 return None
             tried.add(new)
             face = new
-            solution = self._solve_on_face(M, constant, free, tight)
+            solution = self._solve_on_face(binding.nonzero()[0])
             if solution is None:
                 return None
             x = solution
             F = constant + M @ x
         return None
 
-    def _face(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the projection of y lies: variables above zero (n,), sums at one (n_blocks,)."""
+    def _face(self, y: np.ndarray) -> np.ndarray:
+        """Where the projection of y lies: variables above zero and sums at one, (n + n_blocks,)."""
         blocks = y.reshape(self._shape)
-        tight = np.maximum(blocks, 0.0).sum(axis=1) > 1.0
+        face = np.empty(self.n + self.n_blocks, dtype=bool)
+        free, tight = face[: self.n], face[self.n :]
+        np.greater(np.maximum(blocks, 0.0).sum(axis=1), 1.0, out=tight)
         if not tight.any():
-            return y > 0.0, tight
+            np.greater(y, 0.0, out=free)
+            return face
         # The threshold tau with sum(max(y - tau, 0)) = 1, from the largest entries.
-        ordered = -np.sort(-blocks, axis=1)
-        thresholds = (np.cumsum(ordered, axis=1) - 1.0) / self._counts
+        ordered = np.sort(blocks, axis=1)[:, ::-1]
+        thresholds = (ordered.cumsum(axis=1) - 1.0) / self._counts
         count = (ordered > thresholds).sum(axis=1)
-        tau = np.where(tight, thresholds[np.arange(self.n_blocks), count - 1], 0.0)
-        return (blocks > tau[:, None]).ravel(), tight
+        tau = np.where(tight, thresholds[self._places, count - 1], 0.0)
+        np.greater(blocks, tau[:, None], out=free.reshape(self._shape))
+        return face
 
-    def _solve_on_face(
-        self, M: np.ndarray, constant: np.ndarray, free: np.ndarray, tight: np.ndarray
-    ) -> np.ndarray | None:
+    def _solve_on_face(self, rows: np.ndarray) -> np.ndarray | None:
         """Where F + multiplier = 0 if free, 0 elsewhere, and the tight sums at one."""
         x = np.zeros(self.n)
-        index = np.flatnonzero(free)
-        n = len(index)
+        n = int(rows.searchsorted(self.n))
         if n == 0:
             return x
-        E = self._sums[np.ix_(tight, free)]
-        A = np.zeros((n + len(E), n + len(E)))
-        A[:n, :n] = M[index[:, None], index]
-        A[n:, :n] = E
-        A[:n, n:] = E.T
-        solution, singular = dgesv(A, np.concatenate([-constant[index], np.ones(len(E))]))[2:]
+        solution, singular = dgesv(self._system[rows[:, None], rows], self._right[rows])[2:]
         if singular or not np.isfinite(solution).all():
             return None
-        x[index] = solution[:n]
+        x[rows[:n]] = solution[:n]
         return x

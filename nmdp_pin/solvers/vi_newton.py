@@ -82,6 +82,7 @@ def vi_newton(
         `values` holds the gap at every iterate [J].
     """
     shape = (vi.n_blocks, vi.block_size)
+    some: slice | np.ndarray
     force = principle.unit
     loose = max(near * force, tolerance)
 
@@ -115,23 +116,23 @@ def vi_newton(
             return result(Status.ITERATION_LIMIT)
         A, B = manifold.linearise(), manifold.vertex_jacobian()
         # Blocks that do nothing keep their weights: most contacts of many are apart.
-        felt = np.ones(vi.n_blocks, dtype=bool)
+        inner, some = vi, slice(None)
         if vi.n_blocks > _FEW:
             felt = np.asarray(B.reshape(vi.n_blocks, -1).any(axis=1))
-        some = np.repeat(felt, vi.block_size) if not felt.all() else slice(None)
-        lu, _, response, singular = dgesv(A, np.column_stack([-point.G, B[some].T]))
+            inner, some = vi.of(int(felt.sum())), np.repeat(felt, vi.block_size)
+        lu, _, response, singular = dgesv(A, _beside(-point.G, B[some].T))
         if singular or not np.isfinite(response).all():
             return result(Status.SINGULAR)
         back, P = response[:, 0], response[:, 1:]
         dg = principle.derivative()[some]
         H, ahead = dg @ P, g[some] + dg @ back
-        inner = vi.of(int(felt.sum()))
         scale = block_scales(np.abs(H.diagonal()), vi.block_size)
+        moves = bool(scale.any())
         while True:
             iterations += 1
             part: np.ndarray | None = w[some]
-            if scale.any():
-                part = inner.solve(H + np.diag(proximal * scale), ahead, w[some])
+            if moves:
+                part = inner.solve(_with_diagonal(H, proximal * scale), ahead, w[some])
             if part is not None:
                 w1 = w.copy()
                 w1[some] = part
@@ -157,3 +158,17 @@ def dissipation_gap(g: np.ndarray, w: np.ndarray, shape: tuple[int, int]) -> flo
     g = g.reshape(shape)
     least = np.minimum(g.min(axis=1, initial=0.0), 0.0)
     return float(np.vdot(g, w) - least.sum())
+
+
+def _beside(a: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """[a, B], as LAPACK wants it in memory."""
+    both = np.empty((len(a), 1 + B.shape[1]), order="F")
+    both[:, 0], both[:, 1:] = a, B
+    return both
+
+
+def _with_diagonal(H: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+    """H + diag(diagonal)."""
+    result = H.copy()
+    result.ravel()[:: len(H) + 1] += diagonal
+    return result
