@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,18 @@ def test_reading_a_scenario_needs_no_viewer():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_every_package_is_installed() -> None:
+    """A wheel holds every folder that has an __init__.py."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = ROOTS | {
+        "nmdp_pin.robots": ROOT / "robots",
+        "nmdp_pin.scenarios": ROOT / "scenarios",
+    }
+    packages = {
+        ".".join((package, *path.parent.relative_to(folder).parts))
+        for package, folder in folders.items()
+        for path in folder.rglob("__init__.py")
+    }
+    assert set(listed["tool"]["setuptools"]["packages"]) == packages
