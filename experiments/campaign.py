@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import wait
-from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from nmdp_pin.errors import ExperimentError
-from nmdp_pin.executors.one_thread import one_thread
+from nmdp_pin.errors import ExecutorError, ExperimentError
+from nmdp_pin.executors import Processes
 from nmdp_pin.experiments.code_version import code_version, file_version
 from nmdp_pin.experiments.kept_run import KeptRun, find_run
 from nmdp_pin.experiments.run_spec import RunSpec
@@ -138,35 +131,33 @@ def _found(job: _Job, run: KeptRun | None) -> KeptRun:
 
 def _here(jobs: Sequence[_Job]) -> Generator[RunSpec, None, None]:
     for job in jobs:
-        _simulate(job, lambda: False)
+        _simulate(job)
         yield job.spec
 
 
 def _apart(jobs: Sequence[_Job], workers: int) -> Generator[RunSpec, None, None]:
-    """Run in other processes, yielding each spec as it is done."""
-    context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    pool = ProcessPoolExecutor(
-        min(workers, len(jobs)), context, initializer=_prepare, initargs=(stop,)
-    )
-    try:
-        with one_thread():
-            futures = {pool.submit(_simulate_in_worker, job): job.spec for job in jobs}
-        for future in as_completed(futures):
-            future.result()
-            yield futures[future]
-    except BrokenProcessPool as error:
+    """Run in other processes, yielding each spec as it is done; what ends early is not kept."""
+    with Processes(min(workers, len(jobs)), retries=0) as executor:
+        try:
+            for place, _ in executor.map(_simulate_apart, code_version(), jobs):
+                yield jobs[place].spec
+        except ExecutorError as error:
+            raise ExperimentError(
+                "a process of the evaluation died (out of memory, or killed); the finished runs "
+                "are kept: start it again, with fewer workers if memory was short"
+            ) from error
+
+
+def _simulate_apart(code: str, job: _Job) -> None:
+    if code_version() != code:
         raise ExperimentError(
-            "a process of the evaluation died (out of memory, or killed); the finished runs "
-            "are kept: start it again, with fewer workers if memory was short"
-        ) from error
-    finally:
-        stop.set()  # a run that is under way ends after its present step, unsaved
-        pool.shutdown(wait=True, cancel_futures=True)
+            "the package's sources changed while the evaluation started: start it again"
+        )
+    _simulate(job)
 
 
-def _simulate(job: _Job, stopped: Callable[[], bool]) -> None:
-    """Make one run and keep it; one that is stopped is not kept."""
+def _simulate(job: _Job) -> None:
+    """Make one run and keep it."""
     scenario = Scenario.from_dict(job.made_with["scenario"])
     setup = scenario.build(visuals=False)
     recorder = Recorder(setup.robot, setup.state, job.made_with)
@@ -178,33 +169,5 @@ def _simulate(job: _Job, stopped: Callable[[], bool]) -> None:
     start = clock()
     for result in results:
         recorder.record(result, clock() - start)
-        if stopped():
-            return
         start = clock()
     recorder.save(job.path)
-
-
-_stop: Event | None = None  # of this worker process; arguments of a task cannot carry it
-
-
-def _prepare(stop: Event) -> None:
-    """Set up a worker process: Ctrl-C is its parent's business, and it dies with its parent."""
-    global _stop
-    _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-
-
-def _die_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _simulate_in_worker(job: _Job) -> None:
-    if code_version() != job.made_with["code"]:
-        raise ExperimentError(
-            "the package's sources changed while the evaluation started: start it again"
-        )
-    _simulate(job, _stop.is_set if _stop is not None else lambda: False)

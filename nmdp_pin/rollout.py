@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmdp_pin.argument_check import numbers
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.executors import Executor, Serial
@@ -168,7 +169,7 @@ def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> t
     if not isinstance(x0, np.ndarray) and len(x0) and isinstance(x0[0], State):
         return tuple(x0)
     space = simulator.vector
-    x = _numbers("x0", x0, StateError)
+    x = numbers("x0", x0, StateError)
     nx, shape = space.nx, x.shape
     if x.ndim == 1:
         x = x[None]
@@ -199,7 +200,7 @@ def _controls(
         if steps is None:
             raise ControlError("say with `steps` how many steps to make, or give u")
         return np.zeros((1, 1, nu)), steps
-    given = _numbers("u", u, ControlError)
+    given = numbers("u", u, ControlError)
     array = given[None] if given.ndim == 2 else given
     if array.ndim != 3 or not (any_size or array.shape[2] in (nu, nv)):
         size = "any" if any_size else f"{nu}" if nu == nv else f"{nu} or {nv}"
@@ -233,10 +234,3 @@ def _array_for(out: np.ndarray | None, shape: tuple[int, ...]) -> np.ndarray:
             f"expected {shape} of float64"
         )
     return out
-
-
-def _numbers(name: str, value: object, error: type[StateError] | type[ControlError]) -> np.ndarray:
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as cause:
-        raise error(f"{name} must be an array of numbers, got {type(value).__name__}") from cause

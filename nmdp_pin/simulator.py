@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
+from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
-from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
+from nmdp_pin.errors import IntegratorError, StateError, StepFailed
 from nmdp_pin.integrators import Integrator, StepResult, integrator_named, options_of
 from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.robot import Robot
-from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector
 from nmdp_pin.step_control import HALVINGS, step_with_halving
 from nmdp_pin.terrain import Terrain
-
-MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
-_NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
-_SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
 
 
 class Simulator:
@@ -65,7 +60,7 @@ class Simulator:
         preset: str | None = None,
         **options: Any,
     ) -> None:
-        if not (_is_real(min_step) and 0.0 < min_step <= MAX_STEP):
+        if not (is_real(min_step) and 0.0 < min_step <= MAX_STEP):
             raise IntegratorError(f"min_step must be in (0, {MAX_STEP}] s, got {min_step}")
         if preset is not None:
             known = {*options_of(integrator_named(method)), "halving"}
@@ -81,6 +76,7 @@ class Simulator:
         self.halving, self.rtol, self.atol = halving, rtol, atol
         self.error_control = self._tolerances()
         self._integrator = self._build()
+        self._check = ArgumentCheck(robot, contact.n_vertices)
         self.vector = StateVector(robot.model)
 
     @property
@@ -96,7 +92,7 @@ class Simulator:
         rtol = 0.0 if rtol is None else rtol
         atol = rtol if atol is None else atol
         for name, value in (("rtol", rtol), ("atol", atol)):
-            if not (_is_real(value) and 0.0 <= value < np.inf):
+            if not (is_real(value) and 0.0 <= value < np.inf):
                 raise IntegratorError(f"{name} must be a finite number >= 0, got {value!r}")
         if atol == 0.0:
             raise IntegratorError("atol must be > 0: nothing that stands still meets 0")
@@ -151,10 +147,10 @@ class Simulator:
             StateError: wrong shape, not finite, or a configuration off its manifold.
         """
         model = self.robot.model
-        q = _numbers("q", self.robot.standing if q is None else q, StateError).copy()
-        v = _numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
+        q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
+        v = numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
         state = State(t, q, v)
-        self._check_state(state)
+        self._check.state(state)
         return state
 
     def step(self, state: State, command: Command | np.ndarray | None, h: float) -> StepResult:
@@ -175,8 +171,8 @@ class Simulator:
         Raises:
             StateError, ControlError: an argument that is not finite or of the wrong shape.
         """
-        _check_step(h)
-        self._check_state(state)
+        check_step(h)
+        self._check.state(state)
         command = self.checked_command(command)
         # A trial point may overflow: that is a status, not a warning.
         with np.errstate(all="ignore"):
@@ -240,10 +236,10 @@ class Simulator:
         """
         if on_failure not in ("stop", "raise"):
             raise IntegratorError(f"on_failure must be 'stop' or 'raise', got '{on_failure}'")
-        _check_step(dt)
-        if not (_is_real(duration) and 0.0 <= duration < np.inf):
+        check_step(dt)
+        if not (is_real(duration) and 0.0 <= duration < np.inf):
             raise StateError(f"duration must be a finite number of seconds >= 0, got {duration!r}")
-        self._check_state(state)
+        self._check.state(state)
         end = state.t + duration
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
@@ -257,130 +253,10 @@ class Simulator:
                 return
             state = result.state
 
-    def _check_state(self, state: State) -> None:
-        model = self.robot.model
-        if not isinstance(state, State):
-            raise StateError(
-                f"expected a State, got {type(state).__name__}; make one with simulator.state(q, v)"
-            )
-        for name, value, size in (("q", state.q, model.nq), ("v", state.v, model.nv)):
-            if not (isinstance(value, np.ndarray) and value.dtype == float):
-                raise StateError(f"{name} must be an array of floats; use simulator.state(q, v)")
-            if value.shape != (size,):
-                raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
-            if not np.isfinite(value).all():
-                raise StateError(f"{name} must hold finite numbers, got {value}")
-        if not (_is_real(state.t) and np.isfinite(state.t)):
-            raise StateError(f"t must be a finite time [s], got {state.t!r}")
-        self._check_manifold("q", state.q, StateError)
-        if state.warm is not None:
-            self._check_warm(state.warm)
-        if state.history is not None:
-            self._check_history(state.history)
-        if state.h_next is not None and not _is_length(state.h_next):
-            raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
-
-    def _check_warm(self, warm: WarmStart) -> None:
-        """A warm start of another robot or contact model is a mistake."""
-        w, shape = warm.w, (len(self.robot.contact_points), self.contact.n_vertices)
-        if np.shape(w) != shape:
-            raise StateError(
-                f"the warm start has weights of shape {np.shape(w)}, expected {shape}: it comes "
-                "from another robot or contact model; use simulator.state(state.q, state.v)"
-            )
-        feasible = bool((w >= 0.0).all() and (w.sum(axis=1) <= 1.0 + _SUM_TOLERANCE).all())
-        if not (feasible and 0.0 < warm.gamma < np.inf):
-            raise StateError(
-                "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
-                "gamma > 0; use warm=None"
-            )
-        forces = warm.forces
-        if forces is not None and not (
-            np.shape(forces) == (shape[0], 3) and np.isfinite(forces).all()
-        ):
-            raise StateError(
-                f"the warm start has forces of shape {np.shape(forces)}, expected {(shape[0], 3)}, "
-                "finite; use warm=None"
-            )
-
-    def _check_history(self, made: MadeStep) -> None:
-        """A history of another robot is a mistake."""
-        model = self.robot.model
-        nq, nv = (model.nq,), (model.nv,)
-        fits = [np.shape(a) for a in (made.q0, made.v0, made.q1, made.v1)] == [nq, nv, nq, nv]
-        if made.rates is not None:
-            fits &= np.shape(made.rates) == (2, model.njoints - 1, 4, 3)
-        if not (fits and _is_length(made.h)):
-            raise StateError(
-                f"the history of the state is of another robot, or its length {made.h!r} is not "
-                "> 0 s; use history=None"
-            )
-
-    def _check_manifold(self, name: str, q: np.ndarray, error: type[NmdpError]) -> None:
-        model = self.robot.model
-        if model.nq != model.nv and not pin.isNormalized(model, q, _NORM_TOLERANCE):
-            raise error(
-                f"{name} is not a configuration: a quaternion or (cos, sin) pair in it is not of "
-                "unit length; use pinocchio.normalize(model, q)"
-            )
-
     def checked_command(self, command: Command | np.ndarray | None) -> Command:
         """What `step` takes as a command, as one.
 
         Raises:
             ControlError: it is not finite, of the wrong shape, or lacks a target.
         """
-        if command is None:
-            return Command()
-        if not isinstance(command, Command):
-            command = Command(tau=self._full_torque(_numbers("tau", command, ControlError)))
-        model = self.robot.model
-        arrays = {}
-        for name in ("tau", "kp", "kd", "q_target", "v_target"):
-            if getattr(command, name) is None:
-                continue
-            value = arrays[name] = _numbers(name, getattr(command, name), ControlError)
-            size = model.nq if name == "q_target" else model.nv
-            if value.shape != (size,):
-                raise ControlError(f"{name} has shape {value.shape}, expected ({size},)")
-            if not np.isfinite(value).all():
-                raise ControlError(f"{name} must hold finite numbers, got {value}")
-            if name in ("kp", "kd") and (value < 0.0).any():
-                raise ControlError(f"{name} must not be negative, got {value}")
-        if "kp" in arrays and "q_target" not in arrays:
-            raise ControlError("kp is given without q_target: say where the joints should go")
-        if "q_target" in arrays:
-            self._check_manifold("q_target", arrays["q_target"], ControlError)
-        return Command(**arrays)
-
-    def _full_torque(self, tau: np.ndarray) -> np.ndarray:
-        """Torque of all velocities from one of the driven joints."""
-        driven, nv = self.robot.driven, self.robot.model.nv
-        if tau.shape == (len(driven),) and len(driven) != nv:
-            full = np.zeros(nv)
-            full[driven] = tau
-            return full
-        return tau
-
-
-def _check_step(h: float) -> None:
-    if not (_is_real(h) and 0.0 < h <= MAX_STEP):
-        suspect = _is_real(h) and 1.0 < h <= 1000.0
-        hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if suspect else ""
-        raise StateError(f"the step must be in (0, {MAX_STEP:g}] s, got {h!r}{hint}")
-
-
-def _is_length(value: float) -> bool:
-    return _is_real(value) and 0.0 < value < np.inf
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, Real)
-
-
-def _numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
-    """An array of floats from what a user gave."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as cause:
-        raise error(f"{name} must be an array of numbers, got {value!r}") from cause
+        return self._check.command(command)

@@ -20,7 +20,7 @@ ROOTS = {
 LAYERS = (
     ("errors", "status"),
     ("state", "state_vector", "gait", "output_file", "executors", "robot", "terrain"),
-    ("contact", "control"),
+    ("contact", "control", "argument_check"),
     ("dynamics",),
     ("integrators",),
     ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),

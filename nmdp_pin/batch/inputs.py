@@ -9,8 +9,8 @@ from numbers import Integral, Real
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.argument_check import MAX_STEP
 from nmdp_pin.errors import BatchError
-from nmdp_pin.simulator import MAX_STEP
 
 _NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
 
