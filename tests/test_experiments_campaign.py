@@ -35,9 +35,9 @@ def counted(monkeypatch):
     made: list[str] = []
     simulate = campaign_module._simulate
 
-    def count(job, stopped):
+    def count(job):
         made.append(job.spec.name)
-        simulate(job, stopped)
+        simulate(job)
 
     monkeypatch.setattr(campaign_module, "_simulate", count)
     return made
