@@ -1,31 +1,26 @@
 """The code on docs/adapters.md runs and does what the page says."""
 
 import inspect
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import code_on, page, run_code
 
 for package in ("crocoddyl", "ompl", "gymnasium"):
     pytest.importorskip(package)
 
-PAGE = (Path(__file__).parents[1] / "docs" / "adapters.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+PAGE = page("adapters.md")
 
 
 @pytest.fixture(scope="module")
 def names():
     """What the page's code leaves, run from the top."""
-    found = {"__name__": "__main__"}
-    for block in BLOCKS:
-        exec(block, found)
-    return found
+    return run_code(PAGE)
 
 
 def test_the_code_runs(names):
     """Every adapter does its work: a torque found, a batch made, a plan converged and solved."""
-    assert len(BLOCKS) == 6
+    assert len(code_on(PAGE)) == 6
     wanted = np.random.default_rng(0).uniform(-5.0, 5.0, (10, 3))[3]
     np.testing.assert_allclose(names["torque"], wanted, atol=1e-3)
     assert names["state"].shape == (4, 10, 13)

@@ -2,12 +2,12 @@
 
 import re
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 from contracts import WrenchSpaceContract
+from pages import code_on, page
 
 from nmdp_pin.contact import FiniteDifferences
 from nmdp_pin.contact.anisotropic_cone import AnisotropicCone
@@ -16,8 +16,8 @@ from nmdp_pin.errors import IntegratorError
 from nmdp_pin.scenario.contact_sections import CONTACTS, ENTRY_POINTS
 from nmdp_pin.simulator import Simulator
 
-PAGE = (Path(__file__).parents[1] / "docs" / "contact_models.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+PAGE = page("contact_models.md")
+BLOCKS = code_on(PAGE)
 OWN = next(block for block in BLOCKS if "class Pyramid" in block)
 TESTED = next(block for block in BLOCKS if "class TestPyramid" in block)
 MODULE = ModuleType("contact_models_page")

@@ -2,29 +2,25 @@
 
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
+from pages import code_on, page, run_code
 
 from nmdp_pin.rollout import Rollout
 from nmdp_pin.sweep.row import made_row
 
-PAGE = (Path(__file__).parents[1] / "docs" / "rollouts.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+PAGE = page("rollouts.md")
 
 
 @pytest.fixture(scope="module")
 def names():
     """What the page's code leaves, run from the top."""
-    found = {"__name__": "__main__"}
-    for block in BLOCKS:
-        exec(block, found)
-    return found
+    return run_code(PAGE)
 
 
 def test_the_code_runs(names):
     """Rollouts of torques and of targets are made to their end, alone and in processes."""
-    assert len(BLOCKS) > 3
+    assert len(code_on(PAGE)) > 3
     assert names["result"].x.shape == (8, 10, 30)
     for name in ("result", "tracked", "again"):
         assert names[name].ok.all()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages import code_on
 from pydantic import BaseModel
 
 from nmdp_pin.contact import Mixed
@@ -268,9 +269,7 @@ def test_the_examples_are_scenarios():
     """The file that the page shows can be built, and so with the rules that it shows."""
     import tomllib
 
-    page = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    whole, rules = map(tomllib.loads, blocks)
+    whole, rules = map(tomllib.loads, code_on(PAGE.read_text(encoding="utf-8"), "toml"))
     assert Scenario.from_dict(whole).build(visuals=False).robot.name == "box"
     mixed = Scenario.from_dict(whole | rules).build(visuals=False).simulator.contact
     assert isinstance(mixed, Mixed)

@@ -2,29 +2,21 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import code_on, page
 
 from nmdp_pin.contact.fitted import Fitted
 from nmdp_pin.contact.planar_sliding import LimitSurface
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import find_scenario
 
-DOCS = Path(__file__).parents[1] / "docs"
-
-
-def blocks(page, language):
-    """The code of a page."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
 
 def test_fit_of_a_surface(tmp_path, monkeypatch, capsys):
     """It finds the ellipsoid that it was made of, and leaves a file."""
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks("planar_sliding.md", "python")
+    (code,) = code_on(page("planar_sliding.md"))
     exec(code, {})
     load_error, twist_error, inscribed = map(float, capsys.readouterr().out.split())
     assert max(load_error, twist_error) < 1e-5
@@ -34,7 +26,7 @@ def test_fit_of_a_surface(tmp_path, monkeypatch, capsys):
 
 def test_fit_of_samples(capsys):
     """It prints what the remark says."""
-    code, _ = blocks("fitted.md", "python")
+    code, _ = code_on(page("fitted.md"))
     exec(code, {})
     found = list(map(float, capsys.readouterr().out.split()))
     said = [float(text) for text in re.search(r"# (8.*)\n", code)[1].split(",")]
@@ -43,7 +35,7 @@ def test_fit_of_samples(capsys):
 
 def test_function():
     """The function and its slope fit together."""
-    _, code = blocks("fitted.md", "python")
+    _, code = code_on(page("fitted.md"))
     made = {}
     exec(code, made)
     space = made["gripper_pad"]()
@@ -53,10 +45,10 @@ def test_function():
     np.testing.assert_allclose(made["slopes"](poses)[0, ..., 0], difference)
 
 
-@pytest.mark.parametrize("page", ["planar_sliding.md", "fitted.md"])
-def test_tables_of_scenarios(page):
+@pytest.mark.parametrize("name", ["planar_sliding.md", "fitted.md"])
+def test_tables_of_scenarios(name):
     """The [contact] tables that the pages show can be built."""
-    (block,) = blocks(page, "toml")
+    (block,) = code_on(page(name), "toml")
     folder = find_scenario("fitted-pads").parent
     scenario = {
         "duration": 1.0,
