@@ -10,6 +10,7 @@ import coal
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
+from nmdp_pin.terrain.height_grid import HeightGrid
 from nmdp_pin.terrain.shape import Solid, checked_positive, checked_row, checked_table
 from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
 
@@ -103,6 +104,11 @@ class HeightField(Solid):
         width, depth = self.size or (0.0, 0.0)
         return width / (nx - 1), depth / (ny - 1)
 
+    @property
+    def _base(self) -> float:
+        """Height of the bottom in the shape's frame [m]."""
+        return float(self.samples.min() - self.thickness)
+
     def triangles(self) -> tuple[np.ndarray, np.ndarray]:
         """Vertices of the block in the shape's frame [m] and its faces: top, walls, bottom."""
         ny, nx = self.samples.shape
@@ -114,8 +120,7 @@ class HeightField(Solid):
         c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
         # The border, anticlockwise from above, and its shadow on the bottom.
         rim = np.concatenate([index[0, :-1], index[:-1, -1], index[-1, :0:-1], index[:0:-1, 0]])
-        base = self.samples.min() - self.thickness
-        bottom = top[rim] * [1.0, 1.0, 0.0] + [0.0, 0.0, base]
+        bottom = top[rim] * [1.0, 1.0, 0.0] + [0.0, 0.0, self._base]
         low = len(top) + np.arange(len(rim))
         middle = np.full(len(rim), len(top) + len(rim))
         following, low_following = np.roll(rim, -1), np.roll(low, -1)
@@ -126,7 +131,7 @@ class HeightField(Solid):
             tuple(walls.transpose(1, 2, 0).reshape(3, -1)),
             (low_following, low, middle),
         ]
-        vertices = np.concatenate([top, bottom, [[0.0, 0.0, base]]])
+        vertices = np.concatenate([top, bottom, [[0.0, 0.0, self._base]]])
         return vertices, np.concatenate([np.stack(part, axis=1) for part in faces])
 
     def collision_geometry(self) -> coal.BVHModelOBBRSS:
@@ -145,7 +150,8 @@ class HeightField(Solid):
         # The top, four walls and the bottom, most of which is too far off to be asked.
         sizes = [2 * (nx - 1) * (ny - 1), *(2 * n for n in (nx - 1, ny - 1, nx - 1, ny - 1))]
         groups = tuple(np.cumsum(sizes).tolist())
-        return TriangleSurface(world, faces, self.friction, index=index, groups=groups)
+        grid = HeightGrid(self.samples, self.steps, self._base, M)
+        return TriangleSurface(world, faces, self.friction, index=index, groups=groups, grid=grid)
 
 
 def _read(path: Path) -> np.ndarray:

@@ -17,7 +17,8 @@ from nmdp_pin.terrain.shape import (
     checked_row,
     checked_table,
 )
-from nmdp_pin.terrain.triangle_surface import TriangleSurface, topology, triangle_geometry
+from nmdp_pin.terrain.topology import topology
+from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as Table

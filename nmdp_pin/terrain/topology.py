@@ -1,0 +1,78 @@
+"""Normals of a closed triangle mesh, at its faces, edges and vertices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.errors import TerrainError
+
+_FLAT = 1e-13  # [-] double area over squared longest edge, below which a face is a line
+
+
+class Topology(NamedTuple):
+    """Normals of a closed mesh of f faces and v vertices.
+
+    Args:
+        face: unit normals, shape (f, 3).
+        edge: sums of the normals of the two faces at the edge from corner k to corner k + 1,
+            shape (f, 3, 3).
+        vertex: sums of the normals of the faces weighted by their angles, shape (v, 3).
+    """
+
+    face: np.ndarray
+    edge: np.ndarray
+    vertex: np.ndarray
+
+
+def topology(vertices: np.ndarray, faces: np.ndarray) -> Topology:
+    """Check that a mesh is the boundary of a solid, and make its normals.
+
+    Raises:
+        TerrainError: a face without area, an edge that does not join two faces that agree on
+            what is outside, or a mesh whose faces point inwards.
+    """
+    corners = vertices[faces]
+    edges = np.roll(corners, -1, axis=1) - corners
+    area = np.cross(edges[:, 0], edges[:, 1])
+    double = np.sqrt((area * area).sum(axis=1))
+    longest = (edges * edges).sum(axis=2).max(axis=1)
+    flat = (double <= _FLAT * longest).nonzero()[0]
+    if len(flat):
+        raise TerrainError(
+            f"face {flat[0]} has no area ({len(flat)} such faces): "
+            "merge its corners or remove it (e.g. 'merge by distance' in Blender)"
+        )
+    face = area / double[:, None]
+    edge = face[:, None, :] + face[_neighbours(faces, len(vertices))]
+    if ((corners[:, 0] - vertices[0]) * area).sum() <= 0.0:
+        raise TerrainError("the faces point inwards: reverse the order of their corners")
+    before = -np.roll(edges, 1, axis=1)
+    sine = np.sqrt((np.cross(edges, before) ** 2).sum(axis=2))
+    angle = np.arctan2(sine, (edges * before).sum(axis=2))
+    vertex = np.zeros_like(vertices)
+    np.add.at(vertex, faces, angle[:, :, None] * face[:, None, :])
+    return Topology(face, edge, vertex)
+
+
+def _neighbours(faces: np.ndarray, n_vertices: int) -> np.ndarray:
+    """The face beyond the edge from corner k to corner k + 1, shape (f, 3)."""
+    start, end = faces.astype(np.int64), np.roll(faces, -1, axis=1).astype(np.int64)
+    forth, back = (start * n_vertices + end).ravel(), (end * n_vertices + start).ravel()
+    order = forth.argsort()
+    forth = forth[order]
+    twice = (forth[1:] == forth[:-1]).sum()
+    if twice:
+        raise TerrainError(
+            f"{twice} edges belong to faces that do not agree on what is outside, or to more than "
+            "two faces: make the normals consistent and the mesh manifold"
+        )
+    place = np.minimum(forth.searchsorted(back), len(forth) - 1)
+    missing = (forth[place] != back).sum()
+    if missing:
+        raise TerrainError(
+            f"the mesh is not closed: {missing} edges belong to one face only. Fill its holes, or "
+            "pass a ground survey as a height field"
+        )
+    return (order[place] // 3).reshape(-1, 3)
