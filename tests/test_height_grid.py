@@ -1,0 +1,215 @@
+"""Height fields, whose cells are found by indexing, against coal's answers for the same block."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.terrain import HeightField, Mesh, Plane, Surface, Terrain
+from nmdp_pin.terrain.height_grid import HeightGrid
+from nmdp_pin.terrain.triangle_distances import TriangleDistances, first_least
+from nmdp_pin.terrain.triangle_surface import TriangleSurface
+
+ROUNDING = 2e-14  # [m] of coordinates of about 5 m, through products and a root
+NEAR = 1e-3  # [m] nearer to an edge, rounding / distance is more than ANGLE
+ANGLE = 1e-10  # [-] of unit normals, and of curvatures times the distance
+
+RPY = (0.4, -0.7, 1.1)
+POSITION = (0.3, -0.2, 0.5)
+
+
+def drawn(ny: int, nx: int, height: float) -> np.ndarray:
+    """Random heights from 0 to `height` [m]."""
+    return height * np.random.default_rng(ny + nx).random((ny, nx))
+
+
+FIELDS = {
+    "gentle": {"heights": drawn(12, 20, 0.04), "spacing": (0.2, 0.2)},
+    "steep": {"heights": drawn(9, 11, 0.9), "spacing": (0.1, 0.25)},
+    "turned": {
+        "heights": drawn(12, 9, 0.2),
+        "size": (2.0, 1.6),
+        "thickness": 0.3,
+        "position": POSITION,
+        "rpy": RPY,
+    },
+    "fine": {"heights": drawn(60, 50, 0.02), "spacing": (0.03, 0.03)},
+    "one cell": {"heights": [[0.0, 0.3], [0.2, -0.1]], "size": (1.0, 2.0)},
+    "ridges": {"heights": np.tile([0.0, 0.1], (9, 5)), "spacing": (0.2, 0.2)},
+}
+FIELD = pytest.mark.parametrize("name", FIELDS)
+
+
+def in_world(field: HeightField, local: np.ndarray) -> np.ndarray:
+    """Points in the world, of those in the field's frame, shape (n, 3)."""
+    M = field.placement
+    return np.asarray(local @ M.rotation.T + M.translation)
+
+
+def around(field: HeightField, n: int) -> np.ndarray:
+    """Points in, below, above and beside the block, most of them next to its top, shape (n, 3)."""
+    rng = np.random.default_rng(4)
+    vertices = field.triangles()[0]
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    points = rng.uniform(low - 1.0, high + 1.0, (n, 3))
+    top, size = field.samples.max(), np.ptp(field.samples)
+    k = 2 * n // 3
+    points[:k, :2] = rng.uniform(0.95 * low[:2], 0.95 * high[:2], (k, 2))
+    points[:k, 2] = rng.uniform(top - 1.5 * size, top + 0.3, k)
+    points[0] += [0.0, 0.0, 300.0]
+    points[-1] -= [0.0, 0.0, 300.0]
+    return in_world(field, points)
+
+
+def over_features(field: HeightField) -> np.ndarray:
+    """Points right over and under samples and middles of edges, and on them, shape (n, 3)."""
+    ny, nx = field.samples.shape
+    top = field.triangles()[0][: nx * ny].reshape(ny, nx, 3)
+    features = [
+        top,
+        0.5 * (top[:, 1:] + top[:, :-1]),
+        0.5 * (top[1:] + top[:-1]),
+        0.5 * (top[1:, 1:] + top[:-1, :-1]),
+    ]
+    on = np.concatenate([feature.reshape(-1, 3) for feature in features])[:300]
+    up = np.array([[0.0, 0.0, z] for z in (0.0, 0.02, 0.4, -0.01, -0.2)])
+    return in_world(field, (on + up[:, None]).reshape(-1, 3))
+
+
+def by_coal(field: HeightField) -> Terrain:
+    """The same block as a mesh, of which coal finds the closest triangles."""
+    vertices, faces = field.triangles()
+    return Terrain([Mesh(vertices=vertices, faces=faces, position=field.position, rpy=field.rpy)])
+
+
+def assert_same(surface: Surface, other: Surface, *, unique: bool) -> None:
+    """Two answers agree to rounding.
+
+    Args:
+        surface: one.
+        other: the other.
+        unique: the closest points are: normals and curvatures are to agree as well.
+    """
+    np.testing.assert_allclose(surface.distance, other.distance, rtol=0.0, atol=ROUNDING)
+    if not unique:
+        return
+    near = np.abs(other.distance) > NEAR
+    assert near.sum() > 10
+    np.testing.assert_allclose(surface.normal[near], other.normal[near], rtol=0.0, atol=ANGLE)
+    curvatures = [
+        np.zeros((len(s.distance), 3, 3)) if s.curvature is None else s.curvature
+        for s in (surface, other)
+    ]
+    scaled = [
+        c[near] * np.minimum(np.abs(other.distance[near]), 1.0)[:, None, None] for c in curvatures
+    ]
+    np.testing.assert_allclose(*scaled, rtol=0.0, atol=ANGLE)
+
+
+@FIELD
+def test_same_as_coal_at_random_points(name: str) -> None:
+    """Distance, normal and curvature are coal's, next to the ground, far above, deep and beside."""
+    field = HeightField(**FIELDS[name])
+    points = around(field, 900)
+    surface = Terrain([field]).query(points)
+    assert 0.05 < (surface.distance < 0.0).mean() < 0.95
+    assert_same(surface, by_coal(field).query(points), unique=name != "ridges")
+
+
+@FIELD
+def test_same_as_coal_over_edges_and_samples(name: str) -> None:
+    """Over, under and on edges and samples, where triangles tie, the distance is coal's."""
+    field = HeightField(**FIELDS[name])
+    points = over_features(field)
+    outside = by_coal(field).query(points).distance > NEAR
+    for some, unique in ((points, False), (points[outside], name != "ridges")):
+        assert_same(Terrain([field]).query(some), by_coal(field).query(some), unique=unique)
+
+
+@FIELD
+def test_few_points_are_as_many(name: str) -> None:
+    """A point alone, for which coal is asked, gets what it gets among others, to rounding."""
+    field = HeightField(**FIELDS[name])
+    terrain, points = Terrain([field]), around(field, 60)
+    alone = [terrain.query(point[None]) for point in points]
+    surface = terrain.query(points)
+    for i, single in enumerate(alone):
+        assert single.distance[0] == pytest.approx(surface.distance[i], rel=0.0, abs=ROUNDING)
+        if abs(single.distance[0]) > NEAR and name != "ridges":
+            np.testing.assert_allclose(single.normal[0], surface.normal[i], rtol=0.0, atol=ANGLE)
+
+
+def test_same_bits_whatever_was_asked_before() -> None:
+    """A query has no memory."""
+    field = HeightField(**FIELDS["turned"])
+    points, terrain = around(field, 100), Terrain([field])
+    first = terrain.query(points)
+    terrain.query(points[::-1] + 0.1)
+    again, new = terrain.query(points), Terrain([field]).query(points)
+    for a, b, c in zip(first, again, new, strict=True):
+        assert a is not None
+        assert (a == b).all()
+        assert (a == c).all()
+
+
+@FIELD
+def test_reach_is_no_less_than_the_distance(name: str) -> None:
+    """The bound holds everywhere, and some points are the grid's, others are left to coal."""
+    field = HeightField(**FIELDS[name])
+    points = around(field, 900)
+    base = field.triangles()[0][:, 2].min()
+    grid = HeightGrid(field.samples, field.steps, base, field.placement)
+    reach = grid.reach(points)
+    size = np.abs(by_coal(field).query(points).distance)
+    assert (reach.distance >= size).all()
+    found, rows, triangles = grid.near(reach)
+    assert 0 < len(found) < len(points)
+    assert (np.unique(rows) == np.arange(len(found))).all()
+    assert (np.diff(rows) >= 0).all()
+    assert triangles.max() < 2 * (field.samples.shape[0] - 1) * (field.samples.shape[1] - 1)
+
+
+def test_contact_points_of_feet_never_go_to_coal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 64 contact points of the walk over rough ground are found by indexing."""
+    setup = Scenario.load("robosimian-walk-rough").build(visuals=False)
+    robot, terrain = setup.robot, setup.simulator.terrain
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, setup.state.q)
+    points = robot.contact_points
+    centres = np.array(
+        [
+            data.oMi[int(joint)].act(position)
+            for joint, position in zip(points.joints, points.positions, strict=True)
+        ]
+    )
+    monkeypatch.delattr(TriangleSurface, "_ask")
+    surface = terrain.query(centres)
+    assert len(surface.distance) == 64
+    assert surface.distance.min() < 0.05
+    with pytest.raises(AttributeError, match="_ask"):
+        terrain.query(centres[:1])
+
+
+def test_nothing_of_the_field_is_asked_far_above_a_plane() -> None:
+    """Beside a field only the plane counts, and the field where it is higher."""
+    field = HeightField(heights=np.full((3, 3), 0.2), size=(1.0, 1.0), thickness=0.5)
+    points = np.array([[x, 0.1, 0.3] for x in np.linspace(-2.0, 2.0, 21)])
+    shape = Terrain([Plane(), field]).query(points).shape
+    assert (shape == np.where(np.abs(points[:, 0]) < 0.7, 1, 0)).all()
+
+
+def test_closest_of_triangles() -> None:
+    """Over the face, beside an edge and beyond a corner of the one that is nearest."""
+    corners = np.array([[[0.0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0.0, 0, 5], [1, 0, 5], [0, 1, 5]]])
+    triangles = TriangleDistances(corners, np.array([[0.0, 0, 1], [0, 0, 1]]))
+    points = np.array([[0.2, 0.3, 1.0], [0.4, -1.0, 4.0], [2.0, -1.0, -1.0]])
+    triangle, closest = triangles.closest(points, np.arange(3).repeat(2), np.tile([0, 1], 3))
+    assert triangle.tolist() == [0, 1, 0]
+    np.testing.assert_allclose(closest, [[0.2, 0.3, 0], [0.4, 0, 5], [1, 0, 0]], atol=1e-15)
+
+
+def test_first_of_equal_values_counts() -> None:
+    """The least value of each row is found, the first of equal ones."""
+    values = np.array([3.0, 1.0, 1.0, 2.0, 5.0, 4.0, 4.0])
+    rows = np.array([0, 0, 0, 1, 2, 2, 2])
+    assert first_least(values, rows, 3).tolist() == [1, 3, 5]
