@@ -1,5 +1,7 @@
 """Height fields, whose cells are found by indexing, against coal's answers for the same block."""
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -23,7 +25,7 @@ def drawn(ny: int, nx: int, height: float) -> np.ndarray:
     return height * np.random.default_rng(ny + nx).random((ny, nx))
 
 
-FIELDS = {
+FIELDS: dict[str, dict[str, Any]] = {
     "gentle": {"heights": drawn(12, 20, 0.04), "spacing": (0.2, 0.2)},
     "steep": {"heights": drawn(9, 11, 0.9), "spacing": (0.1, 0.25)},
     "turned": {
@@ -152,6 +154,19 @@ def test_same_bits_whatever_was_asked_before() -> None:
         assert (a == c).all()
 
 
+def test_ties_do_not_depend_on_other_points() -> None:
+    """Right over a valley both of its sides are as near: which counts is no matter of others."""
+    i = np.arange(17)
+    valley = 0.125 * np.abs(i - i[:, None])  # in halves: both sides tie without rounding
+    terrain = Terrain([HeightField(heights=valley, spacing=(0.25, 0.25))])
+    points = np.array([[x, x, 0.3] for x in np.arange(-1.25, 1.25, 0.0625)])
+    surface = terrain.query(points)
+    assert (np.abs(surface.normal[:, 0]) > 0.1).all()
+    far = np.array([[0.0, 0.0, 1.5], [0.1, 0.0, 1.7]])
+    with_others = terrain.query(np.concatenate([points, far])).normal[: len(points)]
+    np.testing.assert_allclose(with_others, surface.normal, rtol=0.0, atol=ANGLE)
+
+
 @FIELD
 def test_reach_is_no_less_than_the_distance(name: str) -> None:
     """The bound holds everywhere, and some points are the grid's, others are left to coal."""
@@ -167,6 +182,8 @@ def test_reach_is_no_less_than_the_distance(name: str) -> None:
     assert (np.unique(rows) == np.arange(len(found))).all()
     assert (np.diff(rows) >= 0).all()
     assert triangles.max() < 2 * (field.samples.shape[0] - 1) * (field.samples.shape[1] - 1)
+    if name == "fine":  # whole blocks of cells are looked at and left out
+        assert reach.distance[found].max() > 8.0 * max(field.steps)
 
 
 def test_contact_points_of_feet_never_go_to_coal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,7 +226,7 @@ def test_closest_of_triangles() -> None:
 
 
 def test_first_of_equal_values_counts() -> None:
-    """The least value of each row is found, the first of equal ones."""
+    """The least value of each row is found, of equal ones that of the lowest label."""
     values = np.array([3.0, 1.0, 1.0, 2.0, 5.0, 4.0, 4.0])
     rows = np.array([0, 0, 0, 1, 2, 2, 2])
-    assert first_least(values, rows, 3).tolist() == [1, 3, 5]
+    assert first_least(values, rows, np.array([0, 5, 4, 0, 0, 1, 2]), 3).tolist() == [2, 3, 5]

@@ -116,17 +116,9 @@ class Sphere(Primitive):
         return (np.eye(3) - normal[:, :, None] * normal[:, None, :]) / r[:, :, None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cylinder(Primitive):
-    """A solid cylinder about the z axis of its frame, centred on it.
-
-    Args:
-        radius: [m].
-        length: along z [m].
-        position: of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
-    """
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Bar(Primitive):
+    """A round solid along the z axis of its frame."""
 
     radius: float
     length: float
@@ -136,6 +128,19 @@ class Cylinder(Primitive):
             radius=checked_positive(self, "radius", self.radius),
             length=checked_positive(self, "length", self.length),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cylinder(_Bar):
+    """A solid cylinder about the z axis of its frame, centred on it.
+
+    Args:
+        radius: [m].
+        length: along z [m].
+        position: of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
 
     @property
     def half_extents(self) -> Vector:
@@ -187,7 +192,7 @@ class Cylinder(Primitive):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capsule(Primitive):
+class Capsule(_Bar):
     """A cylinder about the z axis of its frame with a hemisphere at each end, centred on it.
 
     Args:
@@ -197,15 +202,6 @@ class Capsule(Primitive):
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """
-
-    radius: float
-    length: float
-
-    def _check_size(self) -> None:
-        self._set(
-            radius=checked_positive(self, "radius", self.radius),
-            length=checked_positive(self, "length", self.length),
-        )
 
     @property
     def half_extents(self) -> Vector:

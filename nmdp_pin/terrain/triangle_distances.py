@@ -57,7 +57,7 @@ class TriangleDistances:
         sideways = to_edges.min(axis=0)
         sideways[apart.min(axis=0) >= 0.0] = 0.0
         squared = height * height + sideways
-        best = first_least(squared, rows, len(points))
+        best = first_least(squared, rows, triangles, len(points))
         triangle = triangles.take(best)
         closest = points - height.take(best)[:, None] * self.normals.take(triangle, axis=0)
         beside = sideways.take(best).nonzero()[0]
@@ -70,15 +70,18 @@ class TriangleDistances:
         return triangle, closest
 
 
-def first_least(values: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
-    """Where each row's least value is, the first of equal ones; shape (n,).
+def first_least(values: np.ndarray, rows: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
+    """Where each row's least value is, of equal ones that of the lowest label; shape (n,).
 
     Args:
         values: shape (k,).
         rows: which row a value is of, ascending, each of the n at least once, shape (k,).
+        labels: shape (k,).
         n: number of rows.
     """
     every = np.arange(n)
     least = np.minimum.reduceat(values, rows.searchsorted(every))
     best = (values == least.take(rows)).nonzero()[0]
+    if len(best) > n:
+        best = best[np.lexsort((labels.take(best), rows.take(best)))]
     return best.take(rows.take(best).searchsorted(every))

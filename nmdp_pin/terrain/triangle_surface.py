@@ -193,11 +193,10 @@ class TriangleSurface:
         """
         counts = self._n_spokes[vertex]
         rows, ends = np.arange(len(vertex)).repeat(counts), counts.cumsum()
-        spokes = self._spokes[
-            (self._first_spoke[vertex] - ends + counts)[rows] + np.arange(ends[-1])
-        ]
+        index = (self._first_spoke[vertex] - ends + counts)[rows] + np.arange(ends[-1])
+        spokes = self._spokes[index]
         slant = np.abs(np.vecdot(spokes, offset[rows]))
-        best = first_least(slant, rows, len(vertex))
+        best = first_least(slant, rows, index, len(vertex))
         straight = slant[best] <= _PARALLEL * np.sqrt(np.vecdot(offset, offset)) + self._rounding
         return np.where(straight[:, None], spokes[best], 0.0)
 
