@@ -34,7 +34,7 @@ class TriangleSurface:
         index: of the mesh among the terrain's shapes.
         groups: where faces of very different size begin. Each group has a bounding-volume
             hierarchy of its own: long faces among small ones would spoil the volumes of all.
-        grid: finds the closest faces of the first group; the others are where it says so.
+        grid: of the faces of the first group, to find the closest where no other group can be.
     """
 
     def __init__(
