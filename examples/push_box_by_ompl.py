@@ -1,6 +1,6 @@
 """A fingertip pushes a box to where it shall lie and how it shall be turned; OMPL plans it.
 
-python examples/push_box_by_ompl.py      # writes push.npz, push-plan.npz and push.html
+python examples/push_box_by_ompl.py      # writes push.html, .png, .npz and push-plan.npz
 
 The planner knows nothing of pushing: it has a fingertip whose speed it chooses, and the simulator,
 in steps of 50 ms, to tell where that leads. The plan is then repeated, in steps of 5 ms too.
@@ -34,9 +34,12 @@ from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.animation import write_html
+from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 LARGE, SMALL = 0.05, 0.005  # [s] steps of the plan and of its replay
 STATIC_DEPTH = 0.0005  # [m] of the box in the floor
+BOX = (0.2, 0.2, 0.1)  # [m]
+START = (0.15, 0.0, 0.05 - STATIC_DEPTH)  # [m] of its centre
 DAMPING = 200.0  # [N s/m] of the motors towards their speed
 SPEEDS = [(-0.1, 0.25), (-0.2, 0.2)]  # [m/s] along x, away from the start, and along y
 AT_REST = 0.3  # [s] for which the fingertip stands still after the plan
@@ -95,8 +98,7 @@ def scene() -> Simulator:
         path = Path(folder) / "fingertip.urdf"
         path.write_text(SLIDES, encoding="utf-8")
         fingertip = load_robot(path, base="fixed")
-    shape = Box(size=(0.2, 0.2, 0.1), friction=0.3)
-    box = free_body("box", shape, mass=1.0, position=(0.15, 0.0, 0.05 - STATIC_DEPTH))
+    box = free_body("box", Box(size=BOX, friction=0.3), mass=1.0, position=START)
     robot = touching(together(fingertip, [box]), [("tip", "box")])
     stiffness = stiffness_for_static_depth(1.0, 4, STATIC_DEPTH, 2)
     cone = FrictionCone(stiffness=stiffness, power=2, directions=8)
@@ -220,6 +222,29 @@ def _replayed(simulator: Simulator, found: Plan, h: float) -> Iterator[StepResul
             state = result.state
 
 
+def draw(path: Path, recording: Recording, robot: Robot, wanted: np.ndarray) -> None:
+    """A picture from above: the box every half second, the way of the fingertip, the goal."""
+    half, start = BOX[0] / 2.0, np.array([START[0], START[1], 0.0])
+    corners = half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]])
+
+    def outline(pose: np.ndarray) -> np.ndarray:
+        c, s = np.cos(pose[2]), np.sin(pose[2])
+        return (corners @ np.array([[c, s], [-s, c]]) + pose[:2]).T
+
+    figure = new_figure(6.0, 4.5)
+    axis = figure.add_subplot()
+    every = round(0.5 / SMALL)
+    shown = [*recording.q[:-1:every], recording.q[-1]]
+    for k, q in enumerate(shown):
+        shade = str(0.8 - 0.7 * k / (len(shown) - 1))  # the later, the darker
+        axis.plot(*outline(start + box_pose(robot, q)), color=shade)
+    axis.plot(*outline(start + wanted), color=COLORS[1], linestyle="--", label="wanted")
+    axis.plot(*recording.q[:, :2].T, color=COLORS[0], label="fingertip")
+    axis.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
+    axis.legend(loc="lower left")
+    save_figure(figure, path)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Plan, repeat the plan, and say where the box comes to lie."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -251,6 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     name = options.out
     np.savez(name.with_name(f"{name.name}-plan.npz"), **vars(found))
     recording.save(name.with_suffix(".npz"))
+    draw(name.with_suffix(".png"), recording, simulator.robot, wanted)
     write_html(name.with_suffix(".html"), recording, simulator.robot, simulator.terrain)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pages import page, run_code
 from test_examples import EXAMPLES, output
 
 from nmdp_pin import Recording
@@ -116,3 +117,12 @@ def test_what_fails_costs_most(example, reach):
     costs = reach.costs(fails)
     assert np.isfinite(costs[0])
     assert costs[1] == np.inf
+
+
+def test_the_code_of_the_page_runs():
+    """The short search on the page raises the robot, round by round."""
+    names = run_code(page("planning_sampling.md"))
+    cost, made = names["cost"], names["made"]
+    assert made.ok.all()
+    assert cost.min() < -0.05  # [m] above the standing pose
+    assert np.median(cost) < 0.0
