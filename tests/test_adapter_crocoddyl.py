@@ -1,5 +1,7 @@
 """The action model: Crocoddyl's own finite differences agree, and its solvers converge."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ crocoddyl = pytest.importorskip("crocoddyl")
 
 from adapter_scenes import near, simulator, standing  # noqa: E402
 
+from nmdp_pin import Command  # noqa: E402
 from nmdp_pin.adapters.crocoddyl import StepAction, VectorState  # noqa: E402
 from nmdp_pin.errors import ControlError, DerivativeError, StateError  # noqa: E402
 
@@ -103,6 +106,36 @@ def test_fddp_leans_the_hopper(method):
     np.testing.assert_array_equal(x, solver.xs[-1])
     away = [np.linalg.norm(sim.vector.difference(goal, end)) for end in (x, still)]
     assert away[0] < 0.2 * away[1]
+
+
+def test_controls_beside_a_held_command():
+    """Controls add to a held command's torques; derivatives are those of springs and all."""
+    sim = simulator("hopper")
+    nv, driven = sim.robot.model.nv, sim.robot.driven
+    gains = np.zeros(nv)
+    gains[driven] = 50.0
+    hold = Command(tau=0.1 * gains, kp=gains, kd=0.1 * gains, q_target=sim.robot.standing)
+    model = action(sim, hold=hold)
+    x, u = near(sim, 0, NEAR), np.array([1.0, -2.0, 3.0])
+    data = model.createData()
+    model.calc(data, x, u)
+    model.calcDiff(data, x, u)
+    full = np.zeros(nv)
+    full[driven] = u + 5.0
+    np.testing.assert_array_equal(model.command(u).tau, full)
+    expected, _ = sim.step_x(x, replace(hold, tau=full), H)
+    np.testing.assert_array_equal(data.xnext, expected)
+    assert np.abs(expected - sim.step_x(x, full, H)[0]).max() > NEAR
+    differences = crocoddyl.ActionModelNumDiff(model)
+    differences.disturbance = DISTURBANCE
+    found = differences.createData()
+    differences.calc(found, x, u)
+    differences.calcDiff(found, x, u)
+    for name in ("Fx", "Fu"):
+        exact, numeric = np.array(getattr(data, name)), np.array(getattr(found, name))
+        assert np.abs(exact - numeric).max() < AGREES * np.abs(numeric).max(), name
+    with pytest.raises(ControlError, match="kp"):
+        action(sim, hold=Command(kp=gains))
 
 
 def test_failed_steps_are_not_a_number():

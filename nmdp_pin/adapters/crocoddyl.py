@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.control.controller import Command
 from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
 from nmdp_pin.integrators import StepResult
@@ -123,9 +124,12 @@ class StepAction(crocoddyl.ActionModelAbstract):
         smoothing: of the derivatives across switches of contacts; 0: exact.
         warm: begin each step from the weights of the last one of the same knot: faster, but
             results then depend on what was computed before, within the solver's tolerance.
+        hold: a command that the controls are added to as torques of the driven joints, such as
+            one with gains and a target: a control u is then a target moved by u / kp.
 
     Raises:
         DerivativeError: the method has no derivatives.
+        ControlError: `hold` does not suit the robot.
     """
 
     def __init__(
@@ -136,12 +140,14 @@ class StepAction(crocoddyl.ActionModelAbstract):
         *,
         smoothing: float = 0.0,
         warm: bool = False,
+        hold: Command | None = None,
     ) -> None:
         robot = simulator.robot
         state = VectorState(robot.model) if cost is None else cost.state
         super().__init__(state, len(robot.driven), 0)
         self.simulator, self.h, self.cost_model = simulator, h, cost
         self.smoothing, self.warm = smoothing, warm
+        self.hold = simulator.checked_command(hold)
         self._differentiate = StepDifferentiator(simulator)
         if cost is not None and cost.nu != self.nu:
             raise ControlError(f"the cost is of {cost.nu} controls, the robot has {self.nu} motors")
@@ -162,7 +168,7 @@ class StepAction(crocoddyl.ActionModelAbstract):
         warm = data.result.state.warm if self.warm and data.result is not None else None
         data.result = None
         try:
-            data.xnext, result = self.simulator.step_x(x, u, self.h, warm=warm)
+            data.xnext, result = self.simulator.step_x(x, self.command(u), self.h, warm=warm)
         except NmdpError:  # what a solver tries may be no state at all
             data.xnext, data.cost = np.full_like(x, np.nan), np.nan
             return
@@ -184,13 +190,23 @@ class StepAction(crocoddyl.ActionModelAbstract):
             data.Fx, data.Fu = np.full_like(data.Fx, np.nan), np.full_like(data.Fu, np.nan)
             return
         state = replace(self.simulator.vector.unpack(x), warm=made.state.warm)
-        found = self._differentiate(state, u, self.h, result=made, smoothing=self.smoothing)
+        found = self._differentiate(
+            state, self.command(u), self.h, result=made, smoothing=self.smoothing
+        )
         data.Fx, data.Fu = found.dx_dx, found.dx_du
         self._differentiate_cost(data, self.h, x, u)
 
     def createData(self) -> StepData:
         """What one knot keeps."""
         return StepData(self)
+
+    def command(self, u: np.ndarray) -> Command:
+        """What the joints are told by a control, to replay a plan at steps of another length."""
+        tau = np.zeros(self.simulator.robot.model.nv)
+        if self.hold.tau is not None:
+            tau += self.hold.tau
+        tau[self.simulator.robot.driven] += u
+        return replace(self.hold, tau=tau)
 
     def _cost(self, data: StepData, *point: np.ndarray) -> float:
         kept: Any = data.cost_data
