@@ -48,7 +48,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def curve(axes: Axes, rows: list[dict[str, str]]) -> None:
     """Returns of the episodes, with their running mean."""
     steps, returns = (np.array([float(row[k]) for row in rows]) for k in ("steps", "return"))
-    axes.plot(steps / 1e3, returns, ".", color="0.8", markersize=2, label="an episode")
+    axes.plot(steps / 1e3, returns, ".", color="0.6", markersize=2, label="an episode")
     mean = np.convolve(returns, np.full(WINDOW, 1.0 / WINDOW), mode="valid")
     axes.plot(steps[WINDOW - 1 :] / 1e3, mean, color="tab:blue", label=f"mean of {WINDOW}")
     axes.set(xlabel="thousands of steps", ylabel="return")

@@ -49,5 +49,5 @@ class Task:
 
 TASKS = {
     "hopper": Task(name=HOPPER, period=0.02, steps=300_000),
-    "walker": Task(name=WALKER, period=0.02, steps=600_000, options={"spread": 0.3}),
+    "walker": Task(name=WALKER, period=0.02, steps=409_600, options={"spread": 0.3}),
 }
