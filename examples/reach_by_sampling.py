@@ -35,7 +35,7 @@ from nmdp_pin.viz.animation import write_html
 
 STATIC_DEPTH = 0.003  # [m] of four feet under 100 kg
 GROUND = -0.4392 + STATIC_DEPTH  # [m] height of the near bank under the standing robot
-EDGE = 0.62  # [m] where the near bank ends, 8 cm before the feet
+EDGE = 0.62  # [m] where the near bank ends, 8 cm beyond the centres of the feet
 GAP, SMALL_GAP = 0.38, 0.22  # [m] of the search and of its short form
 RISE = 0.15  # [m] of the far bank over the near one
 FOOT = 0  # the contact point that reaches: front left
@@ -166,8 +166,9 @@ def plan(reach: Reach, search: Search, executor: Executor) -> Found:
         made = rollout(simulator, start, u, h=LARGE, command=reach.track, executor=executor)
         return reach.costs(made)
 
-    limits = (model.lowerPositionLimit[7:], model.upperPositionLimit[7:])
-    return cross_entropy(cost, *(np.tile(limit, len(KNOTS)) for limit in limits), search)
+    least = np.tile(model.lowerPositionLimit[7:], len(KNOTS))
+    most = np.tile(model.upperPositionLimit[7:], len(KNOTS))
+    return cross_entropy(cost, least, most, search)
 
 
 def replay(reach: Reach, knots: np.ndarray, h: float) -> Recording:
