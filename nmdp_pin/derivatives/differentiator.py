@@ -26,6 +26,7 @@ from nmdp_pin.status import Status
 
 _NEAR = 10.0  # times what the solver leaves undone, a motion counts as none
 _LEAST = 1e-11  # [m, rad] below which it does so in any case
+_SAME = 1e-4  # [m, rad] that solving on may move the end; what is farther is another solution
 
 
 class StepDifferentiator:
@@ -110,7 +111,7 @@ class StepDifferentiator:
             parts.append(result.state)
             whole: StepDerivatives | None = None
             for begin, end, s in zip(parts[:-1], parts[1:], lengths, strict=True):
-                point = Point(begin, end.q, self._weights(end), command, s)
+                point = self._refined(Point(begin, end.q, self._weights(end), command, s, _LEAST))
                 part = self._of_one(point, names, smoothing, result)
                 whole = part if whole is None else _chained(whole, part)
         assert whole is not None  # noqa: S101
@@ -120,7 +121,7 @@ class StepDifferentiator:
         self, point: Point, names: tuple[str, ...], smoothing: float, result: StepResult
     ) -> StepDerivatives:
         """Derivatives of a step that was not halved."""
-        residual, h = self._residual, point.h
+        residual = self._residual
         point.move(residual)
         A, B = residual.linearise(), residual.vertex_jacobian()
         stationarity = (
@@ -134,10 +135,10 @@ class StepDifferentiator:
         feed = residual.torque.feed_forward()[:, self.simulator.robot.driven]
         pushes = [*(-inverse @ part for part in self._start.residual()), inverse @ feed]
         turns: list[np.ndarray] = []
-        linear, switches = None, self._touches(h)
+        linear, switches = None, self._touches(point)
         if stationarity is not None and len(P):
             stationarity.hold(P)
-            linear = self._linearised(stationarity, P, B, point, h)
+            linear = self._linearised(stationarity, P, B, point)
             switches += linear.face.switches
             turns = [*stationarity.of_start(self._start), np.zeros((P.shape[1], feed.shape[1]))]
         for name in names:
@@ -179,7 +180,7 @@ class StepDifferentiator:
         return result
 
     def _linearised(
-        self, stationarity: Stationarity, P: np.ndarray, B: np.ndarray, point: Point, h: float
+        self, stationarity: Stationarity, P: np.ndarray, B: np.ndarray, point: Point
     ) -> LinearisedStep:
         """The conditions on the weights at the optimum, and the face they hold on."""
         contact = self._residual.contact
@@ -188,7 +189,7 @@ class StepDifferentiator:
         scale = np.where(scale > 0.0, scale, 1.0)
         moves = np.abs(P).max(axis=0, initial=0.0) / scale
         touching = contact.touching
-        face = active_set(point.w, stationarity.value(), B, moves, touching, self._tolerance(h))
+        face = active_set(point.w, stationarity.value(), B, moves, touching, point.known)
         r_w = np.zeros((len(scale), len(scale)))
         free = np.flatnonzero(face.free)
         r_w[:, free] = stationarity.of_weights(free)
@@ -198,16 +199,27 @@ class StepDifferentiator:
         contact = self._residual.contact
         return np.zeros((contact.n, 0)) if end.warm is None else end.warm.w
 
-    def _tolerance(self, h: float) -> float:
-        epsilon = self._method.epsilon(h) if isinstance(self._method, Nmdp) else 0.0
-        return max(_NEAR * epsilon, _LEAST)
+    def _refined(self, point: Point) -> Point:
+        """The end of the step with all its digits, if they can be had.
 
-    def _touches(self, h: float) -> tuple[Switch, ...]:
+        Which contacts slide is a matter of motions far below what a solver need resolve: a foot
+        may creep by less than its epsilon, and it has other derivatives than one that holds.
+        """
+        method = self._method
+        if not isinstance(method, Nmdp):
+            return point
+        found = method.refined(point.start, point.command, point.h, point.q, point.w)
+        moved = method.residual.difference(point.q, found.q)
+        if found.status.ok and np.abs(moved).max(initial=0.0) <= _SAME:
+            return point._replace(q=found.q, w=found.w.reshape(point.w.shape))
+        return point._replace(known=max(_NEAR * method.epsilon(point.h), _LEAST))
+
+    def _touches(self, point: Point) -> tuple[Switch, ...]:
         """Contacts that are at the surface: apart on one side, pressed on the other."""
         contact = self._residual.contact
         if not contact.n:
             return ()
-        near = np.abs(contact.contacts.depth) <= self._tolerance(h)
+        near = np.abs(contact.contacts.depth) <= point.known
         return tuple(Switch(int(c), "touch") for c in np.flatnonzero(near))
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:

@@ -24,13 +24,14 @@ from nmdp_pin.terrain import Terrain
 
 
 class Point(NamedTuple):
-    """A step and where it ended."""
+    """A step and where it ended; `known` are the motions that its end can tell from none [m]."""
 
     start: State
     q: np.ndarray
     w: np.ndarray
     command: Command
     h: float
+    known: float
 
     def move(self, residual: StepResidual) -> np.ndarray:
         """State the step to a residual and evaluate it at the end: G."""

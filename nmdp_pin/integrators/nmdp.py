@@ -34,6 +34,9 @@ from nmdp_pin.terrain import Terrain
 _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
 _BRIEF = 8  # iterations of a start that others follow
+_FINEST = 1e-13  # [-], [rad, m]; rounding allows no more
+_FREE = 1e-10  # proximal term on the way there: long valleys are walked through to their ends
+_PATIENT = 50  # iterations to get there
 # Shares of the energy that moves.
 _LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2; and in the papers' halves
 _IMPACT_GAIN = 1e-3  # where a contact comes to hold; below it is the error of the step
@@ -251,6 +254,28 @@ class Nmdp(Integrator):
         epsilon = self.options.epsilon
         return min(epsilon, _ACCELERATION * h**2) if self.options.early_stop else epsilon
 
+    def refined(
+        self, state: State, command: Command, h: float, q: np.ndarray, w: np.ndarray
+    ) -> SolverResult:
+        """Solve on from the end of a step, to the last digits that numbers have.
+
+        Args:
+            state: start of the step.
+            command: for its end.
+            h: length [s].
+            q: configuration at its end.
+            w: weights there, shape (n_contacts, n_vertices).
+        """
+        options = replace(
+            self._begin(state, command, h, None),
+            tolerance=self.residual.tolerance(_FINEST),
+            epsilon=_FINEST,
+            max_iterations=_PATIENT,
+            early_stop=False,
+        )
+        start = Start(q, w, least_proximal=_FREE)
+        return self._solve(start, options.gamma_max, options)
+
     def _starts(self, state: State, h: float) -> Iterator[Start]:
         """Where to begin, one after another."""
         last = self._touching if state.warm is None else state.warm.w
@@ -289,6 +314,7 @@ class Nmdp(Integrator):
                 max_newton=options.max_newton,
                 max_lost=0 if start.brief else most,
                 near=start.near * options.near,
+                least_proximal=start.least_proximal,
             )
 
         return solve

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin.solvers.vi_newton import LEAST_PROXIMAL
+
 
 class Start(NamedTuple):
     """A place to begin.
@@ -16,12 +18,14 @@ class Start(NamedTuple):
         w: weights, shape (n_contacts, n_vertices).
         near: how close to G = 0 to stay between the iterations, in shares of the usual.
         brief: give up soon; there are other places.
+        least_proximal: of the principle's solver.
     """
 
     q: np.ndarray
     w: np.ndarray
     near: float = 1.0
     brief: bool = False
+    least_proximal: float = LEAST_PROXIMAL
 
 
 def starts_of_principle(

@@ -25,7 +25,7 @@ from nmdp_pin.solvers.solver_result import SolverResult, condition_number
 from nmdp_pin.status import Status
 
 _FEW = 8  # blocks that are not worth a look whether they do anything
-_LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the same forces
+LEAST_PROXIMAL = 1e-6  # relative: makes weights unique where several give the same forces
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
@@ -58,6 +58,7 @@ def vi_newton(
     max_newton: int,
     max_lost: int,
     near: float = 1.0,
+    least_proximal: float = LEAST_PROXIMAL,
 ) -> SolverResult:
     """Solve the variational inequality from (q, w).
 
@@ -77,6 +78,8 @@ def vi_newton(
         max_newton: Newton steps of one projection at most.
         max_lost: trials at most that find no way back to the manifold.
         near: units of force that G may have between iterations.
+        least_proximal: the term that every step has, relative to each block's curvature. With
+            less, weights find their way along long valleys sooner and are less unique.
 
     Returns:
         `values` holds the gap at every iterate [J].
@@ -94,7 +97,7 @@ def vi_newton(
         return SolverResult(q, w, 1.0, point.status, point.residual, (), 0)
     g = principle.work()
     gap = dissipation_gap(g, w, shape)
-    values, iterations, rejected, lost, proximal = [gap], 0, 0, 0, _LEAST_PROXIMAL
+    values, iterations, rejected, lost, proximal = [gap], 0, 0, 0, least_proximal
 
     A, lu = None, np.zeros((0, 0))
 
@@ -149,7 +152,7 @@ def vi_newton(
         gap = dissipation_gap(g, w, shape)
         values.append(gap)
         # The gap is no merit function: it may rise on the way. Only what has failed counts.
-        proximal = max(_RELAX * proximal, _LEAST_PROXIMAL)
+        proximal = max(_RELAX * proximal, least_proximal)
     return result(Status.CONVERGED)
 
 
