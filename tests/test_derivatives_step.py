@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import body_scenes
 import core_samples as samples
 import derivative_scenes as scenes
 import numpy as np
@@ -247,11 +246,3 @@ def test_unknown_parameters_say_so():
         step_derivatives(sim, state, None, H, with_respect_to=("kp",))
     with pytest.raises(DerivativeError, match="smoothing"):
         step_derivatives(sim, state, None, H, smoothing=-1.0)
-
-
-def test_contacts_between_bodies_have_no_derivatives_yet():
-    """A typed error instead of a matrix that leaves them out."""
-    robot = body_scenes.robot("sphere")
-    sim = Simulator(robot, bodies.ground(), FrictionCone(stiffness=1e6), "ne-nmdp")
-    with pytest.raises(DerivativeError, match="between bodies"):
-        StepDifferentiator(sim)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.derivatives.active_set import Switch, active_set
-from nmdp_pin.derivatives.parameters import checked
+from nmdp_pin.derivatives.parameters import all_shapes, checked
 from nmdp_pin.derivatives.response import LinearisedStep
 from nmdp_pin.derivatives.stationarity import Stationarity
 from nmdp_pin.derivatives.step_derivatives import StepDerivatives
@@ -55,11 +55,6 @@ class StepDifferentiator:
             raise DerivativeError(
                 'a step with halving = "paper" depends on the length of the step before, so '
                 '[q; v] is not its whole state; use halving = "consistent"'
-            )
-        if simulator.robot.surfaces:
-            raise DerivativeError(
-                "there are no derivatives of steps with contacts between bodies yet; load the "
-                "robot without self_collision and objects"
             )
         self.simulator, self._method = simulator, method
         self._model = simulator.robot.model
@@ -232,7 +227,7 @@ class StepDifferentiator:
 
     def _columns(self, name: str) -> int:
         sizes = {
-            "friction": len(self.simulator.terrain.shapes),
+            "friction": len(all_shapes(self.simulator.robot, self.simulator.terrain)),
             "stiffness": 1,
             "mass": self._model.njoints - 1,
         }

@@ -12,13 +12,13 @@ from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.terrain import Shape, Terrain
 
 COMMAND = ("tau", "kp", "kd", "q_target", "v_target")
 """Of the command, each with one entry a velocity."""
 
 MODEL = ("friction", "stiffness", "mass")
-"""Of the ground, one a shape; of the contact model, one; of the bodies, one a joint."""
+"""Of what is touched, one a shape; of the contact model, one; of the bodies, one a joint."""
 
 PARAMETERS = (*COMMAND, *MODEL)
 
@@ -90,10 +90,10 @@ def other_residuals(
         return [(around[0], around[1], 2.0 * step)]
     result = []
     if name == "friction":
-        for i, shape in enumerate(terrain.shapes):
+        for i, shape in enumerate(all_shapes(robot, terrain)):
             step = _RELATIVE * max(shape.friction, 1.0)
             ahead, behind = (
-                make(robot, _with_friction(terrain, i, shape.friction + s), stiffness)
+                make(*_with_friction(robot, terrain, i, shape.friction + s), stiffness)
                 for s in (step, -step)
             )
             result.append((ahead, behind, 2.0 * step))
@@ -109,7 +109,27 @@ def other_residuals(
     return result
 
 
-def _with_friction(terrain: Terrain, index: int, friction: float) -> Terrain:
+def all_shapes(robot: Robot, terrain: Terrain) -> list[Shape]:
+    """What contacts may touch: the shapes of the terrain, then those of the robot's bodies."""
+    return [*terrain.shapes, *(s for surface in robot.surfaces.values() for s in surface.shapes)]
+
+
+def _with_friction(
+    robot: Robot, terrain: Terrain, index: int, friction: float
+) -> tuple[Robot, Terrain]:
+    """The robot and the ground, one of `all_shapes` with another friction."""
+    if index < len(terrain.shapes):
+        return robot, _with_shape(terrain, index, friction)
+    surfaces, index = dict(robot.surfaces), index - len(terrain.shapes)
+    for joint, surface in surfaces.items():
+        if index < len(surface.shapes):
+            surfaces[joint] = _with_shape(surface, index, friction)
+            break
+        index -= len(surface.shapes)
+    return replace(robot, surfaces=surfaces), terrain
+
+
+def _with_shape(terrain: Terrain, index: int, friction: float) -> Terrain:
     shapes = list(terrain.shapes)
     shapes[index] = replace(shapes[index], friction=friction)
     return Terrain(shapes)

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.objective import Objective
@@ -68,12 +67,10 @@ class WorkStationarity(Stationarity):
 
     Args:
         residual: see the base.
-        space: gives the change of the vertices.
     """
 
-    def __init__(self, residual: StepResidual, space: WrenchSpace) -> None:
+    def __init__(self, residual: StepResidual) -> None:
         super().__init__(residual)
-        self._space = space
         self._work = Dissipation(residual)
 
     def hold(self, response: np.ndarray) -> None:
@@ -86,18 +83,7 @@ class WorkStationarity(Stationarity):
 
     def of_motion(self) -> np.ndarray:
         """See the base: V' du/dq + (dV/dq)' u, the second of which Newton's method leaves out."""
-        contact = self.residual.contact
-        result = self._work.derivative().reshape(contact.n, contact.m, -1)
-        u = contact.motions()
-        for j in range(contact.m):
-            one = np.zeros((contact.n, contact.m))
-            one[:, j] = 1.0
-            D = self._space.derivative(contact.contacts, one, contact.V[:, :, j])
-            row = u[:, None, :] @ D  # (n, 1, 3 or 6)
-            result[:, j] += (row[:, :, :3] @ contact.centre_jacobian)[:, 0]
-            if row.shape[2] == 6:
-                result[:, j] += (row[:, :, 3:] @ contact.angular_jacobian)[:, 0]
-        return result.reshape(contact.n * contact.m, -1)
+        return self._work.derivative() + self.residual.contact.vertex_changes()
 
     def of_weights(self, free: np.ndarray) -> np.ndarray:
         """See the base: zero."""

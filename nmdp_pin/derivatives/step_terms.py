@@ -62,7 +62,7 @@ class StepTerms:
         if isinstance(method, PositionBasedStep):
             return None
         if method.objective == Dissipation.name:
-            return WorkStationarity(residual, self._space)
+            return WorkStationarity(residual)
         objective = objective_named(method.objective, residual)
         return GradientStationarity(residual, objective, point.start, point.command, point.h)
 

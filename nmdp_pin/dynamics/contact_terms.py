@@ -132,6 +132,10 @@ class ContactTerms(abc.ABC):
         V = self._of(self.V).transpose(0, 2, 1)
         return self._spread(V @ self.motion_jacobian())
 
+    def vertex_changes(self) -> np.ndarray:
+        """(dV/dq)' u: work of the vertices' change, (n m, nv); after `linearise`. Here none."""
+        return np.zeros((self.n * self.m, self.nv))
+
     def _spread(self, values: np.ndarray) -> np.ndarray:
         """Rows of all contacts' vertices from those of the Jacobians, zero elsewhere."""
         if self._jacobian_rows is not None:

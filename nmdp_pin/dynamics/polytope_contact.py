@@ -127,6 +127,21 @@ class PolytopeContact(ContactTerms):
             forces += V[:, :, 3:] @ self.angular_jacobian
         return self._spread(forces)
 
+    def vertex_changes(self) -> np.ndarray:
+        """See the base; the contact model has to know its derivative."""
+        rows = self._jacobian_rows
+        contacts = self.contacts if rows is None else self.contacts.take(rows)
+        V, u = self._of(self.V), self._of(self.motions())
+        result = np.zeros((len(V), self.m, self.nv))
+        for j in range(self.m):
+            one = np.zeros((len(V), self.m))
+            one[:, j] = 1.0
+            row = u[:, None, :] @ self._wrench_space.derivative(contacts, one, V[:, :, j])
+            result[:, j] = (row[:, :, :3] @ self.centre_jacobian)[:, 0]
+            if row.shape[2] == 6:
+                result[:, j] += (row[:, :, 3:] @ self.angular_jacobian)[:, 0]
+        return self._spread(result)
+
     def motions(self) -> np.ndarray:
         """See the base: displacements, and turns for models of wrenches.
 

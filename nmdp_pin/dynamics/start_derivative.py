@@ -58,27 +58,41 @@ class StartDerivative:
     def motions(self) -> np.ndarray:
         """Derivative of the contacts' motions with respect to q0, shape (n, rows, nv).
 
-        They are affine in the reference, so one difference is exact.
+        They are affine in the carriers' placements, so one difference is exact.
         """
         contact, r = self._residual.contact, self._residual
-        here = contact.motions()
+        here, start = contact.motions(), contact.carriers(r.reference)
         columns = []
-        for change in self.placements(r.q0):
-            contact.begin(contact.carriers(r.reference + change), r.h)
+        for change in self._carriers():
+            contact.begin(start + change, r.h)
             columns.append(contact.motions() - here)
-        contact.begin(contact.carriers(r.reference), r.h)
+        contact.begin(start, r.h)
         return np.stack(columns, axis=-1)
+
+    def _carriers(self) -> np.ndarray:
+        """Derivative of the carriers' placements with respect to q0, shape (nv, n, 4, 3).
+
+        Seen from a body that moves they are quadratic: a central difference is exact.
+        """
+        contact, r = self._residual.contact, self._residual
+        return np.stack(
+            [
+                0.5
+                * (contact.carriers(r.reference + change) - contact.carriers(r.reference - change))
+                for change in self.placements(r.q0)
+            ]
+        )
 
     def _contact_force(self, contact: PenaltyContact) -> np.ndarray:
         """Derivative of the contacts' generalised force, shape (nv, nv)."""
         r = self._residual
-        columns = []
-        for change in self.placements(r.q0):
+        start, columns = contact.carriers(r.reference), []
+        for change in self._carriers():
             there = []
             for step in (_STEP, -_STEP):
-                contact.begin(contact.carriers(r.reference + step * change), r.h)
+                contact.begin(start + step * change, r.h)
                 there.append(contact.evaluate(contact.w))
             columns.append((there[0] - there[1]) / (2.0 * _STEP))
-        contact.begin(contact.carriers(r.reference), r.h)
+        contact.begin(start, r.h)
         contact.evaluate(contact.w)
         return np.stack(columns, axis=-1)

@@ -1,0 +1,124 @@
+"""Derivatives of steps in which bodies touch each other, against central differences."""
+
+import functools
+from dataclasses import replace
+
+import body_scenes
+import core_samples as samples
+import derivative_scenes as scenes
+import numpy as np
+import pytest
+
+from nmdp_pin import Scenario
+from nmdp_pin.contact import FrictionCone
+from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.terrain import Terrain
+
+RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-7
+H = scenes.H
+STEP = 1e-6  # of the differences
+FRICTION = 1e-5  # of the differences of friction
+SOFT = FrictionCone(stiffness=1e4, power=2)  # bodies that lie centimetres in each other
+
+
+@functools.cache
+def tight(method, name, steps):
+    """A bundled scenario after some steps: its simulator, solved to the last digits."""
+    made = Scenario.load(name).build(visuals=False)
+    name, options = scenes.METHODS[method]
+    plain = Simulator(made.simulator.robot, made.simulator.terrain, made.simulator.contact, name)
+    state = made.state
+    for _ in range(steps):
+        command = made.controller.command(state, H)
+        state = plain.step(state, command, H).state
+    sim = Simulator(plain.robot, plain.terrain, plain.contact, name, **options)
+    return sim, replace(state, history=None), plain.checked_command(command)
+
+
+def compare(sim, state, command, *, directions):
+    """Derivatives and central differences along random directions; the derivatives."""
+    result = sim.step(state, command, H)
+    assert result.status.ok
+    assert len(result.step_sizes) == 1
+    n = sim.robot.contact_points.n_terrain
+    assert (result.contact_depths[n:] > 0.0).any(), "no bodies touch"
+    found = StepDifferentiator(sim)(state, command, H, result=result)
+    assert found.status.ok
+    space, warm = sim.vector, result.state.warm
+    x, x1 = space.pack(state), space.pack(result.state)
+    for d in np.random.default_rng(1).standard_normal((directions, space.ndx)):
+        d[space.nv :] /= H
+        ends = []
+        for s in (STEP, -STEP):
+            start = replace(space.unpack(space.integrate(x, s * d)), warm=warm)
+            ends.append(space.difference(x1, scenes.end(sim, start, command, H)))
+        expected = (ends[0] - ends[1]) / (2.0 * STEP)
+        error = scenes.error((found.dx_dx @ d)[:, None], expected[:, None], H, of_state=False)
+        assert error <= RELATIVE
+    return found
+
+
+@pytest.mark.parametrize(
+    "method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd", "pbfd", "ne-nmdp kinetic"]
+)
+def test_a_finger_on_a_ball(method):
+    """The links of a finger hold a ball that lies on the ground: error below 1e-5."""
+    found = compare(*tight(method, "finger-ball", 15), directions=3)
+    assert not found.one_sided
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_a_finger_that_pushes_a_block(method):
+    """The block slides and turns, its corners share a limit surface: error below 1e-5."""
+    found = compare(*tight(method, "finger-block", 60), directions=3)
+    assert not found.one_sided
+    assert np.abs(found.dx_dx[3:6, 0]).max() > 1e-3, "the finger moves the block"
+
+
+def in_the_air(method, kind):
+    """Wheels and another body that lie in each other, and slide."""
+    _, q, _ = body_scenes.in_contact(kind, SOFT, seed=2)
+    robot = body_scenes.robot(kind)
+    name, options = scenes.METHODS[method]
+    if not name.endswith("nmdp"):
+        options = {**options, "normal_stiffness": SOFT.stiffness}
+    sim = Simulator(robot, body_scenes.FAR, SOFT, name, **options)
+    v = 0.3 * np.random.default_rng(3).standard_normal(robot.model.nv)
+    return sim, sim.state(q, v), samples.command(robot.model, np.random.default_rng(4))
+
+
+@pytest.mark.parametrize("kind", body_scenes.KINDS)
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "pbfd", "pbd"])
+def test_bodies_in_the_air(method, kind):
+    """Spheres against all surfaces of a free body, and of a link: both sides feel it."""
+    compare(*in_the_air(method, kind), directions=2)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbfd"])
+def test_friction_of_bodies(method):
+    """One column a shape, those of bodies after those of the terrain: error below 1e-5."""
+    sim, state, command = in_the_air(method, "box")
+    result = sim.step(state, command, H)
+    found = step_derivatives(
+        sim, state, command, H, result=result, with_respect_to=("friction",)
+    ).parameters["friction"]
+    robot, terrain = sim.robot, sim.terrain
+    x1, expected = sim.vector.pack(result.state), []
+    for joint, surface in robot.surfaces.items():
+        for index, shape in enumerate(surface.shapes):
+            ends = []
+            for s in (FRICTION, -FRICTION):
+                shapes = list(surface.shapes)
+                shapes[index] = replace(shape, friction=shape.friction + s)
+                surfaces = {**robot.surfaces, joint: Terrain(shapes)}
+                other = replace(robot, surfaces=surfaces)
+                changed = Simulator(other, terrain, sim.contact, sim.method, **sim.options)
+                start = replace(state, warm=result.state.warm)
+                ends.append(sim.vector.difference(x1, scenes.end(changed, start, command, H)))
+            expected.append((ends[0] - ends[1]) / (2.0 * FRICTION))
+    expected = np.array(expected).T
+    n = len(terrain.shapes)
+    assert found.shape[1] == n + expected.shape[1]
+    assert np.abs(expected).max() > 0.0
+    assert scenes.error(found[:, n:], expected, H, of_state=False) <= RELATIVE
