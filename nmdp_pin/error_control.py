@@ -97,7 +97,7 @@ class ErrorControl:
         # What is left of the difference is the halves' error: all of it in first order, and in
         # second order less than half (steps of unequal length: more than Richardson's third).
         rate = self._difference(state, whole, second, s) / integrator.order
-        return _Trial(parts, _joined(first, second), rate)
+        return _Trial(parts, joined(first, second), rate)
 
     def _difference(self, start: State, whole: State, halves: State, s: float) -> float:
         """Difference of the two results per second, over the tolerances."""
@@ -132,7 +132,7 @@ class _Trial(NamedTuple):
         return self.parts[-1].status.ok
 
 
-def _joined(first: State, second: State) -> State:
+def joined(first: State, second: State) -> State:
     """The second state with one step for both halves as its history.
 
     A step of full length that follows can then use it: the growth from half of it would be too
@@ -144,5 +144,5 @@ def _joined(first: State, second: State) -> State:
     rates = None
     if a.rates is not None and b.rates is not None:
         rates = np.stack([a.rates[0], b.rates[1]])
-    joined = MadeStep(a.h + b.h, a.q0, a.v0, b.q1, b.v1, rates, a.smooth and b.smooth)
-    return replace(second, history=joined)
+    made = MadeStep(a.h + b.h, a.q0, a.v0, b.q1, b.v1, rates, a.smooth and b.smooth)
+    return replace(second, history=made)

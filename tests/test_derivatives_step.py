@@ -225,7 +225,6 @@ def test_a_failed_step_has_no_derivatives():
     [
         ("ne-ncp", {}, "no derivatives of 'ne-ncp'"),
         ("ne-mdp", {}, "ne-nmdp"),
-        ("ne-nmdp", {"order": 2}, "order = 1"),
         ("ne-nmdp", {"halving": "paper"}, "consistent"),
     ],
 )

@@ -15,6 +15,7 @@ from nmdp_pin.derivatives.stationarity import Stationarity
 from nmdp_pin.derivatives.step_derivatives import StepDerivatives
 from nmdp_pin.derivatives.step_terms import Point, StepTerms
 from nmdp_pin.dynamics.start_derivative import StartDerivative
+from nmdp_pin.error_control import joined
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.integrators.nmdp import Nmdp
@@ -33,7 +34,7 @@ class StepDifferentiator:
     """Differentiates the steps of a simulator; holds scratch memory, so one a thread.
 
     Args:
-        simulator: whose method is one of NMDP, PBD or PBFD in first order.
+        simulator: whose method is one of NMDP, PBD or PBFD.
 
     Raises:
         DerivativeError: the method has no derivatives.
@@ -46,11 +47,6 @@ class StepDifferentiator:
                 f"there are no derivatives of '{simulator.method}'; use ne-nmdp, pbd-nmdp, "
                 "ne-zonmdp, pbd-zonmdp, pbd or pbfd"
             )
-        if method.order != 1:
-            raise DerivativeError(
-                "a step of order 2 depends on the step before, so [q; v] is not its whole state; "
-                "use order = 1"
-            )
         if simulator.halving != "consistent":
             raise DerivativeError(
                 'a step with halving = "paper" depends on the length of the step before, so '
@@ -60,7 +56,7 @@ class StepDifferentiator:
         self._model = simulator.robot.model
         self._terms = StepTerms(simulator, method)
         self._residual = self._terms.residual
-        self._start = StartDerivative(self._residual)
+        self._start = StartDerivative(self._residual, second_order=method.order == 2)
 
     def __call__(
         self,
@@ -95,22 +91,37 @@ class StepDifferentiator:
         command = self.simulator.checked_command(command)
         if not result.status.ok:
             return self._none(result, result.status, names)
-        parts = [state]
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
+        # error control makes sub-steps in pairs, which in second order leave one memory
+        pairs = self.simulator.error_control is not None and self._start.n_memory > 0
+        ends, wholes = [state], [self._still(result, names)]
         with np.errstate(all="ignore"):
-            for s in lengths[:-1]:
-                made = self._method.step(parts[-1], command, s)
-                if not made.status.ok:
-                    return self._none(result, made.status, names)
-                parts.append(made.state)
-            parts.append(result.state)
-            whole: StepDerivatives | None = None
-            for begin, end, s in zip(parts[:-1], parts[1:], lengths, strict=True):
-                point = self._refined(Point(begin, end.q, self._weights(end), command, s, _LEAST))
-                part = self._of_one(point, names, smoothing, result)
-                whole = part if whole is None else _chained(whole, part)
-        assert whole is not None  # noqa: S101
-        return whole
+            for k, s in enumerate(lengths):
+                begin, end = ends[-1], result.state
+                if k + 1 < len(lengths):
+                    made = self._method.step(begin, command, s)
+                    if not made.status.ok:
+                        return self._none(result, made.status, names)
+                    end = made.state
+                point = self._refined(self._point(begin, end, command, s))
+                wholes.append(wholes[-1].then(self._of_one(point, names, smoothing, result)))
+                if not wholes[-1].status.ok:
+                    return wholes[-1]
+                if pairs and k % 2:
+                    end = joined(begin, end)
+                    wholes[-1] = self._with_one_memory(*wholes[-3:])
+                ends.append(end)
+        return wholes[-1]
+
+    def _point(self, begin: State, end: State, command: Command, h: float) -> Point:
+        """A step and its end; in second order, of which order it was."""
+        point = Point(begin, end.q, self._weights(end), command, h, _LEAST, self._method.order == 2)
+        if point.second_order and begin.history is not None:
+            point.begin(self._residual)
+            if not np.array_equal(self._residual.velocity(end.q), end.v):  # made anew, in first
+                start = replace(begin, history=replace(begin.history, smooth=False))
+                point = point._replace(start=start)
+        return point
 
     def _of_one(
         self, point: Point, names: tuple[str, ...], smoothing: float, result: StepResult
@@ -128,14 +139,14 @@ class StepDifferentiator:
             return self._none(result, Status.SINGULAR, names)
         P = inverse @ B.T
         feed = residual.torque.feed_forward()[:, self.simulator.robot.driven]
-        pushes = [*(-inverse @ part for part in self._start.residual()), inverse @ feed]
+        pushes = [-inverse @ self._start.residual(), inverse @ feed]
         turns: list[np.ndarray] = []
         linear, switches = None, self._touches(point)
         if stationarity is not None and len(P):
             stationarity.hold(P)
             linear = self._linearised(stationarity, P, B, point)
             switches += linear.face.switches
-            turns = [*stationarity.of_start(self._start), np.zeros((P.shape[1], feed.shape[1]))]
+            turns = [stationarity.of_start(self._start), np.zeros((P.shape[1], feed.shape[1]))]
         for name in names:
             force, turned = self._terms.of_parameter(name, point, stationarity)
             pushes.append(-inverse @ force)
@@ -144,13 +155,13 @@ class StepDifferentiator:
         if linear is not None:
             dw = self._of_weights(linear, pushed, np.hstack(turns), point, smoothing)
             pushed = pushed + P @ dw
-        whole = np.vstack([pushed, self._of_velocity(pushed)])
+        whole = np.vstack([pushed, self._of_velocity(pushed), self._of_memory(pushed)])
         if not np.isfinite(whole).all():
             return self._none(result, Status.NOT_FINITE, names)
-        sizes = [2 * residual.nv, *(part.shape[1] for part in pushes[2:])]
-        of_x, of_u, *others = np.split(whole, np.cumsum(sizes)[:-1], axis=1)
+        sizes = np.cumsum([part.shape[1] for part in pushes])
+        of_z, of_u, *others = np.split(whole, sizes[:-1], axis=1)
         return StepDerivatives(
-            result, Status.CONVERGED, of_x, of_u, dict(zip(names, others, strict=True)), switches
+            result, Status.CONVERGED, of_z, of_u, dict(zip(names, others, strict=True)), switches
         )
 
     def _of_weights(
@@ -168,10 +179,17 @@ class StepDifferentiator:
         return linear.of_smoothed_weights(pushed, turned, point.w, touching, smoothing)
 
     def _of_velocity(self, moved: np.ndarray) -> np.ndarray:
-        """dv1/dp by dq1/dp, whose first columns are those of q0."""
+        """dv1/dp by dq1/dp, whose first columns are those of the start."""
         residual, D = self._residual, self._residual.velocity_derivative()
         result: np.ndarray = moved * residual.rate if D is None else D @ moved
-        result[:, : residual.nv] += self._start.velocity()
+        result[:, : self._start.n] += self._start.velocity()
+        return result
+
+    def _of_memory(self, moved: np.ndarray) -> np.ndarray:
+        """The same of the memory that the step leaves, shape (nm, k)."""
+        of_start, of_end = self._start.memory()
+        result: np.ndarray = of_end @ moved
+        result[:, : self._start.n] += of_start
         return result
 
     def _linearised(
@@ -219,11 +237,25 @@ class StepDifferentiator:
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
         """No derivatives: all of them NaN."""
-        nx, nu = 2 * self._model.nv, len(self.simulator.robot.driven)
-        nan = {name: np.full((nx, self._columns(name)), np.nan) for name in names}
-        return StepDerivatives(
-            result, status, np.full((nx, nx), np.nan), np.full((nx, nu), np.nan), nan
-        )
+        still = self._still(result, names)
+        nan = {name: np.full_like(D, np.nan) for name, D in still.of_parameters.items()}
+        of_state, of_torque = still.of_state * np.nan, still.of_torque * np.nan
+        return StepDerivatives(result, status, of_state, of_torque, nan)
+
+    def _still(self, result: StepResult, names: tuple[str, ...]) -> StepDerivatives:
+        """Of no step at all."""
+        n, nu = self._start.n, len(self.simulator.robot.driven)
+        zero = {name: np.zeros((n, self._columns(name))) for name in names}
+        return StepDerivatives(result, Status.CONVERGED, np.eye(n), np.zeros((n, nu)), zero)
+
+    def _with_one_memory(
+        self, before: StepDerivatives, first: StepDerivatives, second: StepDerivatives
+    ) -> StepDerivatives:
+        """Of two halves whose memories become that of one step: see `error_control.joined`."""
+        nv, n = self._model.nv, self._start.n
+        rates = (n - 4 * nv) // 2
+        start, begun = slice(2 * nv, 4 * nv), slice(4 * nv, 4 * nv + rates)
+        return second.with_rows(start, before, slice(2 * nv)).with_rows(begun, first, begun)
 
     def _columns(self, name: str) -> int:
         sizes = {
@@ -232,21 +264,6 @@ class StepDifferentiator:
             "mass": self._model.njoints - 1,
         }
         return sizes.get(name, self._model.nv)
-
-
-def _chained(first: StepDerivatives, second: StepDerivatives) -> StepDerivatives:
-    """Of two parts of a step, one after the other."""
-    if not (first.status.ok and second.status.ok):
-        return first if not first.status.ok else second
-    A = second.dx_dx
-    parameters = {name: A @ D + second.parameters[name] for name, D in first.parameters.items()}
-    return replace(
-        second,
-        dx_dx=A @ first.dx_dx,
-        dx_du=A @ first.dx_du + second.dx_du,
-        parameters=parameters,
-        one_sided=first.one_sided + second.one_sided,
-    )
 
 
 def step_derivatives(

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.objective import Objective
 from nmdp_pin.dynamics.start_derivative import StartDerivative
@@ -54,8 +52,8 @@ class Stationarity(abc.ABC):
         """dr/dw, q held: its columns of the free weights, shape (n w, n free)."""
 
     @abc.abstractmethod
-    def of_start(self, start: StartDerivative) -> tuple[np.ndarray, np.ndarray]:
-        """dr/dq0 and dr/dv0, q and w held; (n w, nv) each."""
+    def of_start(self, start: StartDerivative) -> np.ndarray:
+        """Derivative of r with respect to the start, q and w held, shape (n w, nz)."""
 
     @abc.abstractmethod
     def curvature(self) -> np.ndarray:
@@ -90,11 +88,11 @@ class WorkStationarity(Stationarity):
         contact = self.residual.contact
         return np.zeros((contact.n * contact.m, len(free)))
 
-    def of_start(self, start: StartDerivative) -> tuple[np.ndarray, np.ndarray]:
+    def of_start(self, start: StartDerivative) -> np.ndarray:
         """See the base."""
         V = self.residual.contact.V.transpose(0, 2, 1)
-        of_q0 = (V @ start.motions()).reshape(-1, self.residual.nv)
-        return of_q0, np.zeros_like(of_q0)
+        result: np.ndarray = (V @ start.motions()).reshape(-1, start.n)
+        return result
 
     def curvature(self) -> np.ndarray:
         """See the base."""
@@ -110,20 +108,14 @@ class GradientStationarity(Stationarity):
     Args:
         residual: see the base.
         objective: K.
-        state, command, h: of the step that the residual has begun.
+        begin: begins the very step of the residual from another start.
     """
 
     def __init__(
-        self,
-        residual: StepResidual,
-        objective: Objective,
-        state: State,
-        command: Command,
-        h: float,
+        self, residual: StepResidual, objective: Objective, begin: Callable[[State], None]
     ) -> None:
         super().__init__(residual)
-        self._objective = objective
-        self._state, self._command, self._h = state, command, h
+        self._objective, self._begin = objective, begin
 
     def hold(self, response: np.ndarray) -> None:
         """See the base."""
@@ -168,28 +160,28 @@ class GradientStationarity(Stationarity):
         self._return()
         return np.stack(columns, axis=-1) if columns else np.zeros((len(here), 0))
 
-    def of_start(self, start: StartDerivative) -> tuple[np.ndarray, np.ndarray]:
+    def of_start(self, start: StartDerivative) -> np.ndarray:
         """See the base."""
-        residual, state = self.residual, self._state
-
-        def from_q(dq: np.ndarray) -> np.ndarray:
-            return self._from(replace(state, q=residual.retract(state.q, dq)))
-
-        def from_v(dv: np.ndarray) -> np.ndarray:
-            return self._from(replace(state, v=state.v + dv))
-
-        of_q0 = _differences(from_q, residual.nv, _STEP)
-        of_v0 = _differences(from_v, residual.nv, _STEP / self._h)
-        residual.begin(state, self._command, self._h)
+        here, nv = self.residual.start, self.residual.nv
+        unit = np.full(start.n, 1.0 / self.residual.h)  # of velocities and rates
+        unit[:nv] = unit[2 * nv : 3 * nv] = 1.0
+        starts = {
+            k: [start.moved(s * _STEP * unit[k] * e) for s in (1.0, -1.0)]
+            for k, e in enumerate(np.eye(start.n)[: start.felt])
+        }
+        result = np.zeros((self._P.shape[1], start.n))
+        for k, (ahead, behind) in starts.items():
+            result[:, k] = (self._from(ahead) - self._from(behind)) / (2.0 * _STEP * unit[k])
+        self._begin(here)
         self._return()
-        return of_q0, of_v0
+        return result
 
     def curvature(self) -> np.ndarray:
         """See the base: of the objective's own semidefinite Hessian."""
         return np.vecdot(self._P.T, (self._hessian @ self._P).T)
 
     def _from(self, state: State) -> np.ndarray:
-        self.residual.begin(state, self._command, self._h)
+        self._begin(state)
         self.residual.evaluate(self._q, self._w)
         return self.value()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +33,16 @@ class Point(NamedTuple):
     command: Command
     h: float
     known: float
+    second_order: bool = False
+
+    def begin(self, residual: StepResidual, start: State | None = None) -> None:
+        """State the step to a residual, from another start if one is given."""
+        start = self.start if start is None else start
+        residual.begin(start, self.command, self.h, second_order=self.second_order)
 
     def move(self, residual: StepResidual) -> np.ndarray:
         """State the step to a residual and evaluate it at the end: G."""
-        residual.begin(self.start, self.command, self.h)
+        self.begin(residual)
         return residual.evaluate(self.q, self.w)
 
 
@@ -64,7 +71,7 @@ class StepTerms:
         if method.objective == Dissipation.name:
             return WorkStationarity(residual)
         objective = objective_named(method.objective, residual)
-        return GradientStationarity(residual, objective, point.start, point.command, point.h)
+        return GradientStationarity(residual, objective, partial(point.begin, residual))
 
     def of_parameter(
         self, name: str, point: Point, stationarity: Stationarity | None

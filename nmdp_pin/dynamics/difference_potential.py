@@ -71,18 +71,19 @@ class DifferencePotential(JointTorque):
         """See the base."""
         return super().feed_forward() if self._D is None else self._D.T
 
-    def start_derivatives(self, D0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def start_derivative(self, of_v: np.ndarray) -> np.ndarray:
         """See the base; D's change is a difference, as in `add_turning`."""
-        stiffness = self._rotors + self.kd
-        q0_part, v0_part = -stiffness[:, None] * D0, np.diag(self._rotors)
+        nv = len(of_v)
+        result: np.ndarray = -(self._rotors + self.kd)[:, None] * of_v
+        result[:, nv : 2 * nv] += np.diag(self._rotors)
         if self._D is None:
-            return q0_part, v0_part
-        q0_part, v0_part = self._D.T @ q0_part, self._D.T @ v0_part
+            return result
+        result = self._D.T @ result
         if self._pull[self._turns].any():
             for k in map(int, self._turns):
                 ahead, behind = (self._from_elsewhere(k, step) for step in (_TURN, -_TURN))
-                q0_part[:, k] += (ahead - behind) / (2.0 * _TURN)
-        return q0_part, v0_part
+                result[:, k] += (ahead - behind) / (2.0 * _TURN)
+        return result
 
     def _from_elsewhere(self, k: int, step: float) -> np.ndarray:
         """D' times the pull, had the step started a bit along dof k."""

@@ -75,13 +75,13 @@ class JointTorque:
         """Derivative of the torque with respect to `Command.tau`, shape (nv, nv)."""
         return np.eye(len(self.kd))
 
-    def start_derivatives(self, D0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """dtau/dq0 and dtau/dv0 at the last point, q held; both (nv, nv).
+    def start_derivative(self, of_v: np.ndarray) -> np.ndarray:
+        """Derivative of the torque with respect to the start of the step, q held, (nv, nz).
 
         Args:
-            D0: derivative of v with respect to the configuration at the start of the step.
+            of_v: that of v, shape (nv, nz); q0 and v0 come first.
         """
-        return -self.kd[:, None] * D0, np.zeros((len(D0), len(D0)))
+        return -self.kd[:, None] * of_v
 
     def _error_derivative(self) -> np.ndarray:
         """Derivative of `error` at the last q, shape (nv, nv)."""

@@ -47,12 +47,16 @@ class NewtonEuler(StepResidual):
         """See the contract; a view."""
         return self.M
 
-    def inertial_start_derivatives(
-        self, D0: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """See the contract: dRNEA/dv D0 + M (da/dv D0), and M da/dv0."""
-        impulse = self.acceleration_rate * self.M
-        return (self._dtau_dv + impulse) @ D0, -impulse
+    def inertial_start_derivative(
+        self, of_v: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """See the contract: dRNEA/dv dv + M da with a = rate (v - v0 - carry (v0 - v_before))."""
+        nv, impulse = self.nv, self.acceleration_rate * self.M
+        result: np.ndarray = (self._dtau_dv + impulse) @ of_v
+        result[:, nv : 2 * nv] -= (1.0 + self.carry) * impulse
+        if self.history is not None:
+            result[:, 3 * nv : 4 * nv] += self.carry * impulse
+        return result
 
     def _begin_inertia(self, second_order: bool) -> None:
         pass

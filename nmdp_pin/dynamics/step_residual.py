@@ -94,6 +94,7 @@ class StepResidual(abc.ABC):
             dt: what differences of velocities are divided by [s]; None is h.
         """
         self.start, self.q0, self.v0, self.h = start, start.q, start.v, h
+        self.second_order = second_order
         self.torque.begin(command)
         self.history = history = self._usable_history(h) if second_order else None
         if history is None:
@@ -114,6 +115,7 @@ class StepResidual(abc.ABC):
             carriers += self.carry * (carriers - self.contact.carriers(before))
             self._coast = self.carry * self.difference(history.q0, self.q0)
             self._v_hat = self.v0 + self.carry * (self.v0 - history.v0)
+        self.carriers = carriers  # the places from which contacts count their displacements
         self.contact.begin(carriers, h)
         self._begin_inertia(second_order)
         self.evaluations = 0
@@ -218,15 +220,16 @@ class StepResidual(abc.ABC):
         return q1 - q0 if self.is_vector_space else pin.difference(self.model, q0, q1)
 
     @abc.abstractmethod
-    def inertial_start_derivatives(
-        self, D0: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of inertia and gravity with respect to q0 and v0, q held; (nv, nv) each.
+    def inertial_start_derivative(
+        self, of_v: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """Derivative of inertia and gravity with respect to the start, q held, (nv, nz).
 
-        Of a step of first order, at the last point.
+        At the last point. The start is q0, v0 and, in second order, those of the step before,
+        and behind them its rates for the forms that need them.
 
         Args:
-            D0: derivative of v with respect to q0.
+            of_v: derivative of v with respect to the start, shape (nv, nz).
             moved: gives the derivative of all placements at a configuration, (nv, n_joints, 4, 3).
         """
 
