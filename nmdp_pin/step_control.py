@@ -41,7 +41,7 @@ def step_with_halving(
         The result at the end, with the counters of all sub-steps, tried and made; on failure the
         given state and the status of the sub-step that failed.
     """
-    last = _last_length(state, h) if paper else None
+    last = last_length(state, h) if paper else None
     return _halved(integrator, state, command, h, min_step, last)
 
 
@@ -103,7 +103,7 @@ def _papers_step(
     return replace(result, state=replace(end, history=made))
 
 
-def _last_length(state: State, h: float) -> float:
+def last_length(state: State, h: float) -> float:
     """Length of the step that led to the state [s]; h where that is not known."""
     made = state.history
     return made.h if made is not None and made.led_to(state) else h

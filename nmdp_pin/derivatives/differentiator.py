@@ -24,6 +24,7 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.simplices import block_scales
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.step_control import last_length
 
 _NEAR = 10.0  # times what the solver leaves undone, a motion counts as none
 _LEAST = 1e-11  # [m, rad] below which it does so in any case
@@ -46,11 +47,6 @@ class StepDifferentiator:
             raise DerivativeError(
                 f"there are no derivatives of '{simulator.method}'; use ne-nmdp, pbd-nmdp, "
                 "ne-zonmdp, pbd-zonmdp, pbd or pbfd"
-            )
-        if simulator.halving != "consistent":
-            raise DerivativeError(
-                'a step with halving = "paper" depends on the length of the step before, so '
-                '[q; v] is not its whole state; use halving = "consistent"'
             )
         self.simulator, self._method = simulator, method
         self._model = simulator.robot.model
@@ -95,15 +91,19 @@ class StepDifferentiator:
         # error control makes sub-steps in pairs, which in second order leave one memory
         pairs = self.simulator.error_control is not None and self._start.n_memory > 0
         ends, wholes = [state], [self._still(result, names)]
+        paper = self.simulator.halving == "paper"
+        last = last_length(state, h) if paper else None
         with np.errstate(all="ignore"):
             for k, s in enumerate(lengths):
                 begin, end = ends[-1], result.state
+                dt = None if last == s else last
                 if k + 1 < len(lengths):
-                    made = self._method.step(begin, command, s)
+                    made = self._method.step(begin, command, s, dt=dt)
                     if not made.status.ok:
                         return self._none(result, made.status, names)
                     end = made.state
-                point = self._refined(self._point(begin, end, command, s))
+                point = self._refined(self._point(begin, end, command, s, dt))
+                last = s if paper else None
                 wholes.append(wholes[-1].then(self._of_one(point, names, smoothing, result)))
                 if not wholes[-1].status.ok:
                     return wholes[-1]
@@ -113,9 +113,12 @@ class StepDifferentiator:
                 ends.append(end)
         return wholes[-1]
 
-    def _point(self, begin: State, end: State, command: Command, h: float) -> Point:
+    def _point(
+        self, begin: State, end: State, command: Command, h: float, dt: float | None
+    ) -> Point:
         """A step and its end; in second order, of which order it was."""
-        point = Point(begin, end.q, self._weights(end), command, h, _LEAST, self._method.order == 2)
+        second, w = self._method.order == 2, self._weights(end)
+        point = Point(begin, end.q, w, command, h, _LEAST, second, dt)
         if point.second_order and begin.history is not None:
             point.begin(self._residual)
             if not np.array_equal(self._residual.velocity(end.q), end.v):  # made anew, in first
@@ -221,7 +224,7 @@ class StepDifferentiator:
         method = self._method
         if not isinstance(method, Nmdp):
             return point
-        found = method.refined(point.start, point.command, point.h, point.q, point.w)
+        found = method.refined(point.start, point.command, point.h, point.q, point.w, dt=point.dt)
         moved = method.residual.difference(point.q, found.q)
         if found.status.ok and np.abs(moved).max(initial=0.0) <= _SAME:
             return point._replace(q=found.q, w=found.w.reshape(point.w.shape))

@@ -25,7 +25,10 @@ from nmdp_pin.terrain import Terrain
 
 
 class Point(NamedTuple):
-    """A step and where it ended; `known` are the motions that its end can tell from none [m]."""
+    """A step and where it ended.
+
+    `known` are the motions that its end can tell from none [m]; of `dt` see `StepResidual.begin`.
+    """
 
     start: State
     q: np.ndarray
@@ -34,11 +37,12 @@ class Point(NamedTuple):
     h: float
     known: float
     second_order: bool = False
+    dt: float | None = None
 
     def begin(self, residual: StepResidual, start: State | None = None) -> None:
         """State the step to a residual, from another start if one is given."""
         start = self.start if start is None else start
-        residual.begin(start, self.command, self.h, second_order=self.second_order)
+        residual.begin(start, self.command, self.h, second_order=self.second_order, dt=self.dt)
 
     def move(self, residual: StepResidual) -> np.ndarray:
         """State the step to a residual and evaluate it at the end: G."""

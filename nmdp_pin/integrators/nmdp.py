@@ -255,7 +255,14 @@ class Nmdp(Integrator):
         return min(epsilon, _ACCELERATION * h**2) if self.options.early_stop else epsilon
 
     def refined(
-        self, state: State, command: Command, h: float, q: np.ndarray, w: np.ndarray
+        self,
+        state: State,
+        command: Command,
+        h: float,
+        q: np.ndarray,
+        w: np.ndarray,
+        *,
+        dt: float | None = None,
     ) -> SolverResult:
         """Solve on from the end of a step, to the last digits that numbers have.
 
@@ -265,9 +272,10 @@ class Nmdp(Integrator):
             h: length [s].
             q: configuration at its end.
             w: weights there, shape (n_contacts, n_vertices).
+            dt: as that of `step`.
         """
         options = replace(
-            self._begin(state, command, h, None),
+            self._begin(state, command, h, dt),
             tolerance=self.residual.tolerance(_FINEST),
             epsilon=_FINEST,
             max_iterations=_PATIENT,
