@@ -13,6 +13,7 @@ import pinocchio as pin
 
 from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.control import Command
+from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -91,6 +92,24 @@ def chain() -> tuple[Simulator, State]:
     return sim, settled(sim, state, Command(), H, 5)
 
 
+def weightless_ball() -> tuple[Simulator, State]:
+    """A ball that rests in the ground, without weight: pushed down it is held, pulled up it goes.
+
+    Its contact has neither a force nor anything that would call for one.
+    """
+    ball = scenes.weightless(scenes.ball())
+    sim = Simulator(ball, scenes.ground(0.5), FrictionCone(stiffness=1e9, power=2))
+    q = ball.standing.copy()
+    q[2] -= DEPTH
+    return sim, sim.state(q)
+
+
+def of_order_two(sim: Simulator, **options: Any) -> Simulator:
+    """The same simulator, of second order."""
+    options = {**sim.options, **options, "order": 2}
+    return Simulator(sim.robot, sim.terrain, sim.contact, sim.method, **options)
+
+
 def settled(sim, state, command, h, steps) -> State:
     """The state after some steps at usual tolerances, all of which have to converge."""
     name, options = sim.method, {k: v for k, v in sim.options.items() if k == "objective"}
@@ -109,7 +128,9 @@ def end(sim, state, command, h) -> np.ndarray:
     return sim.vector.pack(result.state)
 
 
-def differences(sim, state, command, h, *, result) -> tuple[np.ndarray, np.ndarray]:
+def differences(
+    sim, state, command, h, *, result, step: float = STEP
+) -> tuple[np.ndarray, np.ndarray]:
     """dx1/dx0 and dx1/du by central differences of the step itself, solved from its end."""
     space, driven = sim.vector, sim.robot.driven
     x, x1, warm = space.pack(state), space.pack(result.state), result.state.warm
@@ -122,7 +143,7 @@ def differences(sim, state, command, h, *, result) -> tuple[np.ndarray, np.ndarr
         return space.difference(x1, end(sim, start, replace(command, tau=tau), h))
 
     still = np.zeros(space.ndx)
-    of_x = samples.central_differences(at, space.ndx, STEP)
+    of_x = samples.central_differences(at, space.ndx, step)
     of_u = np.zeros((space.ndx, 0))
     if len(driven):
         of_u = samples.central_differences(lambda du: at(still, du), len(driven), TORQUE_STEP)
@@ -136,3 +157,60 @@ def error(found: np.ndarray, expected: np.ndarray, h: float, of_state: bool = Tr
     columns = np.repeat([1.0, 1.0 / h], n) if of_state else np.ones(expected.shape[1])
     scaled = rows * expected * columns
     return float(np.abs(rows * found * columns - scaled).max() / np.abs(scaled).max())
+
+
+def taylor_order(sim, state, command, h, sizes) -> float:
+    """With which power of s |x1(x + s d) - x1(x) - s J d| falls, d being random."""
+    space = sim.vector
+    result = sim.step(state, command, h)
+    J = StepDifferentiator(sim)(state, command, h, result=result).dx_dx
+    d = np.random.default_rng(0).standard_normal(space.ndx)
+    x, x1 = space.pack(state), space.pack(result.state)
+    remainders = []
+    for s in sizes:
+        start = replace(space.unpack(space.integrate(x, s * d)), warm=result.state.warm)
+        moved = space.difference(x1, end(sim, start, command, h))
+        remainders.append(np.linalg.norm(moved - s * (J @ d)))
+    return scenes.order(sizes, remainders)
+
+
+def changed(sim, state, dz) -> State:
+    """A state near by, of second order: its step before led to it."""
+    model, nv, made = sim.robot.model, sim.vector.nv, state.history
+    q, v = pin.integrate(model, state.q, dz[:nv]), state.v + dz[nv : 2 * nv]
+    if made is not None:
+        q0 = pin.integrate(model, made.q0, dz[2 * nv : 3 * nv])
+        rates = made.rates
+        if rates is not None:
+            rates = rates + dz[4 * nv :].reshape(rates.shape)
+        made = replace(made, q0=q0, v0=made.v0 + dz[3 * nv : 4 * nv], q1=q, v1=v, rates=rates)
+    return replace(state, q=q, v=v, history=made)
+
+
+def between(sim, first, second) -> np.ndarray:
+    """What leads from one state of second order to another, the memory at the end."""
+    model, a, b = sim.robot.model, first.history, second.history
+    parts = [pin.difference(model, first.q, second.q), second.v - first.v]
+    parts += [pin.difference(model, a.q0, b.q0), b.v0 - a.v0]
+    if a.rates is not None:
+        parts.append((b.rates - a.rates).ravel())
+    return np.concatenate(parts)
+
+
+def units(sim, n: int) -> np.ndarray:
+    """Of the entries of a state with memory: 1 for configurations, h for velocities."""
+    nv = sim.vector.nv
+    return np.repeat([1.0, H, 1.0, H], [nv, nv, nv, n - 3 * nv])
+
+
+def memory_error(sim, state, command, h, found, direction) -> float:
+    """Error of the derivative of the whole state along a direction, relative to the largest."""
+    unit, result, ends = units(sim, len(direction)), found.result, []
+    for s in (STEP, -STEP):
+        start = replace(changed(sim, state, s * direction / unit), warm=result.state.warm)
+        made = sim.step(start, command, h)
+        assert made.status.ok
+        ends.append(between(sim, result.state, made.state))
+    expected = unit * (ends[0] - ends[1]) / (2.0 * STEP)
+    slope = unit * (found.of_state @ (direction / unit))
+    return float(np.abs(slope - expected).max() / np.abs(expected).max())

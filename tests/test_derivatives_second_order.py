@@ -7,7 +7,6 @@ import body_scenes
 import core_samples as samples
 import derivative_scenes as scenes
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from nmdp_pin.contact import FrictionCone
@@ -17,16 +16,9 @@ from nmdp_pin.simulator import Simulator
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-6
 LONG = 1e-4  # relative, over a horizon that multiplies the differences' own error
-STEP = 1e-6  # [rad, m] of the differences, over H for velocities and rates
 H = scenes.H
 SOFT = FrictionCone(stiffness=1e4, power=2)
 METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-nmdp kinetic", "ne-nmdp end_effector")
-
-
-def of_order_two(sim, **options):
-    """The same simulator, of second order."""
-    options = {**sim.options, **options, "order": 2}
-    return Simulator(sim.robot, sim.terrain, sim.contact, sim.method, **options)
 
 
 def after(sim, state, command, steps):
@@ -60,37 +52,8 @@ def scene(name, method):
         state, command = sim.state(q, v), samples.command(robot.model, np.random.default_rng(4))
     else:
         sim, state = scenes.box(method, name)
-    sim = of_order_two(sim)
+    sim = scenes.of_order_two(sim)
     return sim, after(sim, state, command, 2), command
-
-
-def changed(sim, state, dz):
-    """A state near by, whose step before led to it."""
-    model, nv, made = sim.robot.model, sim.vector.nv, state.history
-    q, v = pin.integrate(model, state.q, dz[:nv]), state.v + dz[nv : 2 * nv]
-    if made is not None:
-        q0 = pin.integrate(model, made.q0, dz[2 * nv : 3 * nv])
-        rates = made.rates
-        if rates is not None:
-            rates = rates + dz[4 * nv :].reshape(rates.shape)
-        made = replace(made, q0=q0, v0=made.v0 + dz[3 * nv : 4 * nv], q1=q, v1=v, rates=rates)
-    return replace(state, q=q, v=v, history=made)
-
-
-def difference(sim, first, second):
-    """What leads from one state to another, the memory at the end."""
-    model, a, b = sim.robot.model, first.history, second.history
-    parts = [pin.difference(model, first.q, second.q), second.v - first.v]
-    parts += [pin.difference(model, a.q0, b.q0), b.v0 - a.v0]
-    if a.rates is not None:
-        parts.append((b.rates - a.rates).ravel())
-    return np.concatenate(parts)
-
-
-def units(sim, n):
-    """Of the entries of a state with memory: 1 for configurations, h for velocities."""
-    nv = sim.vector.nv
-    return np.repeat([1.0, H, 1.0, H], [nv, nv, nv, n - 3 * nv])
 
 
 def compare(sim, state, command, h=H, *, directions=4):
@@ -100,19 +63,9 @@ def compare(sim, state, command, h=H, *, directions=4):
     found = StepDifferentiator(sim)(state, command, h, result=result)
     assert found.status.ok
     n = len(found.of_state)
-    assert n == len(difference(sim, result.state, result.state))
-    unit = units(sim, n)
+    assert n == len(scenes.between(sim, result.state, result.state))
     for d in np.random.default_rng(1).standard_normal((directions, n)):
-        d /= unit
-        ends = []
-        for s in (STEP, -STEP):
-            start = replace(changed(sim, state, s * d), warm=result.state.warm)
-            end = sim.step(start, command, h)
-            assert end.status.ok
-            ends.append(difference(sim, result.state, end.state))
-        expected = unit * (ends[0] - ends[1]) / (2.0 * STEP)
-        slope = unit * (found.of_state @ d)
-        assert np.abs(slope - expected).max() <= RELATIVE * np.abs(expected).max()
+        assert scenes.memory_error(sim, state, command, h, found, d) <= RELATIVE
     return found
 
 
@@ -154,7 +107,7 @@ def test_steps_of_first_order(method, history):
 def test_sub_steps_leave_one_memory(method, name, rtol):
     """Under error control a step of second order is made of pairs: error below 1e-5."""
     sim, state, command = scene(name, method)
-    sim = of_order_two(sim, rtol=rtol)
+    sim = scenes.of_order_two(sim, rtol=rtol)
     assert len(sim.step(state, command, 2 * H).step_sizes) > 2
     compare(sim, state, command, 2 * H)
 

@@ -135,36 +135,14 @@ def test_taylor_remainders_fall_with_the_square(regime):
         sim, state, command = scenes.standing("planar", "ne-nmdp", False)
     else:
         command = Command()
-    space = sim.vector
-    result = sim.step(state, command, H)
-    J = StepDifferentiator(sim)(state, command, H, result=result).dx_dx
-    d = np.random.default_rng(0).standard_normal(space.ndx)
-    x, x1 = space.pack(state), space.pack(result.state)
     sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(1e-7, 1e-5, 5)
-    remainders = []
-    for s in sizes:
-        start = replace(space.unpack(space.integrate(x, s * d)), warm=result.state.warm)
-        moved = space.difference(x1, scenes.end(sim, start, command, H))
-        remainders.append(np.linalg.norm(moved - s * (J @ d)))
-    slope = bodies.order(sizes, remainders)
+    slope = scenes.taylor_order(sim, state, command, H, sizes)
     assert slope == pytest.approx(2.0, abs=SLOPE)
-
-
-def weightless_ball():
-    """A ball that rests in the ground, without weight: pushed down it is held, pulled up it goes.
-
-    Its contact has neither a force nor anything that would call for one.
-    """
-    ball = bodies.weightless(bodies.ball())
-    sim = Simulator(ball, bodies.ground(0.5), FrictionCone(stiffness=1e9, power=2))
-    q = ball.standing.copy()
-    q[2] -= scenes.DEPTH
-    return sim, sim.state(q)
 
 
 def test_a_contact_between_holding_and_leaving_is_one_sided():
     """Up, dv1/dv0 is one, down it is zero; the derivative is one of them, and says so."""
-    sim, state = weightless_ball()
+    sim, state = scenes.weightless_ball()
     found = step_derivatives(sim, state, None, H)
     assert found.status.ok
     assert {switch.kind for switch in found.one_sided} == {"weight"}

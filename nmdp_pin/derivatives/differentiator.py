@@ -104,7 +104,8 @@ class StepDifferentiator:
                     end = made.state
                 point = self._refined(self._point(begin, end, command, s, dt))
                 last = s if paper else None
-                wholes.append(wholes[-1].then(self._of_one(point, names, smoothing, result)))
+                part = self._of_one(point, names, smoothing, result)
+                wholes.append(wholes[-1].then(part) if k else part)
                 if not wholes[-1].status.ok:
                     return wholes[-1]
                 if pairs and k % 2:

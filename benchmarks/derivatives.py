@@ -1,0 +1,213 @@
+"""How right the derivatives of steps are, and what they cost beside the steps.
+
+    OMP_NUM_THREADS=1 python benchmarks/derivatives.py [--skip accuracy|cost] [--steps 60]
+
+Accuracy: the largest error of the Jacobians against central differences of the step, relative to
+the largest entry, velocities counted as motions over a step; with second order against differences
+of the whole state with its memory. Taylor remainders must fall with the square. The scenes are
+those of the tests. Cost: medians over a run in which every step is followed by its derivative, so
+that both see the same machine; only ratios mean something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.control import Command
+from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+
+# The scenes are those of the tests.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import adapter_scenes as robots
+import derivative_scenes as scenes
+
+H = scenes.H
+SIZES = 10.0 ** np.arange(-6, 0)  # of small changes of a standing robot
+STEPS = (1e-6, 1e-7, 1e-8)  # of differences; the best counts, others may cross a switch
+SLIDING, JOINTS = np.geomspace(3e-5, 1e-3, 5), np.geomspace(1e-7, 1e-5, 5)  # of Taylor remainders
+COSTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("ne-nmdp", {}),
+    ("ne-nmdp", {"order": 2}),
+    ("ne-nmdp", {"objective": "kinetic"}),
+    ("ne-nmdp", {"objective": "end_effector"}),
+    ("ne-zonmdp", {}),
+    ("pbd-nmdp", {}),
+    ("pbd-nmdp", {"order": 2}),
+    ("pbd", {}),
+    ("pbfd", {}),
+)
+
+
+def error_of(simulator: Simulator, state: State, command: Command, h: float) -> float:
+    """Largest relative error of the Jacobians of one step, in x and u."""
+    result = simulator.step(state, command, h)
+    found = StepDifferentiator(simulator)(state, command, h, result=result)
+    of_x, of_u = scenes.differences(simulator, state, command, h, result=result)
+    errors = [scenes.error(found.dx_dx, of_x, h)]
+    if of_u.size:
+        errors.append(scenes.error(found.dx_du, of_u, h, of_state=False))
+    return max(errors)
+
+
+def error_with_memory(simulator: Simulator, state: State) -> float:
+    """The same of a step of second order, after two others."""
+    second, command = scenes.of_order_two(simulator), Command()
+    for _ in range(2):
+        state = second.step(replace(state, warm=None), command, H).state
+    found = StepDifferentiator(second)(state, command, H)
+    directions = np.eye(len(found.of_state))[: 4 * second.vector.nv]
+    return max(scenes.memory_error(second, state, command, H, found, d) for d in directions)
+
+
+def of_the_box() -> Iterator[list[str]]:
+    """Errors and orders of a box on a floating base, one row a method."""
+    for method in scenes.METHODS:
+        cells = [f"`{method}`"]
+        cells += [
+            f"{error_of(*scenes.box(method, regime), Command(), H):.0e}"
+            for regime in scenes.REGIMES
+        ]
+        if "nmdp" in method:
+            cells += [
+                f"{error_with_memory(*scenes.box(method, regime)):.0e}" for regime in scenes.REGIMES
+            ]
+        else:
+            cells += ["", "", ""]
+        order = scenes.taylor_order(*scenes.box(method, "sliding"), Command(), H, SLIDING)
+        yield [*cells, f"{order:.2f}"]
+
+
+def of_robosimian() -> Iterator[list[str]]:
+    """Under PD at 20 ms: many joints, redundant feet."""
+    for base in ("planar", "free-flyer"):
+        for method in ("ne-nmdp", "ne-nmdp kinetic", "pbd-nmdp", "pbfd"):
+            cells = [base, f"`{method}`"]
+            for pushed in (False, True):
+                simulator, state, command = scenes.standing(base, method, pushed)
+                cells.append(f"{error_of(simulator, state, command, 2 * H):.0e}")
+            simulator, state, command = scenes.standing(base, method, False)
+            order = scenes.taylor_order(simulator, state, command, 2 * H, JOINTS)
+            yield [*cells, f"{order:.2f}"]
+
+
+def of_small_motions() -> Iterator[list[str]]:
+    """A hopper near its standing pose, at usual tolerances: worst error, and kinks reported."""
+    for base in ("fixed", "planar", "free-flyer"):
+        for method in ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd", "pbfd"):
+            name, tight = scenes.METHODS[method]
+            usual = robots.simulator("hopper", name, base)
+            fine = robots.simulator("hopper", name, base, **tight)
+            rng, worst, kinks, count = np.random.default_rng(1), 0.0, 0, 0
+            for size in SIZES:
+                state = usual.vector.unpack(robots.near(usual, 0, size))
+                command = usual.checked_command(rng.uniform(-5.0, 5.0, len(usual.robot.driven)))
+                found = StepDifferentiator(usual)(state, command, 2 * H)
+                if len(found.result.step_sizes) > 1:
+                    continue
+                errors = []
+                for step in STEPS:
+                    of_x, _ = scenes.differences(
+                        fine, state, command, 2 * H, result=found.result, step=step
+                    )
+                    errors.append(scenes.error(found.dx_dx, of_x, 2 * H))
+                worst, kinks = max(worst, min(errors)), kinks + bool(found.one_sided)
+                count += 1
+            yield [base, f"`{method}`", f"{worst:.0e}", f"{kinks} of {count}"]
+
+
+def of_a_switch() -> None:
+    """A contact between holding and leaving: both sides, and what is reported."""
+    simulator, state = scenes.weightless_ball()
+    found, v, sides = step_derivatives(simulator, state, None, H), np.zeros(6), []
+    for step in (1e-4, -1e-4):
+        v[2] = step
+        sides.append(simulator.step(replace(state, v=v.copy()), None, H).state.v[2] / step)
+    kinds = ", ".join(f"{kink.kind} of contact {kink.contact}" for kink in found.one_sided)
+    print(
+        f"\na ball at rest in the ground, without weight: dv1/dv0 is {sides[0]:.3f} upwards and "
+        f"{sides[1]:.3f} downwards; found {found.dx_dx[8, 8]:.3f}, one-sided: {kinds}"
+    )
+
+
+def cost(name: str, method: str, options: dict[str, Any], h: float, steps: int) -> list[str]:
+    """Times of steps and their derivatives in one run."""
+    made = Scenario.load(name).build(visuals=False)
+    plain = made.simulator
+    simulator = Simulator(plain.robot, plain.terrain, plain.contact, method, **options)
+    differentiate, state = StepDifferentiator(simulator), made.state
+    times, kinks = [], 0
+    for _ in range(steps):
+        command = made.controller.command(state, h)
+        t0 = time.perf_counter()
+        result = simulator.step(state, command, h)
+        t1 = time.perf_counter()
+        found = differentiate(state, command, h, result=result)
+        t2 = time.perf_counter()
+        if not found.status.ok:
+            break
+        if len(result.step_sizes) == 1:
+            times.append((t1 - t0, t2 - t1))
+            kinks += bool(found.one_sided)
+        state = result.state
+    step, derivative = np.median(times, axis=0)
+    label = " ".join([f"`{method}`", *(f"{key} {value}" for key, value in options.items())])
+    return [
+        name,
+        label,
+        f"{1e3 * step:.1f}",
+        f"{1e3 * derivative:.1f}",
+        f"{derivative / step:.1f}",
+        f"{kinks} of {len(times)}",
+    ]
+
+
+def table(title: str, head: list[str], rows: Iterator[list[str]]) -> None:
+    """Print a table as its rows come."""
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+def accuracy() -> None:
+    """All tables of errors."""
+    head = ["method", *scenes.REGIMES, *(f"{regime}, order 2" for regime in scenes.REGIMES)]
+    table("a box on a floating base, 10 ms", [*head, "Taylor, sliding"], of_the_box())
+    head = ["base", "method", "standing", "pushed", "Taylor, standing"]
+    table("Robosimian under PD, 20 ms", head, of_robosimian())
+    head = ["base", "method", "worst error", "one-sided"]
+    table("a hopper, 1e-6 to 1e-1 from standing, 20 ms", head, of_small_motions())
+    of_a_switch()
+
+
+def main() -> None:
+    """Print what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--skip", choices=["accuracy", "cost"])
+    parser.add_argument("--steps", type=int, default=60)
+    arguments = parser.parse_args()
+    if arguments.skip != "accuracy":
+        accuracy()
+    if arguments.skip != "cost":
+        names = ("robosimian-walk", "spider-walk")
+        rows = (
+            cost(name, method, options, 2 * H, arguments.steps)
+            for name in names
+            for method, options in COSTS
+        )
+        head = ["scenario, 20 ms", "method", "step [ms]", "derivative [ms]", "ratio", "one-sided"]
+        table("time of a derivative beside that of its step", head, rows)
+
+
+if __name__ == "__main__":
+    main()
