@@ -5,8 +5,8 @@
 Accuracy: the largest error of the Jacobians against central differences of the step, relative to
 the largest entry, velocities counted as motions over a step; with second order against differences
 of the whole state with its memory. Taylor remainders must fall with the square. The scenes are
-those of the tests. Cost: medians over a run in which every step is followed by its derivative, so
-that both see the same machine; only ratios mean something.
+those of the tests. Cost: medians of processor times over a run in which every step is followed by
+its derivative; only ratios mean something.
 """
 
 from __future__ import annotations
@@ -49,15 +49,17 @@ COSTS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def error_of(simulator: Simulator, state: State, command: Command, h: float) -> float:
+def error_of(simulator: Simulator, state: State, command: Command, h: float) -> str:
     """Largest relative error of the Jacobians of one step, in x and u."""
     result = simulator.step(state, command, h)
+    if len(result.step_sizes) > 1:
+        return "halved"  # the solver does not get to its last digits: differences mean nothing
     found = StepDifferentiator(simulator)(state, command, h, result=result)
     of_x, of_u = scenes.differences(simulator, state, command, h, result=result)
     errors = [scenes.error(found.dx_dx, of_x, h)]
     if of_u.size:
         errors.append(scenes.error(found.dx_du, of_u, h, of_state=False))
-    return max(errors)
+    return f"{max(errors):.0e}"
 
 
 def error_with_memory(simulator: Simulator, state: State) -> float:
@@ -66,7 +68,7 @@ def error_with_memory(simulator: Simulator, state: State) -> float:
     for _ in range(2):
         state = second.step(replace(state, warm=None), command, H).state
     found = StepDifferentiator(second)(state, command, H)
-    directions = np.eye(len(found.of_state))[: 4 * second.vector.nv]
+    directions = np.random.default_rng(0).standard_normal((8, len(found.of_state)))
     return max(scenes.memory_error(second, state, command, H, found, d) for d in directions)
 
 
@@ -74,10 +76,7 @@ def of_the_box() -> Iterator[list[str]]:
     """Errors and orders of a box on a floating base, one row a method."""
     for method in scenes.METHODS:
         cells = [f"`{method}`"]
-        cells += [
-            f"{error_of(*scenes.box(method, regime), Command(), H):.0e}"
-            for regime in scenes.REGIMES
-        ]
+        cells += [error_of(*scenes.box(method, regime), Command(), H) for regime in scenes.REGIMES]
         if "nmdp" in method:
             cells += [
                 f"{error_with_memory(*scenes.box(method, regime)):.0e}" for regime in scenes.REGIMES
@@ -95,7 +94,10 @@ def of_robosimian() -> Iterator[list[str]]:
             cells = [base, f"`{method}`"]
             for pushed in (False, True):
                 simulator, state, command = scenes.standing(base, method, pushed)
-                cells.append(f"{error_of(simulator, state, command, 2 * H):.0e}")
+                cells.append(error_of(simulator, state, command, 2 * H))
+            if method.endswith("kinetic"):  # a switch is nearer than 1e-5
+                yield [*cells, ""]
+                continue
             simulator, state, command = scenes.standing(base, method, False)
             order = scenes.taylor_order(simulator, state, command, 2 * H, JOINTS)
             yield [*cells, f"{order:.2f}"]
@@ -141,7 +143,7 @@ def of_a_switch() -> None:
 
 
 def cost(name: str, method: str, options: dict[str, Any], h: float, steps: int) -> list[str]:
-    """Times of steps and their derivatives in one run."""
+    """Processor times of steps and their derivatives in one run."""
     made = Scenario.load(name).build(visuals=False)
     plain = made.simulator
     simulator = Simulator(plain.robot, plain.terrain, plain.contact, method, **options)
@@ -149,11 +151,11 @@ def cost(name: str, method: str, options: dict[str, Any], h: float, steps: int) 
     times, kinks = [], 0
     for _ in range(steps):
         command = made.controller.command(state, h)
-        t0 = time.perf_counter()
+        t0 = time.process_time()
         result = simulator.step(state, command, h)
-        t1 = time.perf_counter()
+        t1 = time.process_time()
         found = differentiate(state, command, h, result=result)
-        t2 = time.perf_counter()
+        t2 = time.process_time()
         if not found.status.ok:
             break
         if len(result.step_sizes) == 1:
