@@ -62,6 +62,7 @@ def test_small_motions_of_a_standing_hopper(base, method):
         assert found.status.ok
         if len(found.result.step_sizes) > 1:
             continue
+        assert found.settled
         touching += bool((found.result.contact_depths > 0.0).any())
         direction = rng.standard_normal(sim.vector.ndx)
         seen = errors(sim, x, u, found, direction)
@@ -83,3 +84,13 @@ def test_a_foot_that_creeps():
     for step in STEPS[:2]:
         for slope in slopes(sim, x, u, None, e, step):
             assert found.dx_dx[16, 2] == pytest.approx(slope[16], rel=1e-3)
+
+
+def test_where_the_last_digits_cannot_be_had():
+    """PGM in a long valley of its objective: the derivatives say so."""
+    sim = robots.simulator("hopper", "ne-nmdp", "planar", objective="end_effector")
+    x = robots.near(sim, 3, 1e-3)
+    u = np.random.default_rng(3).uniform(-5.0, 5.0, 3)
+    found = StepDifferentiator(sim)(sim.vector.unpack(x), u, H)
+    assert found.status.ok
+    assert not found.settled

@@ -164,8 +164,10 @@ class StepDifferentiator:
             return self._none(result, Status.NOT_FINITE, names)
         sizes = np.cumsum([part.shape[1] for part in pushes])
         of_z, of_u, *others = np.split(whole, sizes[:-1], axis=1)
+        of_parameters = dict(zip(names, others, strict=True))
+        settled = point.known <= _LEAST
         return StepDerivatives(
-            result, Status.CONVERGED, of_z, of_u, dict(zip(names, others, strict=True)), switches
+            result, Status.CONVERGED, of_z, of_u, of_parameters, switches, settled
         )
 
     def _of_weights(

@@ -30,6 +30,8 @@ class StepDerivatives:
         of_parameters: with respect to what was asked for, by name, shape (nz, k) each.
         one_sided: kinks that the step ended on; where there are any, the derivative is that of
             one side.
+        settled: the end of the step is known to its last digits; if not, motions below ten times
+            the solver's epsilon count as none, and a foot that creeps as one that holds.
     """
 
     result: StepResult
@@ -38,6 +40,7 @@ class StepDerivatives:
     of_torque: np.ndarray
     of_parameters: Mapping[str, np.ndarray]
     one_sided: tuple[Switch, ...] = ()
+    settled: bool = True
 
     @property
     def nx(self) -> int:
@@ -85,6 +88,7 @@ class StepDerivatives:
                 name: A @ D + second.of_parameters[name] for name, D in self.of_parameters.items()
             },
             one_sided=self.one_sided + second.one_sided,
+            settled=self.settled and second.settled,
         )
 
     def with_rows(self, rows: slice, other: StepDerivatives, others: slice) -> StepDerivatives:

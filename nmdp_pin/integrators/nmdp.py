@@ -35,6 +35,7 @@ _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
 _BRIEF = 8  # iterations of a start that others follow
 _FINEST = 1e-13  # [-], [rad, m]; rounding allows no more
+_PLACE = 2e-15  # [m] to which a contact's place is known, beside a robot of about a metre
 _FREE = 1e-10  # proximal term on the way there: long valleys are walked through to their ends
 _PATIENT = 50  # iterations to get there
 # Shares of the energy that moves.
@@ -274,10 +275,14 @@ class Nmdp(Integrator):
             w: weights there, shape (n_contacts, n_vertices).
             dt: as that of `step`.
         """
+        options, residual = self._begin(state, command, h, dt), self.residual
+        residual.evaluate(q, w)
+        # the work of a vertex is no better known than the places of the contacts
+        largest = float(np.abs(residual.contact.V).max(initial=0.0)) / residual.weight
         options = replace(
-            self._begin(state, command, h, dt),
-            tolerance=self.residual.tolerance(_FINEST),
-            epsilon=_FINEST,
+            options,
+            tolerance=residual.tolerance(_FINEST),
+            epsilon=max(_FINEST, _PLACE * largest),
             max_iterations=_PATIENT,
             early_stop=False,
         )
