@@ -11,8 +11,9 @@ import pytest
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command
-from nmdp_pin.derivatives import StepDifferentiator, horizon_derivatives
+from nmdp_pin.derivatives import StepDifferentiator, horizon_derivatives, step_derivatives
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.terrain import Terrain
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-6
 LONG = 1e-4  # relative, over a horizon that multiplies the differences' own error
@@ -147,3 +148,24 @@ def test_products_along_a_horizon(method):
     assert of_parameters["tau"] @ dtau == pytest.approx(expected, rel=LONG)
     one = horizon.steps[-1].vjp(target)
     assert set(one) == {"x", "u", "memory", "tau"}
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_friction(method):
+    """Of parameters all rows are there, those of the memory too: error below 1e-5."""
+    sim, state, command = scene("robosimian", method)
+    result = sim.step(state, command, H)
+    found = step_derivatives(
+        sim, state, command, H, result=result, with_respect_to=("friction",)
+    ).of_parameters["friction"][:, 0]
+    ends = []
+    for s in (1e-6, -1e-6):
+        ground = Terrain(
+            [replace(shape, friction=shape.friction + s) for shape in sim.terrain.shapes]
+        )
+        other = Simulator(sim.robot, ground, sim.contact, sim.method, **sim.options)
+        made = other.step(replace(state, warm=result.state.warm), command, H)
+        ends.append(scenes.between(sim, result.state, made.state))
+    unit = scenes.units(sim, len(found))
+    expected = unit * (ends[0] - ends[1]) / 2e-6
+    assert np.abs(unit * found - expected).max() <= RELATIVE * np.abs(expected).max()
