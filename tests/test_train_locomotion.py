@@ -134,6 +134,15 @@ def test_the_curve_is_kept(quick):
     assert (lengths >= 1.0).all()
 
 
+def test_it_is_drawn(quick):
+    """The tables of one robot make a picture."""
+    picture = quick[0] / "locomotion.png"
+    command = [sys.executable, str(EXAMPLE / "draw.py"), str(quick[0]), str(picture)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_policy_is_what_was_trained(tmp_path):
     """Written and read again, the plain arrays act as skrl's network does."""
     from learning import Actor, policy_of
