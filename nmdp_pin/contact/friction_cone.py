@@ -143,7 +143,7 @@ def tangent_frames(normal: np.ndarray) -> np.ndarray:
 
 def _is_up(normal: np.ndarray) -> bool:
     """True where every normal is e_z: the frames are identities (the common ground)."""
-    return bool(normal[:, 2].min(initial=1.0) == 1.0)
+    return bool(np.minimum.reduce(normal[:, 2], initial=1.0) == 1.0)
 
 
 def _poles(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -65,7 +65,7 @@ class PolytopeContact(ContactTerms):
         self.point = self.centre
         if self._round:
             self.point = self._place(centre - self._radii * self.contacts.normal)
-        acting = np.asarray(self.V.any(axis=(1, 2)))
+        acting = np.logical_or.reduce(self.V, axis=(1, 2))
         count = int(np.count_nonzero(acting))
         self.active = count > 0
         self._acting = None if self.n - count < _WORTH else acting.nonzero()[0]

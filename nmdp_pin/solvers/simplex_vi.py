@@ -53,7 +53,7 @@ class SimplexVI(Simplices):
         if not self.n:
             return x0.copy()
         # One unit a block, so that the projection of a block is the usual one.
-        blocks = M.diagonal().reshape(self._shape).max(axis=1)
+        blocks = np.maximum.reduce(M.diagonal().reshape(self._shape), axis=1)
         constant = g - M @ x0
         if not (blocks.min() > 0.0 and np.isfinite(blocks).all() and np.isfinite(constant).all()):
             return None
@@ -83,14 +83,14 @@ class SimplexVI(Simplices):
         blocks = y.reshape(self._shape)
         face = np.empty(self.n + self.n_blocks, dtype=bool)
         free, tight = face[: self.n], face[self.n :]
-        np.greater(np.maximum(blocks, 0.0).sum(axis=1), 1.0, out=tight)
+        np.greater(np.add.reduce(np.maximum(blocks, 0.0), axis=1), 1.0, out=tight)
         if not tight.any():
             np.greater(y, 0.0, out=free)
             return face
         # The threshold tau with sum(max(y - tau, 0)) = 1, from the largest entries.
         ordered = np.sort(blocks, axis=1)[:, ::-1]
         thresholds = (ordered.cumsum(axis=1) - 1.0) / self._counts
-        count = (ordered > thresholds).sum(axis=1)
+        count = np.add.reduce(ordered > thresholds, axis=1)
         tau = np.where(tight, thresholds[self._places, count - 1], 0.0)
         np.greater(blocks, tau[:, None], out=free.reshape(self._shape))
         return face
@@ -102,7 +102,7 @@ class SimplexVI(Simplices):
         if n == 0:
             return x
         solution, singular = dgesv(self._system[rows[:, None], rows], self._right[rows])[2:]
-        if singular or not np.isfinite(solution).all():
+        if singular or not np.logical_and.reduce(np.isfinite(solution)):
             return None
         x[rows[:n]] = solution[:n]
         return x

@@ -24,7 +24,7 @@ class Simplices:
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Remove rounding errors: not negative, and no block's sum above one."""
         blocks = np.maximum(x, 0.0).reshape(self._shape)
-        sums = blocks.sum(axis=1, keepdims=True)
+        sums = np.add.reduce(blocks, axis=1, keepdims=True)
         blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
         return blocks.ravel()
 

@@ -159,8 +159,8 @@ def vi_newton(
 def dissipation_gap(g: np.ndarray, w: np.ndarray, shape: tuple[int, int]) -> float:
     """Work that other weights could still save: sum over contacts of w'g - min w''g, >= 0 [J]."""
     g = g.reshape(shape)
-    least = np.minimum(g.min(axis=1, initial=0.0), 0.0)
-    return float(np.vdot(g, w) - least.sum())
+    least = np.minimum.reduce(g, axis=1, initial=0.0)
+    return float(np.vdot(g, w) - np.add.reduce(least))
 
 
 def _beside(a: np.ndarray, B: np.ndarray) -> np.ndarray:
