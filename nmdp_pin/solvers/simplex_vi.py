@@ -81,18 +81,15 @@ class SimplexVI(Simplices):
     def _face(self, y: np.ndarray) -> np.ndarray:
         """Where the projection of y lies: variables above zero and sums at one, (n + n_blocks,)."""
         blocks = y.reshape(self._shape)
-        face = np.empty(self.n + self.n_blocks, dtype=bool)
-        free, tight = face[: self.n], face[self.n :]
-        np.greater(np.add.reduce(np.maximum(blocks, 0.0), axis=1), 1.0, out=tight)
-        if not tight.any():
-            np.greater(y, 0.0, out=free)
-            return face
-        # The threshold tau with sum(max(y - tau, 0)) = 1, from the largest entries.
+        # The threshold tau with sum(max(y - tau, 0)) = 1, from the largest entries; where it is
+        # not positive the sum is free, and zero is the threshold.
         ordered = np.sort(blocks, axis=1)[:, ::-1]
-        thresholds = (ordered.cumsum(axis=1) - 1.0) / self._counts
+        thresholds = (np.add.accumulate(ordered, axis=1) - 1.0) / self._counts
         count = np.add.reduce(ordered > thresholds, axis=1)
-        tau = np.where(tight, thresholds[self._places, count - 1], 0.0)
-        np.greater(blocks, tau[:, None], out=free.reshape(self._shape))
+        tau = thresholds[self._places, count - 1]
+        face = np.empty(self.n + self.n_blocks, dtype=bool)
+        np.greater(tau, 0.0, out=face[self.n :])
+        np.greater(blocks, np.maximum(tau, 0.0)[:, None], out=face[: self.n].reshape(self._shape))
         return face
 
     def _solve_on_face(self, rows: np.ndarray) -> np.ndarray | None:
