@@ -86,8 +86,12 @@ class Plan:
         return self.promised < ENOUGH * self.cost
 
 
-def scene() -> Scene:
-    """Robosimian in the plane, settled under stiff PD; then torques alone carry its weight."""
+def scene(kp: float = 0.0) -> Scene:
+    """Robosimian in the plane, settled under stiff PD; then torques carry its weight.
+
+    Args:
+        kp: of springs towards the pose that it settled in [N m/rad].
+    """
     robot = load_robot("robosimian", base="planar")
     mass = float(pin.computeTotalMass(robot.model))
     cone = FrictionCone(stiffness=stiffness_for_static_depth(mass, 4, STATIC_DEPTH, 2), power=2)
@@ -97,11 +101,11 @@ def scene() -> Scene:
     stiff = StablePD(robot, kp=KP, kd=KD)
     for result in simulator.run(simulator.state(), stiff, dt=0.05, duration=3.0):
         rest = result.state.q
-    tau, kd = np.zeros((2, robot.model.nv))
+    tau, gains, kd = np.zeros((3, robot.model.nv))
     tau[robot.driven] = KP * (robot.standing - rest)[robot.driven]
-    kd[robot.driven] = DAMPING
+    gains[robot.driven], kd[robot.driven] = kp, DAMPING
     x0 = np.concatenate([rest, np.zeros(robot.model.nv)])
-    return Scene(simulator, x0, Command(tau=tau, kd=kd))
+    return Scene(simulator, x0, Command(tau=tau, kp=gains, kd=kd, q_target=rest))
 
 
 def problem(scene: Scene, h: float) -> crocoddyl.ShootingProblem:
@@ -232,12 +236,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--smoothing", type=float, nargs="+", default=SMOOTHING, help="of derivatives, in turn"
     )
+    parser.add_argument("--kp", type=float, default=0.0, help="springs beside torques [N m/rad]")
     parser.add_argument("--quick", action="store_true", help="few iterations, a lower jump")
     parser.add_argument("--out", type=Path, default=Path("jump"), help="name of the files")
     options = parser.parse_args(arguments)
     if not (options.h > 0.0 and whole(DURATION / options.h) and whole(options.h / FINE)):
         parser.error(f"--h must divide {DURATION} s and be a multiple of {FINE} s")
-    jumper = scene()
+    jumper = scene(options.kp)
     iterations = 8 if options.quick else options.iterations
     found = plan(jumper, options.h, iterations, options.smoothing)
     coarse, fine = replay(jumper, found, options.h), replay(jumper, found, FINE)
