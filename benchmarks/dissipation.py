@@ -16,10 +16,10 @@ import time
 
 import numpy as np
 
-from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.integrators import nmdp
 from nmdp_pin.integrators.energy_bound import LEAST_GAIN
+from nmdp_pin.integrators.local_solver import PrincipleSolver
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.scenario import Setup
 from nmdp_pin.solvers.projection import project
@@ -118,7 +118,7 @@ def run(name: str, dt: float, order: int, arguments: argparse.Namespace) -> str:
     residual = method.residual
     shape = (len(setup.robot.contact_points), setup.simulator.contact.n_vertices)
     vi = WatchedVI(residual, shape, arguments.definite)
-    method._solve = method._follow(Dissipation(residual), vi)
+    method.solver = PrincipleSolver(residual, vi)
     if arguments.any_root:
         method._refuses = lambda gain, moving: False  # type: ignore[method-assign]
     results, gains = [], []

@@ -11,22 +11,24 @@ and halved steps at 50 ms.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin.control import Command, Controller
+from nmdp_pin.dynamics.objective import Objective
+from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import Curve, time_grid
 from nmdp_pin.integrators import INTEGRATORS, StepResult
+from nmdp_pin.integrators.local_solver import MinimumSolver
 from nmdp_pin.integrators.nmdp import NeNmdp, Nmdp, PbdNmdp
 from nmdp_pin.integrators.start import Start
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.pgm import Objective, PGMOptions
+from nmdp_pin.solvers.pgm import PGMOptions
 from nmdp_pin.solvers.projection import Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.solver_result import SolverResult
@@ -74,17 +76,26 @@ AUTHORS: dict[str, dict[str, Any]] = {
 }
 
 
-def descend(
-    method: Nmdp,
-    objective: Objective,
-    qp: SimplexQP,
-    start: Start,
-    gamma: float,
-    options: PGMOptions,
-    choices: Choices,
-) -> SolverResult:
+class Descent(MinimumSolver):
     """Algorithm 1 with the choices open; as `solvers.pgm` has it where none is taken."""
-    residual, w = method.residual, start.w.ravel()
+
+    def __init__(
+        self, residual: StepResidual, objective: Objective, qp: SimplexQP, choices: Choices
+    ) -> None:
+        super().__init__(residual, objective, qp)
+        self._choices = choices
+
+    def solve(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+        """See the base."""
+        return descend(self, start, gamma, options, self._choices)
+
+
+def descend(
+    problem: MinimumSolver, start: Start, gamma: float, options: PGMOptions, choices: Choices
+) -> SolverResult:
+    """One descent."""
+    residual, objective, qp = problem.residual, problem.objective, problem.qp
+    w = start.w.ravel()
 
     def projected(q: np.ndarray, w: np.ndarray) -> Projection:
         return project(
@@ -144,11 +155,10 @@ def variant(form: type[Nmdp], choices: Choices) -> type[Nmdp]:
     class Variant(form):  # type: ignore[misc, valid-type]
         name = f"{form.name}-left-open"
 
-        def _minimise(self, objective: Objective, qp: SimplexQP) -> Callable[..., SolverResult]:
-            def solve(start: Start, gamma: float, options: PGMOptions) -> SolverResult:
-                return descend(self, objective, qp, start, gamma, options, choices)
-
-            return solve
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            K, qp = self.solver.objective, self.solver.qp
+            self.solver = Descent(self.residual, K, qp, choices)
 
     return Variant
 

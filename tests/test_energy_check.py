@@ -73,7 +73,7 @@ def misled(method: str, wrong: int, **options):
     """An integrator whose first `wrong` solves end far away, and a record of its starts."""
     robot = samples.robot("robosimian planar")
     integrator = flying(robot, method, **options)
-    solve, starts = integrator._solve, []
+    solve, starts = integrator.solver.solve, []
 
     def solved(start, gamma, limits):
         starts.append(start)
@@ -83,7 +83,7 @@ def misled(method: str, wrong: int, **options):
             return replace(found, q=far, status=Status.CONVERGED)
         return found
 
-    integrator._solve = solved
+    integrator.solver.solve = solved
     return integrator, starts
 
 

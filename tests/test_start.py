@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmdp_pin.integrators import nmdp
+from nmdp_pin.integrators import local_solver
 from nmdp_pin.integrators.start import starts_of_minimum, starts_of_principle
 from nmdp_pin.scenario import Scenario
 
@@ -46,14 +46,14 @@ def test_a_brief_start_gives_up_soon_and_another_one_solves():
     settings = ["integrator.dt=0.05"]
     setup = Scenario.load("robosimian-walk-fast", overrides=settings).build(visuals=False)
     method, tried, numbers = setup.simulator._integrator, [], []
-    solve = method._solve
+    solve = method.solver.solve
 
     def solved(start, gamma, options):
         found = solve(start, gamma, options)
         tried.append((start, found))
         return found
 
-    method._solve = solved
+    method.solver.solve = solved
     for result in setup.simulator.run(setup.state, setup.controller, dt=0.05, duration=3.0):
         assert result.status.ok
         assert result.halvings == 0
@@ -61,7 +61,7 @@ def test_a_brief_start_gives_up_soon_and_another_one_solves():
         for start, found in tried[:-1]:
             assert not found.status.ok
             if start.brief:
-                assert found.iterations - found.rejected <= nmdp._BRIEF
+                assert found.iterations - found.rejected <= local_solver._BRIEF
         assert result.iterations == sum(found.iterations for _, found in tried)
         numbers.append(len(tried))
         tried.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,20 +12,21 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.objective import Objective, objective_named
+from nmdp_pin.dynamics.objective import objective_named
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import LARGEST_GAIN, allowed_gain
 from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.last_digits import FREE, finest
+from nmdp_pin.integrators.local_solver import LocalSolver, MinimumSolver, PrincipleSolver
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.start import Start, starts_of_minimum, starts_of_principle
+from nmdp_pin.integrators.start import Start
 from nmdp_pin.robot import Robot
-from nmdp_pin.solvers.pgm import PGMOptions, pgm
+from nmdp_pin.solvers.pgm import PGMOptions
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.simplex_vi import SimplexVI
 from nmdp_pin.solvers.solver_result import SolverResult
-from nmdp_pin.solvers.vi_newton import vi_newton
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Terrain
@@ -33,11 +34,6 @@ from nmdp_pin.terrain import Terrain
 # [m/s^2, rad/s^2]; what each step leaves undone adds up, as an acceleration of epsilon / h^2 would
 _ACCELERATION = 1e-3
 _CONTINUATIONS = 3  # halvings of the step whose solution may serve as a start
-_BRIEF = 8  # iterations of a start that others follow
-_FINEST = 1e-13  # [-], [rad, m]; rounding allows no more
-_PLACE = 2e-15  # [m] to which a contact's place is known, beside a robot of about a metre
-_FREE = 1e-10  # proximal term on the way there: long valleys are walked through to their ends
-_PATIENT = 50  # iterations to get there
 # Shares of the energy that moves.
 _LARGEST_GAIN_OTHERWISE = 2.0  # in order 2, measured: below 1.2; and in the papers' halves
 _IMPACT_GAIN = 1e-3  # where a contact comes to hold; below it is the error of the step
@@ -106,14 +102,14 @@ class Nmdp(Integrator):
         self._gamma = gamma
         self.options = PGMOptions(**options)
         self._shape = (len(robot.contact_points), wrench_space.n_vertices)
-        self._solve: Callable[..., SolverResult]
         qp = SimplexQP(*self._shape, solver=qp_solver)
         self.objective = objective
-        self._is_principle = objective == Dissipation.name
-        if self._is_principle:
-            self._solve = self._follow(Dissipation(self.residual), SimplexVI(*self._shape))
+        self.solver: LocalSolver
+        if objective == Dissipation.name:
+            self.solver = PrincipleSolver(self.residual, SimplexVI(*self._shape))
         else:
-            self._solve = self._minimise(objective_named(objective, self.residual), qp)
+            K = objective_named(objective, self.residual)
+            self.solver = MinimumSolver(self.residual, K, qp)
         # A contact that comes in starts from its full normal force: an impact ends close to it.
         self._touching = np.full(self._shape, 1.0 / max(wrench_space.n_vertices, 1))
 
@@ -229,7 +225,7 @@ class Nmdp(Integrator):
 
     def _attempt(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
         """Solve from one start; G = 0 has roots far away that no motion leads to: not those."""
-        found = self._solve(start, gamma, options)
+        found = self.solver.solve(start, gamma, options)
         if found.status.ok and self._refuses(*self.residual.energy_gain(found.q)):
             return replace(found, status=Status.ENERGY_GAINED)
         return found
@@ -275,19 +271,10 @@ class Nmdp(Integrator):
             w: weights there, shape (n_contacts, n_vertices).
             dt: as that of `step`.
         """
-        options, residual = self._begin(state, command, h, dt), self.residual
-        residual.evaluate(q, w)
-        # the work of a vertex is no better known than the places of the contacts
-        largest = float(np.abs(residual.contact.V).max(initial=0.0)) / residual.weight
-        options = replace(
-            options,
-            tolerance=residual.tolerance(_FINEST),
-            epsilon=max(_FINEST, _PLACE * largest),
-            max_iterations=_PATIENT,
-            early_stop=False,
-        )
-        start = Start(q, w, least_proximal=_FREE)
-        return self._solve(start, options.gamma_max, options)
+        options = self._begin(state, command, h, dt)
+        self.residual.evaluate(q, w)
+        options = finest(options, self.residual)
+        return self.solver.solve(Start(q, w, least_proximal=FREE), options.gamma_max, options)
 
     def _starts(self, state: State, h: float) -> Iterator[Start]:
         """Where to begin, one after another."""
@@ -296,41 +283,9 @@ class Nmdp(Integrator):
             yield Start(state.q, np.zeros(self._shape))
         elif not self._restarts:
             yield Start(state.q, last)
-        elif self._is_principle:
-            ahead = self.residual.retract(state.q, h * state.v)
-            yield from starts_of_principle(state.q, ahead, last, self._touching)
         else:
-            yield from starts_of_minimum(state.q, last)
-
-    def _minimise(self, objective: Objective, qp: SimplexQP) -> Callable[..., SolverResult]:
-        """The solver of the papers: argmin K."""
-
-        def solve(start: Start, gamma: float, options: PGMOptions) -> SolverResult:
-            return pgm(self.residual, objective, qp, start.q, start.w.ravel(), gamma, options)
-
-        return solve
-
-    def _follow(self, principle: Dissipation, vi: SimplexVI) -> Callable[..., SolverResult]:
-        """The solver of the principle itself."""
-
-        def solve(start: Start, gamma: float, options: PGMOptions) -> SolverResult:
-            most = options.max_iterations
-            return vi_newton(
-                self.residual,
-                principle,
-                vi,
-                start.q,
-                start.w.ravel(),
-                tolerance=options.tolerance,
-                epsilon=options.epsilon,
-                max_iterations=min(_BRIEF, most) if start.brief else most,
-                max_newton=options.max_newton,
-                max_lost=0 if start.brief else most,
-                near=start.near * options.near,
-                least_proximal=start.least_proximal,
-            )
-
-        return solve
+            ahead = self.residual.retract(state.q, h * state.v)
+            yield from self.solver.starts(state.q, ahead, last, self._touching)
 
     def _has_arrest(self, w0: np.ndarray, w1: np.ndarray) -> bool:
         """Whether a contact that gave all it could holds now: its velocity may have jumped.

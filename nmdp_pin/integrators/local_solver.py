@@ -1,0 +1,107 @@
+"""What finds the configuration and the weights of a step from one start."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+
+import numpy as np
+
+from nmdp_pin.dynamics.dissipation import Dissipation
+from nmdp_pin.dynamics.objective import Objective
+from nmdp_pin.dynamics.step_residual import StepResidual
+from nmdp_pin.integrators.start import Start, starts_of_minimum, starts_of_principle
+from nmdp_pin.solvers.pgm import PGMOptions, pgm
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.simplex_vi import SimplexVI
+from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.solvers.vi_newton import vi_newton
+
+_BRIEF = 8  # iterations of a start that others follow
+
+
+class LocalSolver(abc.ABC):
+    """Solves a step that the residual has been told of, from where it is told to begin."""
+
+    @abc.abstractmethod
+    def solve(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+        """The solution that the start leads to.
+
+        Args:
+            start: where to begin.
+            gamma: step-size parameter to begin with.
+            options: when it is solved, and when to give up.
+        """
+
+    @abc.abstractmethod
+    def starts(
+        self, q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+    ) -> Iterator[Start]:
+        """Places to begin, one after another.
+
+        Args:
+            q: configuration at the start of the step.
+            ahead: where it would coast to.
+            last: weights of the last step.
+            touching: full normal forces.
+        """
+
+
+class PrincipleSolver(LocalSolver):
+    """Solves the principle itself, by Newton's method for variational inequalities.
+
+    Args:
+        residual: the dynamics of the step.
+        vi: for the affine inequality of each iteration.
+    """
+
+    def __init__(self, residual: StepResidual, vi: SimplexVI) -> None:
+        self._residual, self._principle, self._vi = residual, Dissipation(residual), vi
+
+    def solve(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+        """See the base; there is no step-size parameter."""
+        most = options.max_iterations
+        return vi_newton(
+            self._residual,
+            self._principle,
+            self._vi,
+            start.q,
+            start.w.ravel(),
+            tolerance=options.tolerance,
+            epsilon=options.epsilon,
+            max_iterations=min(_BRIEF, most) if start.brief else most,
+            max_newton=options.max_newton,
+            max_lost=0 if start.brief else most,
+            near=start.near * options.near,
+            least_proximal=start.least_proximal,
+        )
+
+    def starts(
+        self, q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+    ) -> Iterator[Start]:
+        """See the base."""
+        return starts_of_principle(q, ahead, last, touching)
+
+
+class MinimumSolver(LocalSolver):
+    """Finds argmin K by the projected gradient method, as the papers do.
+
+    Args:
+        residual: the dynamics of the step.
+        objective: K.
+        qp: for the quadratic program of each iteration.
+    """
+
+    def __init__(self, residual: StepResidual, objective: Objective, qp: SimplexQP) -> None:
+        self.residual, self.objective, self.qp = residual, objective, qp
+
+    def solve(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
+        """See the base."""
+        w = start.w.ravel()
+        return pgm(self.residual, self.objective, self.qp, start.q, w, gamma, options)
+
+    def starts(
+        self, q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+    ) -> Iterator[Start]:
+        """See the base."""
+        return starts_of_minimum(q, last)
