@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,7 @@ def variant(form: type[Nmdp], choices: Choices) -> type[Nmdp]:
     class Variant(form):  # type: ignore[misc, valid-type]
         name = f"{form.name}-left-open"
 
+        @wraps(form.__init__)  # its options are those of the method
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             K, qp = self.solver.objective, self.solver.qp
