@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from recorded_solves import recorded_solves
 
 from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.control import Command, Passive
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.integrators import StepResult, nmdp
+from nmdp_pin.integrators import StepResult
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -44,14 +45,7 @@ def checked_run(
     All steps converge, K never rises along the iterates of a minimisation, and all wrenches are
     V w of the configuration at the end of the step with w in the simplex.
     """
-    found = []
-    solve = nmdp.pgm
-
-    def recorded(*arguments, **options):
-        found.append(solve(*arguments, **options))
-        return found[-1]
-
-    monkeypatch.setattr(nmdp, "pgm", recorded)
+    found = recorded_solves(monkeypatch)
     simulator = Simulator(robot, terrain, space, method, objective=objective)
     control = controller or Passive()
     results = list(simulator.run(state, control, dt=dt, duration=duration))

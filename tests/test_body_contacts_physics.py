@@ -7,11 +7,12 @@ import pinocchio as pin
 import pytest
 from body_scenes import FAR
 from physics_scenes import G, ground, weightless
+from recorded_solves import recorded_solves
 
 from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.control import Command
 from nmdp_pin.control.stable_pd import Passive
-from nmdp_pin.integrators import INTEGRATORS, nmdp
+from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import ContactPoints, Robot, free_body, together, touching
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
@@ -227,9 +228,7 @@ def test_finger_turns_a_block(method):
 @pytest.mark.parametrize("objective", ["kinetic", "end_effector"])
 def test_objective_never_rises(objective, monkeypatch):
     """K falls along PGM's accepted iterates, first order and zeroth, while bodies touch."""
-    found = []
-    solve = nmdp.pgm
-    monkeypatch.setattr(nmdp, "pgm", lambda *a, **k: found.append(solve(*a, **k)) or found[-1])
+    found = recorded_solves(monkeypatch)
     for method in ("ne-nmdp", "pbd-zonmdp"):
         robot = stack(2)
         cone = FrictionCone(stiffness=stiffness_for_static_depth(1.0, 4, 1e-3, 2), power=2)

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+from recorded_solves import recorded_solves
 
 from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Sphere
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.control.controller import Command
-from nmdp_pin.integrators import nmdp
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
@@ -174,9 +174,7 @@ def test_the_methods_agree():
 @pytest.mark.parametrize("objective", ["kinetic", "end_effector"])
 def test_objective_never_rises(objective, monkeypatch):
     """K falls along PGM's accepted iterates, first order and zeroth."""
-    found = []
-    solve = nmdp.pgm
-    monkeypatch.setattr(nmdp, "pgm", lambda *a, **k: found.append(solve(*a, **k)) or found[-1])
+    found = recorded_solves(monkeypatch)
     for method in ("ne-nmdp", "ne-zonmdp"):
         short_walk(method, 0.05, objective=objective)
     values = [np.array(result.values) for result in found if len(result.values) > 1]

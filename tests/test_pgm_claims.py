@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from nmdp_pin.integrators import nmdp
+from nmdp_pin.integrators import local_solver
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers import pgm as pgm_module
@@ -36,7 +36,7 @@ def jump(method, dt, *options):
 def solves(monkeypatch):
     """Every result of PGM; every projection it accepts is checked to lie on G = 0."""
     found, checked = [], []
-    solve, project = nmdp.pgm, pgm_module.project
+    solve, project = local_solver.pgm, pgm_module.project
 
     def projected(manifold, q, w, *, tolerance, **options):
         point = project(manifold, q, w, tolerance=tolerance, **options)
@@ -53,7 +53,7 @@ def solves(monkeypatch):
         return found[-1]
 
     monkeypatch.setattr(pgm_module, "project", projected)
-    monkeypatch.setattr(nmdp, "pgm", recorded)
+    monkeypatch.setattr(local_solver, "pgm", recorded)
     return found
 
 

@@ -20,8 +20,9 @@ from physics_scenes import (
     run,
     simulator,
 )
+from recorded_solves import recorded_solves
 
-from nmdp_pin.integrators import StepResult, nmdp
+from nmdp_pin.integrators import StepResult
 from nmdp_pin.robot import load_robot
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
@@ -92,9 +93,7 @@ def test_every_force_is_in_the_wrench_space(method, h):
 @pytest.mark.parametrize("method", MINIMISING)
 def test_objective_never_rises_along_the_iterates(method, monkeypatch):
     """K is monotone along PGM's accepted iterates, on every step of a tumble."""
-    found = []
-    solve = nmdp.pgm
-    monkeypatch.setattr(nmdp, "pgm", lambda *a, **k: found.append(solve(*a, **k)) or found[-1])
+    found = recorded_solves(monkeypatch)
     for h in STEPS:
         sim, state = tumble(method)
         run(sim, state, h, 0.6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from plane_problems import Scalar, Springs
 
-from nmdp_pin.integrators import nmdp
+from nmdp_pin.integrators import local_solver
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.solvers.simplex_vi import SimplexVI
 from nmdp_pin.solvers.vi_newton import dissipation_gap, vi_newton
@@ -278,14 +278,14 @@ def test_the_gap_is_never_negative():
 def test_steps_of_a_robot(method, dt, monkeypatch):
     """Every solve of a jump ends with the gap and G within their tolerances, in few iterations."""
     found, asked = [], []
-    solve = nmdp.vi_newton
+    solve = local_solver.vi_newton
 
     def recorded(*arguments, **options):
         asked.append(options)
         found.append(solve(*arguments, **options))
         return found[-1]
 
-    monkeypatch.setattr(nmdp, "vi_newton", recorded)
+    monkeypatch.setattr(local_solver, "vi_newton", recorded)
     setup = Scenario.load(
         "robosimian-jump",
         overrides=[
