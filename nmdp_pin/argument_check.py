@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError, NmdpError, StateError
+from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import MadeStep, State, WarmStart
 
@@ -159,11 +160,3 @@ def _is_length(value: float) -> bool:
 def is_real(value: object) -> bool:
     """Whether it is a real number."""
     return isinstance(value, Real)
-
-
-def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
-    """An array of floats from what a user gave."""
-    try:
-        return np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as cause:
-        raise error(f"{name} must be an array of numbers, got {value!r}") from cause

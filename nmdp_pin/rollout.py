@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin.argument_check import numbers
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.executors import Executor, Serial
 from nmdp_pin.executors.executor import check_count
 from nmdp_pin.executors.progress import Progress, shown
+from nmdp_pin.number_array import numbers
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.status import Status

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
+from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, StateError, StepFailed
 from nmdp_pin.integrators import Integrator, StepResult, integrator_named, options_of
 from nmdp_pin.integrators.presets import preset_options
+from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import StateError
+from nmdp_pin.number_array import numbers
 from nmdp_pin.state import State
 
 
@@ -60,10 +61,7 @@ class StateVector:
 
     @staticmethod
     def _checked(name: str, value: np.ndarray, size: int) -> np.ndarray:
-        try:
-            value = np.asarray(value, dtype=float)
-        except (TypeError, ValueError) as cause:
-            raise StateError(f"{name} must be an array of numbers, got {value!r}") from cause
+        value = numbers(name, value, StateError)
         if value.shape != (size,):
             raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
         return value

@@ -18,7 +18,7 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("errors", "status"),
+    ("errors", "status", "number_array"),
     ("state", "state_vector", "gait", "output_file", "executors", "robot", "terrain"),
     ("contact", "control", "argument_check"),
     ("dynamics",),

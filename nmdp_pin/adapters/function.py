@@ -6,6 +6,7 @@ import numpy as np
 
 from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.errors import ControlError, NmdpError, StateError
+from nmdp_pin.number_array import numbers
 from nmdp_pin.simulator import Simulator
 
 
@@ -64,10 +65,7 @@ class StepFunction:
 
     @staticmethod
     def _array(name: str, value: np.ndarray, error: type[NmdpError]) -> np.ndarray:
-        try:
-            array = np.asarray(value, dtype=float)
-        except (TypeError, ValueError) as cause:
-            raise error(f"{name} must be an array of numbers, got {value!r}") from cause
+        array = numbers(name, value, error)
         if array.ndim == 0:
             raise error(f"{name} must have at least one axis, got the number {value!r}")
         return array

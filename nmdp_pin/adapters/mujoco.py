@@ -16,6 +16,7 @@ import numpy as np
 
 from nmdp_pin.errors import StateError
 from nmdp_pin.executors import Executor, Processes, Serial
+from nmdp_pin.number_array import numbers
 from nmdp_pin.rollout import rollout as roll_out
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State, WarmStart
@@ -142,10 +143,7 @@ def _starts(
     simulator: Simulator, rows: np.ndarray, warm: Sequence[WarmStart | None] | None
 ) -> list[State]:
     """States of [t; q; v]."""
-    try:
-        array = np.atleast_2d(np.asarray(rows, dtype=float))
-    except (TypeError, ValueError) as error:
-        raise StateError(f"initial_state must be an array of numbers, got {rows!r}") from error
+    array = np.atleast_2d(numbers("initial_state", rows, StateError))
     nq, nx = simulator.robot.model.nq, simulator.vector.nx
     if array.ndim != 2 or array.shape[1] != 1 + nx:
         raise StateError(

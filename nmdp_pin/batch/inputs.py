@@ -11,6 +11,7 @@ import pinocchio as pin
 
 from nmdp_pin.argument_check import MAX_STEP
 from nmdp_pin.errors import BatchError
+from nmdp_pin.number_array import numbers
 
 _NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
 
@@ -92,10 +93,7 @@ class Inputs:
 
 def _table(name: str, value: object, size: int, *, steps: bool) -> np.ndarray:
     """Finite floats of shape (K, T, size); leading axes that are left out have length 1."""
-    try:
-        table = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BatchError(f"{name} must be an array of numbers, got {value!r}") from error
+    table = numbers(name, value, BatchError)
     shapes = f"({size},), (K, {size})" if not steps else f"({size},), (T, {size}), (K, T, {size})"
     if not 1 <= table.ndim <= (3 if steps else 2) or table.shape[-1] != size or not table.size:
         raise BatchError(f"{name} has shape {table.shape}, expected one of {shapes}")

@@ -1,0 +1,19 @@
+"""Arrays of floats from what a user gave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.errors import NmdpError
+
+
+def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
+    """The value as an array of floats.
+
+    Raises:
+        NmdpError: of the type `error`; it is none.
+    """
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be an array of numbers, got {value!r}") from cause
