@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from nmdp_pin.integrators import local_solver
-from nmdp_pin.integrators.start import starts_of_minimum, starts_of_principle
+from nmdp_pin.integrators.start import PATIENT, starts_of_minimum, starts_of_principle
 from nmdp_pin.scenario import Scenario
 
 N_CONTACTS, N_VERTICES = 3, 6
-Q, AHEAD = np.zeros(2), np.ones(2)
+Q, V = np.zeros(2), np.ones(2)
 LAST = np.random.default_rng(0).dirichlet(np.ones(N_VERTICES), N_CONTACTS)  # sums of one
 OFTEN = 0.7  # share of the steps that the first start solves; measured: 0.9
 TOUCHING = np.full((N_CONTACTS, N_VERTICES), 1.0 / N_VERTICES)
+PRINCIPLE = list(starts_of_principle(Q, LAST, TOUCHING, lambda share: share * V))
 
 
 @pytest.mark.parametrize(
     "starts",
-    [list(starts_of_principle(Q, AHEAD, LAST, TOUCHING)), list(starts_of_minimum(Q, LAST))],
+    [PRINCIPLE, list(starts_of_minimum(Q, LAST))],
     ids=["principle", "minimum"],
 )
 def test_starts_are_feasible_and_differ(starts):
@@ -25,7 +25,8 @@ def test_starts_are_feasible_and_differ(starts):
         assert start.w.shape == LAST.shape
         assert (start.w >= 0.0).all()
         assert (start.w.sum(axis=1) <= 1.0 + 1e-12).all()
-        assert 0.0 < start.near <= 1.0
+        assert start.near > 0.0
+        assert start.patience > 0
     assert starts[0].q is Q
     assert starts[0].w is LAST
     assert any(start.q is Q and not start.w.any() for start in starts)
@@ -35,10 +36,15 @@ def test_starts_are_feasible_and_differ(starts):
 
 def test_brief_starts_come_first():
     """Nothing is tried with patience that something brief may solve; the last is patient."""
-    brief = [start.brief for start in starts_of_principle(Q, AHEAD, LAST, TOUCHING)]
+    brief = [start.patience < PATIENT for start in PRINCIPLE]
     assert brief == sorted(brief, reverse=True)
     assert brief[0]
     assert not brief[-1]
+
+
+def test_starts_lie_along_the_motion():
+    """At the start of the step, where the motion leads without forces, and between them."""
+    assert {start.q.tolist()[0] for start in PRINCIPLE} == {0.0, 0.5, 1.0}
 
 
 def test_a_brief_start_gives_up_soon_and_another_one_solves():
@@ -60,8 +66,7 @@ def test_a_brief_start_gives_up_soon_and_another_one_solves():
         assert tried[-1][1].status.ok
         for start, found in tried[:-1]:
             assert not found.status.ok
-            if start.brief:
-                assert found.iterations - found.rejected <= local_solver._BRIEF
+            assert found.iterations - found.rejected <= start.patience
         assert result.iterations == sum(found.iterations for _, found in tried)
         numbers.append(len(tried))
         tried.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from nmdp_pin.solvers.simplex_vi import SimplexVI
 from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.solvers.vi_newton import vi_newton
 
-_BRIEF = 8  # iterations of a start that others follow
+_LOST = 10  # iterations for each projection that may fail
 
 
 class LocalSolver(abc.ABC):
@@ -35,15 +35,19 @@ class LocalSolver(abc.ABC):
 
     @abc.abstractmethod
     def starts(
-        self, q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+        self,
+        q: np.ndarray,
+        last: np.ndarray,
+        touching: np.ndarray,
+        coast: Callable[[float], np.ndarray],
     ) -> Iterator[Start]:
         """Places to begin, one after another.
 
         Args:
             q: configuration at the start of the step.
-            ahead: where it would coast to.
             last: weights of the last step.
             touching: full normal forces.
+            coast: where the motion would lead without forces in this share of the step.
         """
 
 
@@ -60,7 +64,7 @@ class PrincipleSolver(LocalSolver):
 
     def solve(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
         """See the base; there is no step-size parameter."""
-        most = options.max_iterations
+        most = min(start.patience, options.max_iterations)
         return vi_newton(
             self._residual,
             self._principle,
@@ -69,18 +73,22 @@ class PrincipleSolver(LocalSolver):
             start.w.ravel(),
             tolerance=options.tolerance,
             epsilon=options.epsilon,
-            max_iterations=min(_BRIEF, most) if start.brief else most,
+            max_iterations=most,
             max_newton=options.max_newton,
-            max_lost=0 if start.brief else most,
+            max_lost=most // _LOST,
             near=start.near * options.near,
             least_proximal=start.least_proximal,
         )
 
     def starts(
-        self, q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+        self,
+        q: np.ndarray,
+        last: np.ndarray,
+        touching: np.ndarray,
+        coast: Callable[[float], np.ndarray],
     ) -> Iterator[Start]:
         """See the base."""
-        return starts_of_principle(q, ahead, last, touching)
+        return starts_of_principle(q, last, touching, coast)
 
 
 class MinimumSolver(LocalSolver):
@@ -101,7 +109,11 @@ class MinimumSolver(LocalSolver):
         return pgm(self.residual, self.objective, self.qp, start.q, w, gamma, options)
 
     def starts(
-        self, q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+        self,
+        q: np.ndarray,
+        last: np.ndarray,
+        touching: np.ndarray,
+        coast: Callable[[float], np.ndarray],
     ) -> Iterator[Start]:
         """See the base."""
         return starts_of_minimum(q, last)

@@ -284,8 +284,11 @@ class Nmdp(Integrator):
         elif not self._restarts:
             yield Start(state.q, last)
         else:
-            ahead = self.residual.retract(state.q, h * state.v)
-            yield from self.solver.starts(state.q, ahead, last, self._touching)
+
+            def coast(share: float) -> np.ndarray:
+                return self.residual.retract(state.q, share * h * state.v)
+
+            yield from self.solver.starts(state.q, last, self._touching, coast)
 
     def _has_arrest(self, w0: np.ndarray, w1: np.ndarray) -> bool:
         """Whether a contact that gave all it could holds now: its velocity may have jumped.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from nmdp_pin.solvers.vi_newton import LEAST_PROXIMAL
+
+PATIENT = 50  # iterations
 
 
 class Start(NamedTuple):
@@ -17,40 +19,48 @@ class Start(NamedTuple):
         q: configuration, shape (nq,).
         w: weights, shape (n_contacts, n_vertices).
         near: how close to G = 0 to stay between the iterations, in shares of the usual.
-        brief: give up soon; there are other places.
+        patience: iterations of the principle's solver at most; of ten, one projection may fail.
         least_proximal: of the principle's solver.
     """
 
     q: np.ndarray
     w: np.ndarray
     near: float = 1.0
-    brief: bool = False
+    patience: int = PATIENT
     least_proximal: float = LEAST_PROXIMAL
 
 
 def starts_of_principle(
-    q: np.ndarray, ahead: np.ndarray, last: np.ndarray, touching: np.ndarray
+    q: np.ndarray,
+    last: np.ndarray,
+    touching: np.ndarray,
+    coast: Callable[[float], np.ndarray],
 ) -> Iterator[Start]:
     """Places for the variational inequality, by what each solved for what it cost.
 
-    Most steps take two to five iterations from the last weights. Of 407 steps of 30 to 50 ms
-    that took more than twelve, the second place solved 85 % (docs/choices.md, 3).
+    Most steps take two to five iterations from the last weights. Those that do not are better begun
+    elsewhere than followed on (docs/choices.md, 3).
 
     Args:
         q: configuration at the start of the step.
-        ahead: where it would coast to.
         last: weights of the last step.
         touching: full normal forces.
+        coast: where the motion would lead without forces in this share of the step.
     """
     zero = np.zeros_like(last)
-    yield Start(q, last, brief=True)
-    yield Start(q, zero, 0.3, brief=True)
-    yield Start(ahead, zero)
-    yield Start(q, touching, 0.3)
+    yield Start(q, last, 3.0, 8)
+    ahead = coast(1.0)
+    yield Start(ahead, zero, 10.0, 12)
+    halfway = coast(0.5)
+    yield Start(halfway, last, 3.0, 8)
+    yield Start(q, last, 0.3)
+    yield Start(ahead, touching, 3.0)
+    yield Start(halfway, touching)
+    yield Start(q, zero, 0.3)
+    yield Start(halfway, 0.5 * last, 3.0)
+    yield Start(halfway, last, 0.3)
+    yield Start(q, last)
     yield Start(q, zero, 0.1)
-    yield Start(q, 0.5 * last)
-    yield Start(ahead, zero, 0.1)
-    yield Start(q, touching, 0.1)
 
 
 def starts_of_minimum(q: np.ndarray, last: np.ndarray) -> Iterator[Start]:
