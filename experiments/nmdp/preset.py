@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ class Preset:
         order: of these methods.
         zeta: force without contact in units of d^p, by robot; the baseline has none.
         solver: preset of the scenario's [integrator]; "" for its defaults.
+        angle: of the first edge of the friction cones [rad].
     """
 
     name: str
@@ -26,20 +28,26 @@ class Preset:
     order: int
     zeta: Mapping[str, float] = field(default_factory=dict)
     solver: str = ""
+    angle: float = 0.0
 
     def overrides(self, motion: Motion, method: str) -> tuple[str, ...]:
         """Settings of a run, beside objective and order."""
         settings = []
         if motion.robot in self.zeta and method != BASELINE:
             settings.append(f"contact.zeta={self.zeta[motion.robot]!r}")
+        if self.angle:
+            settings.append(f"contact.angle={self.angle!r}")
         if self.solver:
             settings.append(f'integrator.preset="{self.solver}"')
         return tuple(settings)
 
 
-# What the authors ran: power 2, 6 directions from angle 0, k = 1e6, P = 1000, D = 1 and the
-# friction are in the scenario files already; Spider has zeta = 0.
-_PAPER = Preset("paper", "end_effector", 1, zeta={"robosimian": 1e-4}, solver="paper")
+# What the authors ran: power 2, 6 directions, k = 1e6, P = 1000, D = 1 and the friction are in the
+# scenario files already; Spider has zeta = 0. Their edges begin across the plane of the motion, so
+# that along it friction is mu cos(30 degrees) (docs/choices.md, 5).
+_PAPER = Preset(
+    "paper", "end_effector", 1, zeta={"robosimian": 1e-4}, solver="paper", angle=math.pi / 2
+)
 _RECOMMENDED = Preset("recommended", "dissipation", 1)
 
 PRESETS = {preset.name: preset for preset in (_PAPER, _RECOMMENDED)}
