@@ -20,7 +20,7 @@ class Preset:
         order: of these methods.
         zeta: force without contact in units of d^p, by robot; the baseline has none.
         solver: preset of the scenario's [integrator]; "" for its defaults.
-        angle: of the first edge of the friction cones [rad].
+        angle: of the first edge of the friction cones, of motions in a plane [rad].
     """
 
     name: str
@@ -35,7 +35,7 @@ class Preset:
         settings = []
         if motion.robot in self.zeta and method != BASELINE:
             settings.append(f"contact.zeta={self.zeta[motion.robot]!r}")
-        if self.angle:
+        if self.angle and motion.planar:
             settings.append(f"contact.angle={self.angle!r}")
         if self.solver:
             settings.append(f'integrator.preset="{self.solver}"')
