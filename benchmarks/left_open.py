@@ -3,9 +3,10 @@
     OMP_NUM_THREADS=1 python benchmarks/left_open.py [--motion NAME ...] [--method NAME ...]
 
 Each row changes one thing of preset "paper" to what the authors' engine does, one row all of them;
-the last two make the ground ten times softer, which the engine does not. Columns: the spread of
-Table I over steps of 5 to 50 ms [m]; first rise of the torso at 5 and 50 ms [m]; outer iterations
-and halved steps at 50 ms.
+the first lets the edges of the cones begin along the motion, which the engine does not. Columns:
+the spread of Table I over steps of 5 to 50 ms [m]; first rise of the torso in the first and the
+last of these steps [m]; outer iterations and halved steps in the last. Of `ne-mdp`, over 1 to
+10 ms, only the controller is left open.
 """
 
 from __future__ import annotations
@@ -16,14 +17,24 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from nmdp_pin.control import Command, Controller
 from nmdp_pin.dynamics.objective import Objective
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.experiments.consistency import consistency
-from nmdp_pin.experiments.curve import Curve, time_grid
-from nmdp_pin.integrators import INTEGRATORS, StepResult
+from nmdp_pin.experiments.curve import DISTANCE, HEIGHT, Curve, time_grid
+from nmdp_pin.experiments.nmdp.paper import (
+    JUMP,
+    MDP_STEPS,
+    NMDP_STEPS,
+    TABLE,
+    WALK_FAST,
+    Motion,
+)
+from nmdp_pin.integrators import INTEGRATORS, Integrator, StepResult
 from nmdp_pin.integrators.local_solver import MinimumSolver
+from nmdp_pin.integrators.ne_mdp import NeMdp
 from nmdp_pin.integrators.nmdp import NeNmdp, Nmdp, PbdNmdp
 from nmdp_pin.integrators.start import Start
 from nmdp_pin.robot import Robot
@@ -36,10 +47,11 @@ from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
-STEPS = tuple(k / 1000 for k in range(5, 51, 5))  # [s]
 FIRST_JUMP = 1.9  # [s]
-# Which coordinate of the planar base a motion is judged by.
-MOTIONS = {"robosimian-walk-fast": 0, "robosimian-jump": 1}
+MOTIONS = {row.motion.scenario: row.motion for row in TABLE}
+GROUNDS = {"robosimian": (-0.8, 0.7), "spider": (-0.43, 1.5)}  # height [m], friction
+AXES = {DISTANCE: 0, HEIGHT: 1}  # of the planar base
+ACROSS = float(np.pi / 2)  # across the plane of the motion, as in preset "paper"
 _LEAST_BETA = 1e-4
 
 
@@ -55,7 +67,8 @@ class Choices:
             to step; False: in units of the largest curvature, beginning with 1.
         predicts: the projection begins where the linear response leads, not at the last point.
         halves: a projection that fails ends the step, for Algorithm 2 to halve it.
-        stiffness: of the contacts [N/m^2].
+        angle: of the cones' first edge [rad].
+        explicit: joints' torques are those of the step's start.
     """
 
     target_at_start: bool = False
@@ -64,9 +77,12 @@ class Choices:
     absolute: bool = False
     predicts: bool = True
     halves: bool = False
-    stiffness: float = 1e6
+    angle: float = ACROSS
+    explicit: bool = False
 
 
+ALONG = "edges along the motion"
+EXPLICIT = "explicit PD, of the step's start"
 AUTHORS: dict[str, dict[str, Any]] = {
     "target of the step's start": {"target_at_start": True},
     "feet at the centre of the sphere": {"at_centre": True},
@@ -75,6 +91,14 @@ AUTHORS: dict[str, dict[str, Any]] = {
     "projection from the last point": {"predicts": False},
     "a failed projection halves the step": {"halves": True},
 }
+ALL = {key: value for change in AUTHORS.values() for key, value in change.items()}
+ROWS: dict[str, dict[str, Any]] = {
+    ALONG: {"angle": 0.0},
+    "preset paper": {},
+    **AUTHORS,
+    "all of them": ALL,
+}
+BASELINE_ROWS = {ALONG: ROWS[ALONG], "preset paper": {}, EXPLICIT: {"explicit": True}}
 
 
 class Descent(MinimumSolver):
@@ -176,6 +200,19 @@ class AtStart(Controller):
         return self._controller.command(state, 0.0)
 
 
+class Explicit(Controller):
+    """Commands the PD's torque at the start of the step, as a feed-forward one."""
+
+    def __init__(self, controller: Controller, model: pin.Model) -> None:
+        self._controller, self._model = controller, model
+
+    def command(self, state: State, h: float) -> Command:
+        """See the contract."""
+        pd = self._controller.command(state, 0.0)
+        late = pin.difference(self._model, pd.q_target, state.q)
+        return Command(tau=-pd.kp * late - pd.kd * (state.v - pd.v_target))
+
+
 def centred(robot: Robot) -> tuple[Robot, float]:
     """The robot on points at the centres of its spheres, and how much the ground must rise [m]."""
     points = robot.contact_points
@@ -183,43 +220,58 @@ def centred(robot: Robot) -> tuple[Robot, float]:
     return replace(robot, contact_points=replace(points, radii=np.zeros(len(points)))), radius
 
 
-def run(name: str, form: type[Nmdp], choices: Choices, dt: float) -> tuple[list[StepResult], State]:
-    """All steps of a motion, and where it began."""
+def settings_of(motion: Motion, form: type[Integrator], choices: Choices, dt: float) -> list[str]:
+    """Those of the scenario."""
+    settings = [f"integrator.dt={dt}", f"contact.angle={choices.angle}"]
+    if not issubclass(form, Nmdp):
+        return [*settings, f'integrator.name="{form.name}"']
     method = variant(form, choices)
     INTEGRATORS[method.name] = method
-    settings = [
+    settings += [
         f'integrator.name="{method.name}"',
         'integrator.preset="paper"',
         'integrator.objective="end_effector"',
-        "contact.zeta=1e-4",
-        f"contact.stiffness={choices.stiffness}",
-        f"integrator.dt={dt}",
     ]
+    if motion.robot == "robosimian":
+        settings.append("contact.zeta=1e-4")
     if choices.absolute:
         settings += [f"integrator.{key}={1 / _LEAST_BETA}" for key in ("gamma", "gamma_max")]
         settings.append("integrator.carry_gamma=true")
-    scenario = Scenario.load(name, overrides=settings)
+    return settings
+
+
+def run(
+    motion: Motion, form: type[Integrator], choices: Choices, dt: float
+) -> tuple[list[StepResult], State]:
+    """All steps of a motion, and where it began."""
+    settings = settings_of(motion, form, choices, dt)
+    scenario = Scenario.load(motion.scenario, overrides=settings)
     setup = scenario.build(visuals=False)
     simulator, controller = setup.simulator, setup.controller
     if choices.at_centre:
         robot, radius = centred(setup.robot)
-        shape = f'{{kind="plane", height={-0.8 + radius}, friction=0.7}}'
-        raised = Scenario.load(name, overrides=[f"terrain.shapes=[{shape}]"]).build(visuals=False)
+        height, friction = GROUNDS[motion.robot]
+        shape = f'{{kind="plane", height={height + radius}, friction={friction}}}'
+        ground = [f"terrain.shapes=[{shape}]"]
+        raised = Scenario.load(motion.scenario, overrides=ground).build(visuals=False)
         old = setup.simulator
         simulator = Simulator(
             robot, raised.terrain, old.contact, old.method, halving=old.halving, **old.options
         )
     if choices.target_at_start:
         controller = AtStart(controller)
+    if choices.explicit:
+        controller = Explicit(controller, setup.robot.model)
     results = list(simulator.run(setup.state, controller, dt=dt, duration=scenario.duration))
     return results, setup.state
 
 
-def row(name: str, form: type[Nmdp], label: str, choices: Choices) -> str:
+def row(motion: Motion, form: type[Integrator], label: str, choices: Choices) -> str:
     """One row of the table."""
-    axis, curves, rises, work = MOTIONS[name], [], [], ""
-    for dt in STEPS:
-        results, start = run(name, form, choices, dt)
+    steps = MDP_STEPS if form is NeMdp else NMDP_STEPS
+    axis, curves, rises, work = AXES[motion.quantity], [], [], ""
+    for dt in steps:
+        results, start = run(motion, form, choices, dt)
         good = [result.state for result in results if result.status.ok]
         t = np.array([0.0, *(state.t for state in good)])
         q = np.array([start.q[:2], *(state.q[:2] for state in good)])
@@ -229,28 +281,26 @@ def row(name: str, form: type[Nmdp], label: str, choices: Choices) -> str:
             f"{np.mean([r.iterations for r in results]):.1f} "
             f"| {sum(r.halvings > 0 for r in results)}"
         )
-    found = consistency(curves, time_grid(STEPS[-1], 10.0))
+    found = consistency(curves, time_grid(steps[-1], motion.duration))
     cut = f" ({found.cut} failed)" if found.cut else ""
     return f"| {label} | {found.spread:.2f}{cut} | {rises[0]:.2f} | {rises[-1]:.2f} | {work} |"
 
 
 def main() -> None:
     """Print a table a motion and form."""
-    forms = {form.name: form for form in (NeNmdp, PbdNmdp)}
+    forms: dict[str, type[Integrator]] = {f.name: f for f in (NeNmdp, PbdNmdp, NeMdp)}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--motion", nargs="*", default=list(MOTIONS), choices=list(MOTIONS))
-    parser.add_argument("--method", nargs="*", default=list(forms), choices=list(forms))
+    default = [WALK_FAST.scenario, JUMP.scenario]
+    parser.add_argument("--motion", nargs="*", default=default, choices=list(MOTIONS))
+    parser.add_argument("--method", nargs="*", default=list(forms)[:2], choices=list(forms))
     arguments = parser.parse_args()
-    everything = {key: value for change in AUTHORS.values() for key, value in change.items()}
-    rows: dict[str, dict[str, Any]] = {"preset paper": {}, **AUTHORS, "all of them": everything}
-    softer = {"stiffness": 1e5}
-    rows |= {"ground ten times softer": softer, "both": {**everything, **softer}}
     for name in arguments.motion:
         for form in arguments.method:
-            print(f"\n{name}, {form}\n\n| | spread | rise, 5 ms | rise, 50 ms | outer | halved |")
+            print(f"\n{name}, {form}\n\n| | spread | rise, first | last | outer | halved |")
             print("|---|---|---|---|---|---|")
+            rows = BASELINE_ROWS if form == NeMdp.name else ROWS
             for label, change in rows.items():
-                print(row(name, forms[form], label, Choices(**change)), flush=True)
+                print(row(MOTIONS[name], forms[form], label, Choices(**change)), flush=True)
 
 
 if __name__ == "__main__":
