@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -15,8 +14,8 @@ import numpy as np
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import RecordingError, StepFailed
 from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.npz_file import read_npz, take_meta, to_json, write_npz
 from nmdp_pin.recording import versions
-from nmdp_pin.recording_file import read_npz, to_json, write_npz
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import apply_override
 from nmdp_pin.simulator import Simulator
@@ -127,16 +126,7 @@ class FailedStep:
                 version of this package, lacks something or holds something of a wrong type.
         """
         arrays = read_npz(Path(path), (*_DIMENSIONS, "meta"), "failed step")
-        try:
-            meta = json.loads(str(arrays.pop("meta")[()]))
-            version = int(meta["failed_step"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise RecordingError(f"'{path}' is not a failed step: its meta data {error}") from error
-        if version > FORMAT:
-            raise RecordingError(
-                f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: "
-                "update nmdp-pin"
-            )
+        meta = take_meta(arrays, "failed_step", FORMAT, path, "failed step")
         check_dimensions(arrays, _DIMENSIONS, path)
         try:
             return cls(

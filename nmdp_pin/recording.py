@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.npz_file import to_json
 from nmdp_pin.recording_file import (
     FORMAT,
     INTEGERS,
@@ -19,7 +20,6 @@ from nmdp_pin.recording_file import (
     SINCE_3,
     read_arrays,
     row_shape,
-    to_json,
     write_arrays,
 )
 from nmdp_pin.robot import Robot

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.output_file import write_whole
+from nmdp_pin.npz_file import check_version, read_npz, to_json, write_npz
 
 FORMAT = 3
 """Version of the file format; a file of a later one is refused."""
@@ -87,59 +84,9 @@ def write_arrays(
     write_npz(path, {**arrays, "meta": np.array(to_json(meta))})
 
 
-def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
-    """Write a compressed `.npz`, whole or not at all.
-
-    Raises:
-        RecordingError: the path cannot be written.
-    """
-    write_whole(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
-
-
 def row_shape(name: str, sizes: dict[str, int]) -> tuple[int, ...]:
     """Shape of a row of the array `name` for a robot of the given sizes."""
     return tuple(size if isinstance(size, int) else sizes[size] for size in ROWS[name])
-
-
-def to_json(meta: dict[str, Any]) -> str:
-    """The meta data as text.
-
-    Raises:
-        RecordingError: `meta` is not JSON data.
-    """
-    try:
-        return json.dumps(meta)
-    except (TypeError, ValueError) as error:
-        raise RecordingError(
-            f"the meta data of a recording must be JSON data (numbers, strings, lists, "
-            f"dictionaries): {error}"
-        ) from error
-
-
-def read_npz(path: Path, names: Iterable[str], what: str) -> dict[str, np.ndarray]:
-    """Those of the arrays that the file has; never runs code that a file may hold.
-
-    Args:
-        path: the file.
-        names: arrays to read.
-        what: it should be, for messages.
-
-    Raises:
-        RecordingError: there is no such file, or it is no whole archive.
-    """
-    if not path.exists():
-        raise RecordingError(f"there is no {what} '{path}'")
-    if path.is_dir():
-        raise RecordingError(f"'{path}' is a folder; a {what} is a .npz file")
-    try:
-        if not zipfile.is_zipfile(path):
-            raise RecordingError(
-                f"'{path}' is not a {what}, or it is truncated: it is not a whole .npz archive"
-            )
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in names if name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise RecordingError(f"'{path}' is damaged and cannot be read: {error}") from error
 
 
 def _later_than(version: int) -> tuple[str, ...]:
@@ -159,10 +106,7 @@ def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> d
             raise ValueError("the sizes and names that it states disagree")
     except (ValueError, TypeError, KeyError) as error:
         raise RecordingError(f"'{path}': its meta data cannot be used ({error})") from error
-    if version > FORMAT:
-        raise RecordingError(
-            f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: update nmdp-pin"
-        )
+    check_version(version, FORMAT, path)
     missing = [name for name in missing if name not in _later_than(version)]
     if missing:
         raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")

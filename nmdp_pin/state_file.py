@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.recording_file import read_npz, to_json, write_npz
+from nmdp_pin.npz_file import read_npz, take_meta, to_json, write_npz
 from nmdp_pin.state import MadeStep, State, WarmStart
 
 FORMAT = 1
@@ -48,15 +47,7 @@ def load_state(path: str | os.PathLike[str]) -> State:
             this package, lacks something or holds something of a wrong type.
     """
     arrays = read_npz(Path(path), (*DIMENSIONS, "meta"), "state")
-    try:
-        meta = json.loads(str(arrays.pop("meta")[()]))
-        version = int(meta["state"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordingError(f"'{path}' is not a state: its meta data {error!r}") from error
-    if version > FORMAT:
-        raise RecordingError(
-            f"'{path}' has format {version}; this nmdp-pin reads up to {FORMAT}: update nmdp-pin"
-        )
+    meta = take_meta(arrays, "state", FORMAT, path, "state")
     check_dimensions(arrays, DIMENSIONS, path)
     try:
         return state_of(arrays, meta)

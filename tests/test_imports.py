@@ -24,7 +24,7 @@ LAYERS = (
     ("dynamics",),
     ("integrators",),
     ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),
-    ("scenario", "recording", "recording_file", "state_file", "failure", "testing"),
+    ("scenario", "recording", "recording_file", "npz_file", "state_file", "failure", "testing"),
     ("viz",),
     ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),
