@@ -46,7 +46,11 @@ def nmdp(
     runs: Runs = None,
     workers: Workers = None,
     preset: Annotated[
-        str, typer.Option(help='Settings: "paper" (its authors\') or "recommended" (ours).')
+        str,
+        typer.Option(
+            help='Settings: "paper" (its authors\'), "recommended" (ours) or "paper-contact" (ours '
+            "with the authors' contact)."
+        ),
     ] = "paper",
     objective: Annotated[str, typer.Option(help="Instead of the preset's.")] = "",
     order: Annotated[int, typer.Option(min=0, help="Instead of the preset's.")] = 0,
