@@ -1,8 +1,9 @@
 """How much of Table I's spread is chaos: runs that differ by next to nothing, in one step.
 
     OMP_NUM_THREADS=1 python benchmarks/chaos.py [--motion ...] [--preset ...] [--ms ...]
+        [--method ne-nmdp]
 
-First table: every row is ten runs of `ne-nmdp`, 10 s each, in steps of one length. Their starts
+First table: every row is ten runs of a method, 10 s each, in steps of one length. Their starts
 differ in every coordinate by a normal deviate of the given size [m, rad]. Columns:
 
 - spread: the statistic of Table I over these ten runs instead of over ten lengths of step [m]; in
@@ -31,7 +32,6 @@ from nmdp_pin.experiments.nmdp.paper import JUMP, NMDP_STEPS, WALK_FAST, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS
 from nmdp_pin.experiments.nmdp.study import Study
 
-METHOD = "ne-nmdp"
 RUNS = 10
 SIZES = (1e-6, 1e-3)  # [m, rad]
 STEPS = (1.0, 5.0, 10.0, 20.0, 50.0)  # [ms]
@@ -44,9 +44,11 @@ DRAWS = 2000
 MOTIONS = {motion.scenario: (motion, axis) for motion, axis in ((WALK_FAST, 0), (JUMP, 1))}
 
 
-def runs(motion: Motion, preset: str, h: float, size: float, number: int) -> list[np.ndarray]:
+def runs(
+    motion: Motion, method: str, preset: str, h: float, size: float, number: int
+) -> list[np.ndarray]:
     """Runs from starts of their own, as rows (t, x, z), shape (n_steps + 1, 3) each."""
-    spec = Study(preset=PRESETS[preset]).spec(motion, METHOD, h)
+    spec = Study(preset=PRESETS[preset]).spec(motion, method, h)
     setup = spec.load().build(visuals=False)
     model, rng, found = setup.robot.model, np.random.default_rng(0), []
     for _ in range(number):
@@ -68,10 +70,12 @@ def interval(curves: list[Curve]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def chaos_row(name: str, preset: str, h: float, size: float) -> str:
+def chaos_row(name: str, method: str, preset: str, h: float, size: float) -> str:
     """One row of the first table."""
     motion, axis = MOTIONS[name]
-    curves = [Curve(run[:, 0], run[:, 1 + axis]) for run in runs(motion, preset, h, size, RUNS)]
+    curves = [
+        Curve(run[:, 0], run[:, 1 + axis]) for run in runs(motion, method, preset, h, size, RUNS)
+    ]
     found, (low, high) = consistency(curves, GRID), interval(curves)
     deviation = np.nanstd([curve.on(GRID) for curve in curves], axis=0)
     apart = np.flatnonzero(deviation > APART)
@@ -88,11 +92,11 @@ def chaos_row(name: str, preset: str, h: float, size: float) -> str:
     )
 
 
-def step_rows(name: str, preset: str, steps: list[float]) -> Iterator[str]:
+def step_rows(name: str, method: str, preset: str, steps: list[float]) -> Iterator[str]:
     """The rows of the second table; in the last the spread over the steps of Table I."""
     (motion, axis), curves = MOTIONS[name], []
     for h in sorted({*NMDP_STEPS, *steps}):
-        t, x, z = runs(motion, preset, h, 0.0, 1)[0].T
+        t, x, z = runs(motion, method, preset, h, 0.0, 1)[0].T
         if h in NMDP_STEPS:
             curves.append(Curve(t, (x, z)[axis]))
         rise = z[t >= LANDED].max() - z[0]
@@ -107,6 +111,7 @@ def main() -> None:
     parser.add_argument("--motion", nargs="*", default=list(MOTIONS), choices=list(MOTIONS))
     parser.add_argument("--preset", nargs="*", default=list(PRESETS), choices=list(PRESETS))
     parser.add_argument("--ms", nargs="*", type=float, default=list(STEPS), help="lengths of step")
+    parser.add_argument("--method", default="ne-nmdp")
     chosen = parser.parse_args()
     chosen_runs = [(name, preset) for name in chosen.motion for preset in chosen.preset]
     print("| motion | preset | step [ms] | starts differ by | spread | end | together | e-fold |")
@@ -114,11 +119,11 @@ def main() -> None:
     for name, preset in chosen_runs:
         for ms in chosen.ms:
             for size in SIZES:
-                print(chaos_row(name, preset, ms / 1e3, size), flush=True)
+                print(chaos_row(name, chosen.method, preset, ms / 1e3, size), flush=True)
     print("\n| motion | preset | step [ms] | way [m] | rise [m] | spread [m] |")
     print("|---|---|---|---|---|---|")
     for name, preset in chosen_runs:
-        for row in step_rows(name, preset, [ms / 1e3 for ms in chosen.ms]):
+        for row in step_rows(name, chosen.method, preset, [ms / 1e3 for ms in chosen.ms]):
             print(row, flush=True)
 
 

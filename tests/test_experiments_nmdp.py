@@ -82,10 +82,16 @@ def test_settings_are_those_of_the_paper():
     jump = paper.spec(JUMP, "ne-nmdp", 0.05).load()
     assert jump.integrator.objective == "end_effector"
     assert (jump.contact.zeta, jump.contact.power, jump.contact.directions) == (1e-4, 2, 6)
+    assert np.isclose(jump.contact.angle, np.pi / 2)
     assert (jump.robot.variant, jump.robot.base, jump.duration) == ("listed", "planar", 10.0)
     assert paper.spec(JUMP, "ne-mdp", 0.01).load().contact.zeta == 0.0
     spider = paper.spec(SPIDER_JUMP, "pbd-nmdp", 0.05).load()
     assert (spider.contact.zeta, spider.duration) == (0.0, 20.0)
+    ours = Study(preset=PRESETS["paper-contact"]).spec(JUMP, "ne-nmdp", 0.05).load()
+    assert ours.contact == jump.contact
+    recommended = Study(preset=PRESETS["recommended"]).spec(JUMP, "ne-nmdp", 0.05).load()
+    assert ours.integrator == recommended.integrator
+    assert recommended.contact == Scenario.load("robosimian-jump").contact
 
 
 def test_other_robots_are_asked_of_those_that_have_them():
