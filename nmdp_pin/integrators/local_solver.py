@@ -64,7 +64,9 @@ class PrincipleSolver(LocalSolver):
 
     def solve(self, start: Start, gamma: float, options: PGMOptions) -> SolverResult:
         """See the base; there is no step-size parameter."""
-        most = min(start.patience, options.max_iterations)
+        most = options.max_iterations
+        if start.patience is not None:
+            most = min(start.patience, most)
         return vi_newton(
             self._residual,
             self._principle,

@@ -9,8 +9,6 @@ import numpy as np
 
 from nmdp_pin.solvers.vi_newton import LEAST_PROXIMAL
 
-PATIENT = 50  # iterations
-
 
 class Start(NamedTuple):
     """A place to begin.
@@ -19,14 +17,14 @@ class Start(NamedTuple):
         q: configuration, shape (nq,).
         w: weights, shape (n_contacts, n_vertices).
         near: how close to G = 0 to stay between the iterations, in shares of the usual.
-        patience: iterations of the principle's solver at most; of ten, one projection may fail.
+        patience: iterations of the principle's solver at most; None: as many as it is allowed.
         least_proximal: of the principle's solver.
     """
 
     q: np.ndarray
     w: np.ndarray
     near: float = 1.0
-    patience: int = PATIENT
+    patience: int | None = None
     least_proximal: float = LEAST_PROXIMAL
 
 
