@@ -262,7 +262,7 @@ def run(
         controller = AtStart(controller)
     if choices.explicit:
         controller = Explicit(controller, setup.robot.model)
-    results = list(simulator.run(setup.state, controller, dt=dt, duration=scenario.duration))
+    results = list(simulator.run(setup.state, controller, dt=dt, duration=motion.duration))
     return results, setup.state
 
 
