@@ -55,6 +55,16 @@ def test_contact_begins_within_a_step_and_stops_a_cube_that_would_tunnel(method,
     assert 0.0 < fast_landing(method, h, speed) < LANDING * stopping
 
 
+@pytest.mark.parametrize("speed", [10.0, 20.0, 30.0])
+@pytest.mark.parametrize("method", ["ne-nmdp dissipation", "pbd-nmdp dissipation"])
+def test_an_impact_is_solved_in_one_step(method, speed):
+    """At 30 m/s and 50 ms the cube would go under by fifteen of its heights."""
+    cube = block(CUBE)
+    sim = simulator(cube, ground(), cone(cube), method)
+    state = sim.state(cube.standing, -speed * np.eye(6)[2])
+    assert run(sim, state, 5e-2, 5e-2)[-1].halvings == 0
+
+
 @pytest.mark.parametrize("h", [1e-2, 2e-2, 5e-2])
 @pytest.mark.parametrize("method", OF_BOTH_ORDERS)
 def test_contact_ends_within_a_step(method, h):

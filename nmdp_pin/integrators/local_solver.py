@@ -77,7 +77,7 @@ class PrincipleSolver(LocalSolver):
             epsilon=options.epsilon,
             max_iterations=most,
             max_newton=options.max_newton,
-            max_lost=most // _LOST,
+            max_lost=most if start.obstinate else most // _LOST,
             near=start.near * options.near,
             least_proximal=start.least_proximal,
         )

@@ -18,6 +18,7 @@ class Start(NamedTuple):
         w: weights, shape (n_contacts, n_vertices).
         near: how close to G = 0 to stay between the iterations, in shares of the usual.
         patience: iterations of the principle's solver at most; None: as many as it is allowed.
+        obstinate: go on however many projections onto G = 0 fail; else one in ten iterations may.
         least_proximal: of the principle's solver.
     """
 
@@ -25,6 +26,7 @@ class Start(NamedTuple):
     w: np.ndarray
     near: float = 1.0
     patience: int | None = None
+    obstinate: bool = False
     least_proximal: float = LEAST_PROXIMAL
 
 
@@ -59,6 +61,7 @@ def starts_of_principle(
     yield Start(halfway, last, 0.3)
     yield Start(q, last)
     yield Start(q, zero, 0.1)
+    yield Start(q, zero, obstinate=True)  # impacts of more than 10 m/s
 
 
 def starts_of_minimum(q: np.ndarray, last: np.ndarray) -> Iterator[Start]:
