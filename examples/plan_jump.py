@@ -1,7 +1,7 @@
-"""Robosimian jumps from rest: FDDP through contact, with knots of 30 ms.
+"""Robosimian jumps from rest: FDDP through contact, with knots of 25 ms.
 
 python examples/plan_jump.py                # writes jump.npz, jump.png and jump.html
-python examples/plan_jump.py --h 0.005      # the same problem with six times the knots
+python examples/plan_jump.py --h 0.005      # the same problem with five times the knots
 
 Nobody says which foot leaves the ground when: contacts are those of the simulator's steps, and so
 are the derivatives. FDDP begins with a robot that stands still. The torques that it finds are then
@@ -231,7 +231,7 @@ def draw(scene: Scene, found: Plan, coarse: Recording, fine: Recording, path: Pa
 def main(arguments: Sequence[str] | None = None) -> None:
     """Plan the jump, replay it in short steps, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--h", type=float, default=0.03, help="length of the knots [s]")
+    parser.add_argument("--h", type=float, default=0.025, help="length of the knots [s]")
     parser.add_argument("--iterations", type=int, default=25, help="with each smoothing")
     parser.add_argument(
         "--smoothing", type=float, nargs="+", default=SMOOTHING, help="of derivatives, in turn"

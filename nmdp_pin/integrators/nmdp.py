@@ -275,7 +275,9 @@ class Nmdp(Integrator):
         options = self._begin(state, command, h, dt)
         self.residual.evaluate(q, w)
         options = finest(options, self.residual)
-        return self.solver.solve(Start(q, w, least_proximal=FREE), options.gamma_max, options)
+        return self.solver.solve(
+            Start(q, w, obstinate=True, least_proximal=FREE), options.gamma_max, options
+        )
 
     def _starts(self, state: State, h: float) -> Iterator[Start]:
         """Where to begin, one after another."""
