@@ -71,7 +71,7 @@ class Search:
     samples: int = 40
     kept: int = 8
     rounds: int = 25
-    seed: int = 2
+    seed: int = 1
 
 
 @dataclass(frozen=True)
