@@ -20,6 +20,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.control import Command, Controller
+from nmdp_pin.control.trajectory import GaitTrajectory
 from nmdp_pin.dynamics.objective import Objective
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.experiments.consistency import consistency
@@ -32,6 +33,7 @@ from nmdp_pin.experiments.nmdp.paper import (
     WALK_FAST,
     Motion,
 )
+from nmdp_pin.gait import Gait
 from nmdp_pin.integrators import INTEGRATORS, Integrator, StepResult
 from nmdp_pin.integrators.local_solver import MinimumSolver
 from nmdp_pin.integrators.ne_mdp import NeMdp
@@ -61,6 +63,7 @@ class Choices:
 
     Args:
         target_at_start: joints follow the target of the step's start, not of its end.
+        stage_rate: the target's velocity is its change over the time between knots, not a second.
         at_centre: forces act, and displacements count, at the centre of the foot's sphere.
         least_fall: stop where K falls by less [m^2/s^2]; 0: where the configuration rests.
         absolute: the proximal term is beta |dw|^2 / 2 with 1e-4 <= beta, taken over from step
@@ -72,6 +75,7 @@ class Choices:
     """
 
     target_at_start: bool = False
+    stage_rate: bool = False
     at_centre: bool = False
     least_fall: float = 0.0
     absolute: bool = False
@@ -85,6 +89,7 @@ ALONG = "edges along the motion"
 EXPLICIT = "explicit PD, of the step's start"
 AUTHORS: dict[str, dict[str, Any]] = {
     "target of the step's start": {"target_at_start": True},
+    "target's velocity in units of a stage": {"stage_rate": True},
     "feet at the centre of the sphere": {"at_centre": True},
     "stop where K falls by less than 1e-6 m²/s²": {"least_fall": 1e-6},
     "beta absolute, at least 1e-4, taken over": {"absolute": True},
@@ -200,6 +205,25 @@ class AtStart(Controller):
         return self._controller.command(state, 0.0)
 
 
+class StageRate(Controller):
+    """Multiplies the target's velocity by the time between the knots around it.
+
+    The engine takes its slope along the knot, from 0 to 1, for a velocity.
+    """
+
+    def __init__(self, controller: Controller, robot: Robot, gait: Gait) -> None:
+        self._controller = controller
+        self._phase, self._times = GaitTrajectory(robot, gait).phase, gait.times
+
+    def command(self, state: State, h: float) -> Command:
+        """See the contract."""
+        command = self._controller.command(state, h)
+        knot = int(np.searchsorted(self._times, self._phase(state.t + h), side="right"))
+        knot = min(max(knot, 1), len(self._times) - 1)
+        stage = float(self._times[knot] - self._times[knot - 1])
+        return replace(command, v_target=stage * command.v_target)
+
+
 class Explicit(Controller):
     """Commands the PD's torque at the start of the step, as a feed-forward one."""
 
@@ -258,6 +282,9 @@ def run(
         simulator = Simulator(
             robot, raised.terrain, old.contact, old.method, halving=old.halving, **old.options
         )
+    if choices.stage_rate:
+        gait = setup.robot.gaits[scenario.controller.gait]
+        controller = StageRate(controller, setup.robot, gait)
     if choices.target_at_start:
         controller = AtStart(controller)
     if choices.explicit:
