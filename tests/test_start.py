@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmdp_pin.integrators.start import starts_of_minimum, starts_of_principle
+from nmdp_pin.integrators.start import Origin, starts_of_minimum, starts_of_principle
 from nmdp_pin.scenario import Scenario
 
 N_CONTACTS, N_VERTICES = 3, 6
@@ -11,12 +11,13 @@ Q, V = np.zeros(2), np.ones(2)
 LAST = np.random.default_rng(0).dirichlet(np.ones(N_VERTICES), N_CONTACTS)  # sums of one
 OFTEN = 0.7  # share of the steps that the first start solves; measured: 0.9
 TOUCHING = np.full((N_CONTACTS, N_VERTICES), 1.0 / N_VERTICES)
-PRINCIPLE = list(starts_of_principle(Q, LAST, TOUCHING, lambda share: share * V))
+ORIGIN = Origin(Q, LAST, TOUCHING, lambda share: share * V)
+PRINCIPLE = list(starts_of_principle(ORIGIN))
 
 
 @pytest.mark.parametrize(
     "starts",
-    [PRINCIPLE, list(starts_of_minimum(Q, LAST))],
+    [PRINCIPLE, list(starts_of_minimum(ORIGIN))],
     ids=["principle", "minimum"],
 )
 def test_starts_are_feasible_and_differ(starts):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator
-
-import numpy as np
+from collections.abc import Iterator
 
 from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.objective import Objective
 from nmdp_pin.dynamics.step_residual import StepResidual
-from nmdp_pin.integrators.start import Start, starts_of_minimum, starts_of_principle
+from nmdp_pin.integrators.start import Origin, Start, starts_of_minimum, starts_of_principle
 from nmdp_pin.solvers.pgm import PGMOptions, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.simplex_vi import SimplexVI
@@ -34,21 +32,8 @@ class LocalSolver(abc.ABC):
         """
 
     @abc.abstractmethod
-    def starts(
-        self,
-        q: np.ndarray,
-        last: np.ndarray,
-        touching: np.ndarray,
-        coast: Callable[[float], np.ndarray],
-    ) -> Iterator[Start]:
-        """Places to begin, one after another.
-
-        Args:
-            q: configuration at the start of the step.
-            last: weights of the last step.
-            touching: full normal forces.
-            coast: where the motion would lead without forces in this share of the step.
-        """
+    def starts(self, origin: Origin) -> Iterator[Start]:
+        """Places to begin, one after another."""
 
 
 class PrincipleSolver(LocalSolver):
@@ -82,15 +67,9 @@ class PrincipleSolver(LocalSolver):
             least_proximal=start.least_proximal,
         )
 
-    def starts(
-        self,
-        q: np.ndarray,
-        last: np.ndarray,
-        touching: np.ndarray,
-        coast: Callable[[float], np.ndarray],
-    ) -> Iterator[Start]:
+    def starts(self, origin: Origin) -> Iterator[Start]:
         """See the base."""
-        return starts_of_principle(q, last, touching, coast)
+        return starts_of_principle(origin)
 
 
 class MinimumSolver(LocalSolver):
@@ -110,12 +89,6 @@ class MinimumSolver(LocalSolver):
         w = start.w.ravel()
         return pgm(self.residual, self.objective, self.qp, start.q, w, gamma, options)
 
-    def starts(
-        self,
-        q: np.ndarray,
-        last: np.ndarray,
-        touching: np.ndarray,
-        coast: Callable[[float], np.ndarray],
-    ) -> Iterator[Start]:
+    def starts(self, origin: Origin) -> Iterator[Start]:
         """See the base."""
-        return starts_of_minimum(q, last)
+        return starts_of_minimum(origin)

@@ -21,7 +21,7 @@ from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.last_digits import FREE, finest
 from nmdp_pin.integrators.local_solver import LocalSolver, MinimumSolver, PrincipleSolver
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.start import Start
+from nmdp_pin.integrators.start import Origin, Start
 from nmdp_pin.robot import Robot
 from nmdp_pin.solvers.pgm import PGMOptions
 from nmdp_pin.solvers.simplex_qp import SimplexQP
@@ -291,7 +291,7 @@ class Nmdp(Integrator):
             def coast(share: float) -> np.ndarray:
                 return self.residual.retract(state.q, share * h * state.v)
 
-            yield from self.solver.starts(state.q, last, self._touching, coast)
+            yield from self.solver.starts(Origin(state.q, last, self._touching, coast))
 
     def _has_arrest(self, w0: np.ndarray, w1: np.ndarray) -> bool:
         """Whether a contact that gave all it could holds now: its velocity may have jumped.

@@ -10,6 +10,22 @@ import numpy as np
 from nmdp_pin.solvers.vi_newton import LEAST_PROXIMAL
 
 
+class Origin(NamedTuple):
+    """What the places to begin are made from.
+
+    Args:
+        q: configuration at the start of the step.
+        last: weights of the last step.
+        touching: full normal forces.
+        coast: where the motion would lead without forces in this share of the step.
+    """
+
+    q: np.ndarray
+    last: np.ndarray
+    touching: np.ndarray
+    coast: Callable[[float], np.ndarray]
+
+
 class Start(NamedTuple):
     """A place to begin.
 
@@ -30,23 +46,13 @@ class Start(NamedTuple):
     least_proximal: float = LEAST_PROXIMAL
 
 
-def starts_of_principle(
-    q: np.ndarray,
-    last: np.ndarray,
-    touching: np.ndarray,
-    coast: Callable[[float], np.ndarray],
-) -> Iterator[Start]:
+def starts_of_principle(origin: Origin) -> Iterator[Start]:
     """Places for the variational inequality, by what each solved for what it cost.
 
     Most steps take two to five iterations from the last weights. Those that do not are better begun
     elsewhere than followed on (docs/choices.md, 3).
-
-    Args:
-        q: configuration at the start of the step.
-        last: weights of the last step.
-        touching: full normal forces.
-        coast: where the motion would lead without forces in this share of the step.
     """
+    q, last, touching, coast = origin
     zero = np.zeros_like(last)
     yield Start(q, last, 3.0, 8)
     ahead = coast(1.0)
@@ -64,14 +70,10 @@ def starts_of_principle(
     yield Start(q, zero, obstinate=True)  # impacts of more than 10 m/s
 
 
-def starts_of_minimum(q: np.ndarray, last: np.ndarray) -> Iterator[Start]:
+def starts_of_minimum(origin: Origin) -> Iterator[Start]:
     """Places for PGM: it stays with the root that it starts at, so the nearest ones only.
 
     From w = 0, the papers' start, there is always a way down.
-
-    Args:
-        q: configuration at the start of the step.
-        last: weights of the last step.
     """
-    yield Start(q, last)
-    yield Start(q, np.zeros_like(last))
+    yield Start(origin.q, origin.last)
+    yield Start(origin.q, np.zeros_like(origin.last))
