@@ -33,6 +33,7 @@ from nmdp_pin.experiments.nmdp.paper import (
     WALK_FAST,
     Motion,
 )
+from nmdp_pin.experiments.nmdp.preset import PRESETS
 from nmdp_pin.gait import Gait
 from nmdp_pin.integrators import INTEGRATORS, Integrator, StepResult
 from nmdp_pin.integrators.local_solver import MinimumSolver
@@ -51,9 +52,7 @@ from nmdp_pin.status import Status
 
 FIRST_JUMP = 1.9  # [s]
 MOTIONS = {row.motion.scenario: row.motion for row in TABLE}
-GROUNDS = {"robosimian": (-0.8, 0.7), "spider": (-0.43, 1.5)}  # height [m], friction
 AXES = {DISTANCE: 0, HEIGHT: 1}  # of the planar base
-ACROSS = float(np.pi / 2)  # across the plane of the motion, as in preset "paper"
 _LEAST_BETA = 1e-4
 
 
@@ -70,7 +69,7 @@ class Choices:
             to step; False: in units of the largest curvature, beginning with 1.
         predicts: the projection begins where the linear response leads, not at the last point.
         halves: a projection that fails ends the step, for Algorithm 2 to halve it.
-        angle: of the cones' first edge [rad].
+        along: the cones' first edge is along the motion, not across its plane.
         explicit: joints' torques are those of the step's start.
     """
 
@@ -81,7 +80,7 @@ class Choices:
     absolute: bool = False
     predicts: bool = True
     halves: bool = False
-    angle: float = ACROSS
+    along: bool = False
     explicit: bool = False
 
 
@@ -98,7 +97,7 @@ AUTHORS: dict[str, dict[str, Any]] = {
 }
 ALL = {key: value for change in AUTHORS.values() for key, value in change.items()}
 ROWS: dict[str, dict[str, Any]] = {
-    ALONG: {"angle": 0.0},
+    ALONG: {"along": True},
     "preset paper": {},
     **AUTHORS,
     "all of them": ALL,
@@ -246,18 +245,18 @@ def centred(robot: Robot) -> tuple[Robot, float]:
 
 def settings_of(motion: Motion, form: type[Integrator], choices: Choices, dt: float) -> list[str]:
     """Those of the scenario."""
-    settings = [f"integrator.dt={dt}", f"contact.angle={choices.angle}"]
+    preset = PRESETS["paper"]
+    settings = [*preset.overrides(motion, form.name), f"integrator.dt={dt}"]
+    if choices.along:
+        settings.append("contact.angle=0.0")
     if not issubclass(form, Nmdp):
         return [*settings, f'integrator.name="{form.name}"']
     method = variant(form, choices)
     INTEGRATORS[method.name] = method
     settings += [
         f'integrator.name="{method.name}"',
-        'integrator.preset="paper"',
-        'integrator.objective="end_effector"',
+        f'integrator.objective="{preset.objective}"',
     ]
-    if motion.robot == "robosimian":
-        settings.append("contact.zeta=1e-4")
     if choices.absolute:
         settings += [f"integrator.{key}={1 / _LEAST_BETA}" for key in ("gamma", "gamma_max")]
         settings.append("integrator.carry_gamma=true")
@@ -274,9 +273,8 @@ def run(
     simulator, controller = setup.simulator, setup.controller
     if choices.at_centre:
         robot, radius = centred(setup.robot)
-        height, friction = GROUNDS[motion.robot]
-        shape = f'{{kind="plane", height={height + radius}, friction={friction}}}'
-        ground = [f"terrain.shapes=[{shape}]"]
+        height = scenario.terrain.shapes[0].height + radius
+        ground = [f"terrain.shapes.0.height={height}"]
         raised = Scenario.load(motion.scenario, overrides=ground).build(visuals=False)
         old = setup.simulator
         simulator = Simulator(

@@ -43,12 +43,11 @@ def short(tmp_path_factory):
 
 
 def test_the_cost_falls(short):
-    """The best sample of each round is no worse than before; the last is far better than rest."""
+    """The best sample of each round is no worse than before, and the last one far better."""
     best = [float(line.split("best ")[1].split(",")[0]) for line in short[0] if "best" in line]
     assert len(best) == 4
     assert best == sorted(best, reverse=True)
-    assert best[-1] < best[0]
-    assert best[-1] < REACHED
+    assert best[-1] < 0.3 * best[0]
 
 
 def test_the_foot_stands_at_the_target(short, reach):
