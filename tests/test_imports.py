@@ -29,7 +29,7 @@ LAYERS = (
     ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),
 )
-BOTTOM = LAYERS[0]
+BOTTOM = (*LAYERS[0], "kernels")
 STAND_ALONE = ("solvers",)  # anything from the integrators up may use them; they use the bottom
 
 

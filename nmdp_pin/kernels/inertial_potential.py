@@ -1,0 +1,213 @@
+"""The inertial potential of the position-based form ([N] eq. 12), with gradient and Hessian.
+
+It is the integral of rho |X - X_hat|^2 / 2 over the bodies, where X_hat is affine on each of them.
+With homogeneous coordinates x~ = (x, 1), X = P' x~ and the second moment Sigma = integral of
+rho x~ x~' of a body about its joint's origin it is the sum over the bodies of
+
+    E = tr(D' Sigma D) / 2,   D = P - P_hat,
+
+where P and P_hat are the placement and the reference placement, (4, 3): the columns of the rotation
+over the origin. The arguments that all functions share:
+
+    placements: P of each body, shape (n, 4, 3).
+    reference: P_hat of each body, shape (n, 4, 3).
+    moments: Sigma of each body [kg m^2, kg m, kg], shape (n, 4, 4).
+
+For the tree (S, parents, first_dofs), see `subtree`.
+"""
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
+
+
+@jit
+def inertial_wrenches(
+    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, wrenches: np.ndarray
+) -> float:
+    """Derivatives of E with respect to motions of the single bodies; returns E.
+
+    They are the integrals of rho (X - X_hat) and of rho X x (X - X_hat).
+
+    Args:
+        placements: see the module.
+        reference: see the module.
+        moments: see the module.
+        wrenches: at the world's origin, shape (n, 6); written.
+
+    Returns:
+        E [kg m^2].
+    """
+    value = 0.0
+    for b in range(len(placements)):
+        P, Q, Sigma, F = placements[b], reference[b], moments[b], wrenches[b]
+        F[:] = 0.0
+        for i in range(4):
+            x, y, z = 0.0, 0.0, 0.0  # row i of Sigma D
+            for j in range(4):
+                x += Sigma[i, j] * (P[j, 0] - Q[j, 0])
+                y += Sigma[i, j] * (P[j, 1] - Q[j, 1])
+                z += Sigma[i, j] * (P[j, 2] - Q[j, 2])
+            p = P[i]
+            value += x * (p[0] - Q[i, 0]) + y * (p[1] - Q[i, 1]) + z * (p[2] - Q[i, 2])
+            F[3] += p[1] * z - p[2] * y
+            F[4] += p[2] * x - p[0] * z
+            F[5] += p[0] * y - p[1] * x
+            if i == 3:
+                F[0], F[1], F[2] = x, y, z
+    return 0.5 * value
+
+
+@jit
+def inertial_stiffness(
+    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, stiffness: np.ndarray
+) -> None:
+    """Derivatives of `inertial_wrenches` with respect to motions of the single bodies.
+
+    [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], where c and c_hat are the integrals of rho X and
+    rho X_hat, and Y that of rho X X_hat'.
+
+    Args:
+        placements: see the module.
+        reference: see the module.
+        moments: see the module.
+        stiffness: row-major (6, 6) matrices, shape (n, 36); written.
+    """
+    Y = np.zeros((3, 3))
+    c = np.zeros((2, 3))
+    for b in range(len(placements)):
+        P, Q, Sigma, K = placements[b], reference[b], moments[b], stiffness[b]
+        Y[:] = 0.0
+        for i in range(4):
+            x, y, z = 0.0, 0.0, 0.0  # row i of Sigma P_hat
+            for j in range(4):
+                x += Sigma[i, j] * Q[j, 0]
+                y += Sigma[i, j] * Q[j, 1]
+                z += Sigma[i, j] * Q[j, 2]
+            for j in range(3):
+                Y[j, 0] += P[i, j] * x
+                Y[j, 1] += P[i, j] * y
+                Y[j, 2] += P[i, j] * z
+            if i == 3:
+                c[1, 0], c[1, 1], c[1, 2] = x, y, z
+        for j in range(3):
+            c[0, j] = Sigma[3, 0] * P[0, j] + Sigma[3, 1] * P[1, j]
+            c[0, j] += Sigma[3, 2] * P[2, j] + Sigma[3, 3] * P[3, j]
+        trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
+        K[:] = 0.0
+        K[0] = K[7] = K[14] = Sigma[3, 3]
+        K[4], K[5] = c[0, 2], -c[0, 1]
+        K[9], K[11] = -c[0, 2], c[0, 0]
+        K[15], K[16] = c[0, 1], -c[0, 0]
+        K[19], K[20] = -c[1, 2], c[1, 1]
+        K[24], K[26] = c[1, 2], -c[1, 0]
+        K[30], K[31] = -c[1, 1], c[1, 0]
+        for i in range(3):
+            for j in range(3):
+                K[21 + 6 * i + j] = -Y[i, j]
+            K[21 + 7 * i] += trace
+
+
+@jit
+def inertial_gradient(
+    placements: np.ndarray,
+    reference: np.ndarray,
+    moments: np.ndarray,
+    S: np.ndarray,
+    parents: np.ndarray,
+    first_dofs: np.ndarray,
+    wrenches: np.ndarray,
+    gradient: np.ndarray,
+) -> float:
+    """The gradient of E with respect to the configuration (tangent); returns E.
+
+    Args:
+        placements: see the module.
+        reference: see the module.
+        moments: see the module.
+        S: see `subtree`.
+        parents: see `subtree`.
+        first_dofs: see `subtree`.
+        wrenches: sums over the subtrees, shape (n, 6); written.
+        gradient: shape (nv,); written.
+
+    Returns:
+        E [kg m^2].
+    """
+    value = inertial_wrenches(placements, reference, moments, wrenches)
+    add_children(parents, wrenches)
+    project_wrenches(S, first_dofs, wrenches, gradient)
+    return value
+
+
+@jit
+def inertial_hessian(
+    placements: np.ndarray,
+    reference: np.ndarray,
+    moments: np.ndarray,
+    S: np.ndarray,
+    parents: np.ndarray,
+    first_dofs: np.ndarray,
+    wrenches: np.ndarray,
+    stiffness: np.ndarray,
+    hessian: np.ndarray,
+) -> None:
+    """The derivative of `inertial_gradient` with respect to the configuration (tangent).
+
+    Args:
+        placements: see the module.
+        reference: see the module.
+        moments: see the module.
+        S: see `subtree`.
+        parents: see `subtree`.
+        first_dofs: see `subtree`.
+        wrenches: those that `inertial_gradient` wrote, shape (n, 6).
+        stiffness: workspace, shape (n, 36).
+        hessian: shape (nv, nv); written.
+    """
+    inertial_stiffness(placements, reference, moments, stiffness)
+    add_children(parents, stiffness)
+    project_stiffness(S, parents, first_dofs, stiffness, wrenches, hessian)
+
+
+@jit
+def reference_derivative(
+    placements: np.ndarray,
+    moments: np.ndarray,
+    S: np.ndarray,
+    parents: np.ndarray,
+    first_dofs: np.ndarray,
+    change: np.ndarray,
+    wrenches: np.ndarray,
+    derivative: np.ndarray,
+) -> None:
+    """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
+
+    Args:
+        placements: see the module.
+        moments: see the module.
+        S: see `subtree`.
+        parents: see `subtree`.
+        first_dofs: see `subtree`.
+        change: of the reference along m directions, shape (m, n, 4, 3).
+        wrenches: workspace, shape (n, 6).
+        derivative: shape (m, nv), a row for each direction; written.
+    """
+    for d in range(len(change)):
+        for b in range(len(placements)):
+            P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
+            F[:] = 0.0
+            for i in range(4):
+                x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
+                for j in range(4):
+                    x -= Sigma[i, j] * Q[j, 0]
+                    y -= Sigma[i, j] * Q[j, 1]
+                    z -= Sigma[i, j] * Q[j, 2]
+                F[3] += P[i, 1] * z - P[i, 2] * y
+                F[4] += P[i, 2] * x - P[i, 0] * z
+                F[5] += P[i, 0] * y - P[i, 1] * x
+                if i == 3:
+                    F[0], F[1], F[2] = x, y, z
+        add_children(parents, wrenches)
+        project_wrenches(S, first_dofs, wrenches, derivative[d])

@@ -1,0 +1,122 @@
+"""Generalised forces and stiffnesses of a kinematic tree, from those of its bodies.
+
+The n bodies are numbered so that a parent comes before its children; `parents` holds the index of
+each body's parent, -1 for the world, shape (n,). Row k of S is the motion of dof k, linear then
+angular, at the world's origin, shape (nv, 6): the transpose of pinocchio's world Jacobian
+`data.J`. The dofs of body b are those from `first_dofs[b]` to `first_dofs[b + 1]`, shape (n + 1,).
+Wrenches are (force, moment) at the world's origin.
+"""
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+
+
+@jit
+def add_children(parents: np.ndarray, values: np.ndarray) -> None:
+    """Add to each body's row the rows of all bodies below it, in place.
+
+    Args:
+        parents: of the bodies.
+        values: rows of the bodies, shape (n, m).
+    """
+    for b in range(len(parents) - 1, -1, -1):
+        parent = parents[b]
+        if parent >= 0:
+            for i in range(values.shape[1]):
+                values[parent, i] += values[b, i]
+
+
+@jit
+def project_wrenches(
+    S: np.ndarray, first_dofs: np.ndarray, wrenches: np.ndarray, force: np.ndarray
+) -> None:
+    """force_k = S_k . F_b for the dofs k of each body b.
+
+    Args:
+        S: motions of the dofs.
+        first_dofs: of the bodies.
+        wrenches: summed over the subtree of each body, shape (n, 6).
+        force: generalised force, shape (nv,); written.
+    """
+    for b in range(len(wrenches)):
+        F = wrenches[b]
+        for k in range(first_dofs[b], first_dofs[b + 1]):
+            s = S[k]
+            force[k] = (
+                s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
+            )
+
+
+@jit
+def project_stiffness(
+    S: np.ndarray,
+    parents: np.ndarray,
+    first_dofs: np.ndarray,
+    stiffness: np.ndarray,
+    wrenches: np.ndarray,
+    A: np.ndarray,
+) -> None:
+    """Derivative of `project_wrenches` with respect to the configuration (tangent).
+
+    A motion S_l changes the wrench below it by A_b S_l. The entry (k, l) is S_k' A_b S_l with the
+    body b of the lower of the two dofs; where l moves S_k too, also (S_l x S_k) . F_b.
+
+    Args:
+        S: motions of the dofs.
+        parents: of the bodies.
+        first_dofs: of the bodies.
+        stiffness: summed over the subtree of each body, row-major, shape (n, 36).
+        wrenches: likewise, shape (n, 6); zeros leave out what a motion does to S itself.
+        A: the derivative, shape (nv, nv); written.
+    """
+    A[:] = 0.0
+    row, column = np.empty(6), np.empty(6)
+    for b in range(len(parents)):
+        K, F = stiffness[b], wrenches[b]
+        for k in range(first_dofs[b], first_dofs[b + 1]):
+            s = S[k]
+            for i in range(6):
+                row[i] = 0.0
+                column[i] = 0.0
+                for j in range(6):
+                    row[i] += s[j] * K[6 * j + i]
+                    column[i] += K[6 * i + j] * s[j]
+            # (S_l x S_k) . F = S_l . (w x f, v x f + w x m) with S_k = (v, w), F = (f, m)
+            row[0] += s[4] * F[2] - s[5] * F[1]
+            row[1] += s[5] * F[0] - s[3] * F[2]
+            row[2] += s[3] * F[1] - s[4] * F[0]
+            row[3] += s[1] * F[2] - s[2] * F[1] + s[4] * F[5] - s[5] * F[4]
+            row[4] += s[2] * F[0] - s[0] * F[2] + s[5] * F[3] - s[3] * F[5]
+            row[5] += s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
+            for l in range(first_dofs[b], first_dofs[b + 1]):
+                t = S[l]
+                A[k, l] = (
+                    row[0] * t[0]
+                    + row[1] * t[1]
+                    + row[2] * t[2]
+                    + row[3] * t[3]
+                    + row[4] * t[4]
+                    + row[5] * t[5]
+                )
+            above = parents[b]
+            while above >= 0:
+                for l in range(first_dofs[above], first_dofs[above + 1]):
+                    t = S[l]
+                    A[k, l] = (
+                        row[0] * t[0]
+                        + row[1] * t[1]
+                        + row[2] * t[2]
+                        + row[3] * t[3]
+                        + row[4] * t[4]
+                        + row[5] * t[5]
+                    )
+                    A[l, k] = (
+                        column[0] * t[0]
+                        + column[1] * t[1]
+                        + column[2] * t[2]
+                        + column[3] * t[3]
+                        + column[4] * t[4]
+                        + column[5] * t[5]
+                    )
+                above = parents[above]
