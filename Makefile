@@ -1,20 +1,24 @@
 # make run     build .venv from nothing, simulate Robosimian's jump, draw it
-# make test    lint, types and tests, the same way
+# make check   lint, types and the quick tests: before every commit
+# make test    lint, types and all tests, with their coverage; what .ci/run calls
 # PYTHON=...   the Python to build .venv with (3.11 or later)
+# WORKERS=...  how many processes run tests at once (2)
 
 PYTHON ?= python3
+WORKERS := 2
 VENV := .venv
 BIN := $(VENV)/bin
 OUT := out
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 # The matrices are small: more threads only get in each other's way.
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format types bench clean
+.PHONY: help run check test slow lint format types bench clean environment
 
 help:
 	@sed -n '/^#/!q; s/^# //p' Makefile
-	@echo "also: lint, format, types, bench, clean"
+	@echo "also: lint, format, types, slow, bench, clean"
 
 run: $(VENV)/run.stamp
 	@mkdir -p $(OUT)
@@ -23,8 +27,17 @@ run: $(VENV)/run.stamp
 	  --html $(OUT)/robosimian-jump.html
 	@echo "open $(OUT)/robosimian-jump.html in a browser"
 
+check: lint types
+	$(PYTEST) -m "not slow"
+
 test: lint types
-	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
+
+# Measures all tests and writes down which are slow.
+slow: $(VENV)/test.stamp
+	@mkdir -p $(OUT)
+	$(PYTEST) --costs $(OUT)/costs.txt
+	$(BIN)/python tools/slow_tests.py $(OUT)/costs.txt
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -44,13 +57,18 @@ clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage
 
 # A stamp is newer than pyproject.toml when what it lists is installed.
-$(VENV)/run.stamp: pyproject.toml | $(BIN)/python
+$(VENV)/run.stamp: pyproject.toml | environment
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	@touch $@
 
-$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
+$(VENV)/test.stamp: pyproject.toml | environment
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/run.stamp
+
+# What is installed goes into a virtual environment, never into a Python that merely stands there.
+environment: $(BIN)/python
+	@test -f $(VENV)/pyvenv.cfg || { \
+	  echo "'$(VENV)' is no virtual environment: it has no pyvenv.cfg; move it away" >&2; exit 1; }
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -1,0 +1,61 @@
+"""What holds for every test: a cache folder of the tests' own, the slow mark, a time limit."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+from cost import CostMeter, CostReport, slow_tests
+
+# Wall-clock limits of a test without and with the slow mark, in s: a hundred times what it costs,
+# so that only a test that hangs meets it, on a busy machine too.
+_TIMEOUT, _SLOW_TIMEOUT = 60.0, 600.0
+
+_CACHE = pytest.StashKey[Path]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --costs."""
+    parser.addoption("--costs", type=Path, metavar="FILE", help="write the CPU time of each test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives the tests, and the programs that they start, an empty cache and a usual SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Started with `&` or under nohup: the programs that tests interrupt would ignore it too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(CostMeter())
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the folder of its parent
+        return
+    config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="nmdp-pin-tests-"))
+    os.environ["XDG_CACHE_HOME"] = str(config.stash[_CACHE])
+    config.pluginmanager.register(CostReport(config.getoption("--costs")))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Removes the cache folder."""
+    if folder := config.stash.get(_CACHE, None):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the slow tests, and limits the time of each."""
+    slow = slow_tests()
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.timeout(_SLOW_TIMEOUT if item.nodeid in slow else _TIMEOUT))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Names the seed, which repeats the order of the tests."""
+    if config.pluginmanager.hasplugin("randomly"):
+        seed = config.getoption("randomly_seed")
+        terminalreporter.write_line(f"order of the tests: -p randomly_seed={seed}")
