@@ -20,7 +20,7 @@ _APART = frozenset(
         "scenarios",
         "__main__.py",
         "errors.py",
-        "output_file.py",
+        "files",
         "executors",
         "rollout.py",
         "sweep",

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.table import Table
+from nmdp_pin.files.text_table import Table
 
 Runs = Mapping[RunSpec, KeptRun]
 

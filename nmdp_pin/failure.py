@@ -6,21 +6,18 @@ import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import RecordingError, StepFailed
+from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
+from nmdp_pin.files.state_file import DIMENSIONS, state_arrays, state_from
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.npz_file import read_npz, take_meta, to_json, write_npz
 from nmdp_pin.recording import versions
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import apply_override
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
-from nmdp_pin.state_file import DIMENSIONS, arrays_of, check_dimensions, state_of
 
 FORMAT = 1
 """Version of the file format; a file of a later one is refused."""
@@ -104,7 +101,7 @@ class FailedStep:
         Raises:
             RecordingError: the path cannot be written.
         """
-        arrays, of_state = arrays_of(self.state)
+        arrays, of_state = state_arrays(self.state)
         given = {f"command.{name}": getattr(self.command, name) for name in _COMMAND}
         arrays |= {name: array for name, array in given.items() if array is not None}
         meta: dict[str, Any] = {
@@ -115,7 +112,7 @@ class FailedStep:
             "versions": self.versions,
             "scenario": self.scenario,
         }
-        write_npz(path, {**arrays, "meta": np.array(to_json(meta))})
+        write_npz(path, arrays, meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FailedStep:
@@ -125,19 +122,19 @@ class FailedStep:
             RecordingError: there is no such file, or it is truncated, no failed step, of a later
                 version of this package, lacks something or holds something of a wrong type.
         """
-        arrays = read_npz(Path(path), (*_DIMENSIONS, "meta"), "failed step")
+        arrays = read_npz(path, "failed step", (*_DIMENSIONS, "meta"))
         meta = take_meta(arrays, "failed_step", FORMAT, path, "failed step")
         check_dimensions(arrays, _DIMENSIONS, path)
         try:
             return cls(
-                state_of(arrays, meta),
+                state_from(arrays, meta),
                 Command(**{name: arrays.get(f"command.{name}") for name in _COMMAND}),
                 float(meta["h"]),
                 dict(meta["outcome"]),
                 dict(meta["versions"]),
                 None if meta["scenario"] is None else dict(meta["scenario"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise RecordingError(f"'{path}' cannot be used: {error!r} in it") from error
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.npz_file import to_json
-from nmdp_pin.recording_file import (
+from nmdp_pin.files.json_text import to_json
+from nmdp_pin.files.recording_file import (
     FORMAT,
     INTEGERS,
     ROWS,
@@ -22,6 +21,7 @@ from nmdp_pin.recording_file import (
     row_shape,
     write_arrays,
 )
+from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 from nmdp_pin.status import Status

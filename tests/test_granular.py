@@ -1,6 +1,5 @@
 """Resistive force theory: closed forms, its tables, and their symmetry and ends."""
 
-import os
 import pickle
 
 import core_samples as samples
@@ -8,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Rod, Sphere, kept
+from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.accuracy import accuracy
 from nmdp_pin.contact.granular.intruder import Surface
 from nmdp_pin.contact.granular.resistance import resistive_wrenches
@@ -224,39 +223,6 @@ def test_scale_and_slope():
     np.testing.assert_allclose(
         soft.vertices(there)[0], (slope @ V).reshape(6, -1), atol=1e-9 * np.abs(V).max()
     )
-
-
-def test_tables_are_kept(tmp_path, monkeypatch):
-    """A table is read from the cache folder; a damaged or unwritable one is made again."""
-    monkeypatch.setattr(kept, "cache_folder", lambda: tmp_path / "cache")
-    made = []
-
-    def make():
-        made.append(1)
-        return np.arange(6.0).reshape(2, 3)
-
-    for _ in range(2):
-        np.testing.assert_array_equal(kept.kept_array("a", "key", (2, 3), make), make())
-    assert len(made) == 3  # once for the cache, twice for the comparison
-    (file,) = (tmp_path / "cache").iterdir()
-    file.write_bytes(b"not an array")
-    kept.kept_array("a", "key", (2, 3), make)
-    assert len(made) == 4
-    kept.kept_array("a", "key", (3, 2), lambda: make().reshape(3, 2))
-    assert len(made) == 5
-    monkeypatch.setattr(kept, "cache_folder", lambda: file / "no folder")
-    kept.kept_array("a", "key", (2, 3), make)
-    assert len(made) == 6
-
-
-def test_the_cache_folder_can_be_chosen(tmp_path, monkeypatch):
-    """XDG_CACHE_HOME, where it is an absolute path."""
-    monkeypatch.setattr(kept.sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kept.cache_folder() == tmp_path / "nmdp-pin"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert kept.cache_folder().parent.name == ".cache"
-    assert os.path.isabs(kept.cache_folder())
 
 
 def test_a_pickled_model_is_equal():

@@ -19,12 +19,12 @@ ROOTS = {
 # from its own layer and those below.
 LAYERS = (
     ("errors", "status", "number_array"),
-    ("state", "state_vector", "gait", "output_file", "executors", "robot", "terrain"),
+    ("state", "state_vector", "gait", "files", "executors", "robot", "terrain"),
     ("contact", "control", "argument_check"),
     ("dynamics",),
     ("integrators",),
     ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),
-    ("scenario", "recording", "recording_file", "npz_file", "state_file", "failure", "testing"),
+    ("scenario", "recording", "failure", "testing"),
     ("viz",),
     ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),

@@ -199,7 +199,7 @@ def test_bad_files(tmp_path, content, message):
 
 def test_missing_file(tmp_path):
     """So is one that is not there."""
-    with pytest.raises(ContactError, match="cannot be read"):
+    with pytest.raises(ContactError, match="there is no"):
         LimitSurface.load(tmp_path / "none.json")
 
 

@@ -15,9 +15,9 @@ import pytest
 from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.output_file import check_writable, write_whole
+from nmdp_pin.files.output_file import check_writable, write_whole
+from nmdp_pin.files.recording_file import INTEGERS, ROWS, SINCE_2, SINCE_3
 from nmdp_pin.recording import Recorder, Recording, base_frame
-from nmdp_pin.recording_file import INTEGERS, ROWS, SINCE_2, SINCE_3
 from nmdp_pin.status import Status
 
 # Kinematics repeats a handful of rotations and sums: far below this, far above rounding.

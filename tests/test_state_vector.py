@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin.errors import RecordingError, StateError
+from nmdp_pin.files.state_file import load_state, save_state
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.state_file import load_state, save_state
 
 ROUNDING = 1e-12
 H = scenes.H

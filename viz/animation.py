@@ -19,7 +19,7 @@ from meshcat.commands import SetAnimation
 from meshcat.path import Path
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.output_file import check_writable, write_whole
+from nmdp_pin.files.output_file import check_writable, write_whole
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain

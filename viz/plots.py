@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.output_file import check_writable
+from nmdp_pin.files.output_file import check_writable
 from nmdp_pin.recording import Recording
 from nmdp_pin.viz.comparison import distance, height, tilt
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure

@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from nmdp_pin.errors import MissingExtra
-from nmdp_pin.output_file import write_whole
+from nmdp_pin.files.output_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

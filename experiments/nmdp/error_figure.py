@@ -22,7 +22,7 @@ from nmdp_pin.experiments.nmdp.run_error import Competitor, RunError
 from nmdp_pin.experiments.nmdp.study import Study, objectives_of, orders_of
 from nmdp_pin.experiments.reference_error import final, mean_difference, rise
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.table import Table, number, write_csv
+from nmdp_pin.files.text_table import Table, number, write_csv
 
 REFERENCE_STEPS = (0.00025, 0.0005)
 """Steps of the reference [s]; the first is the reference, the second says how far to trust it."""

@@ -14,7 +14,7 @@ from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import JUMP, WALK, WALK_FAST, Motion
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.table import write_csv
+from nmdp_pin.files.text_table import write_csv
 from nmdp_pin.viz.style import new_figure, save_figure
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import TABLE, TABLE_METHODS, Motion
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.table import Table, number, write_csv
+from nmdp_pin.files.text_table import Table, number, write_csv
 
 
 def _methods(study: Study) -> list[str]:

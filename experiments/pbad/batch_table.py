@@ -8,7 +8,7 @@ from pathlib import Path
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.study import Study
-from nmdp_pin.experiments.table import Table
+from nmdp_pin.files.text_table import Table
 
 FILE = "batch.csv"
 """In the folder of the figures; `python benchmarks/batch.py` writes it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.output_file import write_text
+from nmdp_pin.files.output_file import write_text
 from nmdp_pin.robot import load_robot
 
 _SCENARIO = """# A chain of {links} rods swings from level, held at one end; it touches nothing.

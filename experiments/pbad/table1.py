@@ -10,8 +10,8 @@ from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import OPTIMISERS, Optimiser
 from nmdp_pin.experiments.pbad.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.table import Table, number, write_csv
 from nmdp_pin.experiments.timing import Timing, timing
+from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 LINKS = (5, 10, 20, 40, 80, 160)

@@ -10,7 +10,7 @@ from nmdp_pin.control.trajectory import GaitTrajectory
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.sand.study import Study
-from nmdp_pin.experiments.table import Table, number, write_csv
+from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import load_robot
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure

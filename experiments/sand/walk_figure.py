@@ -12,8 +12,8 @@ from nmdp_pin.experiments.curve import DISTANCE, Curve, Quantity, time_grid
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.sand.study import Study
-from nmdp_pin.experiments.table import Table, number, write_csv
 from nmdp_pin.experiments.timing import timing
+from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.recording import Recording
 from nmdp_pin.viz.style import new_figure, save_figure
 

@@ -13,10 +13,10 @@ from rich.console import Console
 from nmdp_pin.cli.outputs import check_output
 from nmdp_pin.contact.granular import Granular, Intruder, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.accuracy import accuracy
-from nmdp_pin.contact.granular.kept import cache_folder
 from nmdp_pin.contact.granular.table import WrenchTable
 from nmdp_pin.errors import ContactError
-from nmdp_pin.experiments.table import Table, number, write_csv
+from nmdp_pin.files.array_cache import cache_folder
+from nmdp_pin.files.text_table import Table, number, write_csv
 
 DATA = (".csv",)
 _TILTS = ((0.0, 30.0), (30.0, 60.0), (60.0, 80.0))  # [deg]

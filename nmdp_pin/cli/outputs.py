@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.output_file import check_writable
+from nmdp_pin.files.output_file import check_writable
 
 RECORDINGS = (".npz",)
 PLOTS = (".png",)

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import ScenarioError
+from nmdp_pin.files.input_file import read_text
 from nmdp_pin.scenario.section import unknown
 
+_LARGEST = 2**24  # [bytes] of a scenario file
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
 
 
@@ -46,11 +48,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         ScenarioError: it cannot be read or is not TOML; the message gives the line.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ScenarioError(f"cannot be read: {error.strerror or error}", file=str(path)) from error
-    except UnicodeDecodeError as error:
-        raise ScenarioError("is not text in UTF-8", file=str(path)) from error
+        return tomllib.loads(read_text(path, "scenario", largest=_LARGEST, error=ScenarioError))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"is not valid TOML: {error}", file=str(path)) from error
     except RecursionError as error:

@@ -12,7 +12,7 @@ from nmdp_pin.errors import SweepError
 from nmdp_pin.executors import Executor, Serial
 from nmdp_pin.executors.progress import Progress, shown
 from nmdp_pin.experiments.code_version import code_version
-from nmdp_pin.output_file import check_writable
+from nmdp_pin.files.output_file import check_writable
 from nmdp_pin.recording import versions
 from nmdp_pin.sweep.grid import GridAxis
 from nmdp_pin.sweep.journal import Journal

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from nmdp_pin.errors import MissingExtra, SweepError
-from nmdp_pin.output_file import write_whole
+from nmdp_pin.files.output_file import write_whole
 
 _META = b"nmdp_pin.sweep"
 

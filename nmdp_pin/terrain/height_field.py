@@ -10,6 +10,8 @@ import coal
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
+from nmdp_pin.files.array_file import read_npy
+from nmdp_pin.files.input_file import read_text
 from nmdp_pin.terrain.height_grid import HeightGrid
 from nmdp_pin.terrain.shape import Solid, checked_positive, checked_row, checked_table
 from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 else:
     Table = tuple[tuple[float, ...], ...]  # what a scenario file can hold; arrays do as well
 
+_MOST_SAMPLES = 4_000_000  # a hierarchy of their triangles takes about a gigabyte
+_LARGEST = 2**28  # [bytes] of a file of text
 _DELIMITERS = {".csv": ",", ".txt": None}  # None: white space
 
 
@@ -75,6 +79,11 @@ class HeightField(Solid):
         if self.roughness is not None:
             table = self._drawn(lengths["size"], lengths["spacing"])
         samples = checked_table(self, "heights", table, None)
+        if samples.size > _MOST_SAMPLES:
+            raise TerrainError(
+                f"HeightField: heights have shape {samples.shape}; at most {_MOST_SAMPLES} "
+                "samples are taken"
+            )
         if min(samples.shape) < 2:
             raise TerrainError(
                 f"HeightField: heights must be at least 2 by 2 samples, got {samples.shape}"
@@ -89,9 +98,13 @@ class HeightField(Solid):
         """Random heights at as many whole cells as are nearest to `size`, shape (ny, nx)."""
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
             raise TerrainError(f"HeightField: seed must be a whole number >= 0, got {self.seed!r}")
-        nx, ny = (
-            max(round(length / step), 1) + 1 for length, step in zip(size, spacing, strict=True)
-        )
+        cells = [length / step for length, step in zip(size, spacing, strict=True)]
+        if (cells[0] + 1.0) * (cells[1] + 1.0) > _MOST_SAMPLES:
+            raise TerrainError(
+                f"HeightField: size {size} at spacing {spacing} makes {cells[0]:.3g} x "
+                f"{cells[1]:.3g} cells; at most {_MOST_SAMPLES} samples are made"
+            )
+        nx, ny = (max(round(count), 1) + 1 for count in cells)
         draws = np.random.default_rng(self.seed).random((ny, nx))
         return checked_positive(self, "roughness", self.roughness) * draws
 
@@ -160,13 +173,10 @@ def _read(path: Path) -> np.ndarray:
     if suffix != ".npy" and suffix not in _DELIMITERS:
         formats = ", ".join([".npy", *_DELIMITERS])
         raise TerrainError(f"HeightField {path}: not one of the formats {formats}")
-    if not path.is_file():
-        raise TerrainError(
-            f"HeightField {path}: there is no such file (looked in {path.parent.absolute()})"
-        )
+    if suffix == ".npy":
+        return read_npy(path, "height field", error=TerrainError)
+    text = read_text(path, "height field", largest=_LARGEST, error=TerrainError)
     try:
-        if suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        return np.loadtxt(path, delimiter=_DELIMITERS[suffix], ndmin=2)
-    except (ValueError, EOFError, OSError) as error:
+        return np.loadtxt(text.splitlines(), delimiter=_DELIMITERS[suffix], ndmin=2)
+    except ValueError as error:
         raise TerrainError(f"HeightField {path}: cannot be read as numbers: {error}") from None

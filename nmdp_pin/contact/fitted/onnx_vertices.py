@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin.contact.fitted.vertex_map import POSES, VertexMap
 from nmdp_pin.errors import ContactError, MissingExtra
+from nmdp_pin.files.input_file import read_input
 
+_LARGEST = 2**28  # [bytes] of a file
 _NUMBERS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _OUTPUTS = {"vertices", "jacobian"}
 _KEYS = ("pose", "lower", "upper", "touch")
@@ -36,10 +37,7 @@ class OnnxVertices(VertexMap):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = str(path)
-        try:
-            self._content = Path(path).read_bytes()
-        except OSError as error:
-            raise ContactError(f"{path}: cannot be read: {error.strerror}") from None
+        self._content = read_input(path, "ONNX model", largest=_LARGEST, error=ContactError)
         self._open()
         metadata = self._session.get_modelmeta().custom_metadata_map
         missing = [key for key in _KEYS if key not in metadata]

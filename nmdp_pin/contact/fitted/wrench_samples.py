@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin.contact.sample_table import read_samples
 from nmdp_pin.errors import ContactError
+from nmdp_pin.files.sample_table import read_samples
 
 DEPTH = {"depth": "m"}
 TILTS = {"tilt_x": "rad", "tilt_y": "rad"}

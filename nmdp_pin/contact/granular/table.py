@@ -11,10 +11,10 @@ import numpy as np
 from nmdp_pin.contact.friction_cone import tangent_frames
 from nmdp_pin.contact.granular.bspline import basis, coefficients
 from nmdp_pin.contact.granular.intruder import Intruder
-from nmdp_pin.contact.granular.kept import kept_array, sources_version
 from nmdp_pin.contact.granular.medium import Medium
 from nmdp_pin.contact.granular.motions import sampled_motions
 from nmdp_pin.contact.granular.resistance import resistive_wrenches
+from nmdp_pin.files.array_cache import cached_array, sources_version
 
 _DEPTHS = 32  # cells of the table from touch to its largest depth
 _DEEPEST = 2.0  # sizes of the intruder to which the table goes down
@@ -51,7 +51,7 @@ class WrenchTable:
         side = 2 * _TILTS + 3 if self.intruder.tilts else 1
         shape = ((_DEPTHS + 3) * side * side, 6 * len(self.twists))
         key = f"{self.intruder!r} {self.medium!r} {self.azimuths} {_code()}"
-        object.__setattr__(self, "_nodes", kept_array("granular", key, shape, self._made))
+        object.__setattr__(self, "_nodes", cached_array("granular", key, shape, self._made))
 
     @property
     def deepest(self) -> float:

@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,12 @@ import numpy as np
 from nmdp_pin.contact.planar_sliding.monomials import exponents, lowering, monomials
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin.errors import ContactError
-from nmdp_pin.output_file import write_text
+from nmdp_pin.files.input_file import read_text
+from nmdp_pin.files.json_text import from_json
+from nmdp_pin.files.output_file import write_text
 
 DEGREES = (2, 4)
+_LARGEST = 2**20  # [bytes] of a file
 _BOUNDED = 1e-6  # least H over the sphere, relative to its largest; below it loads have no bound
 _CONVEX = 1e-7  # largest negative eigenvalue of the Hessian, relative; a solver's tolerance
 _SAME_LOAD = 1e-10  # gradient at which the search for the furthest load stops
@@ -94,8 +96,9 @@ class LimitSurface:
             ContactError: no such file, or not one of a limit surface.
         """
         try:
-            table = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
+            table = from_json(text)
+        except ValueError as error:
             raise ContactError(f"{path}: cannot be read as a limit surface: {error}") from None
         _check_table(table, str(path))
         try:

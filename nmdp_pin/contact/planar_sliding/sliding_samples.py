@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin.contact.sample_table import read_samples
 from nmdp_pin.errors import ContactError
+from nmdp_pin.files.sample_table import read_samples
 
 COLUMNS = {
     "vx": "m/s",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.npz_file import check_version, read_npz, to_json, write_npz
+from nmdp_pin.files.array_file import read_npz, take_meta, write_npz
 
 FORMAT = 3
 """Version of the file format; a file of a later one is refused."""
@@ -64,12 +62,16 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
         RecordingError: there is no such file, or it is truncated, no recording, of a later
             version of this package, lacks an array or holds one of a wrong shape or type.
     """
-    arrays = read_npz(Path(path), (*ROWS, "meta"), "recording")
-    meta = _read_meta(arrays, path)
-    shape = np.shape(arrays["t"])
-    for name in _later_than(int(meta["format"])):
+    arrays = read_npz(path, "recording", (*ROWS, "meta"))
+    missing = [name for name in (*ROWS, "meta") if name not in arrays]
+    if set(missing) - {*SINCE_2, *SINCE_3}:
+        raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
+    meta = take_meta(arrays, "format", FORMAT, path, "recording")
+    version, shape = int(meta["format"]), np.shape(arrays["t"])
+    for name in (SINCE_2 if version < 2 else ()) + (SINCE_3 if version < 3 else ()):
         arrays[name] = np.zeros(shape, int) if name in INTEGERS else np.full(shape, np.nan)
-    _check_arrays(arrays, meta, path)
+    sizes = _checked_sizes(meta, path)
+    _check_arrays(arrays, sizes, len(meta["statuses"]), path)
     return {name: arrays[name] for name in ROWS}, meta
 
 
@@ -81,7 +83,7 @@ def write_arrays(
     Raises:
         RecordingError: the path cannot be written.
     """
-    write_npz(path, {**arrays, "meta": np.array(to_json(meta))})
+    write_npz(path, arrays, meta)
 
 
 def row_shape(name: str, sizes: dict[str, int]) -> tuple[int, ...]:
@@ -89,38 +91,34 @@ def row_shape(name: str, sizes: dict[str, int]) -> tuple[int, ...]:
     return tuple(size if isinstance(size, int) else sizes[size] for size in ROWS[name])
 
 
-def _later_than(version: int) -> tuple[str, ...]:
-    """Arrays that files of a format lack."""
-    return (SINCE_2 if version < 2 else ()) + (SINCE_3 if version < 3 else ())
-
-
-def _read_meta(arrays: dict[str, np.ndarray], path: str | os.PathLike[str]) -> dict[str, Any]:
-    missing = [name for name in (*ROWS, "meta") if name not in arrays]
-    if [name for name in missing if name not in _later_than(1)]:
-        raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
+def _checked_sizes(meta: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, int]:
+    """The sizes nq, nv and nc; lists of names that disagree with them are refused."""
     try:
-        meta = json.loads(str(arrays["meta"][()]))
-        version, sizes = int(meta["format"]), meta["sizes"]
-        names = (len(meta["joints"]), len(meta["contacts"]) - sizes["nc"], len(meta["statuses"]))
-        if version < 1 or names[1] or any(int(sizes[k]) < 0 for k in ("nq", "nv", "nc")):
+        sizes = {name: int(meta["sizes"][name]) for name in ("nq", "nv", "nc")}
+        names = [*meta["joints"], *meta["contacts"], *meta["statuses"], meta["robot"]]
+        if min(sizes.values()) < 0 or len(meta["contacts"]) != sizes["nc"]:
             raise ValueError("the sizes and names that it states disagree")
-    except (ValueError, TypeError, KeyError) as error:
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("it has names that are not texts")
+        dict(meta["versions"])
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise RecordingError(f"'{path}': its meta data cannot be used ({error})") from error
-    check_version(version, FORMAT, path)
-    missing = [name for name in missing if name not in _later_than(version)]
-    if missing:
-        raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
-    return dict(meta)
+    return sizes
 
 
 def _check_arrays(
-    arrays: dict[str, np.ndarray], meta: dict[str, Any], path: str | os.PathLike[str]
+    arrays: dict[str, np.ndarray],
+    sizes: dict[str, int],
+    n_statuses: int,
+    path: str | os.PathLike[str],
 ) -> None:
     n = arrays["t"].shape[0] if arrays["t"].ndim == 1 else 0
     if n == 0:
         raise RecordingError(f"'{path}': t has shape {arrays['t'].shape}, expected (n,), n > 0")
     for name in ROWS:
-        shape = (n, *row_shape(name, meta["sizes"]))
+        if name not in arrays:
+            raise RecordingError(f"'{path}' is not a recording: it lacks {name}")
+        shape = (n, *row_shape(name, sizes))
         if arrays[name].shape != shape:
             raise RecordingError(
                 f"'{path}': {name} has shape {arrays[name].shape}, expected {shape}"
@@ -128,3 +126,10 @@ def _check_arrays(
         kind = "i" if name in INTEGERS else "f"
         if arrays[name].dtype.kind != kind:
             raise RecordingError(f"'{path}': {name} has the type {arrays[name].dtype}")
+    for name in ("t", "q", "v", "base_position", "base_rotation"):
+        if not np.isfinite(arrays[name]).all():
+            raise RecordingError(f"'{path}': {name} holds numbers that are not finite")
+    if (np.diff(arrays["t"]) < 0.0).any():
+        raise RecordingError(f"'{path}': the times decrease")
+    if not ((arrays["status"] >= 0) & (arrays["status"] < n_statuses)).all():
+        raise RecordingError(f"'{path}': it has a status that is not among its {n_statuses}")

@@ -11,8 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from nmdp_pin.errors import ContactError
+from nmdp_pin.files.array_file import read_npz
+from nmdp_pin.files.input_file import read_text
 
 Columns = Mapping[str, str]  # name of a column -> its unit
+_WHAT = "table of samples"
+_LARGEST = 2**28  # [bytes] of a CSV file
 _HEADER = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\[(.*)\])?\s*")
 
 
@@ -39,10 +43,7 @@ def read_samples(
         raise ContactError(
             f"{file}: samples are read from .csv and .npz files, not '{file.suffix}'"
         )
-    try:
-        titled = readers[file.suffix.lower()](file)
-    except (OSError, ValueError, EOFError) as error:
-        raise ContactError(f"{file}: cannot be read as a table of samples: {error}") from None
+    titled = readers[file.suffix.lower()](file)
     known = {name: unit for group in (required, *optional) for name, unit in group.items()}
     columns = _named(titled, known, str(file))
     _check_complete(columns, required, optional, str(file))
@@ -56,7 +57,7 @@ def title(name: str, unit: str) -> str:
 
 
 def _read_csv(path: Path) -> list[tuple[str, np.ndarray]]:
-    text = path.read_text(encoding="utf-8-sig").splitlines()
+    text = read_text(path, _WHAT, largest=_LARGEST, error=ContactError).splitlines()
     lines = [(i, line) for i, line in enumerate(text, 1) if line.strip() and line.strip()[0] != "#"]
     if not lines:
         raise ContactError(f"{path}: the file is empty; its first line must be titles")
@@ -74,7 +75,10 @@ def _read_csv(path: Path) -> list[tuple[str, np.ndarray]]:
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line.strip()], skipinitialspace=True))]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line.strip()], skipinitialspace=True))]
+    except csv.Error as error:
+        raise ContactError(f"'{line[:80]}' is not a line of a table: {error}") from None
 
 
 def _number(cell: str, where: str) -> float:
@@ -85,8 +89,7 @@ def _number(cell: str, where: str) -> float:
 
 
 def _read_npz(path: Path) -> list[tuple[str, np.ndarray]]:
-    with np.load(path, allow_pickle=False) as arrays:
-        return [(key, arrays[key]) for key in arrays.files]
+    return list(read_npz(path, _WHAT, error=ContactError).items())
 
 
 def _named(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.npz_file import read_npz, take_meta, to_json, write_npz
+from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
 from nmdp_pin.state import MadeStep, State, WarmStart
 
 FORMAT = 1
@@ -35,8 +34,8 @@ def save_state(path: str | os.PathLike[str], state: State) -> None:
     Raises:
         RecordingError: the path cannot be written.
     """
-    arrays, meta = arrays_of(state)
-    write_npz(path, {**arrays, "meta": np.array(to_json({"state": FORMAT, **meta}))})
+    arrays, meta = state_arrays(state)
+    write_npz(path, arrays, {"state": FORMAT, **meta})
 
 
 def load_state(path: str | os.PathLike[str]) -> State:
@@ -46,16 +45,16 @@ def load_state(path: str | os.PathLike[str]) -> State:
         RecordingError: there is no such file, or it is truncated, no state, of a later version of
             this package, lacks something or holds something of a wrong type.
     """
-    arrays = read_npz(Path(path), (*DIMENSIONS, "meta"), "state")
+    arrays = read_npz(path, "state", (*DIMENSIONS, "meta"))
     meta = take_meta(arrays, "state", FORMAT, path, "state")
     check_dimensions(arrays, DIMENSIONS, path)
     try:
-        return state_of(arrays, meta)
-    except (KeyError, TypeError, ValueError) as error:
+        return state_from(arrays, meta)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RecordingError(f"'{path}' cannot be used: {error!r} in it") from error
 
 
-def arrays_of(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """A state as arrays and JSON data."""
     arrays: dict[str, np.ndarray | None] = {"q": state.q, "v": state.v}
     h_next = None if state.h_next is None else float(state.h_next)
@@ -70,8 +69,8 @@ def arrays_of(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return {name: array for name, array in arrays.items() if array is not None}, meta
 
 
-def state_of(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> State:
-    """The state of `arrays_of`.
+def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> State:
+    """The state of `state_arrays`.
 
     Raises:
         KeyError, TypeError, ValueError: it is not whole.
@@ -86,19 +85,3 @@ def state_of(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> State
         history = MadeStep(h, q0, v0, q1, v1, arrays.get("history.rates"), smooth)
     h_next = None if meta["h_next"] is None else float(meta["h_next"])
     return State(float(meta["t"]), arrays["q"], arrays["v"], warm, history, h_next)
-
-
-def check_dimensions(
-    arrays: Mapping[str, np.ndarray], dimensions: Mapping[str, int], path: str | os.PathLike[str]
-) -> None:
-    """Check that arrays are of floats and have as many axes as they should.
-
-    Raises:
-        RecordingError: one has not.
-    """
-    for name, array in arrays.items():
-        if array.ndim != dimensions[name] or array.dtype.kind != "f":
-            raise RecordingError(
-                f"'{path}': {name} is {array.ndim}-dimensional of type {array.dtype}, "
-                f"expected {dimensions[name]} dimensions of floats"
-            )

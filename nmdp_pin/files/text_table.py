@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from nmdp_pin.output_file import write_text
+from nmdp_pin.files.output_file import write_text
 
 _DIGITS = 6  # significant, in a CSV
 

@@ -1,0 +1,71 @@
+"""Cache of arrays that are expensive to compute, in the user's cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.array_file import array_bytes, read_array
+from nmdp_pin.files.input_file import read_input
+from nmdp_pin.files.output_file import write_whole
+
+_DIGEST = hashlib.sha256().digest_size  # [bytes], at the beginning of a file
+
+
+def cache_folder() -> Path:
+    """Folder of caches on this system: ~/.cache/nmdp-pin, or its own place."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "nmdp-pin"
+    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
+    given = os.environ.get(variable, "")
+    return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "nmdp-pin"
+
+
+def sources_version(folder: Path) -> str:
+    """Digest of the modules of a package and of numpy's version."""
+    digest = hashlib.sha256(np.__version__.encode())
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cached_array(
+    name: str, key: str, shape: tuple[int, ...], make: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """An array from the cache, or a new one that is put there.
+
+    A file is used only where its digest, over the key and the array, is right. A cache that
+    cannot be read or written is no error.
+
+    Args:
+        name: beginning of the file's name.
+        key: everything that the array depends on.
+        shape: of the array.
+        make: computes it.
+    """
+    path = cache_folder() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.array"
+    with suppress(RecordingError, ValueError, EOFError):
+        content = read_input(path, "cache")
+        array = content[_DIGEST:]
+        if _digest(key, array) == content[:_DIGEST]:
+            found = read_array(io.BytesIO(array), len(array))
+            if found.shape == shape and found.dtype == np.float64:
+                return found
+    made = make()
+    with suppress(OSError, RecordingError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = array_bytes(made)
+        write_whole(path, lambda file: file.write(_digest(key, content) + content))
+    return made
+
+
+def _digest(key: str, array: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\0" + array).digest()

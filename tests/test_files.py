@@ -1,0 +1,285 @@
+"""File formats: what is read without trust, and what is written whole."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nmdp_pin.errors import ContactError, RecordingError, ScenarioError, TerrainError
+from nmdp_pin.files import array_cache, input_file
+from nmdp_pin.files.array_file import array_bytes, read_npy, read_npz
+from nmdp_pin.files.input_file import read_input
+from nmdp_pin.files.json_text import DEEPEST, from_json
+from nmdp_pin.files.output_file import check_writable, write_whole
+from nmdp_pin.files.sample_table import read_samples
+from nmdp_pin.files.state_file import load_state
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.terrain import HeightField
+
+SOON = 5.0  # [s] far below what the unpacking or the waiting that is refused would take
+
+
+def archive_of(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    """An archive of these members."""
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def npy(header: str, content: bytes = b"") -> bytes:
+    """An array whose header is this text."""
+    text = header.encode("latin-1")
+    text += b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
+
+
+def header(shape: str, kind: str = "<f8") -> str:
+    return f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+
+
+def test_arrays_come_back(tmp_path: Path) -> None:
+    """Floats, whole numbers and texts of either order of bytes and axes, empty ones included."""
+    arrays = {
+        "floats": np.arange(6.0).reshape(2, 3),
+        "single": np.arange(3, dtype=np.float32),
+        "foreign": np.arange(3, dtype=">f8"),
+        "columns": np.asfortranarray(np.arange(6).reshape(2, 3)),
+        "none": np.zeros((4, 0, 3)),
+        "text": np.array("meta"),
+    }
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, **arrays)
+    found = read_npz(path, "sample")
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].flags.writeable
+    assert {found[name].dtype for name in ("floats", "single", "foreign")} == {np.dtype(float)}
+    assert read_npz(path, "sample", ("text", "absent")).keys() == {"text"}
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        npy(header("(1000000000000,)")),
+        npy(header("(-1,)")),
+        npy(header("(3, 2)"), bytes(40)),
+        npy(header("(5,)"), bytes(48)),
+        npy(header("(" * 300)),
+        npy(header("(" + "1," * 5000 + ")")),
+        npy("[" * 3000),
+        npy("{}"),
+        npy(header("(1,)", "|O"), b"cos\nsystem\n(S'true'\ntR."),
+        npy(header("(1,)", "|V8"), bytes(8)),
+        npy(header("(10000000000000,)", "<U0")),
+        b"\x93NUMPY\x03\x00" + bytes(20),
+        b"\x93NUM",
+        b"",
+    ],
+)
+def test_arrays_that_lie_are_refused(tmp_path: Path, member: bytes) -> None:
+    """A header whose shape, type or length does not fit what follows; pickled objects."""
+    path = archive_of(tmp_path / "a.npz", {"q.npy": member})
+    with pytest.raises(RecordingError, match="damaged"):
+        read_npz(path, "sample")
+    (tmp_path / "a.npy").write_bytes(member)
+    with pytest.raises(TerrainError):
+        HeightField(path=str(tmp_path / "a.npy"), spacing=(1.0, 1.0))
+
+
+def test_archives_of_wrong_make_are_refused(tmp_path: Path) -> None:
+    """Encrypted members, other packers, many members, two of one name, flipped bits."""
+    member = array_bytes(np.arange(3.0))
+    plain = archive_of(tmp_path / "plain.npz", {"q.npy": member}).read_bytes()
+    encrypted = bytearray(plain)
+    encrypted[plain.index(b"PK\x01\x02") + 8] |= 1
+    flipped = bytearray(plain)
+    flipped[plain.index(b"q.npy") + 20] ^= 0xFF
+    (tmp_path / "encrypted.npz").write_bytes(encrypted)
+    (tmp_path / "flipped.npz").write_bytes(flipped)
+    archive_of(tmp_path / "other.npz", {"q.npy": member}, zipfile.ZIP_LZMA)
+    archive_of(tmp_path / "many.npz", {f"{k}.npy": member for k in range(1000)})
+    content = archive_of(tmp_path / "two.npz", {"q.npy": member, "p.npy": member}).read_bytes()
+    (tmp_path / "twice.npz").write_bytes(content.replace(b"p.npy", b"q.npy"))
+    for name in ("encrypted", "flipped", "other", "many", "twice"):
+        with pytest.raises(RecordingError, match="damaged"):
+            read_npz(tmp_path / f"{name}.npz", "sample")
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size after unpacking is checked before anything is; the error names the limit."""
+    monkeypatch.setattr("nmdp_pin.files.array_file.LARGEST", 1_000_000)
+    bomb = npy(header("(1000000,)"), bytes(8_000_000))
+    path = archive_of(tmp_path / "bomb.npz", {"q.npy": bomb})
+    assert path.stat().st_size < 50_000
+    monkeypatch.setattr(zipfile.ZipFile, "open", None)
+    with pytest.raises(RecordingError, match="at most 1000000"):
+        read_npz(path, "sample")
+
+
+def test_a_size_that_the_directory_understates_is_refused(tmp_path: Path) -> None:
+    """A member is read up to the length that was checked, whatever it would unpack to."""
+    member = npy(header("(1000,)"), bytes(8000))
+    content = bytearray(archive_of(tmp_path / "a.npz", {"q.npy": member}).read_bytes())
+    place = content.index(b"PK\x01\x02") + 24
+    content[place : place + 4] = struct.pack("<I", 100)
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(RecordingError, match="damaged"):
+        read_npz(tmp_path / "a.npz", "sample")
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 100_000])
+def test_nested_json_is_refused(depth: int) -> None:
+    """Lists in lists, deeper than any file of ours."""
+    with pytest.raises(ValueError, match="nested"):
+        from_json("[" * depth + "]" * depth)
+    assert from_json("[" * DEEPEST + "1" + "]" * DEEPEST)
+
+
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    """FIFOs, devices, folders and files that are too large are refused at once."""
+    fifo, sparse = tmp_path / "a.toml", tmp_path / "sparse.toml"
+    os.mkfifo(fifo)
+    with sparse.open("wb") as file:
+        file.truncate(2**30)
+    (tmp_path / "link.toml").symlink_to("/dev/zero")
+    begin = time.monotonic()
+    for path in (fifo, tmp_path / "link.toml", Path("/dev/zero"), tmp_path, tmp_path / "no"):
+        with pytest.raises(RecordingError):
+            read_input(path, "file")
+        with pytest.raises(RecordingError):
+            load_state(path)
+    for path in (fifo, sparse, tmp_path / "link.toml"):
+        with pytest.raises(ScenarioError):
+            Scenario.load(path)
+    with pytest.raises(RecordingError, match=f"{2**30} bytes; a file may have at most 1000"):
+        read_input(sparse, "file", largest=1000)
+    (tmp_path / "b.csv").symlink_to("/dev/zero")
+    with pytest.raises(ContactError):
+        read_samples(tmp_path / "b.csv", {"depth": "m"})
+    assert time.monotonic() - begin < SOON
+    assert input_file.LARGEST >= 2**30
+
+
+def test_a_large_grid_is_refused_before_it_is_made() -> None:
+    """The number of samples is known from size and spacing; the error names the limit."""
+    for size in (1e5, 1e300):
+        with pytest.raises(TerrainError, match="at most 4000000 samples"):
+            HeightField(roughness=0.1, size=(size, size), spacing=(1e-5, 1.0))
+
+
+def test_replaced_files_keep_mode_and_links(tmp_path: Path) -> None:
+    """A link stays a link, its target gets the content; new files follow the umask."""
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write_whole(link, lambda file: file.write(b"new"))
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    write_whole(tmp_path / "fresh", lambda file: file.write(b"new"))
+    (tmp_path / "usual").write_bytes(b"")
+    assert (tmp_path / "fresh").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_nothing_is_replaced_that_must_not_be(tmp_path: Path) -> None:
+    """Files that are there already where that is asked for; devices and FIFOs always."""
+    path = tmp_path / "a"
+    write_whole(path, lambda file: file.write(b"1"), replace=False)
+    for attempt in (check_writable, lambda p, **k: write_whole(p, lambda file: None, **k)):
+        with pytest.raises(RecordingError, match="--force"):
+            attempt(path, replace=False)
+        with pytest.raises(RecordingError, match="device"):
+            attempt("/dev/null")
+    assert path.read_bytes() == b"1"
+
+
+def test_scraps_of_killed_writers_do_not_matter(tmp_path: Path) -> None:
+    """Scratch names are random; what a kill left is removed, what is in use is not."""
+    path = tmp_path / "a.npz"
+    old = tmp_path / f".a.npz.{'0' * 16}.tmp"
+    young = tmp_path / f".a.npz.{'1' * 16}.tmp"
+    for scrap in (old, young):
+        scrap.write_bytes(b"half")
+    os.utime(old, (time.time() - 3600.0,) * 2)
+    write_whole(path, lambda file: file.write(b"new"))
+    assert sorted(os.listdir(tmp_path)) == sorted([young.name, "a.npz"])
+
+
+def test_two_writers_of_one_file(tmp_path: Path) -> None:
+    """Threads that write one file at once neither fail nor mix what they write."""
+    path = tmp_path / "a"
+    errors: list[BaseException] = []
+
+    def write(letter: bytes) -> None:
+        try:
+            for _ in range(50):
+                write_whole(path, lambda file: file.write(1000 * letter))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in (b"a", b"b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert path.read_bytes() in (1000 * b"a", 1000 * b"b")
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_cached_array_is_used_only_where_its_digest_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeroed, cut, foreign and unwritable caches are made again; a good one is not."""
+    monkeypatch.setattr(array_cache, "cache_folder", lambda: tmp_path / "cache")
+    truth, made = np.arange(1.0, 7.0).reshape(2, 3), []
+
+    def make() -> np.ndarray:
+        made.append(1)
+        return truth
+
+    def cached() -> int:
+        before = len(made)
+        np.testing.assert_array_equal(array_cache.cached_array("a", "key", (2, 3), make), truth)
+        return len(made) - before
+
+    assert [cached(), cached()] == [1, 0]
+    (file,) = (tmp_path / "cache").iterdir()
+    whole = file.read_bytes()
+    zeroed = whole[:-48] + bytes(48)
+    swapped = io.BytesIO()
+    np.save(swapped, 2.0 * truth)
+    for content in (zeroed, whole[:-1], b"", b"not an array", swapped.getvalue()):
+        file.write_bytes(content)
+        assert [cached(), cached()] == [1, 0]
+    array_cache.cached_array("a", "key", (3, 2), lambda: truth.reshape(3, 2))
+    monkeypatch.setattr(array_cache, "cache_folder", lambda: file / "no folder")
+    assert [cached(), cached()] == [1, 1]
+
+
+def test_the_cache_folder_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """XDG_CACHE_HOME, where it is an absolute path."""
+    monkeypatch.setattr(array_cache.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert array_cache.cache_folder().parent.name == ".cache"
+    assert os.path.isabs(array_cache.cache_folder())
+
+
+def test_an_array_file_comes_back(tmp_path: Path) -> None:
+    """One .npy array, whole numbers kept."""
+    np.save(tmp_path / "a.npy", np.arange(4))
+    np.testing.assert_array_equal(read_npy(tmp_path / "a.npy", "sample"), np.arange(4))
