@@ -15,6 +15,7 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF
 
 import numpy as np
 import pytest
+from numba.core.event import Event, Listener, register
 
 SLOW_TESTS = Path(__file__).parent / "slow.txt"
 # A test is slow when it costs more than this, in s.
@@ -55,21 +56,50 @@ def reference() -> float:
     return min(spent)
 
 
+class _Compilations(Listener):
+    """CPU time that Numba took to compile, or to read what it compiled in an earlier run."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self._depth = 0
+        self._start = 0.0
+
+    def on_start(self, event: Event) -> None:
+        """Takes the time unless it is a compilation within another."""
+        if self._depth == 0:
+            self._start = cpu_time()
+        self._depth += 1
+
+    def on_end(self, event: Event) -> None:
+        """Adds up."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.spent += cpu_time() - self._start
+
+
 class CostMeter:
-    """Plugin that measures each test and hands the cost over with its report."""
+    """Plugin that measures each test and hands the cost over with its report.
+
+    A compilation by Numba costs nothing: it happens once for all runs.
+    """
 
     def __init__(self) -> None:
         self._scale = 1.0
         self._scaled_at = -np.inf
+        self._compilations = _Compilations()
+        register("numba:compile", self._compilations)
+
+    def _clock(self) -> float:
+        return cpu_time() - self._compilations.spent
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef) -> Iterator[None]:
         """Measures a fixture; those that it asks for were set up before."""
-        start = cpu_time()
+        start = self._clock()
         try:
             return (yield)
         finally:
-            fixturedef.cost = self._scale * (cpu_time() - start)
+            fixturedef.cost = self._scale * (self._clock() - start)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Function) -> Iterator[None]:
@@ -77,11 +107,11 @@ class CostMeter:
         if time.monotonic() > self._scaled_at + _HOLDS:
             self._scale = REFERENCE / reference()
             self._scaled_at = time.monotonic()
-        start = cpu_time()
+        start = self._clock()
         try:
             return (yield)
         finally:
-            cost = self._scale * (cpu_time() - start)
+            cost = self._scale * (self._clock() - start)
             for fixtures in item._fixtureinfo.name2fixturedefs.values():
                 cost += getattr(fixtures[-1], "cost", 0.0)
             item.user_properties.append(("cost", cost))

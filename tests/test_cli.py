@@ -1,14 +1,12 @@
 """The commands do what they say."""
 
-import os
 import signal
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import program
 
 from nmdp_pin.cli import main
 from nmdp_pin.recording import Recording
@@ -31,17 +29,6 @@ def command(*words) -> int:
     with pytest.raises(SystemExit) as end:
         main([str(word) for word in words])
     return int(end.value.code or 0)
-
-
-def start(*words) -> subprocess.Popen:
-    """A command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "nmdp_pin", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "BROWSER": "true"},
-    )
 
 
 def test_run_writes_what_it_was_asked_for(tmp_path, capsys):
@@ -142,15 +129,12 @@ def test_live_view_shows_the_run(monkeypatch, capsys):
 
 def test_view_serves_the_page_until_interrupted(recorded):
     """`view` prints an address that serves the replay; Ctrl-C ends it quietly."""
-    process = start("view", recorded)
-    try:
+    with program("view", recorded) as process:
         url = next(word for word in process.stdout.readline().split() if "http" in word)
         with urllib.request.urlopen(url.rstrip(";"), timeout=PATIENCE) as page:
             assert b"MeshCat" in page.read()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
     assert process.returncode == 0
     assert "Traceback" not in err
 
@@ -159,13 +143,11 @@ def test_view_serves_the_page_until_interrupted(recorded):
 def test_interrupted_run_keeps_what_it_computed(tmp_path, number):
     """Ctrl-C in the middle of a run saves the steps that were made, with the shell's exit code."""
     out = tmp_path / "stopped.npz"
-    process = start("run", "sliding-box", "--duration", "3600", "--dt", "0.001", "--out", out)
-    try:
+    words = ["run", "sliding-box", "--duration", "3600", "--dt", "0.001", "--out", out]
+    with program(*words) as process:
         assert "steps of 1 ms" in process.stderr.readline()  # it runs from here on
         process.send_signal(number)
         said, err = process.communicate(timeout=PATIENCE)
-    finally:
-        process.kill()
     assert process.returncode == 128 + number
     assert "stopped at t = " in err
     assert "Traceback" not in err

@@ -1,14 +1,12 @@
 """Runs of an evaluation: what they are, that each is made once, and what becomes of failures."""
 
 import dataclasses
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from programs import program
 
 from nmdp_pin.errors import ExperimentError, IntegratorError, ScenarioError
 from nmdp_pin.experiments import campaign as campaign_module
@@ -184,17 +182,12 @@ def test_mistakes_of_other_processes_are_raised(tmp_path):
 def test_interruption_keeps_what_is_finished(tmp_path):
     """SIGTERM ends the command soon, with its code; the short runs are there, the long one not."""
     words = ["paper", "nmdp", "fig3", "--method", "ne-mdp", "--dt", "0.05", "--dt", "0.0001"]
-    command = subprocess.Popen(
-        [sys.executable, "-m", "nmdp_pin", *words, "--out", str(tmp_path), "--workers", "2"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    begin = time.monotonic()
-    while not list(tmp_path.glob("runs/*.npz")) and time.monotonic() < begin + PATIENCE:
-        time.sleep(0.05)
-    command.send_signal(signal.SIGTERM)
-    _, said = command.communicate(timeout=PATIENCE)
+    with program(*words, "--out", tmp_path, "--workers", "2") as command:
+        begin = time.monotonic()
+        while not list(tmp_path.glob("runs/*.npz")) and time.monotonic() < begin + PATIENCE:
+            time.sleep(0.05)
+        command.send_signal(signal.SIGTERM)
+        _, said = command.communicate(timeout=PATIENCE)
     assert command.returncode == 130
     assert "kept in" in said
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [

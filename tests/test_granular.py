@@ -11,7 +11,7 @@ from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.accuracy import accuracy
 from nmdp_pin.contact.granular.intruder import Surface
 from nmdp_pin.contact.granular.resistance import resistive_wrenches
-from nmdp_pin.contact.granular.table import mirror, wrench_table
+from nmdp_pin.contact.granular.table import WrenchTable, mirror, wrench_table
 from nmdp_pin.errors import ContactError
 from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import contact_state
@@ -223,6 +223,22 @@ def test_scale_and_slope():
     np.testing.assert_allclose(
         soft.vertices(there)[0], (slope @ V).reshape(6, -1), atol=1e-9 * np.abs(V).max()
     )
+
+
+def test_no_table_is_made_from_memory_that_was_not_filled(tmp_path, monkeypatch):
+    """Whatever new memory holds, no entry of a table is computed from it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    trap = np.uint64(0x7FF0000000000001).view(np.float64)  # to compute with it is a RuntimeWarning
+    empty = np.empty
+
+    def trapped(*shape, **options):
+        array = empty(*shape, **options)
+        if array.dtype == np.float64:
+            array.fill(trap)
+        return array
+
+    monkeypatch.setattr(np, "empty", trapped)
+    WrenchTable(Rod(radius=0.02, length=0.1), GENERIC, 4)
 
 
 def test_a_pickled_model_is_equal():

@@ -3,12 +3,12 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from programs import program
 
 from nmdp_pin.cli import main
 from nmdp_pin.errors import MissingExtra, RecordingError, ScenarioError, SweepError
@@ -186,17 +186,16 @@ def test_a_killed_sweep_goes_on(tmp_path):
     out = tmp_path / "box.parquet"
     journal = tmp_path / "box.parquet.unfinished"
     grid = ["contact.friction=0.4:1.0:7", "integrator.dt=0.001"]
-    words = ["sweep", "sliding-box", "--workers", "2", "--set", "duration=0.2", "--out", str(out)]
+    words = ["sweep", "sliding-box", "--workers", "2", "--set", "duration=0.2", "--out", out]
     words += [word for text in grid for word in ("--grid", text)]
-    process = subprocess.Popen([sys.executable, "-m", "nmdp_pin", *words, "--quiet"])
     deadline = time.monotonic() + PATIENCE
-    while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    workers = [Path("/proc") / number for number in children(process.pid)]
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with program(*words, "--quiet") as process:
+        while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.02)
+        workers = [Path("/proc") / number for number in children(process.pid)]
+        process.send_signal(signal.SIGKILL)
     while any(worker.exists() for worker in workers):  # they end with it
         assert time.monotonic() < deadline
         time.sleep(0.02)

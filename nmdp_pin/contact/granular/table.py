@@ -144,7 +144,7 @@ class WrenchTable:
         fine = _FINE * self.intruder.size
         D = fine * np.expm1(np.arange(_DEPTHS + 3) * np.log1p(self.deepest / fine) / _DEPTHS)
         half = _TILTS + 2 if self.intruder.tilts else 0
-        V = np.empty((len(D), 2 * half + 1, 2 * half + 1, 6, len(self.twists)))
+        V = np.zeros((len(D), 2 * half + 1, 2 * half + 1, 6, len(self.twists)))
         for i in range(half + 1):
             for j in range(half + 1):
                 axis = axis_of(np.array([i, j]) * _LYING / _TILTS)

@@ -109,29 +109,30 @@ def _without_unit(
 
 def _residual(
     loads: np.ndarray, slides: np.ndarray, degree: int, twist_weight: float
-) -> tuple[sparse.csc_matrix, np.ndarray]:
+) -> tuple[sparse.csc_array, np.ndarray]:
     """What is to be small, M (c, s) - b: H - 1 and grad H - s V, weighted."""
     n = len(loads)
     share = np.sqrt(1.0 / n)
     slopes = share * np.sqrt(twist_weight) * derivatives(loads, degree).reshape(3 * n, -1)
-    along = -share * np.sqrt(twist_weight) * sparse.block_diag(list(slides[:, :, None]))
+    columns = [sparse.csc_array(slide[:, None]) for slide in slides]
+    along = -share * np.sqrt(twist_weight) * sparse.block_diag(columns)
     values = share * monomials(loads, degree)
-    M = sparse.bmat([[sparse.csc_matrix(values), None], [slopes, along]], format="csc")
+    M = sparse.block_array([[sparse.csc_array(values), None], [slopes, along]], format="csc")
     return M, np.append(np.full(n, share), np.zeros(3 * n))
 
 
 def _solve(
-    residual: sparse.csc_matrix, target: np.ndarray, regularisation: float, k: int, degree: int
+    residual: sparse.csc_array, target: np.ndarray, regularisation: float, k: int, degree: int
 ) -> np.ndarray:
     """The variables (c, s, Q): c of length k, s, and the upper triangle of Q by columns."""
     clarabel = _solver()
     hessian, gram = _hessian_part(degree), _gram_part(degree)
     n, triangle = residual.shape[1] - k, gram.shape[1]
-    small = sparse.diags(np.where(np.arange(k + n) < k, regularisation, 0.0))
-    P = sparse.block_diag([residual.T @ residual + small, sparse.csc_matrix((triangle, triangle))])
+    small = sparse.diags_array(np.where(np.arange(k + n) < k, regularisation, 0.0))
+    P = sparse.block_diag([residual.T @ residual + small, sparse.csc_array((triangle, triangle))])
     q = np.append(-residual.T @ target, np.zeros(triangle))
-    matching = sparse.hstack([hessian, sparse.csc_matrix((len(hessian), n)), -gram])
-    bounded = sparse.hstack([sparse.csc_matrix((n + triangle, k)), -sparse.identity(n + triangle)])
+    matching = sparse.hstack([hessian, sparse.csc_array((len(hessian), n)), -gram])
+    bounded = sparse.hstack([sparse.csc_array((n + triangle, k)), -sparse.eye_array(n + triangle)])
     A = sparse.vstack([matching, bounded], format="csc")
     size = _certificate_size(degree)
     cones = [
