@@ -121,17 +121,23 @@ def test_rollout_names_mistakes(hopper):
 
 
 @pytest.mark.parametrize(
-    ("module", "package"), [("gymnasium", "gym"), ("crocoddyl", "crocoddyl"), ("ompl", "ompl")]
+    ("module", "package", "extra"),
+    [
+        ("adapters.gymnasium", "gymnasium", "gym"),
+        ("adapters.crocoddyl", "crocoddyl", "crocoddyl"),
+        ("adapters.ompl", "ompl", "ompl"),
+        ("testing", "pytest", "testing"),
+    ],
 )
-def test_missing_extra_is_named(module, package):
-    """Without its package an adapter names the extra to install."""
+def test_missing_extra_is_named(module, package, extra):
+    """Without its package an adapter, and the suite for one's own models, name the extra."""
     code = (
-        f"import sys; sys.modules[{module!r}] = None\n"
+        f"import sys; sys.modules[{package!r}] = None\n"
         "from nmdp_pin.errors import MissingExtra\n"
         "try:\n"
-        f"    import nmdp_pin.adapters.{module}\n"
+        f"    import nmdp_pin.{module}\n"
         "except MissingExtra as error:\n"
         "    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert f"pip install 'nmdp-pin[{package}]'" in done.stdout, done.stderr
+    assert f"pip install 'nmdp-pin[{extra}]'" in done.stdout, done.stderr

@@ -189,5 +189,7 @@ def test_mistakes_are_named():
     other = simulator("hopper", base="free-flyer")
     with pytest.raises(StateError, match="VectorState"):
         StepAction(other, H, cost(state, 3, standing(sim)))
+    with pytest.raises(StateError, match=r"built against pinocchio 4\.0\.0"):
+        StepAction(sim, H, cost(crocoddyl.StateMultibody(sim.robot.model), 3, standing(sim)))
     with pytest.raises(DerivativeError, match="ne-ncp"):
         StepAction(simulator("hopper", "ne-ncp"), H)

@@ -1,6 +1,7 @@
 """The commands do what they say."""
 
 import signal
+import tomllib
 import urllib.request
 from pathlib import Path
 
@@ -163,6 +164,13 @@ def test_help_names_every_command(capsys):
     said = capsys.readouterr().out
     for name in ("run", "view", "plot", "compare", "robots", "scenarios", "check"):
         assert name in said
+
+
+def test_version_is_that_of_the_package(capsys):
+    """`nmdp-pin --version` prints what pyproject.toml says and runs nothing."""
+    assert command("--version") == 0
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert capsys.readouterr().out == f"nmdp-pin {project['version']}\n"
 
 
 def test_bundled_files_are_found_where_the_package_is():

@@ -19,6 +19,11 @@ try:
 except ImportError as error:
     raise MissingExtra("crocoddyl", "crocoddyl") from error
 
+# The pinocchio that a wheel of Crocoddyl was built against, which its metadata do not tell. Beside
+# another one its multibody models return uninitialised numbers or crash.
+_BUILT_AGAINST = {"3.2.1": "4.0.0"}
+_PINOCCHIO = _BUILT_AGAINST.get(crocoddyl.__version__, pin.__version__)
+
 
 class VectorState(crocoddyl.StateAbstract):
     """The space of x = [q; v] of a robot, as `Simulator.vector`.
@@ -129,7 +134,9 @@ class StepAction(crocoddyl.ActionModelAbstract):
 
     Raises:
         DerivativeError: the method has no derivatives.
-        ControlError: `hold` does not suit the robot.
+        ControlError: `hold` does not suit the robot, or the cost is of other controls.
+        StateError: the cost is of other states, or of Crocoddyl's own multibody states beside a
+            pinocchio that it was not built against.
     """
 
     def __init__(
@@ -144,6 +151,13 @@ class StepAction(crocoddyl.ActionModelAbstract):
     ) -> None:
         robot = simulator.robot
         state = VectorState(robot.model) if cost is None else cost.state
+        if _PINOCCHIO != pin.__version__ and isinstance(state, crocoddyl.StateMultibody):
+            raise StateError(
+                f"the cost is over a StateMultibody, but crocoddyl {crocoddyl.__version__} was "
+                f"built against pinocchio {_PINOCCHIO}: beside {pin.__version__} its multibody "
+                "models crash or return wrong numbers; make the cost over "
+                "VectorState(simulator.robot.model)"
+            )
         super().__init__(state, len(robot.driven), 0)
         self.simulator, self.h, self.cost_model = simulator, h, cost
         self.smoothing, self.warm = smoothing, warm

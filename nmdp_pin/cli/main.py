@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -13,10 +15,29 @@ WRONG_INPUT = 2
 
 app = typer.Typer(
     name="nmdp-pin",
-    help="A robotics simulator on Pinocchio whose time steps are optimisation problems.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # an unexpected error is a bug: keep its plain traceback
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"nmdp-pin {metadata.version('nmdp-pin')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """A robotics simulator on Pinocchio whose time steps are optimisation problems."""
+
+
 app.command("run")(run.run)
 app.command("repeat")(repeat.repeat)
 app.command("sweep")(sweep.sweep)

@@ -1,4 +1,4 @@
-"""Contract suites to be run on models of one's own; needs pytest.
+"""Contract suites to be run on models of one's own; needs the extra "testing".
 
 A suite is a class of tests that asks for fixtures. Inherit from it and define them:
 
@@ -16,7 +16,7 @@ from nmdp_pin.errors import MissingExtra
 try:
     import pytest
 except ImportError:
-    raise MissingExtra("pytest", "dev") from None
+    raise MissingExtra("pytest", "testing") from None
 
 pytest.register_assert_rewrite("nmdp_pin.testing.wrench_space")
 

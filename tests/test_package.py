@@ -1,0 +1,52 @@
+"""What is released: the source distribution, the extras and the versions."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+
+
+def tracked() -> set[str]:
+    """The files of the repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    return {name for name in listed.stdout.split("\0") if (ROOT / name).is_file()}
+
+
+def test_the_source_distribution_is_whole(tmp_path):
+    """It holds every file of the repository: its tests can be run, its documentation read."""
+    pytest.importorskip("setuptools")
+    files, copy = tracked(), tmp_path / "copy"
+    for name in files:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(tmp_path)], cwd=copy, check=True, capture_output=True
+    )
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert files <= held
+
+
+def requirements(lines: list[str]) -> dict[str, str]:
+    """Versions that are allowed, by name."""
+    return dict(re.fullmatch(r"([\w-]+(?:\[\w+\])?)(.*)", line).groups() for line in lines)
+
+
+def test_the_extra_dev_has_all_other_extras():
+    """What a test needs, `make test` installs, and in the same versions."""
+    extras = PROJECT["optional-dependencies"]
+    dev = requirements(extras["dev"])
+    others = [requirements(lines) for name, lines in extras.items() if name != "dev"]
+    assert all(other.items() <= dev.items() for other in others)
