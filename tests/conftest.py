@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import signal
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 from cost import CostMeter, CostReport, slow_tests
 
@@ -33,7 +35,24 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="nmdp-pin-tests-"))
     os.environ["XDG_CACHE_HOME"] = str(config.stash[_CACHE])
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled_kernels(config))
     config.pluginmanager.register(CostReport(config.getoption("--costs")))
+
+
+def compiled_kernels(config: pytest.Config) -> Path:
+    """Folder of the compiled kernels, of their sources alone.
+
+    Numba looks for changes in the file of a function, not in those of the functions it calls.
+    """
+    kernels = Path(__file__).parents[1] / "nmdp_pin" / "kernels"
+    digest = hashlib.sha256()
+    for path in sorted(kernels.rglob("*.py")):
+        digest.update(path.read_bytes())
+    compiled = config.cache.mkdir("kernels")
+    for stale in compiled.iterdir():
+        if stale.name != digest.hexdigest():
+            shutil.rmtree(stale, ignore_errors=True)
+    return compiled / digest.hexdigest()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
