@@ -24,7 +24,7 @@ import jax
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin import FrictionCone, Plane, Robot, Simulator, Terrain, load_robot
+from nmdp_pin import Penalty, Plane, Robot, Simulator, Terrain, load_robot
 from nmdp_pin.batch import Batch
 from nmdp_pin.batch.inputs import Inputs
 from nmdp_pin.experiments.pbad.chain_urdf import chain_urdf
@@ -123,7 +123,7 @@ def row(links: int, K: int, options: argparse.Namespace) -> list[str]:
     q = starts(robot, K)
     batch = Batch(robot, terrain, options.method, precision=options.precision)
     compiling, size = compiled(batch, q, options.steps)
-    simulator = Simulator(robot, terrain, FrictionCone(stiffness=1.0), options.method, min_step=H)
+    simulator = Simulator(robot, terrain, Penalty(), options.method, min_step=H)
     slow = [sequential_rate(simulator, q, options.steps)]
     seconds, found = least_time(lambda: batch.rollout(q, h=H, steps=options.steps))
     slow.append(sequential_rate(simulator, q, options.steps))  # others may have been at work

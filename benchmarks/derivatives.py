@@ -23,6 +23,7 @@ import numpy as np
 
 from nmdp_pin.control import Command
 from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
+from nmdp_pin.integrators import integrator_named
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -146,7 +147,9 @@ def cost(name: str, method: str, options: dict[str, Any], h: float, steps: int) 
     """Processor times of steps and their derivatives in one run."""
     made = Scenario.load(name).build(visuals=False)
     plain = made.simulator
-    simulator = Simulator(plain.robot, plain.terrain, plain.contact, method, **options)
+    kind = integrator_named(method).law_type
+    law = plain.contact if isinstance(plain.contact, kind) else kind()
+    simulator = Simulator(plain.robot, plain.terrain, law, method, **options)
     differentiate, state = StepDifferentiator(simulator), made.state
     times, kinks = [], 0
     for _ in range(steps):

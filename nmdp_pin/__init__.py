@@ -4,7 +4,7 @@ What a script needs is here; further shapes are in `nmdp_pin.terrain`, controlle
 `nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`.
 """
 
-from nmdp_pin.contact import ContactState, FrictionCone, WrenchSpace
+from nmdp_pin.contact import ContactState, DryFriction, FrictionCone, Penalty, WrenchSpace
 from nmdp_pin.control import Command, Controller, StablePD
 from nmdp_pin.errors import NmdpError
 from nmdp_pin.integrators import Integrator, StepResult
@@ -14,15 +14,18 @@ from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 __all__ = [
     "Command",
     "ContactState",
     "Controller",
+    "DryFriction",
     "FrictionCone",
     "Integrator",
     "NmdpError",
+    "Penalty",
     "Plane",
     "Recorder",
     "Recording",
@@ -33,6 +36,7 @@ __all__ = [
     "State",
     "Status",
     "StepResult",
+    "System",
     "Terrain",
     "WrenchSpace",
     "check_robot",

@@ -10,17 +10,24 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
-from nmdp_pin.contact import FrictionCone, WrenchSpace
+from nmdp_pin.contact import ContactLaw
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, StateError, StepFailed
-from nmdp_pin.integrators import Integrator, StepResult, integrator_named, options_of
+from nmdp_pin.integrators import (
+    Integrator,
+    StepResult,
+    integrator_named,
+    methods_that_take,
+    options_of,
+)
 from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector
 from nmdp_pin.step_control import HALVINGS, step_with_halving
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
 
 
@@ -32,7 +39,7 @@ class Simulator:
     Args:
         robot: what moves.
         terrain: the static world.
-        contact: the contact model.
+        contact: the contact law, of the kind that the method takes.
         method: name of the integrator.
         min_step: where Algorithm 2 and error control stop to shorten a step [s].
         halving: form of Algorithm 2: "consistent", or "paper" as it is printed.
@@ -44,14 +51,14 @@ class Simulator:
         options: of the method, by keyword.
 
     Raises:
-        IntegratorError: unknown method or option.
+        IntegratorError: unknown method or option, or a law of another kind.
     """
 
     def __init__(
         self,
         robot: Robot,
         terrain: Terrain,
-        contact: WrenchSpace,
+        contact: ContactLaw,
         method: str = "ne-nmdp",
         *,
         min_step: float = 1e-5,
@@ -72,13 +79,28 @@ class Simulator:
         halving = halving or HALVINGS[0]
         if halving not in HALVINGS:
             raise IntegratorError(f"halving must be one of {HALVINGS}, got {halving!r}")
-        self.robot, self.terrain, self.contact = robot, terrain, contact
+        self.system = System(robot, terrain, contact)
         self.method, self.min_step, self.options = method, min_step, dict(options)
         self.halving, self.rtol, self.atol = halving, rtol, atol
         self.error_control = self._tolerances()
         self._integrator = self._build()
         self._check = ArgumentCheck(robot, contact.n_vertices)
         self.vector = StateVector(robot.model)
+
+    @property
+    def robot(self) -> Robot:
+        """The bodies of the system."""
+        return self.system.robot
+
+    @property
+    def terrain(self) -> Terrain:
+        """The static world."""
+        return self.system.terrain
+
+    @property
+    def contact(self) -> ContactLaw:
+        """The contact law."""
+        return self.system.law
 
     @property
     def integrator(self) -> Integrator:
@@ -112,15 +134,16 @@ class Simulator:
                     f"method '{self.method}' has no option '{name}'; "
                     f"choose from {allowed or 'none'}"
                 )
-        if not (method.uses_wrench_space or isinstance(self.contact, FrictionCone)):
+        law = self.system.law
+        if not isinstance(law, method.law_type):
+            others = methods_that_take(law)
             raise IntegratorError(
-                f"method '{self.method}' has its own law of contact forces and knows nothing of "
-                f"{type(self.contact).__name__}; give it a FrictionCone, of which it takes "
-                "nothing, or use one of the methods ne-mdp, ne-nmdp, ne-zonmdp, pbd-nmdp and "
-                "pbd-zonmdp"
+                f"method '{self.method}' takes a contact law of the kind "
+                f"{method.law_type.__name__}, got "
+                f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
         try:
-            return method(self.robot, self.terrain, self.contact, **self.options)
+            return method(self.system, **self.options)
         except TypeError as error:
             raise IntegratorError(f"method '{self.method}': {error}") from error
 

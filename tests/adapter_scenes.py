@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from contact_laws import law_for
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
 from nmdp_pin.contact import stiffness_for_static_depth
@@ -18,7 +19,8 @@ def simulator(name: str, method: str = "ne-nmdp", base: Any = None, **options: A
     mass = float(pin.computeTotalMass(robot.model))
     k = stiffness_for_static_depth(mass, len(robot.contact_points), STATIC_DEPTH, 2)
     cone = FrictionCone(stiffness=k, power=2)
-    return Simulator(robot, Terrain([Plane(friction=FRICTION)]), cone, method, **options)
+    law = law_for(method, cone)
+    return Simulator(robot, Terrain([Plane(friction=FRICTION)]), law, method, **options)
 
 
 def standing(sim: Simulator) -> np.ndarray:

@@ -10,6 +10,7 @@ import core_samples as samples
 import numpy as np
 import physics_scenes as scenes
 import pinocchio as pin
+from contact_laws import law_for
 
 from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.control import Command
@@ -47,7 +48,7 @@ def simulator(robot, terrain, method, depth=DEPTH, **options):
     name, tight = METHODS[method]
     stiffness = stiffness_for_static_depth(pin.computeTotalMass(robot.model), 4, depth, 2)
     contact = FrictionCone(stiffness=stiffness, power=2)
-    return Simulator(robot, terrain, contact, name, **(tight | options))
+    return Simulator(robot, terrain, law_for(name, contact), name, **(tight | options))
 
 
 def box(method: str, regime: str) -> tuple[Simulator, State]:

@@ -13,8 +13,8 @@ from batch_samples import QUICK, ground_under, robot, starts
 
 from nmdp_pin import (
     Command,
-    FrictionCone,
     NmdpError,
+    Penalty,
     Plane,
     Simulator,
     Status,
@@ -29,6 +29,7 @@ VELOCITY = 1e-7  # [rad/s, m/s] the same over a step of 5 ms
 LANES = 1e-10  # between places in a batch: compilers may sum in another order
 SINGLE = 2e-3  # [m, rad] single precision over 20 steps
 K, T = 3, 20
+LAW = {"friction_stiffness", "beta"}
 CASES = [
     ("chain", "fixed", "pbfd", {}, 0.005),
     ("chain", "free-flyer", "pbfd", {}, 0.005),
@@ -59,7 +60,9 @@ def test_agreement_with_the_sequential_code(name, base, method, options, h):
     found = batch.rollout(q0, v0, tau, h=h, kp=kp, kd=kd, q_target=bot.standing)
     assert found.ok.all()
     assert found.q.shape == (K, T + 1, bot.model.nq)
-    simulator = Simulator(bot, terrain, FrictionCone(stiffness=1.0), method, **options)
+    law = Penalty(**{k: v for k, v in options.items() if k in LAW})
+    rest = {k: v for k, v in options.items() if k not in LAW}
+    simulator = Simulator(bot, terrain, law, method, **rest)
     touched = 0
     for k in range(K):
         state = simulator.state(q0[k], v0[k])
@@ -243,7 +246,7 @@ def test_a_robot_without_contact_points():
     q0 = pin.integrate(bot.model, bot.standing, np.full(bot.model.nv, 0.1))
     terrain = Terrain([Plane(height=-9.0)])
     found = Batch(bot, terrain, compiler_options=QUICK).rollout(q0, h=0.02, steps=5)
-    simulator = Simulator(bot, terrain, FrictionCone(stiffness=1.0), "pbfd")
+    simulator = Simulator(bot, terrain, Penalty(), "pbfd")
     state = simulator.state(q0)
     for i in range(5):
         state = simulator.step(state, None, 0.02).state

@@ -17,12 +17,13 @@ from nmdp_pin.batch.manifold import Manifold
 from nmdp_pin.batch.problem import Energy, Gains, GradientLevel, Start
 from nmdp_pin.batch.surface import Ground
 from nmdp_pin.batch.tree import Tree
-from nmdp_pin.contact import FrictionCone
+from nmdp_pin.contact import Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.errors import BatchError
 from nmdp_pin.integrators.pbd import Pbd, Pbfd
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.state import State
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Box, Cylinder, Mesh, Plane, Sphere, Terrain
 
 ROUNDING = 1e-11  # of sums of a few hundred products, sizes around 10
@@ -122,14 +123,8 @@ def test_functions_are_those_of_the_sequential_code(method, optimiser, options):
     at = pin.integrate(model, q0, H * v0 + 0.02 * rng.normal(size=nv))
     tau, target = rng.normal(size=nv), pin.integrate(model, q0, 0.3 * rng.normal(size=nv))
     kp, kd = 50.0 * rng.random(nv), rng.random(nv)
-    sequential = method(
-        robot,
-        CURVED,
-        FrictionCone(stiffness=1.0),
-        optimiser=optimiser,
-        normal_stiffness=1e4,
-        **options,
-    )
+    law = Penalty(normal_stiffness=1e4, **options)
+    sequential = method(System(robot, CURVED, law), optimiser=optimiser)
     tree = Tree.of(robot)
     kind = FrictionalContacts if method is Pbfd else ConservativeContacts
     contacts = kind(tree, Ground(CURVED), sequential.law)

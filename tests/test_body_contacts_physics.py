@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from body_scenes import FAR
+from contact_laws import law_for
 from physics_scenes import G, ground, weightless
 from recorded_solves import recorded_solves
 
@@ -36,7 +37,7 @@ def momentum(robot, state):
 def collide(robot, method, h, velocity):
     """States from a start in which the first body moves, without gravity and ground."""
     robot = weightless(robot)
-    sim = Simulator(robot, FAR, HARD, method)
+    sim = Simulator(robot, FAR, law_for(method, HARD), method)
     v = np.zeros(robot.model.nv)
     v[:6] = velocity
     state = sim.state(v=v)
@@ -100,7 +101,7 @@ def test_stack_rests(method):
     """Three boxes on each other come to rest; each contact carries what is above it."""
     robot = stack(3)
     cone = FrictionCone(stiffness=stiffness_for_static_depth(1.0, 4, 1e-3, 2), power=2)
-    sim = Simulator(robot, ground(0.5), cone, method)
+    sim = Simulator(robot, ground(0.5), law_for(method, cone), method)
     *_, last = sim.run(sim.state(), Passive(), dt=0.01, duration=1.0, on_failure="raise")
     touches, on = robot.contact_points.touches, robot.contact_points.joints
     levels = [2, 4, 6]  # joints of the boxes
@@ -147,7 +148,7 @@ def test_pushed_box(method):
     cone = FrictionCone(
         stiffness=stiffness_for_static_depth(1.5, 4, 1e-4, 2), power=2, directions=8
     )
-    sim = Simulator(robot, ground(0.4), cone, method)
+    sim = Simulator(robot, ground(0.4), law_for(method, cone), method)
     results = list(
         sim.run(sim.state(), drive(robot.model.nv), dt=0.01, duration=2.0, on_failure="raise")
     )

@@ -8,6 +8,7 @@ import core_samples as samples
 import derivative_scenes as scenes
 import numpy as np
 import pytest
+from contact_laws import law_for
 
 from nmdp_pin import Scenario
 from nmdp_pin.contact import FrictionCone
@@ -27,7 +28,8 @@ def tight(method, name, steps):
     """A bundled scenario after some steps: its simulator, solved to the last digits."""
     made = Scenario.load(name).build(visuals=False)
     name, options = scenes.METHODS[method]
-    plain = Simulator(made.simulator.robot, made.simulator.terrain, made.simulator.contact, name)
+    law = law_for(name, made.simulator.contact)
+    plain = Simulator(made.simulator.robot, made.simulator.terrain, law, name)
     state = made.state
     for _ in range(steps):
         command = made.controller.command(state, H)
@@ -81,9 +83,8 @@ def in_the_air(method, kind):
     _, q, _ = body_scenes.in_contact(kind, SOFT, seed=2)
     robot = body_scenes.robot(kind)
     name, options = scenes.METHODS[method]
-    if not name.endswith("nmdp"):
-        options = {**options, "normal_stiffness": SOFT.stiffness}
-    sim = Simulator(robot, body_scenes.FAR, SOFT, name, **options)
+    law = law_for(name, SOFT, normal_stiffness=SOFT.stiffness)
+    sim = Simulator(robot, body_scenes.FAR, law, name, **options)
     v = 0.3 * np.random.default_rng(3).standard_normal(robot.model.nv)
     return sim, sim.state(q, v), samples.command(robot.model, np.random.default_rng(4))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import FiniteDifferences
+from nmdp_pin.contact import FiniteDifferences, Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.derivatives import (
     PARAMETERS,
@@ -50,16 +50,14 @@ def changed(sim, command, name, index, step):
         value[index] += step
         return sim, replace(command, **{name: value})
     if sim.method in ("pbd", "pbfd"):
-        options["normal_stiffness"] = sim.integrator.law.normal_stiffness
+        contact = sim.integrator.law
     if name == "friction":
         shapes = list(terrain.shapes)
         shapes[index] = replace(shapes[index], friction=shapes[index].friction + step)
         terrain = Terrain(shapes)
     elif name == "stiffness":
-        if "normal_stiffness" in options:
-            options["normal_stiffness"] *= 1.0 + step
-        else:
-            contact = replace(contact, stiffness=contact.stiffness * (1.0 + step))
+        key = "normal_stiffness" if isinstance(contact, Penalty) else "stiffness"
+        contact = replace(contact, **{key: getattr(contact, key) * (1.0 + step)})
     else:
         model = pin.Model(robot.model)
         old = model.inertias[index + 1]
@@ -83,9 +81,10 @@ def test_parameters(method, name):
     driven = sim.robot.driven
     columns = driven if name in ("tau", "kp", "kd", "q_target", "v_target") else range(D.shape[1])
     columns = rng.permutation(np.asarray(columns))[:4]
-    unit = sim.contact.stiffness if name == "stiffness" else 1.0
-    if name == "stiffness" and method == "pbfd":
-        unit = sim.integrator.law.normal_stiffness
+    unit = 1.0
+    if name == "stiffness":
+        penalty = method == "pbfd"
+        unit = sim.integrator.law.normal_stiffness if penalty else sim.contact.stiffness
     x1, warm, expected = sim.vector.pack(result.state), result.state.warm, []
     for index in map(int, columns):
         ends = []

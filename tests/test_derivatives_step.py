@@ -8,6 +8,7 @@ import numpy as np
 import physics_scenes as bodies
 import pinocchio as pin
 import pytest
+from contact_laws import law_for
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command
@@ -241,7 +242,9 @@ def test_a_failed_step_has_no_derivatives():
 def test_what_has_no_derivatives_says_so(method, options, message):
     """A typed error that says what to use."""
     robot = bodies.block()
-    sim = Simulator(robot, bodies.ground(), FrictionCone(stiffness=1e6), method, **options)
+    sim = Simulator(
+        robot, bodies.ground(), law_for(method, FrictionCone(stiffness=1e6)), method, **options
+    )
     with pytest.raises(DerivativeError, match=message):
         StepDifferentiator(sim)
 

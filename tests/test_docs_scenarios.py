@@ -62,7 +62,11 @@ SHAPE = {  # a valid table of each kind
     "height-field": {"heights": [[0.0, 0.0], [0.0, 0.0]], "size": [1.0, 1.0]},
     "mesh": TETRAHEDRON,
 }
+METHOD_OF = {"penalty": "pbfd", "dry-friction": "ne-ncp"}  # a method that takes the law
+LAW_OF = {"pbd": "penalty", "pbfd": "penalty", "ne-ncp": "dry-friction"}
 CONTACT: dict[str, dict[str, Any]] = {  # likewise of each model
+    "dry-friction": {},
+    "penalty": {},
     "anisotropic-cone": {"static_depth": 0.001, "along": 0.1},
     "fitted": {"path": str(find_scenario("fitted-pads").parent / "rubber-pad.csv")},
     "friction-cone": {"static_depth": 0.001},
@@ -198,9 +202,15 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
         kind = heading.removeprefix(OF_KIND)[:-1]
         scenario["objects"] = [{"kind": kind, "name": "object", **copy.deepcopy(OBJECT[kind])}]
     if heading.startswith('model = "'):
-        scenario["contact"] = {"model": heading[9:-1], **CONTACT[heading[9:-1]]}
+        model = heading[9:-1]
+        scenario["contact"] = {"model": model, **CONTACT[model]}
+        if model in METHOD_OF:
+            scenario["integrator"]["name"] = METHOD_OF[model]
     if heading.startswith('name = "'):
-        scenario["integrator"]["name"] = heading[8:-1]
+        method = heading[8:-1]
+        scenario["integrator"]["name"] = method
+        if method in LAW_OF:
+            scenario["contact"] = {"model": LAW_OF[method]}
     place: Any = scenario
     for part in sections()[heading][2]:
         place = place[part]

@@ -13,6 +13,7 @@ from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 FORMS = ("ne-nmdp", "pbd-nmdp")
@@ -25,7 +26,7 @@ AIR = Terrain([Plane(height=-99.0)])
 
 def flying(robot: Robot, method: str, **options):
     """The method for a robot in the air."""
-    return INTEGRATORS[method](robot, AIR, samples.CONE, **options)
+    return INTEGRATORS[method](System(robot, AIR, samples.CONE), **options)
 
 
 def random_start(robot: Robot, seed: int) -> State:

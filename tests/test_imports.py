@@ -20,7 +20,7 @@ ROOTS = {
 LAYERS = (
     ("errors", "status", "number_array"),
     ("state", "state_vector", "gait", "files", "executors", "robot", "terrain"),
-    ("contact", "control", "argument_check"),
+    ("contact", "control", "argument_check", "system"),
     ("dynamics",),
     ("integrators",),
     ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),

@@ -8,6 +8,7 @@ import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
+from contact_laws import law_for
 from contracts.integrator import assert_same_bits
 from physics_scenes import (
     BASES,
@@ -26,7 +27,7 @@ from physics_scenes import (
 )
 from scipy.integrate import solve_ivp
 
-from nmdp_pin.contact import FrictionCone
+from nmdp_pin.contact import DryFriction, FrictionCone, Penalty
 from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin.errors import IntegratorError, StateError, StepFailed
 from nmdp_pin.failure import FailedStep
@@ -37,12 +38,13 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.friction_ncp import NCP_SOLVERS
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Sphere, Terrain
 
 ROUNDING = 1e-9
 SOLVED = 1e-4  # of a speed or force: ten times the tolerance of the solver
 STEPS = (0.001, 0.002, 0.005, 0.01)
-CONE = FrictionCone(stiffness=1e5, power=2)  # not used by the method
+LAW = DryFriction()
 MU = 0.5
 
 
@@ -52,7 +54,7 @@ def solver(request):
 
 
 def hard(robot, terrain, **options):
-    return Simulator(robot, terrain, CONE, "ne-ncp", **options)
+    return Simulator(robot, terrain, LAW, "ne-ncp", **options)
 
 
 def stopping(h, solver, *, mu=MU, heading=0.0):
@@ -268,7 +270,8 @@ def test_agreement_with_ne_nmdp():
     for h, stiffness in ((0.004, 1e9), (0.002, 1e10), (0.001, 1e11)):
         ends = []
         for method in ("ne-ncp", "ne-nmdp"):
-            sim = Simulator(slab, ground(), FrictionCone(stiffness=stiffness, power=2), method)
+            law = law_for(method, FrictionCone(stiffness=stiffness, power=2))
+            sim = Simulator(slab, ground(), law, method)
             ends.append(run(sim, sim.state(v=np.eye(6)[0]), h, 0.3)[-1].state.q[0])
         apart.append(abs(ends[0] - ends[1]))
     assert apart[-1] < apart[0]
@@ -318,23 +321,26 @@ def test_the_last_forces_are_the_warm_start(solver):
     assert warm.iterations <= 1
 
 
-def test_what_is_left_out_of_the_contact_model():
-    """Stiffness and the like change no bit; the terrain's friction does."""
+def test_friction_is_the_terrains():
+    """More friction of the ground slows a sliding body down more."""
     cube, v = block(CUBE), np.eye(6)[0]
-    a, b = (
-        Simulator(cube, ground(), contact, "ne-ncp")
-        for contact in (CONE, FrictionCone(stiffness=1.0, power=3, directions=6))
-    )
-    assert_same_bits(a.step(a.state(v=v), None, 0.01), b.step(b.state(v=v), None, 0.01))
-    c = Simulator(cube, ground(0.9), CONE, "ne-ncp")
-    assert c.step(c.state(v=v), None, 0.01).state.v[0] < a.step(a.state(v=v), None, 0.01).state.v[0]
+    sims = [Simulator(cube, ground(mu), LAW, "ne-ncp") for mu in (0.5, 0.9)]
+    low, high = (sim.step(sim.state(v=v), None, 0.01).state.v[0] for sim in sims)
+    assert high < low
+
+
+def test_only_dry_friction_is_taken():
+    """A wrench space or a penalty would be ignored without a word."""
+    for law in (FrictionCone(stiffness=1.0), Penalty()):
+        with pytest.raises(IntegratorError, match="takes a contact law of the kind DryFriction"):
+            Simulator(block(CUBE), ground(), law, "ne-ncp")
 
 
 def test_too_few_iterations_are_a_failure(solver):
     """The step fails and says why, how far it came, and leaves the state as it was."""
     robot = samples.robot("robosimian planar")
     terrain = Terrain([Plane(height=-0.8)])
-    method = INTEGRATORS["ne-ncp"](robot, terrain, CONE, solver=solver, max_iterations=1)
+    method = INTEGRATORS["ne-ncp"](System(robot, terrain, LAW), solver=solver, max_iterations=1)
     state = State(0.0, np.array(robot.standing), np.zeros(15))
     result = method.step(state, Command(), 0.01)
     assert result.status is Status.ITERATION_LIMIT
@@ -363,7 +369,7 @@ def test_a_failed_step_is_kept_with_its_warm_start(tmp_path):
 def test_forces_of_another_robot_are_refused(forces):
     """A warm start that does not fit is an error that says what would."""
     sim = hard(block(), ground())
-    state = replace(sim.state(), warm=WarmStart(np.zeros((8, 6)), 1.0, forces))
+    state = replace(sim.state(), warm=WarmStart(np.zeros((8, 0)), 1.0, forces))
     with pytest.raises(StateError, match=r"forces of shape .*expected \(8, 3\), finite"):
         sim.step(state, None, 0.01)
 

@@ -1,14 +1,13 @@
 """PBD and PBFD: their steps, and their motion against closed forms."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from physics_scenes import CUBE, SLAB, G, ball, block, energies, ground, path, pendulum, run
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.contact.penalty import friction_coefficient_for
+from nmdp_pin.contact import Penalty, friction_coefficient_for
 from nmdp_pin.control import Command, StablePD
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import INTEGRATORS
@@ -16,22 +15,29 @@ from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 METHODS = ("pbd", "pbfd")
 OPTIMISERS = [(m, o) for m in METHODS for o in INTEGRATORS[m].optimisers]
+LAW = {field.name for field in fields(Penalty)}
 STEPS = (5e-3, 2e-2, 1e-1)
 C = G / 1e-3**2  # [N/m^2], the default for a kilogram
 REST = 0.5e-3  # [m]: four corners carry it
 ROUNDING = 1e-9
 SOLVER = 1e-6  # relative; the residual is below 1e-8 of the weight
-UNUSED = FrictionCone(stiffness=1.0)
 CENTRIPETAL = 0.02  # share of the energy that turns of a whole step may add
 
 
 def simulator(robot, terrain, method, **options):
-    """The contact model is of no use to these methods."""
-    return Simulator(robot, terrain, UNUSED, method, **options)
+    """A simulator; options that are the penalty's go to it."""
+    law = {key: options.pop(key) for key in LAW & set(options)}
+    return Simulator(robot, terrain, Penalty(**law), method, **options)
+
+
+def integrator(robot, terrain, method, **options):
+    """The method alone."""
+    return INTEGRATORS[method](System(robot, terrain, Penalty()), **options)
 
 
 def resting(robot, size=SLAB, depth=REST, x=0.0):
@@ -214,8 +220,8 @@ def test_optimisers_agree(method, optimiser):
     q = chain.standing.copy()
     q[2] = 0.0102
     terrain, state = ground(0.5), State(0.0, q, 0.2 * np.ones(chain.model.nv))
-    first = INTEGRATORS[method](chain, terrain, UNUSED)
-    other = INTEGRATORS[method](chain, terrain, UNUSED, optimiser=optimiser, tolerance=1e-6)
+    first = integrator(chain, terrain, method)
+    other = integrator(chain, terrain, method, optimiser=optimiser, tolerance=1e-6)
     a = first.step(state, Command(), 5e-3)
     b = other.step(state, Command(), 5e-3)
     assert a.status is b.status is Status.CONVERGED
@@ -234,16 +240,14 @@ def test_second_derivatives_save_iterations(method, scene):
         q[2] = 0.0102
     spent = {}
     for optimiser in ("jtj-lm", "lbfgs"):
-        integrator = INTEGRATORS[method](
-            chain, terrain, UNUSED, optimiser=optimiser, tolerance=1e-6
-        )
+        solver = integrator(chain, terrain, method, optimiser=optimiser, tolerance=1e-6)
         state = State(0.0, q, np.zeros(chain.model.nv))
         spent[optimiser] = 0
         for _ in range(5):
-            found = integrator.solve(state, Command(), 5e-3)
+            found = solver.solve(state, Command(), 5e-3)
             assert found.status.ok
             spent[optimiser] += found.iterations
-            state = integrator.step(state, Command(), 5e-3).state
+            state = solver.step(state, Command(), 5e-3).state
     assert spent["jtj-lm"] < spent["lbfgs"]
 
 
@@ -252,12 +256,12 @@ def test_the_step_solves_the_residual(method):
     """At the end the residual is below its tolerance, with the forces that the result reports."""
     robot = load_robot("robosimian", base="planar", visuals=False)
     ground_below = Terrain([Plane(height=-0.8)])
-    integrator = INTEGRATORS[method](robot, ground_below, UNUSED)
+    solver = integrator(robot, ground_below, method)
     state = State(0.0, robot.standing, np.zeros(robot.model.nv))
     command = StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.02)
-    result = integrator.step(state, command, 0.02)
+    result = solver.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
-    residual = integrator.residual
+    residual = solver.residual
     residual.begin(state, command, 0.02)
     G_end = residual.evaluate(result.state.q, np.zeros((residual.contact.n, 0)))
     assert np.linalg.norm(G_end) == pytest.approx(result.residual, abs=residual.tolerance(1e-8))

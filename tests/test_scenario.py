@@ -81,8 +81,8 @@ def test_method_registered_later_is_known(monkeypatch):
     class Mine(NeMdp):
         name: ClassVar[str] = "mine"
 
-        def __init__(self, robot, terrain, wrench_space, *, depth: int = 3):
-            super().__init__(robot, terrain, wrench_space)
+        def __init__(self, system, *, depth: int = 3):
+            super().__init__(system)
             self.depth = depth
 
     monkeypatch.setitem(sections.INTEGRATORS, "mine", Mine)
@@ -92,6 +92,29 @@ def test_method_registered_later_is_known(monkeypatch):
     table["integrator"]["depth"] = "deep"
     with pytest.raises(ScenarioError, match=r"integrator\.depth: must be a whole number"):
         Scenario.from_dict(table)
+
+
+@pytest.mark.parametrize(
+    ("method", "model"), [("pbd", "penalty"), ("pbfd", "penalty"), ("ne-ncp", "dry-friction")]
+)
+def test_an_overridden_method_brings_its_contact_law(method, model):
+    """The file's friction cone gives way to the law of the method, whose keys can be set."""
+    overrides = [f"integrator.name={method}"]
+    scenario = Scenario.load("sliding-box", overrides=overrides)
+    assert scenario.contact.model == model
+    scenario.build(visuals=False)
+    assert Scenario.load("sliding-box").contact.model == "friction-cone"
+    if model == "penalty":
+        scenario = Scenario.load("sliding-box", overrides=["contact.beta=1.5", *overrides])
+        assert scenario.build(visuals=False).simulator.contact.beta == 1.5
+
+
+def test_rules_mix_wrench_spaces_only():
+    """A penalty cannot hold at some contacts alone."""
+    table = Scenario.load("sliding-box", overrides=["integrator.name=pbfd"]).resolved()
+    table["contact_rules"] = [{"model": "penalty", "points": ["*"]}]
+    with pytest.raises(ScenarioError, match="'penalty' is none"):
+        Scenario.from_dict(table).build(visuals=False)
 
 
 def test_a_scenario_cannot_be_changed():

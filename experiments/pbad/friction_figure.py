@@ -71,8 +71,8 @@ def friction_stiffness(mu: float, dt: float) -> float:
 def _spec(study: Study, method: str, mu: float, dt: float) -> RunSpec:
     if method in ("pbd", "pbfd"):
         settings = [
-            f"integrator.normal_stiffness={NORMAL_STIFFNESS!r}",
-            f"integrator.friction_stiffness={friction_stiffness(mu, dt)!r}",
+            f"contact.normal_stiffness={NORMAL_STIFFNESS!r}",
+            f"contact.friction_stiffness={friction_stiffness(mu, dt)!r}",
         ]
     else:
         settings = [f"terrain.shapes.0.friction={mu!r}"]

@@ -9,9 +9,9 @@ import pinocchio as pin
 
 from nmdp_pin.adapters.locomotion import Base, Forward
 from nmdp_pin.adapters.motors import Motors
-from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin.contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
 from nmdp_pin.errors import MissingExtra, StateError
-from nmdp_pin.integrators import StepResult
+from nmdp_pin.integrators import StepResult, integrator_named
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -146,12 +146,18 @@ def simulator_for(
         friction: of the ground.
         options: of the simulator and of the method.
     """
+    law_type = integrator_named(method).law_type
+    law = _cone(robot) if law_type is WrenchSpace else law_type()
+    ground = Terrain([Plane(friction=friction)])
+    return Simulator(robot, ground, law, method, **{"min_step": MIN_STEP, **options})
+
+
+def _cone(robot: Robot) -> FrictionCone:
+    """A friction cone whose contacts carry the robot at `STATIC_DEPTH`."""
     n = max(len(robot.contact_points), 1)
     mass = float(pin.computeTotalMass(robot.model))
     k = stiffness_for_static_depth(mass, n, STATIC_DEPTH, 2)
-    cone = FrictionCone(stiffness=k, power=2, directions=8)
-    ground = Terrain([Plane(friction=friction)])
-    return Simulator(robot, ground, cone, method, **{"min_step": MIN_STEP, **options})
+    return FrictionCone(stiffness=k, power=2, directions=8)
 
 
 def hopper(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from numbers import Integral
 from typing import Any, Literal
 
@@ -19,19 +20,20 @@ from nmdp_pin.batch.result import BatchResult
 from nmdp_pin.batch.schedule import Commands, Ends, Schedule
 from nmdp_pin.batch.surface import Ground
 from nmdp_pin.batch.tree import Tree
-from nmdp_pin.contact import FrictionCone
+from nmdp_pin.contact import Penalty
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import BatchError
 from nmdp_pin.integrators.pbd import Pbd, Pbfd, PositionBasedStep
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
 
 _METHODS: dict[str, type[PositionBasedStep]] = {"pbd": Pbd, "pbfd": Pbfd}
 _CACHE = 1.3e6  # [B] of a core, which the arrays of a chunk should fit (docs/batch.md)
 _LEAST_CHUNK = 8  # below it the calls cost more than the sums
-_NO_CONE = FrictionCone(stiffness=1.0)  # the methods take a contact model, but do not use it
+_LAW = frozenset(field.name for field in fields(Penalty))
 
 
 class Batch:
@@ -92,7 +94,8 @@ class Batch:
         # the sequential method checks the options, and knows weight, law and tolerances
         options |= {"tolerance": self._tolerance, "max_iterations": max_iterations}
         try:
-            self._model = _METHODS[method](robot, terrain, _NO_CONE, **options)
+            law = Penalty(**{name: options.pop(name) for name in _LAW & set(options)})
+            self._model = _METHODS[method](System(robot, terrain, law), **options)
         except TypeError as error:
             raise BatchError(f"method '{method}': {error}") from error
         schedule = Schedule(self._problem(), max_iterations, self._model.residual.weight)

@@ -160,7 +160,7 @@ class Contacts(abc.ABC):
             u = u + times(turn, arm) - arm
         along = dot(ground.normal, u)
         slip = jnp.where(touches[:, None], u - along[:, None] * ground.normal, 0.0)
-        p = jnp.where(touches, law.normal_stiffness * power(d, law.alpha), 0.0)
+        p = jnp.where(touches, float(law.normal_stiffness or 0.0) * power(d, law.alpha), 0.0)
         q = self._friction(ground, h) * power(d, law.gamma + 1.0)
         if law.beta != 1.0:
             speed = jnp.sqrt(dot(slip, slip))  # q has no derivative by autodiff, so 0 is no harm

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
 
+from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.errors import ContactError
+
+STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
 
 
 @dataclass(frozen=True, kw_only=True)
-class Penalty:
+class Penalty(ContactLaw):
     """Normal force C_perp d^alpha, friction -C_par (beta + 1) |u_t|^(beta - 1) u_t d^(gamma + 1).
 
     d is the penetration and u_t the tangential displacement over the step. Friction grows with the
     speed, as that of a viscous film: nothing sticks.
 
     Args:
-        normal_stiffness: C_perp [N/m^alpha].
+        normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the whole robot at a depth
+            of 1 mm.
         friction_stiffness: C_par [N/m^(beta + gamma + 1)], the same for all contacts; None: that
             of dry friction with the terrain's own coefficient at `slip_speed`.
         slip_speed: speed at which friction is that of dry friction [m/s].
@@ -31,7 +35,7 @@ class Penalty:
             alpha != gamma + 1, so that no constant makes friction proportional to the load.
     """
 
-    normal_stiffness: float
+    normal_stiffness: float | None = None
     friction_stiffness: float | None = None
     slip_speed: float = 0.5
     alpha: float = 2.0
@@ -39,7 +43,8 @@ class Penalty:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        _check("normal_stiffness", self.normal_stiffness, above=0.0)
+        if self.normal_stiffness is not None:
+            _check("normal_stiffness", self.normal_stiffness, above=0.0)
         _check("slip_speed", self.slip_speed, above=0.0)
         _check_exponents(self.alpha, self.beta, self.gamma)
         if self.friction_stiffness is None:
@@ -47,13 +52,24 @@ class Penalty:
         else:
             _check("friction_stiffness", self.friction_stiffness, least=0.0)
 
+    def for_weight(self, weight: float) -> Penalty:
+        """The same law with its normal stiffness, for a robot of that weight [N]."""
+        if self.normal_stiffness is not None:
+            return self
+        return replace(self, normal_stiffness=weight / STATIC_DEPTH**self.alpha)
+
     def friction_of(self, mu: np.ndarray, h: float) -> np.ndarray | float:
         """C_par of contacts in a step [N/m^(beta + gamma + 1)], shape (n,) or one for all.
 
         Args:
             mu: friction coefficient of the terrain under each contact [-], shape (n,).
             h: length of the step [s].
+
+        Raises:
+            ContactError: the normal stiffness is not known; see `for_weight`.
         """
+        if self.normal_stiffness is None:
+            raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
         if self.friction_stiffness is not None:
             return self.friction_stiffness
         slip: float = (self.beta + 1.0) * (h * self.slip_speed) ** self.beta

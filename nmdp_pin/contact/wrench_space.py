@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.errors import ContactError
 
 
@@ -45,7 +46,7 @@ class ContactState(NamedTuple):
         return ContactState._make(None if part is None else part[rows] for part in self)
 
 
-class WrenchSpace(abc.ABC):
+class WrenchSpace(ContactLaw, abc.ABC):
     """A contact model.
 
     A model of three rows gives forces that act where the sphere touches the terrain; one of six

@@ -60,12 +60,13 @@ class StepTerms:
 
     def __init__(self, simulator: Simulator, method: Nmdp | PositionBasedStep) -> None:
         self._simulator, self._method = simulator, method
-        self._space = simulator.contact
-        if not (isinstance(method, PositionBasedStep) or self._space.differentiable):
-            self._space = FiniteDifferences(model=self._space)
         self.residual: StepResidual = method.residual
         if isinstance(method, Nmdp) and method.zeroth_order:
-            self.residual = method.form(simulator.robot, simulator.terrain, self._space)
+            space = simulator.contact
+            assert isinstance(space, WrenchSpace)  # noqa: S101
+            if not space.differentiable:
+                space = FiniteDifferences(model=space)
+            self.residual = method.form(simulator.robot, simulator.terrain, space)
 
     def stationarity(self, residual: StepResidual, point: Point) -> Stationarity | None:
         """What vanishes along the free weights; None where there are no weights."""
@@ -133,12 +134,13 @@ class StepTerms:
                 name,
                 robot,
                 terrain,
-                law.normal_stiffness,
+                law.normal_stiffness or 0.0,
                 lambda robot, terrain, stiffness: method.residual_with(
                     robot, terrain, replace(law, normal_stiffness=stiffness)
                 ),
             )
         space = self._simulator.contact
+        assert isinstance(space, WrenchSpace)  # noqa: S101
         stiffness = getattr(space, "stiffness", None)
         if not isinstance(stiffness, float | int):
             if name == "stiffness":

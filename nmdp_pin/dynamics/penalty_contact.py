@@ -38,7 +38,8 @@ class PenaltyContact(ContactTerms):
 
     def __init__(self, robot: Robot, terrain: Terrain, law: Penalty, data: pin.Data) -> None:
         super().__init__(robot, terrain, data, n_vertices=0, touches=True)
-        self.law = law
+        assert law.normal_stiffness is not None  # noqa: S101
+        self.law, self._stiffness = law, law.normal_stiffness
         self.V = np.zeros((self.n, 3, 0))
         self._columns = 6 if self._round else 3
         self._nothing = np.zeros(0, dtype=int)
@@ -129,7 +130,7 @@ class PenaltyContact(ContactTerms):
         self._along = (self._n * u).sum(axis=1)[:, None]  # n . u
         self._slip = u - self._along * self._n
         self._friction = law.friction_of(contacts.friction[rows], self._h)
-        self._p = law.normal_stiffness * self._d**law.alpha
+        self._p = self._stiffness * self._d**law.alpha
         self._q = (law.beta + 1.0) * self._friction * self._d ** (law.gamma + 1.0)
         if law.beta != 1.0:
             self._speed = np.sqrt((self._slip**2).sum(axis=1))
@@ -138,7 +139,7 @@ class PenaltyContact(ContactTerms):
     def _slope(self) -> np.ndarray:
         """dp/dd, shape (k,)."""
         law = self.law
-        return law.alpha * law.normal_stiffness * self._d ** (law.alpha - 1.0)
+        return law.alpha * self._stiffness * self._d ** (law.alpha - 1.0)
 
     def _slip_derivative(self) -> np.ndarray:
         """du_t / d(dx, dphi), shape (k, 3, columns).

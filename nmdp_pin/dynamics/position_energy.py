@@ -8,7 +8,6 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.conservative_penalty import ConservativePenalty
 from nmdp_pin.dynamics.difference_potential import DifferencePotential
@@ -24,18 +23,15 @@ class PositionEnergy(PositionBased):
     Args:
         robot: what moves.
         terrain: the static world.
-        wrench_space: of no use here.
         law: sizes of the contact forces.
     """
 
     contact: ConservativePenalty
     torque: DifferencePotential
 
-    def __init__(
-        self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace, law: Penalty
-    ) -> None:
+    def __init__(self, robot: Robot, terrain: Terrain, law: Penalty) -> None:
         contact = partial(ConservativePenalty, robot, terrain, law)
-        super().__init__(robot, terrain, wrench_space, contact=contact)
+        super().__init__(robot, terrain, None, contact=contact)
         self.torque = DifferencePotential(self.model)
         self._has_armature = False  # rotors are in the potential
 

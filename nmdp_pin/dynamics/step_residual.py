@@ -38,7 +38,7 @@ class StepResidual(abc.ABC):
     Args:
         robot: what moves.
         terrain: the static world.
-        wrench_space: the contact model.
+        wrench_space: the contact model; None where `contact` is given.
         zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
         secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
         contact: makes the contact's terms, given pinocchio's data; None: those of `wrench_space`.
@@ -50,7 +50,7 @@ class StepResidual(abc.ABC):
         self,
         robot: Robot,
         terrain: Terrain,
-        wrench_space: WrenchSpace,
+        wrench_space: WrenchSpace | None,
         *,
         zeroth_order: bool = False,
         secants: bool = True,
@@ -62,6 +62,7 @@ class StepResidual(abc.ABC):
         self.is_vector_space = is_vector_space(model)
         self.contact: ContactTerms
         if contact is None:
+            assert wrench_space is not None  # noqa: S101
             self.contact = PolytopeContact(
                 robot, terrain, wrench_space, data, zeroth_order=zeroth_order, secants=secants
             )

@@ -25,6 +25,11 @@ def integrator_named(name: str) -> type[Integrator]:
     return INTEGRATORS[name]
 
 
+def methods_that_take(law: object) -> list[str]:
+    """Names of the methods that take a contact law of that kind."""
+    return [name for name, method in INTEGRATORS.items() if isinstance(law, method.law_type)]
+
+
 def options_of(method: type[Integrator]) -> list[str]:
     """Names of a method's options: its own keywords and those that its solver takes."""
     sources = (method, getattr(method, "solver_options", None))
@@ -37,4 +42,11 @@ def options_of(method: type[Integrator]) -> list[str]:
     ]
 
 
-__all__ = ["INTEGRATORS", "Integrator", "StepResult", "integrator_named", "options_of"]
+__all__ = [
+    "INTEGRATORS",
+    "Integrator",
+    "StepResult",
+    "integrator_named",
+    "methods_that_take",
+    "options_of",
+]

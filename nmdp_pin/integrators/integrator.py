@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
-from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +85,15 @@ class Integrator(abc.ABC):
     """One step of one method; the options of a method are its own keyword arguments.
 
     Args:
-        robot: what moves.
-        terrain: the static world.
-        wrench_space: the contact model.
+        system: what is simulated, under a law of the kind `law_type`.
         options: of the method.
     """
 
     name: ClassVar[str]
-    uses_wrench_space: ClassVar[bool] = True  # False: a law of its own for contact forces
+    law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # the kind of law that the method takes
 
     @abc.abstractmethod
-    def __init__(
-        self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace, **options: Any
-    ) -> None: ...
+    def __init__(self, system: System[Any], **options: Any) -> None: ...
 
     @property
     def order(self) -> int:

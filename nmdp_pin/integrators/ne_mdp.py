@@ -13,11 +13,10 @@ from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.robot import Robot
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.system import System
 
 _PROXIMAL = 1e-9  # relative: makes weights unique where several give the same motion
 
@@ -31,9 +30,9 @@ class NeMdp(Integrator):
 
     name: ClassVar[str] = "ne-mdp"
 
-    def __init__(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> None:
-        self.residual = NewtonEuler(robot, terrain, wrench_space)
-        self._shape = (len(robot.contact_points), wrench_space.n_vertices)
+    def __init__(self, system: System[WrenchSpace]) -> None:
+        self.residual = NewtonEuler(system.robot, system.terrain, system.law)
+        self._shape = (len(system.robot.contact_points), system.law.n_vertices)
         self._qp = SimplexQP(*self._shape)
 
     def step(

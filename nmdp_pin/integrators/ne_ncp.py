@@ -10,8 +10,9 @@ import numpy as np
 import pinocchio as pin
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
+from nmdp_pin.contact.contact_law import ContactLaw
+from nmdp_pin.contact.dry_friction import DryFriction
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.rigid_contact import RigidContact
@@ -19,11 +20,10 @@ from nmdp_pin.dynamics.semi_implicit import semi_implicit
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.robot import Robot
 from nmdp_pin.solvers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.system import System
 
 _TOUCH = (
     1e-6  # [m]; of gaps of rounding size gap / h would be velocities that contradict each other
@@ -37,12 +37,9 @@ class NeNcp(Integrator):
     M, c, the contact frames and gaps are those of the start; the PD is implicit and linear as in
     `NeMdp`; q1 = q0 + h v1. A contact may come as close as its gap lets it, v_n >= -gap / h. One
     that touches has v_n >= depth / push_out, but need not leave by more than its depth in a step.
-    Of the terrain the friction counts, of the wrench space nothing.
 
     Args:
-        robot: what moves.
-        terrain: the static world.
-        wrench_space: of the other methods; not used.
+        system: what is simulated, under dry friction.
         solver: of Pinocchio, "admm" or "pgs"; where it does not converge, the other one.
         max_iterations: of each solver.
         tolerance: on the velocities of contacts, in units of what a fall of one step gains (g h).
@@ -55,13 +52,11 @@ class NeNcp(Integrator):
     """
 
     name: ClassVar[str] = "ne-ncp"
-    uses_wrench_space: ClassVar[bool] = False
+    law_type: ClassVar[type[ContactLaw]] = DryFriction
 
     def __init__(
         self,
-        robot: Robot,
-        terrain: Terrain,
-        wrench_space: WrenchSpace,
+        system: System[DryFriction],
         *,
         solver: str = "admm",
         max_iterations: int = 1000,
@@ -73,15 +68,16 @@ class NeNcp(Integrator):
         if not 0.0 < push_out < np.inf:
             raise IntegratorError(f"push_out must be a time [s] > 0, got {push_out}")
         self._contact: RigidContact
+        robot, terrain = system.robot, system.terrain
 
         def contact(data: pin.Data) -> RigidContact:
             self._contact = RigidContact(robot, terrain, data)
             return self._contact
 
-        self.residual = NewtonEuler(robot, terrain, wrench_space, contact=contact)
+        self.residual = NewtonEuler(robot, terrain, None, contact=contact)
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
-        self._no_weights = np.zeros((len(robot.contact_points), wrench_space.n_vertices))
+        self._no_weights = np.zeros((len(robot.contact_points), 0))
 
     def step(
         self, state: State, command: Command, h: float, *, dt: float | None = None

@@ -22,14 +22,13 @@ from nmdp_pin.integrators.last_digits import FREE, finest
 from nmdp_pin.integrators.local_solver import LocalSolver, MinimumSolver, PrincipleSolver
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.start import Origin, Start
-from nmdp_pin.robot import Robot
 from nmdp_pin.solvers.pgm import PGMOptions
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.simplex_vi import SimplexVI
 from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.system import System
 
 # [m/s^2, rad/s^2]; what each step leaves undone adds up, as an acceleration of epsilon / h^2 would
 _ACCELERATION = 1e-3
@@ -52,9 +51,7 @@ class Nmdp(Integrator):
     both from the weights of the last step.
 
     Args:
-        robot: the robot.
-        terrain: the ground.
-        wrench_space: the contact model.
+        system: what is simulated, under a wrench space.
         objective: "dissipation" (the principle itself, as a variational inequality: no K),
             "kinetic" (the papers' text) or "end_effector" (what their authors ran).
         order: of the time step: 1 (backward Euler) or 2 (BDF2, restarted at impacts).
@@ -75,9 +72,7 @@ class Nmdp(Integrator):
 
     def __init__(
         self,
-        robot: Robot,
-        terrain: Terrain,
-        wrench_space: WrenchSpace,
+        system: System[WrenchSpace],
         *,
         objective: str = "dissipation",
         order: int = 1,
@@ -89,6 +84,7 @@ class Nmdp(Integrator):
         qp_solver: str = "daqp",
         **options: Any,
     ) -> None:
+        robot, terrain, wrench_space = system.robot, system.terrain, system.law
         if not (self.zeroth_order or wrench_space.differentiable):
             raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(wrench_space).__name__))
         self.residual = self.form(

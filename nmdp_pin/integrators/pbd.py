@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import pinocchio as pin
 
-from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY, FrictionCone
+from nmdp_pin.contact.contact_law import ContactLaw
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.minimised import Energy, GradientLevel, Minimised
 from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
@@ -31,51 +31,31 @@ from nmdp_pin.solvers.levenberg_marquardt import levenberg_marquardt
 from nmdp_pin.solvers.minimum import Minimum
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
-
-STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
 
 
 class PositionBasedStep(Integrator):
     """One minimisation a step, over the configuration at its end.
 
-    The contact model of the simulator is of no use here: forces are those of `Penalty`, and of the
-    terrain come the normals and the friction coefficients. Of first order.
+    Contact forces are those of a `Penalty`. Of first order.
 
     Args:
-        robot: what moves.
-        terrain: the static world.
-        wrench_space: of no use here.
-        alpha: exponent of the normal force, > 1.
-        beta: exponent of the slip, >= 1.
-        gamma: exponent of the penetration in the friction, > 0.
-        normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the robot at 1 mm.
-        friction_stiffness: C_par of all contacts [N/m^(beta + gamma + 1)]; None: friction is that
-            of dry friction with the terrain's coefficient at `slip_speed`.
-        slip_speed: [m/s]; twice of it is the speed from which a body stops as far as by dry
-            friction.
+        system: what is simulated, under a penalty law.
         optimiser: one of the class's `optimisers`.
         tolerance: on the residual, relative to the robot's weight.
         max_iterations: of the optimiser; None: 30 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
             10 000 ("lbfgs"), after which the step is halved.
     """
 
-    uses_wrench_space: ClassVar[bool] = False
+    law_type: ClassVar[type[ContactLaw]] = Penalty
     optimisers: ClassVar[dict[str, int]]
     """Names, and how many iterations each may take by default; the first is the default."""
 
     def __init__(
         self,
-        robot: Robot,
-        terrain: Terrain,
-        wrench_space: WrenchSpace,
+        system: System[Penalty],
         *,
-        alpha: float = 2.0,
-        beta: float = 1.0,
-        gamma: float = 1.0,
-        normal_stiffness: float | None = None,
-        friction_stiffness: float | None = None,
-        slip_speed: float = 0.5,
         optimiser: str | None = None,
         tolerance: float = 1e-8,
         max_iterations: int | None = None,
@@ -91,19 +71,11 @@ class PositionBasedStep(Integrator):
         limit = self.optimisers[self.optimiser] if max_iterations is None else max_iterations
         if limit < 1:
             raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations!r}")
-        if normal_stiffness is None:
-            weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
-            normal_stiffness = weight / STATIC_DEPTH**alpha
-        self.law = Penalty(
-            normal_stiffness=normal_stiffness,
-            friction_stiffness=friction_stiffness,
-            slip_speed=slip_speed,
-            alpha=alpha,
-            beta=beta,
-            gamma=gamma,
-        )
+        robot = system.robot
+        weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
+        self.law = system.law.for_weight(weight)
         self._tolerance = tolerance
-        self.problem = self._problem(robot, terrain, wrench_space)
+        self.problem = self._problem(robot, system.terrain)
         self.residual = self.problem.residual
         self._minimise: Callable[..., Minimum] = partial(levenberg_marquardt, max_iterations=limit)
         if self.optimiser == "lbfgs":
@@ -113,10 +85,10 @@ class PositionBasedStep(Integrator):
         """A residual like the method's own, of another robot, ground or law."""
         other = copy.copy(self)
         other.law = law
-        return other._problem(robot, terrain, FrictionCone(stiffness=1.0)).residual
+        return other._problem(robot, terrain).residual
 
     @abc.abstractmethod
-    def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
+    def _problem(self, robot: Robot, terrain: Terrain) -> Minimised:
         """What a step minimises."""
 
     @staticmethod
@@ -181,8 +153,8 @@ class Pbd(PositionBasedStep):
     name: ClassVar[str] = "pbd"
     optimisers: ClassVar[dict[str, int]] = {"lm": 100, "jtj-lm": 200, "lbfgs": 10_000}
 
-    def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
-        energy = PositionEnergy(robot, terrain, wrench_space, self.law)
+    def _problem(self, robot: Robot, terrain: Terrain) -> Minimised:
+        energy = PositionEnergy(robot, terrain, self.law)
         return Energy(energy, exact=self.optimiser == "lm")
 
     @staticmethod
@@ -196,11 +168,11 @@ class Pbfd(PositionBasedStep):
     name: ClassVar[str] = "pbfd"
     optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 30, "lbfgs": 10_000}
 
-    def _problem(self, robot: Robot, terrain: Terrain, wrench_space: WrenchSpace) -> Minimised:
+    def _problem(self, robot: Robot, terrain: Terrain) -> Minimised:
         def contact(data: pin.Data) -> FrictionalPenalty:
             return FrictionalPenalty(robot, terrain, self.law, data)
 
-        return GradientLevel(PositionBased(robot, terrain, wrench_space, contact=contact))
+        return GradientLevel(PositionBased(robot, terrain, None, contact=contact))
 
     @staticmethod
     def _objective(found: Minimum) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field, create_model, model_validator
 
-from nmdp_pin.contact import Mixed, WrenchSpace
+from nmdp_pin.contact import ContactLaw, Mixed, WrenchSpace
 from nmdp_pin.errors import ContactError
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.contact_sections import ContactModels, ContactSection
@@ -60,7 +60,7 @@ def build_contact(
     rules: Sequence[ContactRule],
     robot: Robot,
     shapes: Sequence[str | None],
-) -> WrenchSpace:
+) -> ContactLaw:
     """The contact model of a scenario.
 
     Args:
@@ -70,11 +70,12 @@ def build_contact(
         shapes: names of the terrain's shapes.
 
     Raises:
-        ContactError: a rule that names no contact point or no shape.
+        ContactError: a rule that names no contact point or no shape, or a law that is no wrench
+            space.
     """
     if not rules:
         return default.build(robot)
-    models = [default.build(robot), *(rule.build(robot) for rule in rules)]
+    models = [_wrench_space(section, robot) for section in (default, *rules)]
     table = np.zeros((len(robot.contact_points), len(shapes)), dtype=int)
     for index, rule in reversed([*enumerate(rules, 1)]):
         where = f"contact_rules.{index - 1}"
@@ -82,6 +83,13 @@ def build_contact(
         on = _chosen_by(rule.on, shapes, f"{where}.on")
         table[np.ix_(points, on)] = index
     return Mixed(models=tuple(models), table=table.tolist())
+
+
+def _wrench_space(section: ContactSection, robot: Robot) -> WrenchSpace:
+    law = section.build(robot)
+    if not isinstance(law, WrenchSpace):
+        raise ContactError(f"contact_rules mix wrench spaces, and '{section.model}' is none")
+    return law
 
 
 def _chosen_by(

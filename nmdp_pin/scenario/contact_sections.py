@@ -1,7 +1,7 @@
 """The [contact] table of a scenario file: one record a contact model.
 
 A package may add models by an entry point of the group `nmdp_pin.contact_models`: it names a
-`WrenchSpace`, or a function that returns one; its keyword arguments are the keys of the table.
+`ContactLaw`, or a function that returns one; its keyword arguments are the keys of the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, create_model, model_validator
 
-from nmdp_pin.contact import AnisotropicCone, FrictionCone, WrenchSpace, stiffness_for_static_depth
+from nmdp_pin.contact import (
+    AnisotropicCone,
+    ContactLaw,
+    DryFriction,
+    FrictionCone,
+    Penalty,
+    stiffness_for_static_depth,
+)
 from nmdp_pin.contact.fitted import Fitted, fitted_model
 from nmdp_pin.contact.granular import Granular, Plate, Rod, Sphere
 from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
@@ -40,7 +47,7 @@ class ContactSection(OptionsSection):
 
     model: str = Field("friction-cone", description="name of the contact model")
 
-    def build(self, robot: Robot) -> WrenchSpace:
+    def build(self, robot: Robot) -> ContactLaw:
         """The contact model for this robot, which targets that take a `robot` are given.
 
         Raises:
@@ -51,14 +58,14 @@ class ContactSection(OptionsSection):
             options["robot"] = robot
         return self._made(**options)
 
-    def _made(self, **options: Any) -> WrenchSpace:
-        space = self.target(**options)
-        if not isinstance(space, WrenchSpace):
+    def _made(self, **options: Any) -> ContactLaw:
+        law = self.target(**options)
+        if not isinstance(law, ContactLaw):
             raise ContactError(
-                f"the contact model '{self.model}' must be a WrenchSpace, "
-                f"its target {self.target.__name__} made {space!r}"
+                f"the contact model '{self.model}' must be a ContactLaw, "
+                f"its target {self.target.__name__} made {law!r}"
             )
-        return space
+        return law
 
 
 class StiffnessSection(ContactSection):
@@ -77,7 +84,7 @@ class StiffnessSection(ContactSection):
             raise worded("needs exactly one of the keys 'stiffness' and 'static_depth'")
         return self
 
-    def build(self, robot: Robot) -> WrenchSpace:
+    def build(self, robot: Robot) -> ContactLaw:
         """The model; `static_depth` is shared by all contact points of the robot."""
         return self._made(**self._options(robot))
 
@@ -139,7 +146,7 @@ class GranularSection(ContactSection):
             raise worded("needs the key 'radius' for a plate")
         return self
 
-    def build(self, robot: Robot) -> WrenchSpace:
+    def build(self, robot: Robot) -> ContactLaw:
         """The model; without `radius`, of the size of the robot's contact spheres."""
         radii = set(robot.contact_points.radii.tolist())
         if self.radius is None and len(radii) != 1:
@@ -212,17 +219,26 @@ class FittedSection(ContactSection):
         None, gt=0, lt=1, description="of derivatives by differences [m, rad]"
     )
 
-    def build(self, robot: Robot) -> WrenchSpace:
+    def build(self, robot: Robot) -> ContactLaw:
         """The model of the file, the same for all contact points."""
         known = inspect.signature(fitted_model).parameters
         return fitted_model(**{key: value for key, value in self if key in known})
 
 
+def _named(name: str, target: Any) -> type[ContactSection]:
+    """The record of a law with the keyword arguments of `target`."""
+    section: Any = options_section(ContactSection, target, skip=frozenset({"robot"}))
+    fields: dict[str, Any] = {"model": (Literal[name], name)}
+    return create_model(f"ContactSection[{name}]", __base__=section, **fields)
+
+
 CONTACTS: dict[str, type[ContactSection]] = {
     "anisotropic-cone": AnisotropicConeSection,
+    "dry-friction": _named("dry-friction", DryFriction),
     "fitted": FittedSection,
     "friction-cone": FrictionConeSection,
     "granular": GranularSection,
+    "penalty": _named("penalty", Penalty),
     "planar-sliding": PlanarSlidingSection,
 }
 
@@ -260,10 +276,8 @@ def _section_of(entry: EntryPoint) -> type[ContactSection]:
     except Exception as error:  # whatever the package's own import raises
         raise worded(f"the {place} cannot be loaded: {error}") from None
     if not callable(target):
-        raise worded(f"the {place} must be a WrenchSpace or a function that returns one")
-    section: Any = options_section(ContactSection, target, skip=frozenset({"robot"}))
-    fields: dict[str, Any] = {"model": (Literal[entry.name], entry.name)}
-    return create_model(f"ContactSection[{entry.name}]", __base__=section, **fields)
+        raise worded(f"the {place} must be a ContactLaw or a function that returns one")
+    return _named(entry.name, target)
 
 
 if TYPE_CHECKING:  # mypy sees the record, pydantic how it is chosen

@@ -35,6 +35,7 @@ from nmdp_pin.scenario.sections import (
     PushSection,
     TerrainSection,
     drop_foreign_options,
+    fit_contact,
     positive_time,
 )
 from nmdp_pin.scenario.toml_source import apply_override, find_scenario, read_toml
@@ -88,7 +89,9 @@ class Scenario(Section):
         Args:
             source: a bundled name or the path of a TOML file.
             overrides: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4". One of
-                integrator.name also drops the file's options that the new method has not.
+                integrator.name also drops the file's options that the new method lacks, and
+                [contact] becomes the default law of pbd, pbfd or ne-ncp if the method is one of
+                them and takes no other.
 
         Raises:
             ScenarioError: an unknown name, an unreadable file, or mistakes in it, all listed.
@@ -99,6 +102,7 @@ class Scenario(Section):
         for override in method:
             apply_override(table, override, file=str(path))
             drop_foreign_options(table["integrator"])
+            fit_contact(table)
         for override in overrides:
             apply_override(table, override, file=str(path))
         return cls.from_dict(table, file=str(path), folder=path.parent)
@@ -177,7 +181,7 @@ class Scenario(Section):
             item.set_velocity(robot.model, state.q, state.v)
         with self._blame("contact"):
             names = [section.name for section in self.terrain.shapes] + surface_names(robot)
-            wrench_space = build_contact(self.contact, self.contact_rules, robot, names)
+            law = build_contact(self.contact, self.contact_rules, robot, names)
         with self._blame("controller"):
             controller = self.controller.build(robot)
         if self.disturbances:
@@ -189,7 +193,7 @@ class Scenario(Section):
             simulator = Simulator(
                 robot,
                 terrain,
-                wrench_space,
+                law,
                 method.name,
                 **method.step_control(),
                 **method.options(),

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.push import Push
 from nmdp_pin.control.stable_pd import Passive, StablePD
@@ -156,7 +157,17 @@ def drop_foreign_options(table: dict[str, Any]) -> None:
             del table[key]
 
 
-_COMPOSED = frozenset({"robot", "terrain", "wrench_space"})  # what Simulator gives a method
+def fit_contact(table: dict[str, Any]) -> None:
+    """Replace, in place, a [contact] table whose law the method cannot take by its default."""
+    method = INTEGRATORS.get(str(table["integrator"].get("name")))
+    laws: dict[Any, str] = {Penalty: "penalty", DryFriction: "dry-friction"}
+    model = laws.get(method.law_type if method else None)
+    if model is not None and table.get("contact", {}).get("model") != model:
+        table["contact"] = {"model": model}
+        table.pop("contact_rules", None)
+
+
+_COMPOSED = frozenset({"system"})  # what Simulator gives a method
 
 
 class ControllerSection(Section):

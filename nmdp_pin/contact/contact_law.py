@@ -1,0 +1,17 @@
+"""The contract that all contact laws share."""
+
+from __future__ import annotations
+
+
+class ContactLaw:
+    """What determines the forces of contacts.
+
+    Each method takes one kind of law: a `WrenchSpace` (a set of feasible wrenches, from which the
+    method chooses), a `Penalty` (forces as functions of the configuration), or `DryFriction`
+    (Signorini's condition and Coulomb's law).
+    """
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of weights of one contact."""
+        return 0
