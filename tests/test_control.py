@@ -144,6 +144,16 @@ def test_gains():
     np.testing.assert_array_equal(command.q_target, robot.standing)
 
 
+def test_named_gains_belong_to_velocities():
+    """Behind a free base, whose q is longer than its v, a gain goes to its joint's velocity."""
+    robot = samples.robot("spider")
+    assert robot.model.nq != robot.model.nv
+    for name in (robot.model.names[3], robot.model.names[-1]):
+        command = StablePD(robot, kp={name: 3.0}, kd=1.0).command(State(0.0, None, None), 0.1)
+        v = robot.model.joints[robot.model.getJointId(name)].idx_v
+        np.testing.assert_array_equal(command.kp, 3.0 * np.eye(robot.model.nv)[v])
+
+
 def test_targets_are_those_of_the_end_of_the_step():
     """The command for t to t + h aims at t + h."""
     robot = samples.robot("robosimian planar")

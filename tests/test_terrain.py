@@ -78,7 +78,16 @@ def curvature_of(surface: Surface) -> np.ndarray:
     return np.zeros((n, 3, 3)) if surface.curvature is None else surface.curvature
 
 
-@pytest.mark.parametrize("scene", [everything(), shapes(2, 40), everything()[::-1]])
+@pytest.mark.parametrize(
+    "scene",
+    [
+        everything(),
+        shapes(2, 40),
+        everything()[::-1],
+        [*shapes(1, 3), Plane(normal=(0.1, 0.2, 1.0), height=-0.3, friction=0.9), *shapes(2, 3)],
+    ],
+    ids=["everything", "solids", "everything turned round", "one plane among solids"],
+)
 def test_the_nearest_shape_counts(scene: list[Shape]) -> None:
     """A terrain is, at every point, what the shape of the smallest signed distance is alone."""
     x = points()
