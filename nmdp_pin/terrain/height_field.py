@@ -12,7 +12,6 @@ import numpy as np
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.files.array_file import read_npy
 from nmdp_pin.files.input_file import read_text
-from nmdp_pin.terrain.height_grid import HeightGrid
 from nmdp_pin.terrain.shape import Solid, checked_positive, checked_row, checked_table
 from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
 
@@ -118,7 +117,7 @@ class HeightField(Solid):
         return width / (nx - 1), depth / (ny - 1)
 
     @property
-    def _base(self) -> float:
+    def base(self) -> float:
         """Height of the bottom in the shape's frame [m]."""
         return float(self.samples.min() - self.thickness)
 
@@ -133,7 +132,7 @@ class HeightField(Solid):
         c, d = index[1:, 1:].ravel(), index[1:, :-1].ravel()
         # The border, anticlockwise from above, and its shadow on the bottom.
         rim = np.concatenate([index[0, :-1], index[:-1, -1], index[-1, :0:-1], index[:0:-1, 0]])
-        bottom = top[rim] * [1.0, 1.0, 0.0] + [0.0, 0.0, self._base]
+        bottom = top[rim] * [1.0, 1.0, 0.0] + [0.0, 0.0, self.base]
         low = len(top) + np.arange(len(rim))
         middle = np.full(len(rim), len(top) + len(rim))
         following, low_following = np.roll(rim, -1), np.roll(low, -1)
@@ -144,7 +143,7 @@ class HeightField(Solid):
             tuple(walls.transpose(1, 2, 0).reshape(3, -1)),
             (low_following, low, middle),
         ]
-        vertices = np.concatenate([top, bottom, [[0.0, 0.0, self._base]]])
+        vertices = np.concatenate([top, bottom, [[0.0, 0.0, self.base]]])
         return vertices, np.concatenate([np.stack(part, axis=1) for part in faces])
 
     def collision_geometry(self) -> coal.BVHModelOBBRSS:
@@ -155,16 +154,15 @@ class HeightField(Solid):
         return triangle_geometry(*self.triangles())
 
     def triangle_surface(self, index: int) -> TriangleSurface:
-        """What measures distances to the ground, shape `index` of a terrain, in the world frame."""
+        """What asks coal for distances to the block, shape `index` of a terrain, in the world."""
         M = self.placement
         vertices, faces = self.triangles()
         world = vertices @ M.rotation.T + M.translation
         ny, nx = self.samples.shape
-        # The top, four walls and the bottom, most of which is too far off to be asked.
+        # The top, four walls and the bottom.
         sizes = [2 * (nx - 1) * (ny - 1), *(2 * n for n in (nx - 1, ny - 1, nx - 1, ny - 1))]
         groups = tuple(np.cumsum(sizes).tolist())
-        grid = HeightGrid(self.samples, self.steps, self._base, M)
-        return TriangleSurface(world, faces, self.friction, index=index, groups=groups, grid=grid)
+        return TriangleSurface(world, faces, self.friction, index=index, groups=groups)
 
 
 def _read(path: Path) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""The half-space below a plane, and the fast way to many of them."""
+"""The half-space below a plane."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import coal
@@ -11,10 +10,8 @@ import pinocchio as pin
 
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.terrain.shape import Shape, Vector, checked_number, checked_vector
-from nmdp_pin.terrain.surface import Surface
 
 _STEEPEST = 1e-9  # a smaller n_z gives no usable height: the plane is a wall
-_READY = 256  # points for which the constant arrays of a single plane lie ready
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,57 +66,3 @@ class Plane(Shape):
     def placement(self) -> pin.SE3:
         """The identity: the half-space is given in the world frame."""
         return pin.SE3.Identity()
-
-
-class HalfSpaces:
-    """Planes, measured all at once: n.x - level is exact, so there is nothing to ask coal.
-
-    Args:
-        planes: at least one.
-        indices: of the planes among the terrain's shapes.
-    """
-
-    def __init__(self, planes: Sequence[Plane], indices: Sequence[int]) -> None:
-        self._normals = np.array([plane.unit_normal for plane in planes])
-        self._levels = np.array([plane.level for plane in planes])
-        self._friction = np.array([plane.friction for plane in planes])
-        self._indices = np.array(indices)
-        self._single = len(planes) == 1
-        if self._single:
-            self._n, self._level = self._normals[0], float(self._levels[0])
-            self._normal_rows, self._friction_rows, self._index_rows = self._rows(_READY)
-
-    def measure(self, points: np.ndarray) -> Surface:
-        """The nearest plane at `points`, shape (n, 3); the arrays may be shared."""
-        if self._single:
-            n = len(points)
-            distance = points.dot(self._n)
-            distance -= self._level
-            if n > _READY:
-                normal, friction, index = self._rows(n)
-                return Surface(distance, normal, None, friction, index)
-            return Surface(
-                distance,
-                self._normal_rows[:n],
-                None,
-                self._friction_rows[:n],
-                self._index_rows[:n],
-            )
-        distances = points.dot(self._normals.T)
-        distances -= self._levels
-        nearest = distances.argmin(axis=1)
-        return Surface(
-            distances.min(axis=1),
-            self._normals[nearest],
-            None,
-            self._friction[nearest],
-            self._indices[nearest],
-        )
-
-    def _rows(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Normals, friction and indices of n points over a single plane, read-only."""
-        normal, friction = np.tile(self._n, (n, 1)), np.full(n, self._friction[0])
-        index = np.full(n, self._indices[0])
-        for rows in (normal, friction, index):
-            rows.setflags(write=False)
-        return normal, friction, index

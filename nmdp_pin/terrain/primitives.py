@@ -6,12 +6,9 @@ import abc
 from dataclasses import dataclass
 
 import coal
-import numpy as np
 
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.terrain.shape import Solid, Vector, checked_positive, checked_vector
-
-_CLOSEST = 1e-12  # [m] radius below which the curvature at an edge is no longer let grow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -22,16 +19,6 @@ class Primitive(Solid):
     @abc.abstractmethod
     def half_extents(self) -> Vector:
         """Half the size of the bounding box along the axes of the shape's frame [m]."""
-
-    @staticmethod
-    @abc.abstractmethod
-    def curvature(local: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-        """Hessian of the signed distance [1/m], shape (n, 3, 3); None where all are zero.
-
-        Args:
-            local: points in the frames of their shapes [m], shape (n, 3).
-            half: half extents of their shapes [m], shape (n, 3).
-        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,26 +49,6 @@ class Box(Primitive):
         """A new box."""
         return coal.Box(*self.size)
 
-    @staticmethod
-    def curvature(local: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-        """0 inside and over faces, (P - nn') / phi over edges and vertices.
-
-        P projects on the axes along which the point is outside.
-        """
-        gap = np.abs(local) - half
-        outside = gap > 0.0
-        bent = outside.sum(axis=1) >= 2
-        if not bent.any():
-            return None
-        gap[~outside] = 0.0
-        phi = np.maximum(np.sqrt((gap * gap).sum(axis=1)), _CLOSEST)
-        normal = np.copysign(gap / phi[:, None], local)
-        hessian = -normal[:, :, None] * normal[:, None, :]
-        diagonal = np.arange(3)
-        hessian[:, diagonal, diagonal] += outside
-        hessian *= (bent / phi)[:, None, None]
-        return hessian
-
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Primitive):
@@ -107,13 +74,6 @@ class Sphere(Primitive):
     def collision_geometry(self) -> coal.Sphere:
         """A new sphere."""
         return coal.Sphere(self.radius)
-
-    @staticmethod
-    def curvature(local: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-        """(I - nn') / |x|."""
-        r = np.maximum(np.sqrt((local * local).sum(axis=1)), _CLOSEST)[:, None]
-        normal = local / r
-        return (np.eye(3) - normal[:, :, None] * normal[:, None, :]) / r[:, :, None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,45 +111,6 @@ class Cylinder(_Bar):
         """A new cylinder."""
         return coal.Cylinder(self.radius, self.length)
 
-    @staticmethod
-    def inside(local: np.ndarray, half: np.ndarray) -> tuple[float, np.ndarray]:
-        """Signed distance [m] and local normal at a point inside, in closed form.
-
-        coal 3.0.3 measures to the side alone there, even from just below a cap (docs/terrain.md).
-
-        Args:
-            local: point in the cylinder's frame [m], shape (3,).
-            half: half extents [m], shape (3,).
-        """
-        rho = float(np.hypot(local[0], local[1]))
-        side, cap = rho - float(half[0]), abs(float(local[2])) - float(half[2])
-        if cap >= side:
-            return cap, np.array([0.0, 0.0, 1.0 if local[2] >= 0.0 else -1.0])
-        if rho == 0.0:
-            return side, np.array([1.0, 0.0, 0.0])
-        return side, np.array([local[0] / rho, local[1] / rho, 0.0])
-
-    @staticmethod
-    def curvature(local: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-        """0 at the caps, tt'/rho at the side, (I - nn' - tt') / phi + tt' (n.e) / rho at the rim.
-
-        e points away from the axis, t = z x e goes around it.
-        """
-        rho = np.maximum(np.hypot(local[:, 0], local[:, 1]), _CLOSEST)
-        side, cap = rho - half[:, 0], np.abs(local[:, 2]) - half[:, 2]
-        rim = (side > 0.0) & (cap > 0.0)
-        phi = np.maximum(np.hypot(side, cap), _CLOSEST)
-        e_n = np.where(rim, side / phi, (side > cap).astype(float))  # n.e
-        z_n = np.where(rim, np.copysign(cap, local[:, 2]) / phi, 0.0)
-        zeros, ones = np.zeros_like(rho), np.ones_like(rho)
-        e = np.array([local[:, 0] / rho, local[:, 1] / rho, zeros]).T
-        t = np.array([-e[:, 1], e[:, 0], zeros]).T
-        # At the rim I - nn' - tt' = mm', m being the other unit vector of the plane of e and z.
-        m = -z_n[:, None] * e + e_n[:, None] * np.array([zeros, zeros, ones]).T
-        hessian = (e_n / rho)[:, None, None] * (t[:, :, None] * t[:, None, :])
-        hessian += (rim / phi)[:, None, None] * (m[:, :, None] * m[:, None, :])
-        return hessian
-
 
 @dataclass(frozen=True, kw_only=True)
 class Capsule(_Bar):
@@ -211,15 +132,3 @@ class Capsule(_Bar):
     def collision_geometry(self) -> coal.Capsule:
         """A new capsule."""
         return coal.Capsule(self.radius, self.length)
-
-    @staticmethod
-    def curvature(local: np.ndarray, half: np.ndarray) -> np.ndarray | None:
-        """(I - nn') / |x - c|, c being nearest on the axis; beside the tube also less zz'."""
-        straight = half[:, 2] - half[:, 0]
-        arm = local.copy()
-        arm[:, 2] -= np.clip(arm[:, 2], -straight, straight)
-        r = np.maximum(np.sqrt((arm * arm).sum(axis=1)), _CLOSEST)[:, None]
-        normal = arm / r
-        hessian = np.eye(3) - normal[:, :, None] * normal[:, None, :]
-        hessian[np.abs(local[:, 2]) < straight, 2, 2] = 0.0
-        return hessian / r[:, :, None]

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import blas
 
 from nmdp_pin.errors import TerrainError
+from nmdp_pin.kernels.terrain import query
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
-from nmdp_pin.terrain.plane import HalfSpaces, Plane
-from nmdp_pin.terrain.primitive_set import PrimitiveSet
+from nmdp_pin.terrain.plane import Plane
 from nmdp_pin.terrain.primitives import Primitive
 from nmdp_pin.terrain.shape import Shape
-from nmdp_pin.terrain.surface import Nearest, Surface, no_surface
+from nmdp_pin.terrain.shape_arrays import ShapeArrays, shape_arrays
+from nmdp_pin.terrain.surface import Nearest, Surface
 from nmdp_pin.terrain.triangle_surface import TriangleSurface
 
-_LOST = 1e9  # [m] |x| + |y| + |z|; further out coordinates no longer resolve a micrometre
+_NO_CURVATURE = np.empty((0, 3, 3))  # planes never write to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,8 @@ class Terrain:
     Outside, that is the distance to the union. Inside overlapping shapes it is the depth in the
     deepest of them, a bound of the depth in the union. Normal, curvature and friction jump where
     another shape becomes the nearest. Of shapes at the same distance planes come first, then
-    boxes, spheres, cylinders and capsules, then meshes and height fields, each in the order given.
+    boxes, spheres, cylinders and capsules, then height fields, then meshes, each in the order
+    given.
 
     Args:
         shapes: at least one.
@@ -39,8 +40,12 @@ class Terrain:
 
     shapes: tuple[Shape, ...]
     flat: bool = field(init=False)
-    _planes: HalfSpaces | None = field(init=False, repr=False)
-    _solids: tuple[PrimitiveSet | TriangleSurface, ...] = field(init=False, repr=False)
+    """Whether all shapes are planes."""
+    arrays: ShapeArrays = field(init=False, repr=False)
+    """What `nmdp_pin.kernels.terrain.query` reads: all shapes but those that coal measures."""
+    compiled: bool = field(init=False)
+    """Whether `arrays` say everything: no shape is a mesh."""
+    _meshes: tuple[TriangleSurface, ...] = field(init=False, repr=False)
 
     def __init__(self, shapes: Sequence[Shape]) -> None:
         shapes = tuple(shapes)
@@ -52,20 +57,13 @@ class Terrain:
                     "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and "
                     f"Mesh; got {shape!r}"
                 )
-        planes = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Plane)}
-        primitives = {i: shape for i, shape in enumerate(shapes) if isinstance(shape, Primitive)}
-        surfaces = [
-            shape.triangle_surface(i)
-            for i, shape in enumerate(shapes)
-            if isinstance(shape, Mesh | HeightField)
-        ]
-        sets = [PrimitiveSet([*primitives.values()], [*primitives])] if primitives else []
-        solids = (*sets, *surfaces)
+        meshes = tuple(s.triangle_surface(i) for i, s in enumerate(shapes) if isinstance(s, Mesh))
         for name, value in (
             ("shapes", shapes),
-            ("flat", not solids),
-            ("_planes", HalfSpaces([*planes.values()], [*planes]) if planes else None),
-            ("_solids", solids),
+            ("flat", all(isinstance(shape, Plane) for shape in shapes)),
+            ("arrays", shape_arrays(shapes)),
+            ("compiled", not meshes),
+            ("_meshes", meshes),
         ):
             object.__setattr__(self, name, value)
 
@@ -106,30 +104,20 @@ class Terrain:
         Raises:
             TerrainError: points of another shape.
         """
-        points = np.asarray(points, dtype=float)
+        points = np.ascontiguousarray(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3:
             raise TerrainError(f"points must have shape (n, 3), got {points.shape}")
-        if points.size and not blas.dasum(points.ravel()) < _LOST:  # also where it is NaN
-            return self._query_some(points)
-        return self._query(points)
-
-    def _query(self, points: np.ndarray) -> Surface:
-        """The surface at points none of which is lost."""
-        surface = no_surface(len(points)) if self._planes is None else self._planes.measure(points)
-        if self.flat:
+        if not points.flags.writeable:  # numba would compile anew
+            points = points.copy()
+        n = len(points)
+        distance, normal, friction = np.empty(n), np.empty((n, 3)), np.empty(n)
+        curvature = _NO_CURVATURE if self.flat else np.empty((n, 3, 3))
+        shape = np.empty(n, dtype=np.int64)
+        bent = query(*self.arrays, points, distance, normal, curvature, friction, shape)
+        surface = Surface(distance, normal, curvature if bent else None, friction, shape)
+        if not self._meshes:
             return surface
         nearest = Nearest(surface)
-        for solid in self._solids:
-            solid.update(points, nearest)
+        for mesh in self._meshes:
+            mesh.update(points, nearest)
         return nearest.surface()
-
-    def _query_some(self, points: np.ndarray) -> Surface:
-        """The surface at the points that are not lost, NaN at the others."""
-        lost = ~(np.abs(points).sum(axis=1) < _LOST)
-        surface = self._query(np.where(lost[:, None], 0.0, points))
-        distance, normal, curvature, friction, shape = surface
-        row = np.where(lost, np.nan, 1.0)
-        if curvature is not None:
-            curvature = curvature * row[:, None, None]
-        shape = np.where(lost, -1, shape)
-        return Surface(distance * row, normal * row[:, None], curvature, friction * row, shape)

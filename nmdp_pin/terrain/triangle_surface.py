@@ -8,22 +8,18 @@ import coal
 import numpy as np
 from scipy.spatial import cKDTree
 
-from nmdp_pin.terrain.height_grid import HeightGrid
 from nmdp_pin.terrain.surface import Nearest, Surface
 from nmdp_pin.terrain.topology import topology
-from nmdp_pin.terrain.triangle_distances import TriangleDistances, first_least
 
 _PARALLEL = 1e-9  # [-] how far from a normal an offset may point and still count as along it
 _BEYOND = 1.0 + 1e-9  # of the distance to a vertex, so that a vertex can be what is nearest
 _ROUNDING = 1e-13  # [-] rounding of closest points relative to the size of the mesh
-_FEW = 8  # points, up to which asking coal for each takes less than indexing a grid
 
 
 class TriangleSurface:
     """The solid inside a closed mesh.
 
-    coal finds the closest point and its triangle, or a grid finds them by indexing, for many points
-    at once; both give the same to rounding. The sign comes from the pseudonormal of the
+    coal finds the closest point and its triangle. The sign comes from the pseudonormal of the
     closest feature (face, edge or vertex; Baerentzen and Aanaes 2005), which is exact for a closed
     mesh, and the normal and its derivative from the kind of that feature.
 
@@ -34,7 +30,6 @@ class TriangleSurface:
         index: of the mesh among the terrain's shapes.
         groups: where faces of very different size begin. Each group has a bounding-volume
             hierarchy of its own: long faces among small ones would spoil the volumes of all.
-        grid: of the faces of the first group, to find the closest where no other group can be.
     """
 
     def __init__(
@@ -45,15 +40,15 @@ class TriangleSurface:
         *,
         index: int = 0,
         groups: Sequence[int] = (),
-        grid: HeightGrid | None = None,
     ) -> None:
         self._faces, self._vertices = faces, vertices
         self._friction, self._index = friction, index
         self._topology = topology(vertices, faces)
         self._corners = vertices[faces]
-        self._triangles = TriangleDistances(self._corners, self._topology.face)
-        self._directions = self._triangles.directions
-        self._inwards = self._triangles.inwards
+        edges = np.roll(self._corners, -1, axis=1) - self._corners
+        self._directions = edges / np.sqrt(np.vecdot(edges, edges))[:, :, None]
+        # At right angles to the edges, in the triangle's plane.
+        self._inwards = np.cross(self._topology.face[:, None, :], self._directions)
         # Every edge at a vertex starts there in just one face.
         self._spokes = self._directions.reshape(-1, 3)[faces.argsort(axis=None)]
         self._n_spokes = np.bincount(faces.ravel())
@@ -66,7 +61,7 @@ class TriangleSurface:
         self._geometries = [triangle_geometry(vertices, part) for part in parts]
         self._lows = np.array([vertices[part].min(axis=(0, 1)) for part in parts])
         self._highs = np.array([vertices[part].max(axis=(0, 1)) for part in parts])
-        self._grid, self._tree = grid, cKDTree(vertices)
+        self._tree = cKDTree(vertices)
         asks = [coal.ComputeDistance(geometry, self._point) for geometry in self._geometries]
         self._groups = list(zip((0, *groups), asks, strict=True))
         self._request = coal.DistanceRequest()
@@ -104,25 +99,8 @@ class TriangleSurface:
 
     def _closest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Index of the closest triangle, shape (n,), and the closest point on it, shape (n, 3)."""
-        if self._grid is None:
-            # No surface is further off than its nearest vertex.
-            return self._ask(points, _BEYOND * self._tree.query(points)[0] + self._rounding)
-        reach = self._grid.reach(points)
-        if len(points) <= _FEW:
-            return self._ask(points, reach.distance)
-        found, rows, triangles = self._grid.near(reach)
-        if len(found) == len(points):
-            return self._triangles.closest(points, rows, triangles)
-        triangle, closest = np.empty(len(points), dtype=int), np.empty_like(points)
-        if len(found):
-            by_grid = self._triangles.closest(points[found], rows, triangles)
-            triangle[found], closest[found] = by_grid
-        rest = np.delete(np.arange(len(points)), found)
-        triangle[rest], closest[rest] = self._ask(points[rest], reach.distance[rest])
-        return triangle, closest
-
-    def _ask(self, points: np.ndarray, at_most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What `_closest` gives, from coal, that looks for less than `at_most` [m], shape (n,)."""
+        # No surface is further off than its nearest vertex.
+        at_most = _BEYOND * self._tree.query(points)[0] + self._rounding
         world, here, result = coal.Transform3s(), coal.Transform3s(), coal.DistanceResult()
         request = self._request
         triangle, closest = np.empty(len(points), dtype=int), np.empty_like(points)
@@ -196,9 +174,26 @@ class TriangleSurface:
         index = (self._first_spoke[vertex] - ends + counts)[rows] + np.arange(ends[-1])
         spokes = self._spokes[index]
         slant = np.abs(np.vecdot(spokes, offset[rows]))
-        best = first_least(slant, rows, index, len(vertex))
+        best = _first_least(slant, rows, index, len(vertex))
         straight = slant[best] <= _PARALLEL * np.sqrt(np.vecdot(offset, offset)) + self._rounding
         return np.where(straight[:, None], spokes[best], 0.0)
+
+
+def _first_least(values: np.ndarray, rows: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
+    """Where each row's least value is, of equal ones that of the lowest label; shape (n,).
+
+    Args:
+        values: shape (k,).
+        rows: which row a value is of, ascending, each of the n at least once, shape (k,).
+        labels: shape (k,).
+        n: number of rows.
+    """
+    every = np.arange(n)
+    least = np.minimum.reduceat(values, rows.searchsorted(every))
+    best = (values == least.take(rows)).nonzero()[0]
+    if len(best) > n:
+        best = best[np.lexsort((labels.take(best), rows.take(best)))]
+    return best.take(rows.take(best).searchsorted(every))
 
 
 def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:

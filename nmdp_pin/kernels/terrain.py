@@ -1,0 +1,184 @@
+"""A terrain at points: the nearest of planes, primitives and height fields.
+
+The shapes are rows of two tables, in the order in which they count where they tie.
+
+`kinds`, whole numbers, shape (n, 6): the kind, the index of the shape in the terrain, and of a
+height field nx, ny, the index of its first height and the first row of its intervals.
+
+`shapes`, shape (n, 17): position (3) and rotation, row by row (9), of the shape's frame, three
+sizes, friction, and the rounding of coordinates [m]. The sizes are the half extents of a
+primitive [m]; the offset n.x of a plane [m], whose normal n is the z axis of its frame, and two
+zeros; dx, dy and the bottom's height of a height field [m], whose frame is at sample (0, 0).
+
+`heights`, one after another, and `intervals`, shape (k, 2), are those of all height fields [m].
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin.kernels.grid_triangle import Grid
+from nmdp_pin.kernels.height_field import STACK, field_bound, field_surface
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.primitives import (
+    primitive_distance,
+    primitive_hessian,
+    primitive_normal,
+)
+from nmdp_pin.kernels.vector3 import Vector3, dot
+
+PLANE, FIELD = 0, 5  # the kinds beside those of `primitives`
+_LOST = 1e9  # [m] |x| + |y| + |z|; further out coordinates no longer resolve a micrometre
+
+
+@jit
+def query(
+    kinds: np.ndarray,
+    shapes: np.ndarray,
+    heights: np.ndarray,
+    intervals: np.ndarray,
+    points: np.ndarray,
+    distance: np.ndarray,
+    normal: np.ndarray,
+    curvature: np.ndarray,
+    friction: np.ndarray,
+    shape: np.ndarray,
+) -> bool:
+    """Write what `Terrain.query` documents; True where some curvature is not zero.
+
+    Where there is no shape the distance is infinite, the normal and the friction 0, the shape -1.
+
+    Args:
+        kinds: see the module.
+        shapes: see the module.
+        heights: see the module.
+        intervals: see the module.
+        points: [m], shape (n, 3).
+        distance: [m], shape (n,), written.
+        normal: shape (n, 3), written.
+        curvature: [1/m], shape (n, 3, 3), written where the result is True.
+        friction: shape (n,), written.
+        shape: whole numbers, shape (n,), written.
+    """
+    hessian, other = np.empty((3, 3)), np.empty((3, 3))
+    stack = np.empty(STACK, np.int64)
+    bent = False
+    for k in range(len(points)):
+        p = (points[k, 0], points[k, 1], points[k, 2])
+        if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
+            distance[k], friction[k], shape[k] = math.nan, math.nan, -1
+            normal[k, 0] = normal[k, 1] = normal[k, 2] = math.nan
+            continue
+        nearest, least = _nearest_simple(kinds, shapes, p)
+        n, bends = (0.0, 0.0, 0.0), False
+        if nearest >= 0:
+            n, bends = _describe(kinds, shapes, nearest, p, least, hessian)
+        for s in range(len(kinds)):
+            if kinds[s, 0] != FIELD:
+                continue
+            local, size, grid = _seen_from(shapes, s, p), _sizes(shapes, s), _grid(kinds, s)
+            if field_bound(grid, size, intervals, local) >= least:
+                continue
+            phi, own, other_bends = field_surface(
+                grid, size, heights, intervals, shapes[s, 16], local, stack, other
+            )
+            if phi < least:
+                nearest, least, bends = s, phi, other_bends
+                n = _turned(shapes, s, own)
+                hessian, other = other, hessian
+        distance[k], friction[k], shape[k] = least, 0.0, -1
+        normal[k, 0], normal[k, 1], normal[k, 2] = n
+        if nearest >= 0:
+            friction[k], shape[k] = shapes[nearest, 15], kinds[nearest, 1]
+        if bends and not bent:
+            curvature[:] = 0.0
+            bent = True
+        if bends:
+            _turn_tensor(shapes, nearest, hessian, curvature, k)
+    if bent:
+        for k in range(len(points)):
+            if math.isnan(distance[k]):
+                curvature[k] = math.nan
+    return bent
+
+
+@jit
+def _nearest_simple(kinds: np.ndarray, shapes: np.ndarray, p: Vector3) -> tuple[int, float]:
+    """The first of the nearest planes and primitives, -1 where there is none; its distance [m]."""
+    nearest, least = -1, math.inf
+    for s in range(len(kinds)):
+        kind = kinds[s, 0]
+        if kind == FIELD:
+            continue
+        if kind == PLANE:
+            phi = dot(p, (shapes[s, 5], shapes[s, 8], shapes[s, 11])) - shapes[s, 12]
+        else:
+            phi = primitive_distance(kind, _seen_from(shapes, s, p), _sizes(shapes, s))
+        if phi < least:
+            nearest, least = s, phi
+    return nearest, least
+
+
+@jit
+def _describe(
+    kinds: np.ndarray,
+    shapes: np.ndarray,
+    s: int,
+    p: Vector3,
+    distance: float,
+    hessian: np.ndarray,
+) -> tuple[Vector3, bool]:
+    """Normal of a plane or primitive, and whether there is a Hessian, written in its own frame."""
+    if kinds[s, 0] == PLANE:
+        return (shapes[s, 5], shapes[s, 8], shapes[s, 11]), False
+    local, half = _seen_from(shapes, s, p), _sizes(shapes, s)
+    own = primitive_normal(kinds[s, 0], local, half, distance)
+    bends = primitive_hessian(kinds[s, 0], local, half, own, hessian)
+    return _turned(shapes, s, own), bends
+
+
+@jit
+def _sizes(shapes: np.ndarray, s: int) -> Vector3:
+    """The three sizes of a shape [m]."""
+    return shapes[s, 12], shapes[s, 13], shapes[s, 14]
+
+
+@jit
+def _grid(kinds: np.ndarray, s: int) -> Grid:
+    """The four whole numbers of a height field."""
+    return kinds[s, 2], kinds[s, 3], kinds[s, 4], kinds[s, 5]
+
+
+@jit
+def _seen_from(shapes: np.ndarray, s: int, p: Vector3) -> Vector3:
+    """A point of the world in the frame of a shape [m]."""
+    x, y, z = p[0] - shapes[s, 0], p[1] - shapes[s, 1], p[2] - shapes[s, 2]
+    return (
+        shapes[s, 3] * x + shapes[s, 6] * y + shapes[s, 9] * z,
+        shapes[s, 4] * x + shapes[s, 7] * y + shapes[s, 10] * z,
+        shapes[s, 5] * x + shapes[s, 8] * y + shapes[s, 11] * z,
+    )
+
+
+@jit
+def _turned(shapes: np.ndarray, s: int, own: Vector3) -> Vector3:
+    """A direction in a shape's frame as the world sees it."""
+    return (
+        dot((shapes[s, 3], shapes[s, 4], shapes[s, 5]), own),
+        dot((shapes[s, 6], shapes[s, 7], shapes[s, 8]), own),
+        dot((shapes[s, 9], shapes[s, 10], shapes[s, 11]), own),
+    )
+
+
+@jit
+def _turn_tensor(shapes: np.ndarray, s: int, own: np.ndarray, world: np.ndarray, k: int) -> None:
+    """Write R H R' into `world[k]`, shape (3, 3)."""
+    for a in range(3):
+        for b in range(3):
+            total = 0.0
+            for i in range(3):
+                for j in range(3):
+                    total += shapes[s, 3 + 3 * a + i] * own[i, j] * shapes[s, 3 + 3 * b + j]
+            world[k, a, b] = total
