@@ -18,7 +18,7 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("errors", "status", "number_array"),
+    ("errors", "status", "number_array", "kernels"),
     ("state", "state_vector", "gait", "files", "executors", "robot", "terrain"),
     ("contact", "control", "argument_check", "system"),
     ("dynamics",),
@@ -29,7 +29,7 @@ LAYERS = (
     ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),
 )
-BOTTOM = (*LAYERS[0], "kernels")
+BOTTOM = LAYERS[0]
 STAND_ALONE = ("solvers",)  # anything from the integrators up may use them; they use the bottom
 
 

@@ -335,7 +335,7 @@ def test_unreadable_mesh_file(tmp_path: Path, suffix: str, content: bytes) -> No
         ({"heights": [[0, 1], [2]], "size": (1, 1)}, "table of finite numbers"),
         ({"heights": [[0, np.nan], [2, 1]], "size": (1, 1)}, "table of finite numbers"),
         ({"heights": np.zeros((3, 3)), "size": (1, 1), "thickness": 0.0}, "thickness must be > 0"),
-        ({"path": "/nowhere/ground.npy", "size": (1, 1)}, "no such file"),
+        ({"path": "/nowhere/ground.npy", "size": (1, 1)}, "there is no height field"),
         ({"path": "ground.png", "size": (1, 1)}, "formats .npy, .csv, .txt"),
     ],
 )
