@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
-from nmdp_pin.contact import ContactLaw
+from nmdp_pin.contact import ContactLaw, WrenchSpace
+from nmdp_pin.contact.shape_check import check_shapes
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, StateError, StepFailed
@@ -142,6 +143,8 @@ class Simulator:
                 f"{method.law_type.__name__}, got "
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
+        if isinstance(law, WrenchSpace):
+            check_shapes(law, self.robot)
         try:
             return method(self.system, **self.options)
         except TypeError as error:

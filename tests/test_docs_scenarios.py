@@ -201,6 +201,8 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
     if heading.startswith(OF_KIND):
         kind = heading.removeprefix(OF_KIND)[:-1]
         scenario["objects"] = [{"kind": kind, "name": "object", **copy.deepcopy(OBJECT[kind])}]
+    if heading == 'kind = "hold"':
+        scenario["controller"] = {"kind": "hold"}
     if heading.startswith('model = "'):
         model = heading[9:-1]
         scenario["contact"] = {"model": model, **CONTACT[model]}

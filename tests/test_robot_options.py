@@ -61,6 +61,7 @@ def test_continuous_joints_stand_upright(tmp_path):
         ({"contacts": [("a", "leg", [0, 0, np.nan], 0.0)]}, "is not a contact"),
         ({"contacts": [("a", "leg")]}, "is not a contact"),
         ({"contacts": [3.0]}, "is not a contact"),
+        ({"contacts": "hands"}, "not one of 'feet', 'all', a list of contacts"),
     ],
 )
 def test_wrong_options_are_refused(options, message, tmp_path):
@@ -153,8 +154,12 @@ def test_feet_and_what_lies_lowest_are_chosen(tmp_path):
         hinge("pan", "arm", "sensor"),
     )
     path = write(tmp_path, text)
-    assert load_robot(path).contact_points.names == ("shank", "arm", "trunk")
-    assert load_robot(path, base="fixed").contact_points.names == ("shank", "arm")
+    feet = load_robot(path, contacts="feet").contact_points
+    assert feet.names == ("shank", "arm", "trunk")
+    whole = load_robot(path, contacts="all").contact_points
+    assert whole.names == ("shank", "arm", "trunk", "thigh")
+    assert load_robot(path).contact_points.names == whole.names
+    assert load_robot(path, base="fixed", contacts="feet").contact_points.names == ("shank", "arm")
 
 
 def test_no_collision_geometry_means_no_contacts(tmp_path):

@@ -154,9 +154,9 @@ def test_defaults_are_passive_and_exact():
 
 
 def test_static_depth_gives_the_stiffness():
-    """K = m g / (n depth^power): the box's eight points at 1 mm."""
+    """K = m g / (n depth^power): the four corners on which the box stands, at 1 mm."""
     setup = box("contact={static_depth=0.001, power=2}")
-    expected = 1.0 * 9.81 / (8 * 0.001**2)
+    expected = 1.0 * 9.81 / (4 * 0.001**2)
     assert setup.simulator.contact.stiffness == pytest.approx(expected, rel=ROUNDING)
 
 

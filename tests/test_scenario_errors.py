@@ -59,7 +59,7 @@ MISTAKES = [
     ("controller.kd=-1", "controller.kd", "must be a finite number >= 0, got -1"),
     ("controller.kp={limb1_joint2=-3}", "controller.kp", "gain of joint 'limb1_joint2'"),
     ("controller.kp={limb1_joint9=3}", "controller", "no joint 'limb1_joint9'"),
-    ("controller.kind='pd'", "controller.kind", "Known: none, stable-pd"),
+    ("controller.kind='pd'", "controller.kind", "Known: hold, none, stable-pd"),
     ("controller.gait='hop'", "controller", "has no gait 'hop'"),
     ("robot.nam='spider'", "robot.nam", "Did you mean 'name'?"),
     ("robot.urdf='a.urdf'", "robot", "exactly one of"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from nmdp_pin.contact.checks import is_integer, is_number
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.robot import Robot
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
@@ -33,6 +35,11 @@ def stiffness_for_static_depth(
         power: exponent of the penetration.
         gravity: [m/s^2].
     """
+    if n_feet == 0:
+        raise ContactError(
+            f"no contact points were found, so nothing carries {mass:.6g} kg at static_depth: give "
+            "the robot's links collision geometry, name links in `contacts`, or give `stiffness`"
+        )
     if not (mass > 0.0 and n_feet > 0 and static_depth > 0.0):
         raise ContactError(
             f"mass = {mass} kg, {n_feet} feet and static_depth = {static_depth} m must all be > 0"
@@ -83,6 +90,24 @@ class FrictionCone(WrenchSpace):
         tangents = scale * np.array([np.cos(angles), np.sin(angles), zeros])
         # n and t_j in the contact's frame, so that (size, size * mu) @ basis are the vertices
         object.__setattr__(self, "_basis", np.array([normals.ravel(), tangents.ravel()]))
+
+    @classmethod
+    def for_robot(
+        cls, robot: Robot, *, static_depth: float, power: int = 3, **options: Any
+    ) -> FrictionCone:
+        """The cone whose stiffness lets a robot stand `static_depth` deep in the ground.
+
+        Args:
+            robot: `mass` and `n_feet` are used.
+            static_depth: penetration at rest [m].
+            power: exponent of the penetration.
+            options: the other arguments of the class.
+
+        Raises:
+            ContactError: no contact points were found, or an argument out of its range.
+        """
+        k = stiffness_for_static_depth(robot.mass, robot.n_feet, static_depth, power)
+        return cls(stiffness=k, power=power, **options)
 
     @property
     def n_vertices(self) -> int:

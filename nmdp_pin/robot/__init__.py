@@ -2,8 +2,9 @@
 
 from nmdp_pin.robot.body_contacts import touching
 from nmdp_pin.robot.body_surfaces import surface_names
-from nmdp_pin.robot.catalog import RobotSource, bundled_robots, example_robots
+from nmdp_pin.robot.catalog import RobotSource, bundled_robots, example_robots, is_robot
 from nmdp_pin.robot.check import RobotReport, check_robot
+from nmdp_pin.robot.contact_choice import EXTENTS
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.free_body import free_body
 from nmdp_pin.robot.robot import Robot, load_robot
@@ -12,6 +13,7 @@ from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS
 from nmdp_pin.robot.together import together
 
 __all__ = [
+    "EXTENTS",
     "MOST_CONTACT_POINTS",
     "Base",
     "ContactPoint",
@@ -23,6 +25,7 @@ __all__ = [
     "check_robot",
     "example_robots",
     "free_body",
+    "is_robot",
     "load_robot",
     "surface_names",
     "together",

@@ -18,6 +18,7 @@ from nmdp_pin.robot.settings import RobotSettings, read_settings
 # A name, or the path of a .urdf or robot.toml.
 RobotSource = str | os.PathLike[str]
 SETTINGS_FILE = "robot.toml"
+DESCRIPTIONS = (".urdf", ".xml", ".mjcf", ".sdf", ".xacro")
 # Entries of example-robot-data that move only some joints of their URDF; the others are locked.
 MOVING = {
     "talos_legs": [f"leg_{side}_{k}_joint" for side in ("left", "right") for k in range(1, 7)]
@@ -64,6 +65,14 @@ def example_robots() -> list[str]:
     return sorted(_example_table())
 
 
+def is_robot(source: RobotSource) -> bool:
+    """Whether a text is a robot's name, or looks like the path of a robot's description."""
+    text = os.fspath(source)
+    if Path(text).name == SETTINGS_FILE or text.endswith(DESCRIPTIONS):
+        return True
+    return text in bundled_robots() or text in _example_table()
+
+
 def find_robot(
     source: RobotSource,
     *,
@@ -82,7 +91,7 @@ def find_robot(
     """
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
-    if isinstance(source, os.PathLike) or text.endswith((".urdf", ".toml")) or os.sep in text:
+    if isinstance(source, os.PathLike) or text.endswith((*DESCRIPTIONS, ".toml")) or os.sep in text:
         path = Path(text).expanduser()
         if path.suffix == ".toml":
             return _from_settings(path, path.parent.name, variant, dirs)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
-from nmdp_pin.robot.contact_choice import Contact
+from nmdp_pin.robot.contact_choice import Contacts
 from nmdp_pin.robot.loading import Options, assemble
 from nmdp_pin.robot.mesh_files import locate_meshes
 from nmdp_pin.robot.settings import Base
@@ -123,7 +123,7 @@ def check_robot(
     base: Base | None = None,
     joints: str | Sequence[str] | None = None,
     variant: str | None = None,
-    contacts: Sequence[Contact] | None = None,
+    contacts: Contacts | None = None,
     contact_points: int | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> RobotReport:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 from pydantic import ValidationError
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.catalog import RobotFiles
-from nmdp_pin.robot.contact_geometry import points_on_link, thin_out, touching_links
+from nmdp_pin.robot.contact_geometry import (
+    moving_links,
+    points_on_link,
+    thin_out,
+    touching_links,
+)
 from nmdp_pin.robot.contact_points import ContactPoints, link_frame, place_points
 from nmdp_pin.robot.model import RobotModel
 from nmdp_pin.robot.settings import ContactPoint
@@ -16,12 +22,19 @@ from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS, points_on_surface
 
 # A link or frame name, or (name, link, position, radius).
 Contact = str | ContactPoint | tuple[str, str, Sequence[float], float]
+# The feet alone, or every link that moves.
+Extent = Literal["feet", "all"]
+EXTENTS = get_args(Extent)
+Contacts = Sequence[Contact] | Extent
 Missing = tuple[tuple[str, str], ...]
+# A link that is no foot rests on some of these; points that do not touch cost next to nothing.
+_POINTS_A_LINK = 8
+_MOST_POINTS = 256
 
 
 def choose_contact_points(
     files: RobotFiles,
-    contacts: Sequence[Contact] | None,
+    contacts: Contacts | None,
     body: RobotModel,
     missing: Missing,
     *,
@@ -32,7 +45,8 @@ def choose_contact_points(
 
     Args:
         files: where the robot comes from.
-        contacts: what the caller asks for, None for the robot's own.
+        contacts: what the caller asks for. None: those of the robot.toml, or all of a robot that
+            has none.
         body: the model and the collision geometry whose meshes were found.
         missing: link and file of the collision meshes that were not.
         fixed: True if the base cannot move.
@@ -44,29 +58,64 @@ def choose_contact_points(
             that is needed and missing.
     """
     model, file = body.model, str(files.urdf)
+    if isinstance(contacts, str) and contacts not in EXTENTS:
+        raise RobotError(
+            f"contacts = '{contacts}' is not one of 'feet', 'all', a list of contacts",
+            file=file,
+            element="contacts",
+        )
     if count is not None:
-        return _spread_points(contacts, body, missing, file, count)
-    if contacts is not None:
+        named = touching_links(body, fixed=fixed) if contacts == "feet" else contacts
+        named = None if isinstance(named, str) else named
+        return _spread_points(named, body, missing, file, count)
+    if contacts is not None and not isinstance(contacts, str):
         points = [p for contact in contacts for p in _requested(contact, body, missing, file)]
         return place_points(model, points, file), f"{len(points)} contact points as asked for"
     if files.settings.contact is not None:
-        points = files.settings.contact
-        placed = place_points(model, points, files.settings_file)
-        return placed, f"{len(points)} contact points from {files.settings_file}"
-    ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
-    _refuse_missing(missing, ends, file)
-    links = touching_links(model, body.collision, body.standing, fixed=fixed)
-    found = [point for link in links for point in points_on_link(model, body.collision, link)]
-    points = thin_out(found)
-    if not points:
+        feet, source = list(files.settings.contact), files.settings_file
+        why = f"{len(feet)} contact points from {source}"
+        whole = contacts == "all"
+    else:
+        feet, why = _feet(body, missing, file, fixed=fixed)
+        source, whole = file, contacts != "feet"
+    others = _on_other_links(body, feet) if whole else []
+    if not feet and not others:
         return place_points(model, [], file), (
             "no contact points: it has no collision geometry; give contacts to let it touch"
         )
+    if others:
+        links = list(dict.fromkeys(point.link for point in others))
+        why += f"; {len(others)} on the other links that move: {', '.join(links)}"
+    return place_points(model, feet + others, source), why
+
+
+def _feet(
+    body: RobotModel, missing: Missing, file: str, *, fixed: bool
+) -> tuple[list[ContactPoint], str]:
+    """Contact points of the links by which a robot is expected to touch, and where they are."""
+    model = body.model
+    ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
+    _refuse_missing(missing, ends, file)
+    links = touching_links(body, fixed=fixed)
+    found = [point for link in links for point in points_on_link(model, body.collision, link)]
+    points = thin_out(found)
     fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
-    return place_points(model, points, file), (
+    return points, (
         f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
         f"ends of its branches{'' if fixed else ' or lowest'}: {', '.join(links)}"
     )
+
+
+def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[ContactPoint]:
+    """A few contact points on each link that moves and has none yet."""
+    taken = {point.link for point in feet}
+    links = [link for link in moving_links(body) if link not in taken]
+    found = [
+        point
+        for link in links
+        for point in thin_out(points_on_link(body.model, body.collision, link), _POINTS_A_LINK)
+    ]
+    return thin_out(found, max(_MOST_POINTS - len(feet), len(links)))
 
 
 def _spread_points(
@@ -85,8 +134,7 @@ def _spread_points(
     whole = isinstance(count, int) and not isinstance(count, bool)
     if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
         raise refuse(f"must be a whole number from 1 to {MOST_CONTACT_POINTS}, got {count!r}")
-    moving = [s for s in body.collision.geometryObjects if s.parentJoint] if body.collision else []
-    shaped = list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in moving))
+    shaped = moving_links(body)
     _refuse_missing(missing, {link for link, _ in missing} if contacts is None else set(), file)
     for contact in contacts or ():
         if not isinstance(contact, str):

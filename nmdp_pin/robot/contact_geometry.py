@@ -9,6 +9,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.robot.model import RobotModel
 from nmdp_pin.robot.settings import ContactPoint
 
 # More points than this only cost time: a body that touches the ground rests on three of them.
@@ -36,9 +37,14 @@ def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) ->
     ]
 
 
-def touching_links(
-    model: pin.Model, collision: pin.GeometryModel, standing: np.ndarray, *, fixed: bool
-) -> list[str]:
+def moving_links(body: RobotModel) -> list[str]:
+    """The links that move and have collision geometry."""
+    model = body.model
+    shapes = [s for s in body.collision.geometryObjects if s.parentJoint] if body.collision else []
+    return list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in shapes))
+
+
+def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
     """The links by which a robot is expected to touch: its feet, its hands, what it stands on.
 
     On every body at the end of a branch of moving joints (or the nearest one before it that has
@@ -46,6 +52,7 @@ def touching_links(
     base is fixed, the links of other bodies that are lowest in the standing configuration are
     added: a robot may stand on its trunk. Of a robot with one body it is every link.
     """
+    model, collision = body.model, body.collision or pin.GeometryModel()
     shaped = {int(shape.parentJoint) for shape in collision.geometryObjects} - {0}
     if len(shaped) == 1:
         return _links_of(model, collision, shaped.pop())
@@ -59,7 +66,7 @@ def touching_links(
     ends = [_farthest_link(model, collision, joint) for joint in bodies]
     if fixed:
         return ends
-    lowest = _lowest_links(model, collision, standing)
+    lowest = _lowest_links(model, collision, body.standing)
     return ends + [link for link, joint in lowest if joint not in bodies]
 
 

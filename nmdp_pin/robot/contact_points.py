@@ -45,6 +45,18 @@ class ContactPoints:
         """How many of them may touch the terrain."""
         return int((self.touches == 0).sum())
 
+    def bottoms(self, model: pin.Model, q: np.ndarray) -> np.ndarray:
+        """Heights of the lowest points of those that may touch the terrain [m], (n_terrain,).
+
+        Args:
+            model: of the robot.
+            q: its configuration, shape (nq,).
+        """
+        n, data = self.n_terrain, model.createData()
+        pin.forwardKinematics(model, data, q)
+        spheres = zip(self.joints[:n], self.positions[:n], self.radii[:n], strict=True)
+        return np.array([data.oMi[int(j)].act(x)[2] - radius for j, x, radius in spheres])
+
     def __len__(self) -> int:
         return len(self.names)
 

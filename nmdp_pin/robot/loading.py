@@ -13,7 +13,7 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError
 from nmdp_pin.gait import Gait
 from nmdp_pin.robot.catalog import RobotFiles
-from nmdp_pin.robot.contact_choice import Contact, choose_contact_points
+from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.mesh_files import locate_meshes
 from nmdp_pin.robot.model import (
@@ -33,7 +33,7 @@ class Options:
 
     base: Base | None = None
     joints: str | Sequence[str] | None = None
-    contacts: Sequence[Contact] | None = None
+    contacts: Contacts | None = None
     contact_points: int | None = None
     visuals: bool = True
 
@@ -229,14 +229,7 @@ def _put_on_ground(
     body: RobotModel, points: ContactPoints, pose: _Pose
 ) -> tuple[RobotModel, float]:
     """Lift or lower the base until the lowest contact sphere touches z = 0; the height [m]."""
-    data = body.model.createData()
-    pin.forwardKinematics(body.model, data, body.standing)
-    lowest = min(
-        data.oMi[int(joint)].act(position)[2] - radius
-        for joint, position, radius in zip(
-            points.joints, points.positions, points.radii, strict=True
-        )
-    )
+    lowest = points.bottoms(body.model, body.standing).min()
     place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
     standing = standing_configuration(body.model, pose.joints, place)
     return dataclasses.replace(body, standing=standing), float(place.translation[2])

@@ -12,12 +12,16 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError
 from nmdp_pin.gait import Gait
 from nmdp_pin.robot.catalog import RobotSource, find_robot
-from nmdp_pin.robot.contact_choice import Contact
+from nmdp_pin.robot.contact_choice import Contacts
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.loading import Options, assemble
+from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import read_urdf
 from nmdp_pin.terrain import Terrain
+
+# Contact points so little above the lowest one carry the robot as well [m].
+_STANDING = 0.002
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,33 @@ class Robot:
     notes: tuple[str, ...] = ()
     missing_visuals: tuple[tuple[str, str], ...] = ()
     missing_collisions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def mass(self) -> float:
+        """Mass of all that moves [kg]."""
+        return float(sum(inertia.mass for inertia in self.model.inertias[1:]))
+
+    @property
+    def floating(self) -> bool:
+        """Whether its base moves, in space or in the plane."""
+        return any(self.model.existJointName(base[-1]) for base in (FREE_JOINTS, PLANAR_JOINTS))
+
+    @property
+    def n_feet(self) -> int:
+        """How many contact points carry the robot where it stands.
+
+        Those no more than 2 mm above the lowest one; all of them where the base is fixed.
+        """
+        if not self.floating:
+            return self.contact_points.n_terrain
+        bottoms = self.contact_points.bottoms(self.model, self.standing)
+        return int((bottoms < bottoms.min(initial=np.inf) + _STANDING).sum())
+
+    @property
+    def lowest_point(self) -> float:
+        """Height of its lowest contact point where it stands [m]; infinite where it has none."""
+        bottoms = self.contact_points.bottoms(self.model, self.standing)
+        return float(bottoms.min(initial=np.inf))
 
     def require_visuals(self) -> pin.GeometryModel:
         """What the robot looks like.
@@ -94,7 +125,7 @@ def load_robot(
     base: Base | None = None,
     joints: str | Sequence[str] | None = None,
     variant: str | None = None,
-    contacts: Sequence[Contact] | None = None,
+    contacts: Contacts | None = None,
     contact_points: int | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     visuals: bool = True,
@@ -108,8 +139,10 @@ def load_robot(
         joints: the joints that move, the others being locked at the standing pose: "driven" (those
             of the robot.toml; the default), "all", or a list of names.
         variant: another URDF of the same robot, as its robot.toml names it.
-        contacts: names of links or frames, or (name, link, position [m], radius [m]) each; None:
-            those of the robot.toml, else chosen from the collision geometry.
+        contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
+            "feet": those of the robot.toml, else chosen from the collision geometry of the ends
+            of the branches and of what lies lowest; "all": some on every other link that moves as
+            well. None: "feet" of a robot.toml that has contact points, else "all".
         contact_points: spread so many over the collision geometry of all links, or of those that
             `contacts` names.
         package_dirs: folders in which `package://` is looked up first.

@@ -85,16 +85,16 @@ class StiffnessSection(ContactSection):
         return self
 
     def build(self, robot: Robot) -> ContactLaw:
-        """The model; `static_depth` is shared by all contact points of the robot."""
+        """The model; at `static_depth` the points on which the robot stands carry it."""
         return self._made(**self._options(robot))
 
     def _options(self, robot: Robot) -> dict[str, Any]:
         """What the target is made of."""
         options = self.options()
         if self.static_depth is not None:
-            mass = sum(inertia.mass for inertia in robot.model.inertias)
-            feet = robot.contact_points.n_terrain
-            k = stiffness_for_static_depth(mass, feet, self.static_depth, self.power)
+            # An arm without contact points may still move: then no stiffness is ever used.
+            feet = robot.n_feet or (0 if robot.floating else 1)
+            k = stiffness_for_static_depth(robot.mass, feet, self.static_depth, self.power)
             options["stiffness"] = k
         return options
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationInfo,
+    model_validator,
+)
 
-from nmdp_pin.robot import MOST_CONTACT_POINTS, Base, ContactPoint
+from nmdp_pin.robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint
 from nmdp_pin.scenario.section import Count, Number, Section, Vector3, refuse, worded
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
@@ -43,6 +50,18 @@ def _contact(value: Any) -> str | ContactPoint:
     raise worded(f"must be the name of a link or frame, or a table, got {value!r}")
 
 
+Contact = Annotated[Any, PlainValidator(_contact)]
+
+
+def _contacts(value: Any) -> str | tuple[str | ContactPoint, ...]:
+    """A word for all of them, or a list of contacts."""
+    if isinstance(value, str):
+        if value not in EXTENTS:
+            raise worded(f"must be {' or '.join(map(repr, EXTENTS))} or a list, got '{value}'")
+        return value
+    return TypeAdapter(tuple[Contact, ...]).validate_python(value)
+
+
 def _pairs(value: Any) -> bool | tuple[tuple[str, str], ...]:
     """True, false, or pairs of names."""
     if isinstance(value, bool):
@@ -62,7 +81,6 @@ def _absolute(value: str, info: ValidationInfo) -> str:
 
 
 FilePath = Annotated[str, AfterValidator(_absolute)]
-Contact = Annotated[Any, PlainValidator(_contact)]
 
 
 class RobotSection(Section):
@@ -75,7 +93,9 @@ class RobotSection(Section):
     joints: Annotated[Any, PlainValidator(_texts)] = Field(
         None, description='joints that move, or "all"; the others are locked'
     )
-    contacts: tuple[Contact, ...] | None = Field(None, description="what may touch the terrain")
+    contacts: Annotated[Any, PlainValidator(_contacts)] = Field(
+        None, description='what may touch the terrain: "feet", "all", or a list'
+    )
     contact_points: Count | None = Field(
         None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over the links' surfaces"
     )

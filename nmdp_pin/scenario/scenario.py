@@ -22,10 +22,11 @@ from nmdp_pin.errors import (
 )
 from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
-from nmdp_pin.scenario.contact_sections import AnyContact
+from nmdp_pin.scenario.contact_sections import AnyContact, ContactModels
 from nmdp_pin.scenario.initial_state import initial_state
 from nmdp_pin.scenario.object_sections import AnyObject, with_objects
 from nmdp_pin.scenario.robot_section import RobotSection
+from nmdp_pin.scenario.robot_table import robot_table
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.scenario.sections import (
     LONGEST,
@@ -44,6 +45,8 @@ from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
 
 _METHOD = "integrator.name"
+FRICTION = "contact.friction"
+"""Stands for the friction of every shape of the terrain, where scenario files have it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +90,10 @@ class Scenario(Section):
         """Read a scenario; never runs code that a file may hold.
 
         Args:
-            source: a bundled name or the path of a TOML file.
-            overrides: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4". One of
+            source: a bundled name or the path of a TOML file; or a robot, by its name or file,
+                which then holds its pose on flat ground.
+            overrides: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
+                "contact.friction" stands for the friction of every shape of the terrain. One of
                 integrator.name also drops the file's options that the new method lacks, and
                 [contact] becomes the default law of pbd, pbfd or ne-ncp if the method is one of
                 them and takes no other.
@@ -96,8 +101,8 @@ class Scenario(Section):
         Raises:
             ScenarioError: an unknown name, an unreadable file, or mistakes in it, all listed.
         """
-        path = find_scenario(source)
-        table = read_toml(path)
+        table, path = _read(source)
+        overrides = [_of_terrain(table, override) for override in overrides]
         method = [text for text in overrides if text.partition("=")[0].strip() == _METHOD]
         for override in method:
             apply_override(table, override, file=str(path))
@@ -183,7 +188,7 @@ class Scenario(Section):
             names = [section.name for section in self.terrain.shapes] + surface_names(robot)
             law = build_contact(self.contact, self.contact_rules, robot, names)
         with self._blame("controller"):
-            controller = self.controller.build(robot)
+            controller = self.controller.build(robot, state.q)
         if self.disturbances:
             with self._blame("disturbances"):
                 pushes = [push.build() for push in self.disturbances]
@@ -207,6 +212,31 @@ class Scenario(Section):
             yield
         except (TerrainError, ContactError, ControlError, IntegratorError) as error:
             raise ScenarioError(str(error), file=self._file, key=key) from error
+
+
+def _read(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Path]:
+    """Keys and values of a scenario, and the file that they come from."""
+    table = robot_table(source)
+    if table is not None:
+        return table, Path(os.fspath(source))
+    path = find_scenario(source)
+    return read_toml(path), path
+
+
+def _of_terrain(table: dict[str, Any], override: str) -> str:
+    """An override of contact.friction as one of all shapes of the terrain, which have it.
+
+    It stays as it is where the contact model has a friction of its own.
+    """
+    key, equals, value = override.partition("=")
+    if key.strip() != FRICTION:
+        return override
+    contact = table.get("contact")
+    model = contact.get("model") if isinstance(contact, dict) else None
+    models = ContactModels()
+    if model in models and "friction" in models[str(model)].model_fields:
+        return override
+    return f"terrain.shapes.*.friction{equals}{value}"
 
 
 def _scenario_error(error: ValidationError, file: str) -> ScenarioError:

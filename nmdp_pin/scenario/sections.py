@@ -15,6 +15,7 @@ from pydantic import (
 
 from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control.controller import Controller
+from nmdp_pin.control.hold import DAMPING_RATIO, FREQUENCY, hold
 from nmdp_pin.control.push import Push
 from nmdp_pin.control.stable_pd import Passive, StablePD
 from nmdp_pin.errors import ControlError, IntegratorError, TerrainError
@@ -173,10 +174,15 @@ _COMPOSED = frozenset({"system"})  # what Simulator gives a method
 class ControllerSection(Section):
     """What controllers have in common."""
 
-    kind: str = Field("none", description="name of the controller")
+    kind: str = Field("stable-pd", description="name of the controller")
 
-    def build(self, robot: Robot) -> Controller:
-        """The controller for this robot."""
+    def build(self, robot: Robot, q: np.ndarray) -> Controller:
+        """The controller for this robot.
+
+        Args:
+            robot: what is controlled.
+            q: the configuration in which the run starts, shape (nq,).
+        """
         raise NotImplementedError
 
 
@@ -185,7 +191,7 @@ class PassiveSection(ControllerSection):
 
     kind: Literal["none"] = "none"
 
-    def build(self, robot: Robot) -> Passive:
+    def build(self, robot: Robot, q: np.ndarray) -> Passive:
         """A controller that does nothing."""
         return Passive()
 
@@ -248,7 +254,7 @@ class StablePDSection(ControllerSection):
             raise worded("takes one of the keys 'gait' and 'motion'")
         return self
 
-    def build(self, robot: Robot) -> StablePD:
+    def build(self, robot: Robot, q: np.ndarray) -> StablePD:
         """Stable PD with this robot's gait."""
         gait: str | Gait | None = self.gait if self.motion is None else self.motion.gait()
         if self.gait is not None and self.gait in robot.gaits and not self.loop:
@@ -258,8 +264,21 @@ class StablePDSection(ControllerSection):
         )
 
 
+class HoldSection(ControllerSection):
+    """Implicit PD that holds the initial pose, with gains from the mass matrix."""
+
+    kind: Literal["hold"] = "hold"
+    frequency: Number = Field(FREQUENCY, gt=0, le=1e3, description="of each joint by itself [Hz]")
+    damping_ratio: Number = Field(DAMPING_RATIO, gt=0, le=1e3, description="1 is critical [-]")
+
+    def build(self, robot: Robot, q: np.ndarray) -> StablePD:
+        """Stable PD at the initial pose."""
+        return hold(robot, q, frequency=self.frequency, damping_ratio=self.damping_ratio)
+
+
 CONTROLLERS: dict[str, type[ControllerSection]] = {
     "stable-pd": StablePDSection,
+    "hold": HoldSection,
     "none": PassiveSection,
 }
 

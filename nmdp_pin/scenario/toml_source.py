@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,10 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
     if path.suffix == ".toml" or len(path.parts) > 1:
         what = "is a folder, not a file" if path.is_dir() else "there is no such file"
         raise ScenarioError(what, file=text)
-    raise ScenarioError(f"{unknown(text, 'a bundled scenario', bundled)}; or give a .toml file")
+    raise ScenarioError(
+        f"{unknown(text, 'a bundled scenario', bundled)}; or give a .toml file, a robot's name "
+        "(nmdp-pin robots), or a robot's file (.urdf, .xml, robot.toml)"
+    )
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -60,8 +64,8 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
 
     Args:
         table: content of a scenario file.
-        override: "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; the value is TOML, and
-            a single word needs no quotes.
+        override: "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for every
+            entry of a list. The value is TOML, and a single word needs no quotes.
         file: for messages.
 
     Raises:
@@ -75,24 +79,37 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
             f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
         )
     value = _toml_value(text.strip(), override)
-    place: Any = table
+    places: list[Any] = [table]
     for depth, key in enumerate(keys):
-        last = depth == len(keys) - 1
         where = ".".join(keys[: depth + 1])
-        if isinstance(place, list):
-            place = _list_entry(place, key, value, last, file, where)
-        elif isinstance(place, dict):
-            if last:
-                place[key] = value
-            else:
-                place = place.setdefault(key, {})
-        else:
-            above = ".".join(keys[:depth])
+        last = depth == len(keys) - 1
+        places = [
+            inner for place in places for inner in _entered(place, key, value, last, file, where)
+        ]
+
+
+def _entered(place: Any, key: str, value: Any, last: bool, file: str, where: str) -> Sequence[Any]:
+    """What a key of an override leads to from one place; set to the value where the path ends."""
+    above = where.rpartition(".")[0]
+    if key == "*":
+        if not isinstance(place, list) or not place:
             raise ScenarioError(
-                f"cannot be set, because '{above}' is neither a table nor a list",
+                f"'*' stands for the entries of a list, but '{above}' is none",
                 file=file,
                 key=where,
             )
+        return [_list_entry(place, str(k), value, last, file, where) for k in range(len(place))]
+    if isinstance(place, list):
+        return [_list_entry(place, key, value, last, file, where)]
+    if not isinstance(place, dict):
+        raise ScenarioError(
+            f"cannot be set, because '{above}' is neither a table nor a list",
+            file=file,
+            key=where,
+        )
+    if last:
+        place[key] = value
+    return [place.setdefault(key, {})]
 
 
 def _list_entry(place: list[Any], key: str, value: Any, last: bool, file: str, where: str) -> Any:

@@ -14,12 +14,9 @@ from typing import Any
 from nmdp_pin.errors import ScenarioError, SweepError
 from nmdp_pin.experiments.code_version import file_version
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario.scenario import FRICTION
 from nmdp_pin.sweep.grid import GridAxis, as_toml
 
-FRICTION = "contact.friction"
-"""Stands for the friction of every shape of the terrain, where scenario files have it."""
-
-_OF_TERRAIN = "terrain.shapes.*.friction"
 _WORDS = {"mu": "friction"}  # what others call it: what it is called here
 _ALIKE = 0.75  # of two keys, as difflib measures it
 
@@ -56,12 +53,11 @@ def plan(source: str, axes: Sequence[GridAxis], overrides: Sequence[str]) -> lis
     if twice:
         raise SweepError(f"the grid has '{twice[0]}' twice: give all its values at once")
     base = Scenario.load(source, overrides=overrides)
-    places = [_places(axis.key, base) for axis in axes]
     runs: dict[str, PlannedRun] = {}
     for point in itertools.product(*(axis.values for axis in axes)):
         values = dict(zip(keys, point, strict=True))
         texts = [as_toml(key, value) for key, value in values.items()]
-        given = [f"{k}={text}" for some, text in zip(places, texts, strict=True) for k in some]
+        given = [f"{key}={text}" for key, text in zip(keys, texts, strict=True)]
         run = _planned(source, [*overrides, *given], values, base)
         if run.scenario_hash in runs:
             raise SweepError(
@@ -84,30 +80,6 @@ def _planned(
     files = {text: file_version(Path(text)) for text in _files(scenario)}
     content = json.dumps([scenario, files], sort_keys=True)
     return PlannedRun(values, scenario, hashlib.sha256(content.encode()).hexdigest()[:16])
-
-
-def _places(key: str, base: Scenario) -> list[str]:
-    """The keys of the scenario that a key of the grid sets."""
-    if key == FRICTION and "friction" not in type(base.contact).model_fields:
-        key = _OF_TERRAIN
-    found = [""]
-    for part in key.split("."):
-        found = [place for before in found for place in _below(before, part, base)]
-    if not found:
-        raise SweepError(f"the grid's key '{key}': there is no entry for '*' to stand for")
-    return found
-
-
-def _below(before: str, part: str, base: Scenario) -> list[str]:
-    """One part of a key after those before it; `*` is each entry of a list."""
-    if part != "*":
-        return [f"{before}.{part}".lstrip(".")]
-    place: Any = base.resolved()
-    for name in filter(None, before.split(".")):
-        place = place[int(name)] if isinstance(place, list) else place.get(name)
-    if not isinstance(place, list):
-        raise SweepError(f"'*' stands for the entries of a list, but '{before}' is none")
-    return [f"{before}.{index}" for index in range(len(place))]
 
 
 def _alike(key: str, scenario: dict[str, Any]) -> str:

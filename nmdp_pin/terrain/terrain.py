@@ -32,7 +32,7 @@ class Terrain:
     given.
 
     Args:
-        shapes: at least one.
+        shapes: one, or a sequence of at least one.
 
     Raises:
         TerrainError: no shape, or something that is not a shape.
@@ -47,8 +47,8 @@ class Terrain:
     """Whether `arrays` say everything: no shape is a mesh."""
     _meshes: tuple[TriangleSurface, ...] = field(init=False, repr=False)
 
-    def __init__(self, shapes: Sequence[Shape]) -> None:
-        shapes = tuple(shapes)
+    def __init__(self, shapes: Shape | Sequence[Shape]) -> None:
+        shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes)
         if not shapes:
             raise TerrainError("a terrain needs at least one shape, e.g. Plane()")
         for shape in shapes:

@@ -1,0 +1,62 @@
+"""Whether a contact model returns arrays of the shapes that the contract asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.errors import ContactError
+from nmdp_pin.robot import Robot
+
+_DEPTH = 1e-3  # [m]
+
+
+def check_shapes(space: WrenchSpace, robot: Robot) -> None:
+    """Ask a contact model for one vertex set and one derivative of two contacts on level ground.
+
+    Args:
+        space: the contact model.
+        robot: whose first contact points the two are.
+
+    Raises:
+        ContactError: an array of another shape; says what was expected.
+    """
+    n = min(len(robot.contact_points), 2)
+    if not n:
+        return
+    what = f"of the contact model {type(space).__name__}"
+    rows, m = space.rows, space.n_vertices
+    if rows not in (3, 6):
+        raise ContactError(f"rows {what} must be 3 (forces) or 6 (wrenches), got {rows!r}")
+    contacts = _level_contacts(robot, n)
+    V = np.asarray(space.vertices(contacts))
+    if V.shape != (n, rows, m):
+        raise ContactError(
+            f"vertices() {what} returned shape {V.shape} for {n} contacts, expected "
+            f"(n, rows, n_vertices) = {(n, rows, m)}"
+        )
+    if not space.differentiable:
+        return
+    w = np.full((n, m), 1.0 / m)
+    D = np.asarray(space.derivative(contacts, w, (V @ w[:, :, None])[:, :, 0]))
+    if D.shape not in ((n, rows, 3), (n, rows, 6)):
+        raise ContactError(
+            f"derivative() {what} returned shape {D.shape} for {n} contacts, expected "
+            f"(n, rows, 3) = {(n, rows, 3)}, or (n, rows, 6) = {(n, rows, 6)} for a model that "
+            "depends on the body's orientation"
+        )
+
+
+def _level_contacts(robot: Robot, n: int) -> ContactState:
+    """The first contact points, a little way into level ground."""
+    return ContactState(
+        position=np.zeros((n, 3)),
+        rotation=np.tile(np.eye(3), (n, 1, 1)),
+        depth=np.full(n, _DEPTH),
+        normal=np.tile([0.0, 0.0, 1.0], (n, 1)),
+        curvature=None,
+        friction=np.full(n, 0.5),
+        radius=np.asarray(robot.contact_points.radii[:n], dtype=float),
+        surface=np.zeros(n, dtype=int),
+        contact=np.arange(n),
+    )

@@ -1,0 +1,83 @@
+"""Stable PD that holds a pose, with gains from the inertia that each joint moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.control.stable_pd import StablePD
+from nmdp_pin.errors import ControlError
+from nmdp_pin.robot import Robot
+
+# Of each joint by itself. An arm under gravity sags by about g / (l (2 pi f)^2): 5 mm at 0.5 m.
+FREQUENCY = 10.0  # [Hz]
+DAMPING_RATIO = 1.0
+
+
+def hold(
+    robot: Robot,
+    q: np.ndarray | None = None,
+    *,
+    frequency: float = FREQUENCY,
+    damping_ratio: float = DAMPING_RATIO,
+) -> StablePD:
+    """Stable PD that holds a configuration.
+
+    kp = I (2 pi f)^2 and kd = 2 zeta I 2 pi f, where I is the inertia that the joint moves in that
+    configuration: the diagonal entry of the mass matrix, with the reflected inertia of its rotor.
+    Where the base is free, a leg that stands moves the rest of the robot instead, so I is the
+    larger of the inertias on both sides of the joint.
+
+    Args:
+        robot: its driven joints get the gains.
+        q: configuration to hold, shape (nq,); None: the standing pose.
+        frequency: f, the natural frequency of each joint by itself [Hz].
+        damping_ratio: zeta, 1 is critical [-].
+
+    Raises:
+        ControlError: a configuration of another shape, or an option that is not a number > 0.
+    """
+    for name, value in (("frequency", frequency), ("damping_ratio", damping_ratio)):
+        if not (isinstance(value, int | float) and 0.0 < value < np.inf):
+            raise ControlError(f"{name} must be a finite number > 0, got {value!r}")
+    target = np.array(robot.standing if q is None else q, dtype=float)
+    if target.shape != robot.standing.shape:
+        raise ControlError(f"q has shape {target.shape}, expected {robot.standing.shape}")
+    rate = 2.0 * np.pi * frequency
+    inertias = moved_inertias(robot, target)
+    kp = {name: rate**2 * inertia for name, inertia in inertias.items()}
+    kd = {name: 2.0 * damping_ratio * rate * inertia for name, inertia in inertias.items()}
+    rest = (target, np.zeros(robot.model.nv))
+    return StablePD(robot, kp=kp, kd=kd, gait=lambda t: rest)
+
+
+def moved_inertias(robot: Robot, q: np.ndarray) -> dict[str, float]:
+    """Inertia that each driven joint moves [kg m^2 or kg], by the joint's name; see `hold`."""
+    model, data = robot.model, robot.model.createData()
+    pin.crba(model, data, q)
+    J = pin.computeJointJacobians(model, data, q)
+    driven = set(np.asarray(robot.driven).tolist())
+    result = {}
+    for k in range(1, model.njoints):
+        column = model.joints[k].idx_v
+        if column not in driven:
+            continue
+        inertia = float(data.M[column, column])
+        if robot.floating:
+            motion = pin.Motion(J[:, column])
+            beyond = data.oMi[k].act(data.Ycrb[k])
+            before = _rest(data, model, k, beyond)
+            inertia = max(inertia, float(before.vtiv(motion)) + float(model.armature[column]))
+        result[str(model.names[k])] = inertia
+    return result
+
+
+def _rest(data: pin.Data, model: pin.Model, joint: int, beyond: pin.Inertia) -> pin.Inertia:
+    """Inertia of the joint's robot without what is beyond the joint, in the world's axes."""
+    root = joint
+    while model.parents[root] > 0:
+        root = model.parents[root]
+    whole = data.oMi[root].act(data.Ycrb[root])
+    rest = pin.Inertia(whole)
+    rest -= beyond
+    return rest

@@ -1,0 +1,115 @@
+"""A robot alone is a scenario: it holds its pose on flat ground."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from urdf_samples import HOPPER, hinge, link, robot, write
+
+from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, WrenchSpace, load_robot
+from nmdp_pin.cli import main
+from nmdp_pin.errors import ContactError, ScenarioError
+from nmdp_pin.scenario import Scenario
+
+ROUNDING = 1e-9
+
+
+def command(*words) -> int:
+    """Exit code of a command run in this process."""
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    return int(end.value.code or 0)
+
+
+def test_run_takes_a_urdf(tmp_path, capsys):
+    """One command from a URDF to motion."""
+    assert command("run", write(tmp_path, HOPPER), "--duration", "0.1", "--quiet") == 0
+    assert command("run", "hyq", "--duration", "0.1") == 0
+    assert "5 converged" in capsys.readouterr().out
+
+
+def test_a_hanging_arm_gets_its_ground_below_it(tmp_path):
+    """The ground of a fixed base lies under its lowest contact point, that of a free one at 0."""
+    write(tmp_path, HOPPER)
+    toml = write(tmp_path, 'urdf = "sample.urdf"\nbase = "fixed"\n', "robot.toml")
+    setup = Scenario.load(toml).build(visuals=False)
+    assert setup.robot.lowest_point == pytest.approx(-0.45)
+    assert 0.45 < setup.terrain.query(np.zeros((1, 3))).distance[0] < 0.5
+    free = Scenario.load(tmp_path / "sample.urdf").build(visuals=False)
+    assert free.robot.lowest_point == pytest.approx(0.0, abs=ROUNDING)
+    assert free.terrain.query(np.zeros((1, 3))).distance[0] == 0.0
+
+
+def test_it_stands_at_its_static_depth():
+    """Four feet of spheres carry the robot, though most contact points are elsewhere."""
+    robot = load_robot("hyq", visuals=False)
+    assert robot.n_feet == 4 < len(robot.contact_points)
+    cone = FrictionCone.for_robot(robot, static_depth=0.002, power=2)
+    carried = 4 * cone.stiffness * 0.002**2
+    assert carried == pytest.approx(9.81 * pin.computeTotalMass(robot.model), rel=ROUNDING)
+    setup = Scenario.load("hyq", overrides=["contact.static_depth=0.002", "contact.power=2"])
+    assert setup.build(visuals=False).simulator.contact.stiffness == cone.stiffness
+
+
+def test_without_contact_points_the_message_says_so(tmp_path):
+    """A robot that would fall for ever is refused, one on a fixed base moves."""
+    path = write(tmp_path, robot(link("base"), link("rod"), hinge("j", "base", "rod")))
+    with pytest.raises(ScenarioError, match="no contact points were found"):
+        Scenario.load(path).build(visuals=False)
+    fixed = Scenario.load(path, overrides=["robot.base='fixed'"])
+    assert fixed.build(visuals=False).robot.model.nv == 1
+
+
+@pytest.mark.parametrize("key", ["contact.friction", "terrain.shapes.*.friction"])
+def test_friction_of_all_shapes_is_set(key):
+    """`run --set` takes what `sweep --grid` takes."""
+    scenario = Scenario.load("falling-box-stairs", overrides=[f"{key}=0.25"])
+    frictions = {shape.friction for shape in scenario.terrain.shapes}
+    assert frictions == {0.25}
+
+
+def test_gains_alone_are_a_controller():
+    """[controller] with kp and kd is stable PD; no table is no torque; an empty one is refused."""
+    table = Scenario.load("sliding-box").resolved()
+    table["controller"] = {"kp": 10.0, "kd": 1.0}
+    assert Scenario.from_dict(table).controller.kind == "stable-pd"
+    del table["controller"]
+    assert Scenario.from_dict(table).controller.kind == "none"
+    with pytest.raises(ScenarioError, match="kp"):
+        Scenario.from_dict({**table, "controller": {}})
+
+
+class Wrong(WrenchSpace):
+    """A contact model whose arrays are turned round."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+
+    @property
+    def n_vertices(self) -> int:
+        """Four."""
+        return 4
+
+    def vertices(self, contacts):
+        """(n, 4, 3) where (n, 3, 4) is asked for."""
+        shape = (4, 3) if self.part == "vertices" else (3, 4)
+        return np.ones((len(contacts.depth), *shape))
+
+    def derivative(self, contacts, w, wrench):
+        """(n, 3) where (n, 3, 3) is asked for."""
+        return np.zeros((len(contacts.depth), 3))
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        (
+            "vertices",
+            r"vertices\(\) of the contact model Wrong .*\(2, 4, 3\).*expected.*\(2, 3, 4\)",
+        ),
+        ("derivative", r"derivative\(\) .*\(2, 3\).*expected \(n, rows, 3\) = \(2, 3, 3\)"),
+    ],
+)
+def test_shapes_of_a_contact_model_are_checked(part, says):
+    """The simulator says what the model returned and what was expected, before the first step."""
+    with pytest.raises(ContactError, match=says):
+        Simulator(load_robot("box"), Terrain(Plane()), Wrong(part))
