@@ -54,7 +54,7 @@ MISTAKES = [
     ("contact.power=true", "contact.power", "a whole number"),
     ("contact.directions=2", "contact.directions", "must be >= 3"),
     ("contact.circumscribed=1", "contact.circumscribed", "true or false"),
-    ("contact.model='friction'", "contact.model", "Did you mean 'friction-cone'?"),
+    ("contact.model='friction-con'", "contact.model", "Did you mean 'friction-cone'?"),
     ("controller.kp=nan", "controller.kp", "must be a finite number >= 0, got nan"),
     ("controller.kd=-1", "controller.kd", "must be a finite number >= 0, got -1"),
     ("controller.kp={limb1_joint2=-3}", "controller.kp", "gain of joint 'limb1_joint2'"),
