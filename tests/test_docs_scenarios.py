@@ -28,6 +28,7 @@ from nmdp_pin.scenario.sections import (
     MotionSection,
     PushSection,
     ShapeSection,
+    TerrainSection,
 )
 from nmdp_pin.scenario.sections import _integrators as integrator_sections
 from nmdp_pin.scenario.sections import _shapes as shape_sections
@@ -115,6 +116,7 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
         "[robot]": (RobotSection, none, ("robot",)),
         "[robot.initial]": (InitialSection, none, ("robot", "initial")),
         "A table in robot.contacts": (ContactPoint, none, ("robot", "contacts", 0)),
+        "[terrain]": (TerrainSection, none, ("terrain",)),
         "[contact]": (ContactSection, none, ("contact",)),
         "[[contact_rules]]": (ContactRule, of_contact, ("contact_rules", 0)),
         "[integrator]": (IntegratorSection, none, ("integrator",)),

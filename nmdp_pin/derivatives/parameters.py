@@ -132,7 +132,7 @@ def _with_friction(
 def _with_shape(terrain: Terrain, index: int, friction: float) -> Terrain:
     shapes = list(terrain.shapes)
     shapes[index] = replace(shapes[index], friction=friction)
-    return Terrain(shapes)
+    return Terrain(shapes, query=terrain.measured_by)
 
 
 def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:

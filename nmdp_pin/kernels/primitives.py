@@ -43,9 +43,9 @@ def _from_axis(kind: int, p: Vector3, half: Vector3) -> Vector3:
 def primitive_normal(kind: int, p: Vector3, half: Vector3, distance: float) -> Vector3:
     """Gradient of the signed distance, a unit vector.
 
-    Where several are possible: inside a box the z axis comes before y and y before x, inside a
-    cylinder the caps come before the side, a coordinate 0 counts as positive, and on the axis and
-    in the centre of round shapes it is the x axis.
+    Where several are possible the choice is coal's: inside a box the x axis comes before y and y
+    before z, a coordinate 0 counts as positive, on the axis of a cylinder and in the centre of a
+    sphere it is the x axis, on that of a capsule -x. Inside a cylinder caps come before the side.
 
     Args:
         kind: of the shape.
@@ -59,7 +59,9 @@ def primitive_normal(kind: int, p: Vector3, half: Vector3, distance: float) -> V
         return _cylinder_normal(p, half, distance)
     arm = _from_axis(kind, p, half)
     r = length(arm)
-    return scaled(arm, 1.0 / r) if r > 0.0 else (1.0, 0.0, 0.0)
+    if r > 0.0:
+        return scaled(arm, 1.0 / r)
+    return (-1.0 if kind == CAPSULE else 1.0), 0.0, 0.0
 
 
 @jit
@@ -70,9 +72,9 @@ def _box_normal(p: Vector3, half: Vector3, distance: float) -> Vector3:
     if distance > 0.0:
         x, y, z = max(x, 0.0) / distance, max(y, 0.0) / distance, max(z, 0.0) / distance
         return east * x, north * y, up * z
-    if z >= x and z >= y:
-        return 0.0, 0.0, up
-    return (0.0, north, 0.0) if y >= x else (east, 0.0, 0.0)
+    if x >= y and x >= z:
+        return east, 0.0, 0.0
+    return (0.0, north, 0.0) if y >= z else (0.0, 0.0, up)
 
 
 @jit

@@ -167,7 +167,8 @@ class Scenario(Section):
             ScenarioError: there is no shape.
         """
         with self._blame("terrain"):
-            return Terrain([section.shape for section in self.terrain.shapes])
+            shapes = [section.shape for section in self.terrain.shapes]
+            return Terrain(shapes, query=self.terrain.query)
 
     def build(self, *, visuals: bool = True) -> Setup:
         """Compose robot, terrain, contact model, method and controller.

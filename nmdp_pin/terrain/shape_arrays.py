@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from nmdp_pin.kernels.primitives import BOX, CAPSULE, CYLINDER, SPHERE
-from nmdp_pin.kernels.terrain import FIELD, PLANE
+from nmdp_pin.kernels.terrain import FIELD, PLANE, query
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.plane import Plane
 from nmdp_pin.terrain.primitives import Box, Capsule, Cylinder, Primitive, Sphere
 from nmdp_pin.terrain.shape import Shape
+from nmdp_pin.terrain.surface import Surface
 
 _ROUNDING = 1e-13  # [-] of coordinates relative to the size of a height field
-# The order in which shapes count where they tie.
 _KINDS: dict[type[Shape], int] = {
     Plane: PLANE,
     Box: BOX,
@@ -43,11 +43,18 @@ class ShapeArrays(NamedTuple):
     heights: np.ndarray
     intervals: np.ndarray
 
+    def query(self, points: np.ndarray) -> Surface:
+        """The surface of these shapes at points, shape (n, 3), contiguous and writable."""
+        n = len(points)
+        distance, normal, friction = np.empty(n), np.empty((n, 3)), np.empty(n)
+        curvature, shape = np.empty((n, 3, 3)), np.empty(n, dtype=np.int64)
+        bent = query(*self, points, distance, normal, curvature, friction, shape)
+        return Surface(distance, normal, curvature if bent else None, friction, shape)
 
-def shape_arrays(shapes: Sequence[Shape]) -> ShapeArrays:
-    """The arrays of all shapes but meshes, planes first, then primitives, then height fields."""
-    found = [(index, shape) for index, shape in enumerate(shapes) if type(shape) in _KINDS]
-    found.sort(key=lambda pair: (_group(pair[1]), pair[0]))
+
+def shape_arrays(shapes: Mapping[int, Shape]) -> ShapeArrays:
+    """The arrays of shapes other than meshes, by their indices in the terrain."""
+    found = sorted(shapes.items(), key=lambda item: (order(item[1]), item[0]))
     kinds, rows = np.zeros((len(found), 6), dtype=np.int64), np.zeros((len(found), 17))
     heights, intervals = [np.zeros(0)], [np.zeros((0, 2))]
     for row, kind, (index, shape) in zip(rows, kinds, found, strict=True):
@@ -72,9 +79,10 @@ def shape_arrays(shapes: Sequence[Shape]) -> ShapeArrays:
     return ShapeArrays(kinds, rows, np.concatenate(heights), np.concatenate(intervals))
 
 
-def _group(shape: Shape) -> int:
-    """Planes, primitives, height fields."""
-    return 0 if isinstance(shape, Plane) else 1 if isinstance(shape, Primitive) else 2
+def order(shape: Shape) -> int:
+    """The order in which shapes count where they tie: planes, primitives, fields, meshes."""
+    kinds = (Plane, Primitive, HeightField)
+    return next((k for k, kind in enumerate(kinds) if isinstance(shape, kind)), len(kinds))
 
 
 def _intervals(samples: np.ndarray) -> np.ndarray:

@@ -39,8 +39,13 @@ class Nearest:
         self.distance, self.normal, self.curvature = surface[:3]
         self.friction, self.shape = surface[3:]
 
-    def replace(self, rows: np.ndarray, by: Surface) -> None:
-        """Take `by` at the points `rows` (indices)."""
+    def take_nearer(self, rows: np.ndarray, by: Surface) -> None:
+        """Take `by`, a surface at the points `rows` (indices), where it is nearer."""
+        kept = (by.distance < self.distance[rows]).nonzero()[0]
+        if not len(kept):
+            return
+        rows = rows[kept]
+        by = Surface._make(None if part is None else part[kept] for part in by)
         self.distance[rows], self.normal[rows] = by.distance, by.normal
         self.friction[rows], self.shape[rows] = by.friction, by.shape
         if by.curvature is not None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
-from nmdp_pin.kernels.terrain import query
+from nmdp_pin.terrain.coal_shape import CoalShape
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
 from nmdp_pin.terrain.plane import Plane
 from nmdp_pin.terrain.primitives import Primitive
 from nmdp_pin.terrain.shape import Shape
-from nmdp_pin.terrain.shape_arrays import ShapeArrays, shape_arrays
+from nmdp_pin.terrain.shape_arrays import ShapeArrays, order, shape_arrays
 from nmdp_pin.terrain.surface import Nearest, Surface
 from nmdp_pin.terrain.triangle_surface import TriangleSurface
 
-_NO_CURVATURE = np.empty((0, 3, 3))  # planes never write to it
+Query = Literal["closed-form", "coal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +34,11 @@ class Terrain:
 
     Args:
         shapes: one, or a sequence of at least one.
+        query: what measures them: "closed-form", compiled, with coal for meshes alone; or "coal"
+            (the library that was hpp-fcl) for every shape.
 
     Raises:
-        TerrainError: no shape, or something that is not a shape.
+        TerrainError: no shape, something that is not a shape, or another `query`.
     """
 
     shapes: tuple[Shape, ...]
@@ -44,10 +47,12 @@ class Terrain:
     arrays: ShapeArrays = field(init=False, repr=False)
     """What `nmdp_pin.kernels.terrain.query` reads: all shapes but those that coal measures."""
     compiled: bool = field(init=False)
-    """Whether `arrays` say everything: no shape is a mesh."""
-    _meshes: tuple[TriangleSurface, ...] = field(init=False, repr=False)
+    """Whether `arrays` say everything: coal measures no shape."""
+    measured_by: Query = field(init=False)
+    """The option `query`."""
+    _by_coal: tuple[CoalShape | TriangleSurface, ...] = field(init=False, repr=False)
 
-    def __init__(self, shapes: Shape | Sequence[Shape]) -> None:
+    def __init__(self, shapes: Shape | Sequence[Shape], *, query: Query = "closed-form") -> None:
         shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes)
         if not shapes:
             raise TerrainError("a terrain needs at least one shape, e.g. Plane()")
@@ -57,19 +62,26 @@ class Terrain:
                     "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and "
                     f"Mesh; got {shape!r}"
                 )
-        meshes = tuple(s.triangle_surface(i) for i, s in enumerate(shapes) if isinstance(s, Mesh))
+        if query not in get_args(Query):
+            raise TerrainError(f"query must be one of {get_args(Query)}, got {query!r}")
+        asked = {
+            i: shape for i, shape in enumerate(shapes) if query == "coal" or isinstance(shape, Mesh)
+        }
+        in_order = sorted(asked.items(), key=lambda item: (order(item[1]), item[0]))
+        closed = {i: shape for i, shape in enumerate(shapes) if i not in asked}
         for name, value in (
             ("shapes", shapes),
             ("flat", all(isinstance(shape, Plane) for shape in shapes)),
-            ("arrays", shape_arrays(shapes)),
-            ("compiled", not meshes),
-            ("_meshes", meshes),
+            ("arrays", shape_arrays(closed)),
+            ("compiled", not asked),
+            ("measured_by", query),
+            ("_by_coal", tuple(_asked_of_coal(shape, i) for i, shape in in_order)),
         ):
             object.__setattr__(self, name, value)
 
-    def __reduce__(self) -> tuple[type[Terrain], tuple[tuple[Shape, ...]]]:
-        """Pickle the shapes; coal's side of them is built again."""
-        return Terrain, (self.shapes,)
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the shapes; what measures them is built again."""
+        return _terrain, (self.shapes, self.measured_by)
 
     @property
     def friction(self) -> np.ndarray:
@@ -109,15 +121,21 @@ class Terrain:
             raise TerrainError(f"points must have shape (n, 3), got {points.shape}")
         if not points.flags.writeable:  # numba would compile anew
             points = points.copy()
-        n = len(points)
-        distance, normal, friction = np.empty(n), np.empty((n, 3)), np.empty(n)
-        curvature = _NO_CURVATURE if self.flat else np.empty((n, 3, 3))
-        shape = np.empty(n, dtype=np.int64)
-        bent = query(*self.arrays, points, distance, normal, curvature, friction, shape)
-        surface = Surface(distance, normal, curvature if bent else None, friction, shape)
-        if not self._meshes:
+        surface = self.arrays.query(points)
+        if self.compiled:
             return surface
         nearest = Nearest(surface)
-        for mesh in self._meshes:
-            mesh.update(points, nearest)
+        for shape in self._by_coal:
+            shape.update(points, nearest)
         return nearest.surface()
+
+
+def _asked_of_coal(shape: Shape, index: int) -> CoalShape | TriangleSurface:
+    """What asks coal for distances to a shape."""
+    if isinstance(shape, Mesh | HeightField):
+        return shape.triangle_surface(index)
+    return CoalShape(shape, index)
+
+
+def _terrain(shapes: tuple[Shape, ...], query: Query) -> Terrain:
+    return Terrain(shapes, query=query)

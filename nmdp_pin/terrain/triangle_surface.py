@@ -72,11 +72,7 @@ class TriangleSurface:
         rows = (gap.max(axis=1) < nearest.distance).nonzero()[0]
         if not len(rows):
             return
-        surface = self.measure(points[rows])
-        nearer = (surface.distance < nearest.distance[rows]).nonzero()[0]
-        if len(nearer):
-            by = Surface._make(None if part is None else part[nearer] for part in surface)
-            nearest.replace(rows[nearer], by)
+        nearest.take_nearer(rows, self.measure(points[rows]))
 
     def measure(self, points: np.ndarray) -> Surface:
         """The mesh at `points`, shape (n, 3)."""
