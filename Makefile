@@ -23,7 +23,7 @@ help:
 run: $(VENV)/run.stamp
 	@mkdir -p $(OUT)
 	$(BIN)/nmdp-pin run robosimian-jump --integrator ne-nmdp --dt 0.05 \
-	  --out $(OUT)/robosimian-jump.npz --plot $(OUT)/robosimian-jump.png \
+	  --force --out $(OUT)/robosimian-jump.npz --plot $(OUT)/robosimian-jump.png \
 	  --html $(OUT)/robosimian-jump.html
 	@echo "open $(OUT)/robosimian-jump.html in a browser"
 

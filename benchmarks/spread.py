@@ -18,7 +18,7 @@ from nmdp_pin.experiments.curve import time_grid
 from nmdp_pin.experiments.nmdp.paper import NMDP_STEPS, TABLE, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS
 from nmdp_pin.experiments.nmdp.study import Study
-from nmdp_pin.recording import Recorder
+from nmdp_pin.recorder import Recorder
 
 MOTIONS = {row.motion.scenario: row.motion for row in TABLE}
 METHODS = ("ne-nmdp", "pbd-nmdp")

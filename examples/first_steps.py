@@ -4,9 +4,7 @@ python examples/first_steps.py      # writes first_steps.npz
 nmdp-pin view first_steps.npz       # shows it
 """
 
-import time
-
-from nmdp_pin import Recorder, Recording, Scenario
+from nmdp_pin import Recording, Scenario, run
 
 
 def main() -> None:
@@ -16,20 +14,11 @@ def main() -> None:
             "robosimian-jump",
             overrides=["duration=2.0", f"terrain.shapes.0.friction={friction}"],
         )
-        setup = scenario.build(visuals=False)
-        recorder = Recorder(setup.robot, setup.state, {"scenario": scenario.resolved()})
-        results = setup.simulator.run(
-            setup.state, setup.controller, dt=scenario.integrator.dt, duration=scenario.duration
-        )
-        start = time.perf_counter()
-        for result in results:
-            if not result.status.ok:
-                print(f"failed at {result.state.t:.3f} s: {result.status.value}")
-            recorder.record(result, time.perf_counter() - start)
-            start = time.perf_counter()
-        recorder.save("first_steps.npz")
+        run(scenario, out="first_steps.npz", replace=True)
 
         recording = Recording.load("first_steps.npz")
+        if recording.status[-1] != 0:
+            print(f"a step failed at {recording.t[-1]:.3f} s")
         rise = recording.base_position[:, 2].max() - recording.base_position[0, 2]
         print(
             f"friction {friction:.2f}: the torso rose {rise:.3f} m in {recording.n - 1} steps, "

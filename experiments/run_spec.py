@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.integrators import integrator_named, options_of
+from nmdp_pin.runs.planned_run import PlannedRun
 from nmdp_pin.scenario import Scenario
 
 
@@ -65,6 +66,10 @@ class RunSpec:
             ScenarioError: settings that the scenario does not take.
         """
         return Scenario.load(self.scenario, overrides=[*self._settings(), *self.overrides])
+
+    def planned(self) -> PlannedRun:
+        """The run as it is made and kept; errors are those of `load`."""
+        return PlannedRun(self.name, self.load().resolved(), self.repeat)
 
     def _settings(self) -> list[str]:
         options = options_of(integrator_named(self.method))

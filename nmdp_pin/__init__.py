@@ -8,8 +8,10 @@ from nmdp_pin.contact import ContactState, DryFriction, FrictionCone, Penalty, W
 from nmdp_pin.control import Command, Controller, StablePD
 from nmdp_pin.errors import NmdpError
 from nmdp_pin.integrators import Integrator, StepResult
-from nmdp_pin.recording import Recorder, Recording
+from nmdp_pin.recorder import Recorder
+from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot, check_robot, load_robot
+from nmdp_pin.runs.run import run
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -41,4 +43,5 @@ __all__ = [
     "WrenchSpace",
     "check_robot",
     "load_robot",
+    "run",
 ]

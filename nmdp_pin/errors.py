@@ -5,12 +5,6 @@ Every message says what was given, what was allowed and what to do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from nmdp_pin.control.controller import Command
-    from nmdp_pin.integrators.integrator import StepResult
-
 
 class NmdpError(Exception):
     """Base of every error that this package raises."""
@@ -77,7 +71,7 @@ class ScenarioError(NmdpError):
 
 
 class RecordingError(NmdpError):
-    """A recording that cannot be read or written."""
+    """A recording, state, figure or table that cannot be read or written."""
 
 
 class ExperimentError(NmdpError):
@@ -95,24 +89,6 @@ class MissingExtra(NmdpError):
         super().__init__(
             f"{package} is not installed; it is needed here. "
             f"Install it with: pip install 'nmdp-pin[{extra}]'"
-        )
-
-
-class StepFailed(NmdpError):
-    """A step did not converge at the smallest step length.
-
-    Args:
-        result: the record of it; its state is the one before the step.
-        command: what the step was made with.
-        h: its length [s].
-    """
-
-    def __init__(self, result: StepResult, command: Command, h: float) -> None:
-        self.result, self.command, self.h = result, command, h
-        super().__init__(
-            f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
-            "The state is as it was before the step; try a smaller dt, lower gains "
-            "or a softer contact (contact.stiffness, contact.static_depth)."
         )
 
 

@@ -9,15 +9,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from nmdp_pin.control.controller import Command
-from nmdp_pin.errors import RecordingError, StepFailed
+from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
 from nmdp_pin.files.state_file import DIMENSIONS, state_arrays, state_from
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import versions
+from nmdp_pin.recorder import versions
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import apply_override
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
+from nmdp_pin.step_failed import StepFailed
 
 FORMAT = 1
 """Version of the file format; a file of a later one is refused."""
@@ -95,7 +96,7 @@ class FailedStep:
             simulator = Scenario.from_dict(table).build(visuals=False).simulator
         return simulator.step(self.state, self.command, self.h)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write it as a `.npz`, whole or not at all.
 
         Raises:
@@ -112,7 +113,7 @@ class FailedStep:
             "versions": self.versions,
             "scenario": self.scenario,
         }
-        write_npz(path, arrays, meta)
+        write_npz(path, arrays, meta, replace=replace)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FailedStep:

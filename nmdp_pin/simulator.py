@@ -14,7 +14,7 @@ from nmdp_pin.contact import ContactLaw, WrenchSpace
 from nmdp_pin.contact.shape_check import check_shapes
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.error_control import ErrorControl
-from nmdp_pin.errors import IntegratorError, StateError, StepFailed
+from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.integrators import (
     Integrator,
     StepResult,
@@ -28,6 +28,7 @@ from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector
 from nmdp_pin.step_control import HALVINGS, step_with_halving
+from nmdp_pin.step_failed import StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
 

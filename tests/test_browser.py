@@ -151,7 +151,7 @@ def test_controls_play_at_the_speed_and_stop(page: Browser) -> None:
 def test_replay_page_shows_robosimian(browser: Browser) -> None:
     """The served page of the bundled robot: every body is there, and it fills the picture."""
     robot = load_robot("robosimian")
-    from nmdp_pin.recording import Recorder
+    from nmdp_pin.recorder import Recorder
     from nmdp_pin.state import State
 
     recorder = Recorder(robot, State(0.0, robot.standing, np.zeros(robot.model.nv)))

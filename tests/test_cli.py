@@ -1,6 +1,8 @@
 """The commands do what they say."""
 
+import os
 import signal
+import time
 import tomllib
 import urllib.request
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from programs import program
 
 from nmdp_pin.cli import main
+from nmdp_pin.control import Command, Passive
 from nmdp_pin.recording import Recording
 from nmdp_pin.scenario import Scenario
 
@@ -176,3 +179,78 @@ def test_version_is_that_of_the_package(capsys):
 def test_bundled_files_are_found_where_the_package_is():
     """Robots and scenarios come from the installed package, not from the working directory."""
     assert Path(Scenario.load("spider-walk").build_robot().source).is_absolute()
+
+
+def test_a_killed_run_is_recovered(tmp_path, capsys):
+    """After kill -9 what the journal holds is read by plot and view, and recovered."""
+    out, page = tmp_path / "killed.npz", tmp_path / "page.html"
+    left = tmp_path / "killed.npz.unfinished"
+    words = ["run", "sliding-box", "--duration", "3600", "--dt", "0.001", "--out", out]
+    with program(*words) as process:
+        assert "steps of 1 ms" in process.stderr.readline()  # it runs from here on
+        deadline = time.monotonic() + PATIENCE
+        while Recording.load(left).n < 10:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+    assert os.listdir(tmp_path) == [left.name]
+    found = Recording.load(left)
+    assert command("plot", left, "--out", tmp_path / "a.png") == 0
+    assert command("view", left, "--html", page) == 0
+    assert command("run", "sliding-box", *SHORT, "--out", out) == 2
+    assert "recover" in capsys.readouterr().err
+    assert command("recover", left) == 0
+    assert np.array_equal(Recording.load(out).q, found.q)
+    assert not left.exists()
+    assert "0 failed" in capsys.readouterr().out
+
+
+def test_a_controller_that_fails_loses_nothing(tmp_path, monkeypatch, capsys):
+    """The steps before a command that is not finite are in the recording."""
+    out = tmp_path / "run.npz"
+    usual = Passive.command
+
+    def command_of(self, state, h):
+        if state.t > 0.035:
+            return Command(tau=np.full(6, np.nan))
+        return usual(self, state, h)
+
+    monkeypatch.setattr(Passive, "command", command_of)
+    assert command("run", "sliding-box", "--dt", "0.01", "--duration", "0.1", "--out", out) == 2
+    assert "finite" in capsys.readouterr().err
+    assert np.allclose(Recording.load(out).t, [0.0, 0.01, 0.02, 0.03, 0.04])
+    assert os.listdir(tmp_path) == ["run.npz"]
+
+
+def test_nothing_is_replaced_without_force(tmp_path, recorded, capsys):
+    """Files that are there stay, unless --force is given; two outputs are not one file."""
+    out = tmp_path / "a.npz"
+    words = ["run", "sliding-box", *SHORT, "--out", out]
+    out.write_text("mine")
+    assert command(*words) == 2
+    assert "--force" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert command(*words, "--force") == 0
+    assert Recording.load(out).n == 3
+    for verb, option, name in (("plot", "--out", "b.png"), ("view", "--html", "c.html")):
+        (tmp_path / name).write_text("mine")
+        assert command(verb, recorded, option, tmp_path / name) == 2
+        assert (tmp_path / name).read_text() == "mine"
+    (tmp_path / "link.npz").symlink_to(tmp_path / "new.npz")
+    both = ["--out", tmp_path / "new.npz", "--dump", tmp_path / "link.npz"]
+    assert command("run", "sliding-box", *SHORT, *both) == 2
+    assert "two outputs" in capsys.readouterr().err
+
+
+def test_names_cannot_steer_the_terminal(tmp_path, recorded, capsys):
+    """Escapes and markup in a file's names are written out."""
+    loaded = Recording.load(recorded)
+    loaded.meta["robot"] = "\x1b[2J[red]box"
+    loaded.save(tmp_path / "a.npz")
+    Path(tmp_path / "a.npz").rename(tmp_path / "a.npz.unfinished")
+    assert command("recover", tmp_path / "a.npz.unfinished", "--out", tmp_path / "b.npz") == 2
+    assert command("plot", "\x1b[2J.npz") == 2
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err
+    assert "\\x1b[2J" in said.err

@@ -7,7 +7,8 @@ import pytest
 from pages import code_on, page, run_code
 
 from nmdp_pin.rollout import Rollout
-from nmdp_pin.sweep.row import made_row
+from nmdp_pin.runs.code_version import code_version
+from nmdp_pin.runs.run_many import _make
 
 PAGE = page("rollouts.md")
 
@@ -24,7 +25,7 @@ def test_the_code_runs(names):
     assert names["result"].x.shape == (8, 10, 30)
     for name in ("result", "tracked", "again"):
         assert names[name].ok.all()
-    assert len(names["sweep"].runs) == 2
+    assert len(names["sweep"].points) == 2
 
 
 def test_the_fields_of_a_rollout():
@@ -34,11 +35,10 @@ def test_the_fields_of_a_rollout():
     }
 
 
-def test_the_columns_of_a_sweep(names, monkeypatch):
+def test_the_columns_of_a_sweep(names):
     """The page's table has them all, and no other."""
-    monkeypatch.setattr("nmdp_pin.sweep.row.code_version", lambda: "this")
-    made = made_row("this", names["sweep"].runs[0].scenario)
+    made = _make((code_version(), None), names["sweep"].points[0].run)
     table = PAGE[PAGE.index("| column | is |") :].partition("\n\n")[0]
     rows = [line.split("|")[1] for line in table.splitlines()[3:]]
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(listed) == sorted(["scenario_hash", "code", *made])
+    assert sorted(listed) == sorted(made)

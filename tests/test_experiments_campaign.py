@@ -1,6 +1,7 @@
 """Runs of an evaluation: what they are, that each is made once, and what becomes of failures."""
 
 import dataclasses
+import os
 import signal
 import time
 
@@ -9,10 +10,12 @@ import pytest
 from programs import program
 
 from nmdp_pin.errors import ExperimentError, IntegratorError, ScenarioError
-from nmdp_pin.experiments import campaign as campaign_module
 from nmdp_pin.experiments.campaign import Campaign
-from nmdp_pin.experiments.code_version import _bare, code_version
 from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.files.journal import read_chunks
+from nmdp_pin.runs import planned_run
+from nmdp_pin.runs import run_many as many
+from nmdp_pin.runs.code_version import _bare, code_version
 
 PATIENCE = 60  # [s] for other processes on a machine that is busy
 
@@ -31,13 +34,13 @@ HOPELESS = dataclasses.replace(
 def counted(monkeypatch):
     """Names of the runs that are simulated."""
     made: list[str] = []
-    simulate = campaign_module._simulate
+    make = many._make
 
-    def count(job):
-        made.append(job.spec.name)
-        simulate(job)
+    def count(shared, planned):
+        made.append(planned.name)
+        return make(shared, planned)
 
-    monkeypatch.setattr(campaign_module, "_simulate", count)
+    monkeypatch.setattr(many, "_make", count)
     return made
 
 
@@ -136,7 +139,8 @@ def test_other_settings_are_made_anew(tmp_path, counted):
 def test_other_code_makes_runs_anew(tmp_path, counted, monkeypatch):
     """A run of an earlier state of the package is not taken for one of the present state."""
     here(tmp_path).run([BOX])
-    monkeypatch.setattr(campaign_module, "code_version", lambda: "of another day")
+    for module in (many, planned_run):
+        monkeypatch.setattr(module, "code_version", lambda: "of another day")
     here(tmp_path).run([BOX])
     assert len(counted) == 2
 
@@ -184,15 +188,16 @@ def test_interruption_keeps_what_is_finished(tmp_path):
     words = ["paper", "nmdp", "fig3", "--method", "ne-mdp", "--dt", "0.05", "--dt", "0.0001"]
     with program(*words, "--out", tmp_path, "--workers", "2") as command:
         begin = time.monotonic()
-        while not list(tmp_path.glob("runs/*.npz")) and time.monotonic() < begin + PATIENCE:
+        journal = tmp_path / "runs" / "runs.journal"
+        while not (journal.exists() and read_chunks(journal, "journal")):
+            assert time.monotonic() < begin + PATIENCE
             time.sleep(0.05)
         command.send_signal(signal.SIGTERM)
         _, said = command.communicate(timeout=PATIENCE)
     assert command.returncode == 130
     assert "kept in" in said
-    assert [path.name for path in (tmp_path / "runs").iterdir()] == [
-        next(iter(tmp_path.glob("runs/*_0.05s_of10.0.npz"))).name
-    ]
+    (short,) = tmp_path.glob("runs/*_0.05s_of10.0.npz")
+    assert sorted(os.listdir(tmp_path / "runs")) == sorted([short.name, "runs.journal"])
 
 
 def test_bad_folders_and_workers(tmp_path):

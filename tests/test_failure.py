@@ -11,12 +11,13 @@ from contracts.integrator import assert_same_bits
 
 from nmdp_pin.cli import main
 from nmdp_pin.control import Command
-from nmdp_pin.errors import RecordingError, ScenarioError, StateError, StepFailed
+from nmdp_pin.errors import RecordingError, ScenarioError, StateError
 from nmdp_pin.failure import FIGURES, FailedStep, figures
 from nmdp_pin.recording import Recording
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.status import Status
+from nmdp_pin.step_failed import StepFailed
 
 JUMP = ["integrator.name=pbd-nmdp", "integrator.order=2", "integrator.dt=0.02"]
 # One iteration does not get there; two halvings are tried.

@@ -14,9 +14,10 @@ from PIL import Image
 from sample_motion import hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.recording import Recorder, Recording
+from nmdp_pin.recorder import Recorder
+from nmdp_pin.recording import Recording
+from nmdp_pin.runs.run_figures import compare_table, distance, height, tilt
 from nmdp_pin.status import Status
-from nmdp_pin.viz.comparison import compare_table, distance, height, tilt
 from nmdp_pin.viz.plots import MAX_LINES, plot_comparison, plot_recording
 
 pytest.importorskip("matplotlib")

@@ -14,9 +14,11 @@ import pytest
 from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.journal import Journal, journal_path
 from nmdp_pin.files.output_file import check_writable, write_whole
 from nmdp_pin.files.recording_file import INTEGERS, ROWS, SINCE_2, SINCE_3
-from nmdp_pin.recording import Recorder, Recording, base_frame
+from nmdp_pin.recorder import Recorder, base_frame
+from nmdp_pin.recording import Recording
 from nmdp_pin.status import Status
 
 # Kinematics repeats a handful of rotations and sums: far below this, far above rounding.
@@ -349,3 +351,161 @@ def test_file_is_whole_or_the_old_one(tmp_path: Path, error: BaseException) -> N
         write_whole(path, break_off)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["run.npz"]
+
+
+def _record_half(out: Path, steps: int) -> Recorder:
+    """A recorder that keeps its journal after every step, and is not closed."""
+    robot = hopper()
+    recorder = Recorder(robot, hop_state(robot, 0.0), {"scenario": {}}, out=out)
+    for k in range(1, steps + 1):
+        recorder.record(hop_result(robot, 0.05 * k), 0.001)
+    return recorder
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row goes to the journal at once."""
+    monkeypatch.setattr("nmdp_pin.recorder._INTERVAL", -1.0)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_journal_is_the_recording_so_far(tmp_path: Path) -> None:
+    """What a killed run leaves is read as a recording, to the bit; closing makes the recording."""
+    out = tmp_path / "run.npz"
+    recorder = _record_half(out, 7)
+    assert os.listdir(tmp_path) == ["run.npz.unfinished"]
+    half, truth = Recording.load(journal_path(out)), recorder.recording()
+    assert half.n == 8
+    for name in ARRAYS:
+        assert getattr(half, name).tobytes() == getattr(truth, name).tobytes(), name
+    assert half.meta == truth.meta
+    with pytest.raises(RecordingError, match="recover"):
+        Recording.load(out)
+    recorder.close()
+    assert os.listdir(tmp_path) == ["run.npz"]
+    assert Recording.load(out).q.tobytes() == truth.q.tobytes()
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_damaged_journal_is_read_up_to_the_damage(tmp_path: Path) -> None:
+    """Wherever it is cut or a bit is flipped, whole rows before that place are read, or none."""
+    out = tmp_path / "run.npz"
+    recorder = _record_half(out, 5)
+    path = journal_path(out)
+    whole, truth = path.read_bytes(), recorder.recording()
+    recorder.close()
+    rng, counts = np.random.default_rng(0), []
+    for place in rng.integers(0, len(whole), 60):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << rng.integers(8)
+        for content in (whole[:place], bytes(flipped)):
+            path.write_bytes(content)
+            try:
+                found = Recording.load(path)
+            except RecordingError:
+                continue
+            assert found.q.tobytes() == truth.q[: found.n].tobytes()
+            counts.append(found.n)
+    assert set(counts) == {1, 2, 3, 4, 5}
+
+
+def test_rows_reach_the_journal_in_half_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row is in the file at the latest with the first row that is recorded 0.5 s later."""
+    now = [0.0]
+    monkeypatch.setattr("nmdp_pin.recorder.time.monotonic", lambda: now[0])
+    recorder = _record_half(tmp_path / "run.npz", 3)
+    path = journal_path(tmp_path / "run.npz")
+    assert Recording.load(path).n == 1
+    now[0] = 0.51
+    recorder.record(hop_result(hopper(), 1.0), 0.001)
+    assert Recording.load(path).n == 5
+    recorder.close()
+
+
+@pytest.mark.usefixtures("eager")
+def test_an_error_in_a_run_keeps_its_rows(tmp_path: Path) -> None:
+    """Whatever ends the block, the recording is written."""
+    out = tmp_path / "run.npz"
+    with pytest.raises(ZeroDivisionError), _record_half(out, 4):
+        _ = 1 / 0
+    assert Recording.load(out).n == 5
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_full_disk_keeps_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that does not fit ends the run; the rows before it stay readable, and are named."""
+    out = tmp_path / "run.npz"
+    recorder = _record_half(out, 4)
+
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(RecordingError, match="No space left"):
+            recorder.record(hop_result(hopper(), 1.0), 0.001)
+        with pytest.raises(RecordingError, match="nmdp-pin recover"):
+            recorder.close()
+    assert Recording.load(journal_path(out)).n == 5
+
+
+@pytest.mark.usefixtures("eager")
+def test_two_runs_do_not_share_a_file(tmp_path: Path, saved: Path) -> None:
+    """Neither what is there, nor what a killed run left, nor what another writes is replaced."""
+    before = saved.read_bytes()
+    with pytest.raises(RecordingError, match="there already"):
+        _record_half(saved, 1)
+    assert saved.read_bytes() == before
+    out = tmp_path / "other.npz"
+    recorder = _record_half(out, 3)
+    with pytest.raises(RecordingError, match="another process"):
+        _record_half(out, 1)
+    left = journal_path(out).read_bytes()
+    recorder.close()
+    out.unlink()
+    journal_path(out).write_bytes(left)
+    with pytest.raises(RecordingError, match="was killed"):
+        _record_half(out, 1)
+    assert Recording.load(journal_path(out)).n == 4
+    robot = hopper()
+    with Recorder(robot, hop_state(robot, 0.0), out=out, replace=True):
+        pass
+    assert Recording.load(out).n == 1
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [],
+        [b"{}"],
+        [b"[1]"],
+        [b"\xff"],
+        [json.dumps({"format": 1}).encode()],
+        [json.dumps({"format": 3, "sizes": {"nq": 10**15, "nv": 1, "nc": 0}}).encode()],
+    ],
+)
+def test_other_journals_are_refused(tmp_path: Path, chunks: list[bytes]) -> None:
+    """A journal of something else is no recording."""
+    path = tmp_path / "a.npz.unfinished"
+    with Journal(path) as journal:
+        for chunk in chunks:
+            journal.append(chunk)
+    with pytest.raises(RecordingError):
+        Recording.load(path)
+
+
+@pytest.mark.usefixtures("eager")
+def test_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    """A chunk that is not a number of whole rows."""
+    recorder = _record_half(tmp_path / "a.npz", 2)
+    recorder.close()
+    path = tmp_path / "b.npz.unfinished"
+    with Journal(path) as journal:
+        journal.append(json.dumps(recorder.recording().meta).encode())
+        journal.append(b"123")
+    with pytest.raises(RecordingError, match="not the journal of a recording"):
+        Recording.load(path)

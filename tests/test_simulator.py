@@ -12,11 +12,12 @@ from contracts.integrator import assert_same_bits, assert_sound
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
-from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError, StepFailed
+from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import MadeStep, State, WarmStart
 from nmdp_pin.status import Status
+from nmdp_pin.step_failed import StepFailed
 from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
 CONE = FrictionCone(stiffness=1e6, power=2)

@@ -10,7 +10,6 @@ from nmdp_pin.errors import (
     NmdpError,
     RobotError,
     ScenarioError,
-    StepFailed,
 )
 from nmdp_pin.gait import Gait
 from nmdp_pin.state import State, WarmStart
@@ -51,7 +50,7 @@ def test_errors_say_where():
     assert str(ScenarioError("is bad")) == "is bad"
     assert str(ScenarioError("is bad", key="a.b")) == "a.b: is bad"
     assert "pip install 'nmdp-pin[ompl]'" in str(MissingExtra("ompl", "ompl"))
-    for kind in (RobotError, ScenarioError, MissingExtra, StepFailed):
+    for kind in (RobotError, ScenarioError, MissingExtra):
         assert issubclass(kind, NmdpError)
 
 

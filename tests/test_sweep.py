@@ -12,10 +12,11 @@ from programs import program
 
 from nmdp_pin.cli import main
 from nmdp_pin.errors import MissingExtra, RecordingError, ScenarioError, SweepError
+from nmdp_pin.files.journal import read_chunks
+from nmdp_pin.runs.run_store import RunStore
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.status import Status
 from nmdp_pin.sweep import GridAxis, Sweep
-from nmdp_pin.sweep.journal import Journal
 
 PATIENCE = 60.0  # [s] for another process on a machine that is busy
 SHORT = ("duration=0.02",)
@@ -25,6 +26,17 @@ FRICTIONS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 def table_of(path) -> list[dict]:
     """Rows of a Parquet file, read without our code."""
     return pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+
+
+def journal_of(table: Path) -> Path:
+    """File of the runs of a table."""
+    return table.with_name(f"{table.name}.runs")
+
+
+def finished_in(journal: Path) -> list[dict]:
+    """Rows that a journal holds."""
+    chunks = read_chunks(journal, "journal") if journal.exists() else []
+    return [row for chunk in chunks for row in json.loads(chunk).values()]
 
 
 def sweep(*grids, source="sliding-box", overrides=SHORT) -> Sweep:
@@ -67,6 +79,7 @@ def test_grids(text, values):
         ("integrator.dt=0.1,nan", "allowed are finite numbers"),
         ("integrator.dt={a=1},2", "allowed are finite numbers"),
         ("integrator.dt=[1,2", "must look like KEY="),
+        ("integrator.dt=0.1:0.2:1000000000000", "at most 100000"),
     ],
 )
 def test_wrong_grids(text, says):
@@ -77,8 +90,9 @@ def test_wrong_grids(text, says):
 
 def test_runs_are_the_points_of_the_grid():
     """Every combination once, the last axis fastest, each a resolved scenario."""
-    runs = sweep("integrator.dt=0.01,0.02", "contact.friction=0.4:1.0:7").runs
-    points = [(run.values["integrator.dt"], run.values["contact.friction"]) for run in runs]
+    found = sweep("integrator.dt=0.01,0.02", "contact.friction=0.4:1.0:7").points
+    points = [(at.values["integrator.dt"], at.values["contact.friction"]) for at in found]
+    runs = [at.run for at in found]
     assert points == [(dt, mu) for dt in (0.01, 0.02) for mu in FRICTIONS]
     for (dt, mu), run in zip(points, runs, strict=True):
         scenario = Scenario.from_dict(run.scenario)
@@ -90,7 +104,7 @@ def test_runs_are_the_points_of_the_grid():
 def test_a_star_stands_for_all_entries():
     """All shapes of a terrain get the value, as with the short form contact.friction."""
     for key in ("terrain.shapes.*.friction", "contact.friction"):
-        run = sweep(f"{key}=0.3,0.4", source="falling-box-stairs").runs[1]
+        run = sweep(f"{key}=0.3,0.4", source="falling-box-stairs").points[1].run
         frictions = [shape["friction"] for shape in run.scenario["terrain"]["shapes"]]
         assert len(frictions) > 1
         assert set(frictions) == {0.4}
@@ -112,6 +126,11 @@ def test_a_star_stands_for_all_entries():
             "are the same run",
         ),
         ([], SweepError, "needs a grid"),
+        (
+            ["integrator.dt=0.1:0.2:1001", "duration=1:2:1001"],
+            SweepError,
+            "1002001 points; at most 100000",
+        ),
     ],
 )
 def test_wrong_keys(grids, error, says):
@@ -141,7 +160,7 @@ def test_one_tidy_table(tmp_path, capsys):
     assert (row["status"], row["steps"], row["t"]) == ("converged", 2, 0.04)
     assert row["base_x"] == pytest.approx(row["distance"]) != 0.0
     assert row["evaluations"] > row["iterations"] > 0.0 < row["wall_time"]
-    assert list(tmp_path.iterdir()) == [out]
+    assert sorted(tmp_path.iterdir()) == [out, journal_of(out)]
     before = out.read_bytes()
     assert command(*words) == 0
     assert "4 runs, 4 kept from before" in capsys.readouterr().out
@@ -149,7 +168,7 @@ def test_one_tidy_table(tmp_path, capsys):
 
 
 def test_a_grid_may_grow(tmp_path):
-    """More values and more keys keep the runs that are there; fewer are refused."""
+    """More values, more keys and fewer of them keep the runs that are there."""
     pytest.importorskip("pyarrow")
     out = tmp_path / "box.parquet"
     assert sweep("integrator.dt=0.01,0.02").run(out).kept == 0
@@ -158,8 +177,9 @@ def test_a_grid_may_grow(tmp_path):
     assert (grown.runs, grown.kept) == (4, 2)
     new = {row["scenario_hash"]: row["wall_time"] for row in table_of(out)}
     assert old.items() <= new.items()
-    with pytest.raises(SweepError, match="not of this sweep"):
-        sweep("integrator.dt=0.01").run(out)
+    assert sweep("integrator.dt=0.01").run(out).kept == 1
+    assert len(table_of(out)) == 1
+    assert sweep("integrator.dt=0.01,0.02", "contact.friction=0.5,0.6").run(out).kept == 4
 
 
 def test_failed_runs_are_rows(tmp_path):
@@ -184,13 +204,13 @@ def test_a_killed_sweep_goes_on(tmp_path):
     """After kill -9 in the middle no finished run is lost or made again, and none is missing."""
     pytest.importorskip("pyarrow")
     out = tmp_path / "box.parquet"
-    journal = tmp_path / "box.parquet.unfinished"
+    journal = journal_of(out)
     grid = ["contact.friction=0.4:1.0:7", "integrator.dt=0.001"]
     words = ["sweep", "sliding-box", "--workers", "2", "--set", "duration=0.2", "--out", out]
     words += [word for text in grid for word in ("--grid", text)]
     deadline = time.monotonic() + PATIENCE
     with program(*words, "--quiet") as process:
-        while not (journal.exists() and journal.read_bytes().count(b"\n") >= 2):
+        while len(finished_in(journal)) < 2:
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.02)
@@ -199,22 +219,21 @@ def test_a_killed_sweep_goes_on(tmp_path):
     while any(worker.exists() for worker in workers):  # they end with it
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    finished = [json.loads(line) for line in journal.read_bytes().splitlines(keepends=False)[:-1]]
+    finished = finished_in(journal)
     assert not out.exists()
     with journal.open("ab") as file:
-        file.write(b'{"scenario_hash": "to')  # what a kill in the middle of a line leaves
+        file.write(bytes(7))  # what a kill in the middle of a chunk leaves
     told = []
     outcome = sweep(*grid, overrides=["duration=0.2"]).run(
         out, progress=lambda done, total: told.append((done, total))
     )
-    assert outcome.kept >= len(finished) >= 1
+    assert outcome.kept == len(finished) >= 2
     assert outcome.runs == 7
     assert told == [(k, 7) for k in range(outcome.kept, 8)]
     rows = table_of(out)
     assert len({row["scenario_hash"] for row in rows}) == len(rows) == 7
     for row in finished:  # wall_time tells a run from its repetition
         assert row["wall_time"] in [other["wall_time"] for other in rows]
-    assert not journal.exists()
 
 
 def test_other_files_are_left_alone(tmp_path):
@@ -223,24 +242,51 @@ def test_other_files_are_left_alone(tmp_path):
     import pyarrow
 
     grid = sweep("integrator.dt=0.01,0.02")
-    other = tmp_path / "other.parquet"
+    other, text = tmp_path / "other.parquet", tmp_path / "text.parquet"
     parquet.write_table(pyarrow.table({"a": [1]}), other)
-    with pytest.raises(SweepError, match="not the table of a sweep"):
-        grid.run(other)
-    text = tmp_path / "text.parquet"
     text.write_text("no table")
-    with pytest.raises(SweepError, match="cannot be read"):
-        grid.run(text)
+    for path in (other, text):
+        with pytest.raises(SweepError, match="not the table of a sweep"):
+            grid.run(path)
     assert text.read_text() == "no table"
-    broken = tmp_path / "a.parquet.unfinished"
+    broken = journal_of(tmp_path / "a.parquet")
     broken.write_text("no row\n")
-    with pytest.raises(SweepError, match="not what a sweep left"):
+    with pytest.raises(RecordingError, match="not a journal"):
         grid.run(tmp_path / "a.parquet")
     assert broken.read_text() == "no row\n"
-    with Journal(tmp_path / "b.parquet"), pytest.raises(SweepError, match="another sweep"):
+    with (
+        RunStore(journal_of(tmp_path / "b.parquet")),
+        pytest.raises(RecordingError, match="another process"),
+    ):
         grid.run(tmp_path / "b.parquet")
     with pytest.raises(RecordingError, match="no folder"):
         grid.run(tmp_path / "nowhere" / "c.parquet")
+
+
+@pytest.mark.parametrize("place", [0.3, 0.6, 0.9])
+def test_a_corrupt_journal_enters_no_table(tmp_path, place):
+    """A run whose row is damaged is made again: its row is that of the whole journal."""
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "box.parquet"
+    grid = sweep("contact.friction=0.4,0.5,0.6")
+    grid.run(out)
+    truth = [row["q"] for row in table_of(out)]
+    content = bytearray(journal_of(out).read_bytes())
+    content[int(place * len(content))] ^= 1
+    journal_of(out).write_bytes(content)
+    assert grid.run(out).kept == int(3 * place)
+    assert [row["q"] for row in table_of(out)] == truth
+
+
+def test_all_points_are_checked_before_the_first_run(tmp_path):
+    """A part that does not fit the others is found, and its point named, before anything runs."""
+    pytest.importorskip("pyarrow")
+    grid = sweep("controller.gait=jump,hop", source="robosimian-jump", overrides=("duration=0.1",))
+    done = []
+    with pytest.raises(ScenarioError, match=r"grid point \{'controller.gait': 'hop'\}: .*hop"):
+        grid.run(tmp_path / "a.parquet", progress=lambda made, total: done.append(made))
+    assert done == []
+    assert os.listdir(tmp_path) == []
 
 
 def test_rows_of_other_code_are_not_taken(tmp_path, monkeypatch):
@@ -248,9 +294,10 @@ def test_rows_of_other_code_are_not_taken(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     out = tmp_path / "box.parquet"
     sweep("integrator.dt=0.01").run(out)
-    monkeypatch.setattr("nmdp_pin.sweep.sweep.code_version", lambda: "another")
-    with pytest.raises(SweepError, match="other code"):
-        sweep("integrator.dt=0.01,0.02").run(out)
+    for module in ("run_many", "planned_run"):
+        monkeypatch.setattr(f"nmdp_pin.runs.{module}.code_version", lambda: "another")
+    assert sweep("integrator.dt=0.01,0.02").run(out).kept == 0
+    assert {row["code"] for row in table_of(out)} == {"another"}
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ import umsgpack
 from sample_motion import LEG, hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.errors import RecordingError, ViewerError
-from nmdp_pin.recording import Recorder
+from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import Robot
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Box, Cylinder, HeightField, Mesh, Plane, Sphere, Terrain

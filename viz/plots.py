@@ -11,7 +11,7 @@ import numpy as np
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.output_file import check_writable
 from nmdp_pin.recording import Recording
-from nmdp_pin.viz.comparison import distance, height, tilt
+from nmdp_pin.runs.run_figures import distance, height, tilt
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 if TYPE_CHECKING:

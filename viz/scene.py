@@ -11,7 +11,7 @@ import pinocchio as pin
 from meshcat.commands import SetProperty
 from meshcat.path import Path
 
-from nmdp_pin.recording import base_frame
+from nmdp_pin.recorder import base_frame
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.body_shapes import BodyShapes

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nmdp_pin.cli.outputs import PLOTS, check_output
+from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
 from nmdp_pin.recording import Recording
 
 _WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
@@ -31,10 +31,11 @@ _COLUMNS = {
 def compare(
     recordings: Annotated[list[Path], typer.Argument(help="Recordings (.npz).")],
     out: Annotated[Path | None, typer.Option(help="Draw them over each other (.png).")] = None,
+    force: Force = False,
 ) -> None:
     """Compare runs: height, distance, tilt, work of the solver; the first one is the reference."""
-    check_output(out, PLOTS)
-    from nmdp_pin.viz.comparison import compare_table
+    check_outputs((out, PLOTS), force=force)
+    from nmdp_pin.runs.run_figures import compare_table
 
     loaded = [Recording.load(path) for path in recordings]
     labels = _labels(recordings)

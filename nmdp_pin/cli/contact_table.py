@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from nmdp_pin.cli.outputs import check_output
+from nmdp_pin.cli.outputs import Force, check_outputs
 from nmdp_pin.contact.granular import Granular, Intruder, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.accuracy import accuracy
 from nmdp_pin.contact.granular.table import WrenchTable
@@ -40,13 +40,14 @@ def contact_table(
     azimuths: Annotated[int, typer.Option(help="Level directions that are sampled; even.")] = 6,
     tilt: Annotated[float, typer.Option(help="Of the foot in what is shown [deg].")] = 0.0,
     out: Annotated[Path | None, typer.Option(help="Write all vertices over depth as CSV.")] = None,
+    force: Force = False,
 ) -> None:
     """Make the table of a foot in sand, compare it with the integration it stands for, and show it.
 
     Tables are kept in the user's cache folder; a simulation that needs one that is not there makes
     it by itself.
     """
-    check_output(out, DATA)
+    check_outputs((out, DATA), force=force)
     begin = time.perf_counter()
     foot = _intruder(intruder, radius, length)
     table = Granular(intruder=foot, medium=medium, scale=scale, azimuths=azimuths).table

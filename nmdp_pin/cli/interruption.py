@@ -1,11 +1,18 @@
-"""Ctrl-C in the middle of a run: finish the step, keep what was computed."""
+"""Ctrl-C and SIGTERM: what was computed is kept."""
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+import typer
+
+_STOPPED = 130  # what a shell expects after Ctrl-C
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -45,3 +52,28 @@ class Interruption:
     def _restore(self) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end many runs with an exit code, and say where the finished ones are.
+
+    Args:
+        kept: file or folder that keeps them.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            f"stopped; the finished runs are kept in {os.fspath(kept)}: the same command goes on "
+            "from there",
+            file=sys.stderr,
+        )
+        raise typer.Exit(_STOPPED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli import compare, contact_table, listings, paper, plot, repeat, run, sweep, view
+from nmdp_pin.cli import (
+    compare,
+    contact_table,
+    listings,
+    paper,
+    plot,
+    recover,
+    repeat,
+    run,
+    sweep,
+    view,
+)
+from nmdp_pin.cli.printable import printable
 from nmdp_pin.errors import NmdpError
 
 WRONG_INPUT = 2
@@ -40,6 +52,7 @@ def _options(
 
 app.command("run")(run.run)
 app.command("repeat")(repeat.repeat)
+app.command("recover")(recover.recover)
 app.command("sweep")(sweep.sweep)
 app.command("view")(view.view)
 app.command("plot")(plot.plot)
@@ -60,5 +73,5 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         app(arguments)
     except NmdpError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(error)}", file=sys.stderr)
         sys.exit(WRONG_INPUT)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from nmdp_pin.errors import MissingExtra, RecordingError
 from nmdp_pin.files.output_file import check_writable
@@ -13,24 +17,36 @@ PLOTS = (".png",)
 PAGES = (".html",)
 TABLES = (".parquet",)
 
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 
-def check_output(path: Path | None, endings: tuple[str, ...]) -> None:
-    """Check that a file of this kind can be written; nothing where no path is given.
+
+def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) -> None:
+    """Check that files can be written; nothing where no path is given.
+
+    Args:
+        outputs: paths, and the endings that their names may have.
+        force: whether files that are there already may be replaced.
 
     Raises:
-        RecordingError: another ending, or a place that cannot be written to.
+        RecordingError: another ending, a place that cannot be written to, a file that is there
+            already, or one file given twice.
         MissingExtra: a plot is asked for, but matplotlib is not installed.
     """
-    if path is None:
-        return
-    if path.suffix not in endings:
-        raise RecordingError(
-            f"cannot write {path}: the name must end in {' or '.join(endings)}, "
-            f"not in '{path.suffix}'"
-        )
-    check_writable(path)
-    if endings is PLOTS:
-        check_plots()
+    given: set[str] = set()
+    for path, endings in outputs:
+        if path is None:
+            continue
+        if path.suffix not in endings:
+            raise RecordingError(
+                f"cannot write {path}: the name must end in {' or '.join(endings)}, "
+                f"not in '{path.suffix}'"
+            )
+        check_writable(path, replace=force)
+        if os.path.realpath(path) in given:
+            raise RecordingError(f"cannot write {path}: two outputs are this file")
+        given.add(os.path.realpath(path))
+        if endings is PLOTS:
+            check_plots()
 
 
 def check_plots() -> None:

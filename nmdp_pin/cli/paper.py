@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from nmdp_pin.cli.interruption import stoppable
 from nmdp_pin.cli.outputs import check_plots
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Reproduce a paper's figures and tables.", no_args_is_help=True)
 
 _WIDTH = 220  # [characters] a table that is cut to a narrow window loses its figures
-_STOPPED = 130
 
 Folder = Annotated[Path, typer.Option(help="Folder of the pictures and data.")]
 Runs = Annotated[Path | None, typer.Option(help="Folder of the recordings; OUT/runs unless given.")]
@@ -164,7 +161,7 @@ def _paper(
     if page is not None:
         check_page(page, [marker(one.name, study) for one in figures])
     campaign = Campaign(runs or out / "runs", workers=workers)
-    with _stoppable(campaign.folder):
+    with stoppable(campaign.folder):
         products, failed = evaluate(study, figures, campaign, out)
     if page is not None:
         parts = {marker(n, study): p.markdown(page, study.command(n)) for n, p in products.items()}
@@ -179,23 +176,3 @@ def _paper(
         print(f"wrote {page}")
     for run in failed:
         print(f"failed after {run.end:.3g} s: {run.spec.name}: {run.failure}", file=sys.stderr)
-
-
-@contextmanager
-def _stoppable(folder: Path) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the work with an exit code and say what is kept."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(
-            f"stopped; the finished runs are kept in {folder}: the same command goes on from there",
-            file=sys.stderr,
-        )
-        raise typer.Exit(_STOPPED) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.outputs import PLOTS, check_output
+from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
 from nmdp_pin.recording import Recording
 
 
@@ -16,10 +16,11 @@ def plot(
     out: Annotated[
         Path | None, typer.Option(help="The figure; beside the recording unless given.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Draw torso height, tilt, distance, contact forces, energy, iterations and step size."""
     target = out or recording.with_suffix(".png")
-    check_output(target, PLOTS)
+    check_outputs((target, PLOTS), force=force)
     from nmdp_pin.viz.plots import plot_recording
 
     plot_recording(Recording.load(recording), target)

@@ -34,7 +34,8 @@ class RunProgress:
             disable=quiet or not console.is_terminal,
         )
         self._task = self._bar.add_task("simulating", total=duration, factor=0.0, step=0.0)
-        self._start = self._last = time.perf_counter()
+        self._start = self._drawn = time.perf_counter()
+        self._last: StepResult | None = None
 
     def __enter__(self) -> RunProgress:
         self._bar.start()
@@ -46,19 +47,23 @@ class RunProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._last is not None:
+            self._draw(self._last)
         self._bar.stop()
 
-    def update(self, result: StepResult, *, last: bool = False) -> None:
+    def update(self, result: StepResult) -> None:
         """Show where the run is."""
-        now = time.perf_counter()
-        if now - self._last < _INTERVAL and not last:
-            return
-        self._last = now
+        self._last = result
+        if time.perf_counter() - self._drawn > _INTERVAL:
+            self._draw(result)
+
+    def _draw(self, result: StepResult) -> None:
+        self._drawn = time.perf_counter()
         t = result.state.t
         self._bar.update(
             self._task,
             completed=t,
-            factor=t / max(now - self._start, 1e-9),
-            step=1e3 * min(result.step_sizes),
+            factor=t / max(self._drawn - self._start, 1e-9),
+            step=1e3 * min(result.step_sizes, default=0.0),
             refresh=True,
         )

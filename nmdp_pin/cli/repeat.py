@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from nmdp_pin.cli.printable import printable
 from nmdp_pin.failure import FailedStep, figures
-from nmdp_pin.recording import versions
+from nmdp_pin.recorder import versions
 
 FAILED = 1
 
@@ -37,13 +39,13 @@ def repeat(
     here = versions()
     for package, version in failed.versions.items():
         if here.get(package) != version:
-            print(f"made with {package} {version}; here is {here.get(package)}")
+            print(printable(f"made with {package} {version}; here is {here.get(package)}"))
     if not result.status.ok:
         raise typer.Exit(FAILED)
 
 
-def _shown(value: Any) -> str:
-    """A figure in a few characters."""
-    if isinstance(value, list):
-        return f"{len(value)}, shortest {min(value, default=0.0):.3g} s"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _shown(value: Any) -> Text:
+    """A figure in a few characters; what a file holds may be anything."""
+    if isinstance(value, list) and value and all(isinstance(entry, float) for entry in value):
+        return Text(f"{len(value)}, shortest {min(value):.3g} s")
+    return Text(f"{value:.6g}" if isinstance(value, float) else printable(value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -13,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmdp_pin.cli.interruption import Interruption
-from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, check_output
+from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, Force, check_outputs
 from nmdp_pin.cli.progress import RunProgress
 from nmdp_pin.cli.summary import summary
-from nmdp_pin.errors import StepFailed
-from nmdp_pin.failure import FailedStep
-from nmdp_pin.recording import Recorder, Recording
+from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.recording import Recording
+from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.scenario import Scenario, Setup
 
 if TYPE_CHECKING:
@@ -49,30 +48,39 @@ def run(
     port: Annotated[
         int | None, typer.Option(min=1024, max=65535, help="Of the live view's page.")
     ] = None,
+    force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
 ) -> None:
     """Simulate a scenario.
 
     Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C; in each
-    case what was computed is written. A step that fails goes to --dump, or beside --out.
+    case what was computed is written. A run that is killed leaves a file of what it had computed
+    beside --out: see `recover`. A step that fails goes to --dump, or beside --out.
     """
     if dump is None and out is not None:
         dump = out.with_name(f"{out.stem}-failed-step.npz")
-    for path, endings in ((out, RECORDINGS), (plot, PLOTS), (html, PAGES), (dump, RECORDINGS)):
-        check_output(path, endings)
+    check_outputs((out, RECORDINGS), (plot, PLOTS), (html, PAGES), (dump, RECORDINGS), force=force)
     given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
     extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
     loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
     setup = loaded.build(visuals=view or html is not None)
-    recorder = Recorder(setup.robot, setup.state, {"scenario": loaded.resolved()})
-    showing = _live_view(setup, speed, port) if view else nullcontext()
-    with showing as show, Interruption() as interruption:
+    with (
+        _live_view(setup, speed, port) if view else nullcontext() as show,
+        Interruption() as interruption,
+    ):
         if not quiet:
             _announce(loaded, setup)
-        failure = _simulate(loaded, setup, recorder, interruption, show, quiet)
-        if out is not None:
-            recorder.save(out)
-    recording = recorder.recording()
+        with RunProgress(loaded.duration, quiet=quiet) as progress:
+
+            def observe(result: StepResult) -> bool:
+                progress.update(result)
+                if show is not None and result.status.ok:
+                    show.update(result)
+                return interruption.requested
+
+            recording = simulate(
+                loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
+            )
     _write_pictures(recording, setup, plot, html)
     if not quiet:
         written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
@@ -80,61 +88,25 @@ def run(
     if interruption.requested:
         print(f"stopped at t = {recording.t[-1]:.6g} s", file=sys.stderr)
         raise typer.Exit(interruption.exit_code)
-    if failure is not None:
-        _report(failure, loaded, dump)
+    if recording.status[-1] != 0:
+        _report(recording, dump)
         raise typer.Exit(FAILED)
 
 
-def _report(failure: StepFailed, scenario: Scenario, dump: Path | None) -> None:
-    """Say what failed, and keep the step."""
-    result = failure.result
+def _report(recording: Recording, dump: Path | None) -> None:
+    """Say what failed, and where the step is."""
+    status = recording.meta["statuses"][recording.status[-1]]
+    kept = (
+        "to keep the step that failed, run again with --dump FILE.npz"
+        if dump is None
+        else f"the step that failed is in {dump}: nmdp-pin repeat {dump}"
+    )
     print(
-        f"the simulation failed at t = {result.state.t:.6g} s: {result.status.value}. Try a "
+        f"the simulation failed at t = {recording.t[-1]:.6g} s: {status}. Try a "
         "smaller --dt, lower gains or a softer contact (contact.stiffness, "
-        "contact.static_depth).",
+        f"contact.static_depth).\n{kept}",
         file=sys.stderr,
     )
-    if dump is None:
-        print("to keep the step that failed, run again with --dump FILE.npz", file=sys.stderr)
-        return
-    FailedStep.of(failure, scenario).save(dump)
-    print(f"the step that failed is in {dump}: nmdp-pin repeat {dump}", file=sys.stderr)
-
-
-def _simulate(
-    scenario: Scenario,
-    setup: Setup,
-    recorder: Recorder,
-    interruption: Interruption,
-    show: LiveView | None,
-    quiet: bool,
-) -> StepFailed | None:
-    """Run the whole scenario, or until it fails or is stopped; the failure."""
-    results = setup.simulator.run(
-        setup.state,
-        setup.controller,
-        dt=scenario.integrator.dt,
-        duration=scenario.duration,
-        on_failure="raise",
-    )
-    last = failure = None
-    with RunProgress(scenario.duration, quiet=quiet) as progress:
-        start = time.perf_counter()
-        try:
-            for last in results:
-                recorder.record(last, time.perf_counter() - start)
-                progress.update(last)
-                if show is not None:
-                    show.update(last)
-                if interruption.requested:
-                    break
-                start = time.perf_counter()
-        except StepFailed as error:
-            failure, last = error, error.result
-            recorder.record(last, time.perf_counter() - start)
-        if last is not None:
-            progress.update(last, last=True)
-    return failure
 
 
 def _announce(scenario: Scenario, setup: Setup) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin.cli.printable import printable
 from nmdp_pin.recording import Recording
-from nmdp_pin.viz.comparison import compare_table
+from nmdp_pin.runs.run_figures import compare_table
 
 
 def summary(recording: Recording) -> str:
@@ -20,7 +21,7 @@ def summary(recording: Recording) -> str:
     how = "halved" if np.isnan(recording.error).all() else "divided"
     figures = compare_table([recording])[0]
     lines = [
-        f"{recording.meta['robot']}: {recording.duration:.4g} s simulated in "
+        f"{printable(recording.meta['robot'])}: {recording.duration:.4g} s simulated in "
         f"{recording.wall_time.sum():.3g} s, {figures.real_time_factor:.1f} x real time",
         f"steps: {steps}, {steps - failed} converged ({halved} of them {how}), {failed} failed",
     ]

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.outputs import TABLES, check_output
+from nmdp_pin.cli.interruption import stoppable
+from nmdp_pin.cli.outputs import TABLES, check_outputs
 from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
 from nmdp_pin.sweep import GridAxis, Sweep
-
-STOPPED = 130  # what a shell expects after Ctrl-C
 
 
 def sweep(
@@ -42,16 +41,12 @@ def sweep(
     Exit codes: 0 done (runs that failed are rows too), 2 wrong input, 130 stopped with Ctrl-C.
     """
     out = out or Path(f"{Path(scenario).stem}-sweep.parquet")
-    check_output(out, TABLES)
+    check_outputs((out, TABLES), force=True)  # a table of the same sweep is completed
     planned = Sweep(scenario, [GridAxis.parse(text) for text in grid], overrides=overrides or ())
     if not quiet:
-        print(f"{len(planned.runs)} runs of {scenario}", file=sys.stderr, flush=True)
-    try:
-        with _executor(workers, ray) as executor:
-            outcome = planned.run(out, executor=executor, progress=not quiet)
-    except KeyboardInterrupt:
-        print("stopped; give the same command again to go on", file=sys.stderr)
-        raise typer.Exit(STOPPED) from None
+        print(f"{len(planned.points)} runs of {scenario}", file=sys.stderr, flush=True)
+    with stoppable(f"{out}.runs"), _executor(workers, ray) as executor:
+        outcome = planned.run(out, executor=executor, progress=not quiet)
     if not quiet:
         print(f"{outcome.runs} runs, {outcome.kept} kept from before, {outcome.failed} failed")
         print(f"wrote {out}")

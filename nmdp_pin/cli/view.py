@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.outputs import PAGES, check_output
+from nmdp_pin.cli.outputs import PAGES, Force, check_outputs
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.recording import Recording
 from nmdp_pin.scenario import Scenario
@@ -23,9 +23,10 @@ def view(
         float, typer.Option(min=0.01, max=100.0, help="Of the replay; 1 is real time.")
     ] = 1.0,
     port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Of the page.")] = None,
+    force: Force = False,
 ) -> None:
     """Replay a recording with pause, speed and scrubbing."""
-    check_output(html, PAGES)
+    check_outputs((html, PAGES), force=force)
     loaded = Recording.load(recording)
     scenario = _scenario(loaded, recording)
     robot, terrain = scenario.build_robot(), scenario.build_terrain()

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.array_file import read_npz, take_meta, write_npz
+from nmdp_pin.files.array_file import read_npz, take_meta
+from nmdp_pin.files.input_file import open_input
+from nmdp_pin.files.journal import MAGIC, journal_path, read_chunks
 
 FORMAT = 3
 """Version of the file format; a file of a later one is refused."""
@@ -62,7 +64,14 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
         RecordingError: there is no such file, or it is truncated, no recording, of a later
             version of this package, lacks an array or holds one of a wrong shape or type.
     """
-    arrays = read_npz(path, "recording", (*ROWS, "meta"))
+    if not os.path.exists(path) and journal_path(path).exists():
+        raise RecordingError(
+            f"there is no recording '{path}', but an unfinished one, '{journal_path(path)}': "
+            "give its name, or make a recording of it with nmdp-pin recover"
+        )
+    with open_input(path, "recording") as file:
+        unfinished = file.read(len(MAGIC)) == MAGIC
+    arrays = _read_journal(path) if unfinished else read_npz(path, "recording", (*ROWS, "meta"))
     missing = [name for name in (*ROWS, "meta") if name not in arrays]
     if set(missing) - {*SINCE_2, *SINCE_3}:
         raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
@@ -75,20 +84,30 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
     return {name: arrays[name] for name in ROWS}, meta
 
 
-def write_arrays(
-    path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]
-) -> None:
-    """Write a recording as a compressed `.npz`, whole or not at all.
-
-    Raises:
-        RecordingError: the path cannot be written.
-    """
-    write_npz(path, arrays, meta)
-
-
 def row_shape(name: str, sizes: dict[str, int]) -> tuple[int, ...]:
     """Shape of a row of the array `name` for a robot of the given sizes."""
     return tuple(size if isinstance(size, int) else sizes[size] for size in ROWS[name])
+
+
+def row_type(sizes: dict[str, int]) -> np.dtype:
+    """A row of all arrays as one structured type, in which journals keep them."""
+    kinds = ((name, "<i8" if name in INTEGERS else "<f8") for name in ROWS)
+    return np.dtype([(name, kind, row_shape(name, sizes)) for name, kind in kinds])
+
+
+def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """The arrays that a journal holds so far."""
+    chunks = read_chunks(path, "recording")
+    try:
+        arrays = {"meta": np.array(chunks[0].decode())}
+        meta = take_meta(dict(arrays), "format", FORMAT, path, "recording")
+        if meta["format"] != FORMAT:
+            raise ValueError(f"it has format {meta['format']}, not {FORMAT}")
+        kind = row_type(_checked_sizes(meta, path))
+        rows = np.frombuffer(b"".join(chunks[1:]), kind)
+    except (IndexError, ValueError, OverflowError, MemoryError) as error:
+        raise RecordingError(f"'{path}' is not the journal of a recording: {error}") from error
+    return arrays | {name: rows[name].copy() for name in ROWS}
 
 
 def _checked_sizes(meta: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, int]:

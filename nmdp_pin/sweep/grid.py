@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ import numpy as np
 from nmdp_pin.errors import SweepError
 
 _DIGITS = 12  # significant ones of an evenly spaced value: 0.7, not 0.7000000000000001
+MOST_POINTS = 100_000
+"""Largest number of values of an axis, and of points of a grid."""
+
 _FORMS = "KEY=V1,V2,... or KEY=FIRST:LAST:COUNT or KEY=FIRST:LAST:COUNT:log"
 
 
@@ -34,9 +38,9 @@ class GridAxis:
         if not self.values:
             raise SweepError(f"the grid of '{self.key}' has no values")
         texts = [as_toml(self.key, value) for value in self.values]
-        twice = [text for text in texts if texts.count(text) > 1]
-        if twice:
-            raise SweepError(f"the grid of '{self.key}' has the value {twice[0]} twice")
+        if len(set(texts)) < len(texts):
+            text, _ = Counter(texts).most_common(1)[0]
+            raise SweepError(f"the grid of '{self.key}' has the value {text} twice")
 
     @classmethod
     def parse(cls, text: str) -> GridAxis:
@@ -79,6 +83,8 @@ def _spaced(text: str, right: str) -> tuple[Any, ...]:
         raise SweepError(f"the grid '{text}' must look like {_FORMS}") from error
     if count < 2 or first == last or not np.isfinite([first, last]).all():
         raise SweepError(f"the grid '{text}' needs two different ends and a count of 2 or more")
+    if count > MOST_POINTS:
+        raise SweepError(f"the grid '{text}' has {count} values; at most {MOST_POINTS} are taken")
     logarithmic = len(parts) == 4
     if logarithmic and (parts[3] != "log" or min(first, last) <= 0.0):
         raise SweepError(f"the grid '{text}': after the count only 'log', with both ends > 0")

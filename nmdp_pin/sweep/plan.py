@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import itertools
-import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import ScenarioError, SweepError
-from nmdp_pin.experiments.code_version import file_version
+from nmdp_pin.runs.planned_run import PlannedRun, leaves
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.scenario import FRICTION
-from nmdp_pin.sweep.grid import GridAxis, as_toml
+from nmdp_pin.sweep.grid import MOST_POINTS, GridAxis, as_toml
 
 _WORDS = {"mu": "friction"}  # what others call it: what it is called here
 _ALIKE = 0.75  # of two keys, as difflib measures it
 
 
-@dataclass(frozen=True)
-class PlannedRun:
+@dataclass(frozen=True, eq=False)
+class GridPoint:
     """One point of the grid.
 
     Args:
         values: of the grid's keys.
-        scenario: with every default, as JSON data.
-        scenario_hash: of it and of the files that it names.
+        run: what is run there.
     """
 
     values: dict[str, Any]
-    scenario: dict[str, Any]
-    scenario_hash: str
+    run: PlannedRun
 
 
-def plan(source: str, axes: Sequence[GridAxis], overrides: Sequence[str]) -> list[PlannedRun]:
+def plan(source: str, axes: Sequence[GridAxis], overrides: Sequence[str]) -> list[GridPoint]:
     """All runs of a sweep, the last axis varying fastest.
 
     Args:
@@ -52,20 +48,23 @@ def plan(source: str, axes: Sequence[GridAxis], overrides: Sequence[str]) -> lis
     twice = [key for key in keys if keys.count(key) > 1]
     if twice:
         raise SweepError(f"the grid has '{twice[0]}' twice: give all its values at once")
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > MOST_POINTS:
+        raise SweepError(f"the grid has {count} points; at most {MOST_POINTS} are run")
     base = Scenario.load(source, overrides=overrides)
-    runs: dict[str, PlannedRun] = {}
+    points: dict[str, GridPoint] = {}
     for point in itertools.product(*(axis.values for axis in axes)):
         values = dict(zip(keys, point, strict=True))
         texts = [as_toml(key, value) for key, value in values.items()]
         given = [f"{key}={text}" for key, text in zip(keys, texts, strict=True)]
         run = _planned(source, [*overrides, *given], values, base)
-        if run.scenario_hash in runs:
+        if run.scenario_hash in points:
             raise SweepError(
-                f"{values} and {runs[run.scenario_hash].values} are the same run: two keys of "
+                f"{values} and {points[run.scenario_hash].values} are the same run: two keys of "
                 "the grid set the same thing"
             )
-        runs[run.scenario_hash] = run
-    return list(runs.values())
+        points[run.scenario_hash] = GridPoint(values, run)
+    return list(points.values())
 
 
 def _planned(
@@ -77,33 +76,15 @@ def _planned(
         hints = [hint for key in values if (hint := _alike(key, base.resolved()))]
         told = ". ".join([str(error).rstrip("."), *hints])
         raise ScenarioError(f"grid point {values}: {told}") from error
-    files = {text: file_version(Path(text)) for text in _files(scenario)}
-    content = json.dumps([scenario, files], sort_keys=True)
-    return PlannedRun(values, scenario, hashlib.sha256(content.encode()).hexdigest()[:16])
+    return PlannedRun(f"grid point {values}", scenario)
 
 
 def _alike(key: str, scenario: dict[str, Any]) -> str:
     """Which keys of the scenario may have been meant; nothing where this one is there."""
-    names = [name for name, _ in _leaves("", scenario)]
+    names = [name for name, _ in leaves("", scenario)]
     if key in names or "*" in key or key == FRICTION:
         return ""
     last = _WORDS.get(key.rpartition(".")[2], key.rpartition(".")[2])
     same = [name for name in names if name.rpartition(".")[2] == last]
     close = same or difflib.get_close_matches(key, names, cutoff=_ALIKE)
     return f"Keys of this scenario like '{key}': {', '.join(close)}" if close else ""
-
-
-def _files(scenario: dict[str, Any]) -> list[str]:
-    """The files that a scenario names, whose paths are absolute once it is resolved."""
-    texts = {value for _, value in _leaves("", scenario) if isinstance(value, str)}
-    return sorted(text for text in texts if Path(text).is_absolute() and Path(text).is_file())
-
-
-def _leaves(where: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """The dotted keys below a value, with what they hold."""
-    if not isinstance(value, dict | list):
-        yield where, value
-        return
-    entries = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in entries:
-        yield from _leaves(f"{where}.{key}".lstrip("."), inner)

@@ -6,42 +6,40 @@ import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from nmdp_pin.errors import MissingExtra, SweepError
-from nmdp_pin.files.output_file import write_whole
+from nmdp_pin.files.output_file import check_writable, write_whole
 
 _META = b"nmdp_pin.sweep"
 
 
-def require_parquet() -> Any:
-    """The module that reads and writes the tables.
+def check_table(path: Path) -> None:
+    """Check that a table can be written, and that no other file is lost by it.
 
     Raises:
         MissingExtra: pyarrow is not installed.
+        RecordingError: the path cannot be written.
+        SweepError: there is a file that is not the table of a sweep.
     """
+    parquet = _parquet()
+    check_writable(path)
+    if not path.exists():
+        return
+    try:
+        known = _META in (parquet.read_schema(path).metadata or {})
+    except (OSError, ValueError):
+        known = False
+    if not known:
+        raise SweepError(f"{path} is not the table of a sweep: give another --out")
+
+
+def _parquet() -> Any:
+    """The module that reads and writes the tables."""
     try:
         return importlib.import_module("pyarrow.parquet")
     except ImportError as error:
         raise MissingExtra("pyarrow", "sweep") from error
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Rows of a table that a sweep wrote; none where there is no file.
-
-    Raises:
-        SweepError: the file is something else.
-    """
-    parquet = require_parquet()
-    if not path.exists():
-        return []
-    try:
-        table = parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise SweepError(f"{path} cannot be read ({error}): give another --out") from error
-    if _META not in (table.schema.metadata or {}):
-        raise SweepError(f"{path} is not the table of a sweep: give another --out")
-    return table.to_pylist()
 
 
 def write_rows(
@@ -58,17 +56,13 @@ def write_rows(
     Raises:
         RecordingError: the path cannot be written.
     """
-    parquet = require_parquet()
+    parquet = _parquet()
     arrow = importlib.import_module("pyarrow")
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     columns |= {key: _of_one_type(columns[key]) for key in keys}
     table = arrow.table(columns)
     table = table.replace_schema_metadata({_META: json.dumps(meta).encode()})
-
-    def write(file: BinaryIO) -> None:
-        parquet.write_table(table, file)
-
-    write_whole(path, write)
+    write_whole(path, lambda file: parquet.write_table(table, file))
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

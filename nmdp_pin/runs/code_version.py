@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
 
-# They draw, report and write: no number depends on them. Robots are read below, and the scenario
-# of a run is kept with it.
+# They draw, report, write and plan: no number depends on them. Robots are read below, and the
+# scenario of a run is kept with it.
 _APART = frozenset(
     {
         "cli",
@@ -18,12 +18,12 @@ _APART = frozenset(
         "experiments",
         "robots",
         "scenarios",
-        "__main__.py",
-        "errors.py",
-        "files",
-        "executors",
-        "rollout.py",
         "sweep",
+        "executors",
+        "files",
+        "rollout.py",
+        "errors.py",
+        "__main__.py",
     }
 )
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
@@ -41,14 +41,6 @@ def code_version() -> str:
     for name, content in _sources():
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
-
-
-def file_version(path: Path) -> str:
-    """Fingerprint of a file that a run depends on, such as a robot that is not bundled."""
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError:
-        return "absent"  # building the robot says so
 
 
 def _sources() -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,11 @@
+"""Text from files as a terminal may show it."""
+
+from __future__ import annotations
+
+
+def printable(text: object) -> str:
+    """A text whose control characters are written out, so that a file cannot steer the terminal."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
+        for c in str(text)
+    )

@@ -1,0 +1,156 @@
+"""Journal: an append-only file of chunks with checksums, readable after any interruption."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from nmdp_pin.errors import NmdpError, RecordingError
+from nmdp_pin.files.input_file import read_input
+
+MAGIC = b"nmdp-pin journal 1\n"
+"""Beginning of every journal."""
+
+_LENGTH = struct.Struct("<Q")
+_DIGEST_SIZE = 16  # [bytes]
+
+
+def journal_path(path: str | os.PathLike[str]) -> Path:
+    """Path of the journal of a file that is not finished."""
+    return Path(f"{os.fspath(path)}.unfinished")
+
+
+class Journal:
+    """A journal that this process alone may write; the lock ends with the process.
+
+    Args:
+        path: of the file; one that is there is continued, without a chunk that is not whole.
+        error: type of the errors.
+
+    Attributes:
+        path: of the file.
+        chunks: what was in the file when it was opened.
+
+    Raises:
+        NmdpError: of the type `error`: the file cannot be written, is no journal, or another
+            process is writing it.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, error: type[NmdpError] = RecordingError
+    ) -> None:
+        self.path, self._error = Path(path), error
+        try:
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
+        except OSError as cause:
+            raise error(f"cannot write {path}: {cause.strerror or cause}") from cause
+        try:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as cause:
+                raise error(f"another process is writing {path}: wait for it to end") from cause
+            content = self._read()
+            self.chunks, self._end = _chunks(content, path, error)
+            if self._end < len(content):
+                self._file.truncate(self._end)
+            if self._end == 0:
+                self._write(MAGIC)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, content: bytes) -> None:
+        """Add a chunk, which is on disk when this returns.
+
+        Raises:
+            NmdpError: the disk is full; the journal is as it was before.
+        """
+        begin = _LENGTH.pack(len(content))
+        self._write(begin + _digest(self._end, content) + content)
+
+    def clear(self) -> None:
+        """Remove all chunks."""
+        self._file.truncate(len(MAGIC))
+        self._end, self.chunks = len(MAGIC), []
+
+    def close(self, *, remove: bool = False) -> None:
+        """Close the file.
+
+        Args:
+            remove: what it holds is kept elsewhere.
+        """
+        if remove:
+            self.path.unlink(missing_ok=True)
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _read(self) -> bytes:
+        return read_input(self.path, "journal", error=self._error)
+
+    def _write(self, content: bytes) -> None:
+        """All of the bytes or, where an error or a signal ends it, none."""
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[self._file.write(rest) or 0 :]
+            os.fsync(self._file.fileno())
+        except BaseException as cause:
+            with suppress(OSError):
+                self._file.truncate(self._end)
+            if isinstance(cause, OSError):
+                reason = cause.strerror or cause
+                raise self._error(f"cannot write {self.path}: {reason}") from cause
+            raise
+        self._end += len(content)
+
+
+def read_chunks(
+    path: str | os.PathLike[str], what: str, *, error: type[NmdpError] = RecordingError
+) -> list[bytes]:
+    """Chunks of a journal, which may be growing, up to the first that is not whole.
+
+    Raises:
+        NmdpError: of the type `error`: there is no such file, or it is no journal.
+    """
+    return _chunks(read_input(path, what, error=error), path, error)[0]
+
+
+def _chunks(
+    content: bytes, path: str | os.PathLike[str], error: type[NmdpError]
+) -> tuple[list[bytes], int]:
+    """The chunks that are whole, and where they end."""
+    if not content.startswith(MAGIC):
+        if MAGIC.startswith(content):
+            return [], 0
+        raise error(f"{path} is not a journal of nmdp-pin: remove it, or give another name")
+    chunks, end = [], len(MAGIC)
+    head = _LENGTH.size + _DIGEST_SIZE
+    while len(content) - end >= head:
+        (length,) = _LENGTH.unpack_from(content, end)
+        chunk = content[end + head : end + head + length]
+        if content[end + _LENGTH.size : end + head] != _digest(end, chunk) or len(chunk) < length:
+            break
+        chunks.append(chunk)
+        end += head + length
+    return chunks, end
+
+
+def _digest(place: int, content: bytes) -> bytes:
+    """Checksum of a chunk at its place in the file."""
+    return hashlib.blake2b(_LENGTH.pack(place) + content, digest_size=_DIGEST_SIZE).digest()

@@ -1,0 +1,249 @@
+"""Recorder: collects the results of steps, and keeps them in a file while a run goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from importlib import metadata
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.journal import Journal, journal_path
+from nmdp_pin.files.json_text import to_json
+from nmdp_pin.files.output_file import check_writable
+from nmdp_pin.files.recording_file import FORMAT, SINCE_2, SINCE_3, row_type
+from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.recording import Recording
+from nmdp_pin.robot import Robot
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+
+PACKAGES = ("nmdp-pin", "pin", "coal", "proxsuite", "numpy")
+"""Distributions whose versions a recording states."""
+
+_INTERVAL = 0.5  # [s] between two chunks of the journal
+
+
+class Recorder:
+    """Collects the results of steps; what is collected can be saved at any time.
+
+    With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
+    behind its name, at most half a second after they were recorded. At the end, also by an
+    exception, the recording is written to `out` and the journal is removed.
+
+    Args:
+        robot: the robot that is simulated.
+        state0: the initial state, the first row.
+        meta: facts to keep with the arrays, such as {"scenario": {...}}; must be JSON data.
+        out: file of the recording (.npz); None: it is kept in memory only.
+        replace: whether files that are already there may be replaced.
+
+    Raises:
+        RecordingError: `meta` is not JSON data, or `out` cannot be written.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        state0: State,
+        meta: dict[str, Any] | None = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        replace: bool = False,
+    ) -> None:
+        self._robot = robot
+        self._meta = {**(meta or {}), **_facts(robot)}
+        text = to_json(self._meta)  # a run must not find out at its end that it cannot be saved
+        self._rows = np.zeros(256, row_type(_sizes(robot)))
+        self._columns = {name: self._rows[name] for name in self._rows.dtype.names or ()}
+        self._n, self._placed = 0, 0  # rows, and those whose placements are known
+        self._record_initial(state0)
+        self._out, self._replace = out, replace
+        self._journal = None if out is None else _new_journal(out, replace)
+        self._kept, self._kept_at = 0, time.monotonic()  # rows in the journal
+        if self._journal is not None:
+            self._journal.append(text.encode())
+            self._keep(self._journal)
+
+    def record(self, result: StepResult, wall_time: float) -> None:
+        """Append the end of a step; its arrays are copied.
+
+        Args:
+            result: what the step left.
+            wall_time: time that computing it took [s].
+
+        Raises:
+            RecordingError: the journal cannot be written, as where the disk is full.
+        """
+        if self._n == len(self._rows):
+            self._grow()
+        i, c, state = self._n, self._columns, result.state
+        c["t"][i] = state.t
+        c["q"][i] = state.q
+        c["v"][i] = state.v
+        c["tau"][i] = result.tau
+        c["contact_force"][i] = result.contact_forces
+        c["contact_depth"][i] = result.contact_depths
+        c["kinetic_energy"][i] = result.kinetic_energy
+        c["potential_energy"][i] = result.potential_energy
+        c["objective"][i] = result.objective
+        c["status"][i] = result.status.code
+        c["outer_iterations"][i] = result.iterations
+        c["evaluations"][i] = result.evaluations
+        c["step_size"][i] = min(result.step_sizes, default=0.0)
+        c["halvings"][i] = result.halvings
+        c["wall_time"][i] = wall_time
+        for name in (*SINCE_2, *SINCE_3):
+            c[name][i] = getattr(result, name)
+        self._n = i + 1  # last, so that an interrupt leaves whole rows only
+        if self._journal is not None and time.monotonic() - self._kept_at > _INTERVAL:
+            self._keep(self._journal)
+
+    def recording(self) -> Recording:
+        """What was recorded so far; an own copy."""
+        self._place()
+        return Recording(
+            **{name: column[: self._n].copy() for name, column in self._columns.items()},
+            meta=self._meta,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was recorded so far, whole or not at all.
+
+        Raises:
+            RecordingError: the path cannot be written.
+        """
+        self.recording().save(path)
+
+    def close(self) -> None:
+        """Write the recording to `out` and remove the journal.
+
+        Raises:
+            RecordingError: `out` cannot be written; the journal stays, and the message names it.
+        """
+        journal, self._journal = self._journal, None
+        if journal is None or self._out is None:
+            return
+        try:
+            with suppress(RecordingError):  # the compressed file may fit on a disk that is full
+                self._keep(journal)
+            self.recording().save(self._out, replace=self._replace)
+            journal.close(remove=True)
+        except RecordingError as error:
+            raise RecordingError(
+                f"{error}. What was recorded is in {journal.path}: nmdp-pin recover {journal.path}"
+            ) from error
+        finally:
+            journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _grow(self) -> None:
+        """Make room for as many rows again; doubling makes a row cheap on average."""
+        self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        self._columns = {name: self._rows[name] for name in self._columns}
+
+    def _keep(self, journal: Journal) -> None:
+        """Append the rows that are not in the journal yet."""
+        self._place()
+        n = self._n
+        if n > self._kept:
+            journal.append(self._rows[self._kept : n].tobytes())
+        self._kept, self._kept_at = n, time.monotonic()
+
+    def _place(self) -> None:
+        """Fill in the placements that follow from the configurations."""
+        model, contacts, c = self._robot.model, self._robot.contact_points, self._columns
+        data = model.createData()
+        frame = model.frames[base_frame(model)]
+        for i in range(self._placed, self._n):
+            pin.forwardKinematics(model, data, c["q"][i])
+            base = data.oMi[frame.parentJoint] * frame.placement
+            c["base_position"][i] = base.translation
+            c["base_rotation"][i] = base.rotation
+            for k, joint in enumerate(contacts.joints):
+                c["contact_position"][i, k] = data.oMi[int(joint)].act(contacts.positions[k])
+        self._placed = self._n
+
+    def _record_initial(self, state: State) -> None:
+        model = self._robot.model
+        data = model.createData()
+        c = self._columns
+        c["t"][0] = state.t
+        c["q"][0] = state.q
+        c["v"][0] = state.v
+        c["kinetic_energy"][0] = pin.computeKineticEnergy(model, data, state.q, state.v)
+        c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
+        for name in ("objective", "residual", "condition", "error", *SINCE_3):
+            c[name][0] = np.nan
+        self._n = 1
+
+
+def base_frame(model: pin.Model) -> int:
+    """Index of the frame of the base link: the first link that has a mass.
+
+    Args:
+        model: a robot; its base may float, slide in a plane or be fixed.
+    """
+    bodies = [i for i, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
+    heavy = [i for i in bodies if model.inertias[model.frames[i].parentJoint].mass > 0.0]
+    return (heavy or bodies or [0])[0]
+
+
+def versions() -> dict[str, str]:
+    """Versions of `PACKAGES` as they are installed."""
+    return {name: _version(name) for name in PACKAGES}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _new_journal(out: str | os.PathLike[str], replace: bool) -> Journal:
+    """An empty journal for a recording."""
+    check_writable(out, replace=replace)
+    journal = Journal(journal_path(out))
+    if journal.chunks and not replace:
+        journal.close()
+        raise RecordingError(
+            f"{journal.path} holds a run that was killed: nmdp-pin recover {journal.path} makes "
+            "a recording of it; remove it, or --force, to lose it"
+        )
+    journal.clear()
+    return journal
+
+
+def _facts(robot: Robot) -> dict[str, Any]:
+    """What a reader of the file needs to know of the robot and the software."""
+    return {
+        "format": FORMAT,
+        "versions": versions(),
+        "robot": robot.name,
+        "source": robot.source,
+        "mass": float(sum(inertia.mass for inertia in robot.model.inertias)),
+        "joints": list(robot.model.names[1:]),
+        "contacts": list(robot.contact_points.names),
+        "statuses": [status.value for status in Status],
+        "sizes": _sizes(robot),
+    }
+
+
+def _sizes(robot: Robot) -> dict[str, int]:
+    return {"nq": robot.model.nq, "nv": robot.model.nv, "nc": len(robot.contact_points)}

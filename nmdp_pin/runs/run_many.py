@@ -1,0 +1,96 @@
+"""Many runs, each made once, wherever there are cores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from nmdp_pin.errors import ExecutorError, NmdpError
+from nmdp_pin.executors import Executor, Serial
+from nmdp_pin.executors.progress import Progress, shown
+from nmdp_pin.runs.code_version import code_version
+from nmdp_pin.runs.planned_run import PlannedRun
+from nmdp_pin.runs.run import run
+from nmdp_pin.runs.run_store import RunStore, Summary, recording_digest, recording_name
+from nmdp_pin.runs.run_summary import summary
+from nmdp_pin.scenario import Scenario
+
+
+def run_many(
+    runs: Sequence[PlannedRun],
+    store: RunStore,
+    *,
+    executor: Executor | None = None,
+    progress: bool | Progress = False,
+) -> list[Summary]:
+    """Make the runs that a store does not hold; the scenarios of all are built before the first.
+
+    Args:
+        runs: what to make, in this order as far as the executor keeps it.
+        store: keeps each run as soon as it is finished.
+        executor: where the runs are made; None: here, one after the other.
+        progress: True draws a bar on a terminal; a function is called with the number of runs
+            done and the number of all.
+
+    Returns:
+        The summaries, in the order of `runs`. A run that failed numerically is finished too.
+
+    Raises:
+        NmdpError: a scenario that cannot be built or run; the message names the run.
+        ExecutorError: workers died again and again, or have another version of this package.
+        RecordingError: the store cannot be written.
+    """
+    executor = executor or Serial()
+    found = [store.find(run) for run in runs]
+    places = [place for place, known in enumerate(found) if known is None]
+    missing = [runs[place] for place in places]
+    shared = (code_version(), store.folder)
+    for _ in executor.map(_build, None, missing):
+        pass
+    done = len(runs) - len(missing)
+    with shown(progress, "runs", len(runs)) as show:
+        show(done, len(runs))
+        for number, made in executor.map(_make, shared, missing):
+            store.keep(missing[number], made)
+            found[places[number]] = made
+            done += 1
+            show(done, len(runs))
+    return [made for made in found if made is not None]
+
+
+def _build(shared: None, planned: PlannedRun) -> None:
+    """Check that a run can be started."""
+    with _naming(planned):
+        Scenario.from_dict(planned.scenario).build(visuals=False)
+
+
+def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
+    """Make a run, keep its recording where that is wanted, and return its summary."""
+    code, folder = shared
+    if code_version() != code:
+        raise ExecutorError(
+            "a worker has another version of this package's code than the process that started "
+            "it: install the same one everywhere, and start again"
+        )
+    # Other work on the machine disturbs the time of the processor less than that on the wall.
+    clock = time.process_time if planned.repeat else time.perf_counter
+    with _naming(planned):
+        recording = run(Scenario.from_dict(planned.scenario), meta={"code": code}, clock=clock)
+    made = summary(recording) | {"scenario_hash": planned.scenario_hash, "code": code}
+    if folder is not None:
+        path = folder / recording_name(planned)
+        recording.save(path)
+        made["recording"] = recording_digest(path)
+    return made
+
+
+@contextmanager
+def _naming(planned: PlannedRun) -> Iterator[None]:
+    """Name the run in errors; their type stays, by which callers tell mistakes apart."""
+    try:
+        yield
+    except NmdpError as error:
+        error.args = (f"{planned.name}: {error}",)
+        raise

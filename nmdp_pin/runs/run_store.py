@@ -1,0 +1,93 @@
+"""Store of finished runs: a journal of their summaries and, if wanted, their recordings."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from nmdp_pin.files.journal import Journal
+from nmdp_pin.files.json_text import from_json
+from nmdp_pin.runs.planned_run import PlannedRun
+
+Summary = dict[str, Any]
+"""What is kept of a run; see `nmdp_pin.runs.run_summary.summary`."""
+
+
+class RunStore:
+    """Finished runs, found by what they were made from; one process at a time may write them.
+
+    A run of another scenario, of other code, or with a recording that is absent or damaged is not
+    found. Whatever interrupts the work, a run that was kept stays.
+
+    Args:
+        path: of the journal.
+        folder: of the recordings; None: none are kept.
+
+    Raises:
+        RecordingError: the journal cannot be written, is something else, or another process is
+            writing it.
+    """
+
+    def __init__(self, path: Path, *, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._journal = Journal(path)
+        self._summaries: dict[str, Summary] = {}
+        for chunk in self._journal.chunks:
+            self._summaries |= _entry(chunk)
+
+    def find(self, run: PlannedRun) -> Summary | None:
+        """The summary of a run; None where it has to be made."""
+        found = self._summaries.get(run.key)
+        if found is None or self.folder is None:
+            return found
+        kept = recording_digest(self.folder / recording_name(run))
+        return found if found.get("recording") == kept is not None else None
+
+    def keep(self, run: PlannedRun, summary: Summary) -> None:
+        """Keep the summary of a run, on disk when this returns.
+
+        Raises:
+            RecordingError: the disk is full.
+        """
+        self._journal.append(json.dumps({run.key: summary}).encode())
+        self._summaries[run.key] = summary
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._journal.close(remove=not self._summaries)
+
+
+def recording_name(run: PlannedRun) -> str:
+    """Name of the file in which a store keeps the recording of a run."""
+    return f"{run.name}.npz"
+
+
+def recording_digest(path: Path) -> str | None:
+    """Digest of a recording's file; None where there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _entry(chunk: bytes) -> Mapping[str, Summary]:
+    """The summary in a chunk under its key; nothing where the chunk is something else."""
+    try:
+        entry = from_json(chunk)
+    except ValueError:
+        return {}
+    if not isinstance(entry, dict) or not all(isinstance(v, dict) for v in entry.values()):
+        return {}
+    return entry

@@ -1,0 +1,25 @@
+"""The error of a step that did not converge."""
+
+from __future__ import annotations
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.errors import NmdpError
+from nmdp_pin.integrators.integrator import StepResult
+
+
+class StepFailed(NmdpError):
+    """A step did not converge at the smallest step length.
+
+    Args:
+        result: the record of it; its state is the one before the step.
+        command: what the step was made with.
+        h: its length [s].
+    """
+
+    def __init__(self, result: StepResult, command: Command, h: float) -> None:
+        self.result, self.command, self.h = result, command, h
+        super().__init__(
+            f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
+            "The state is as it was before the step; try a smaller dt, lower gains "
+            "or a softer contact (contact.stiffness, contact.static_depth)."
+        )
