@@ -1,0 +1,250 @@
+"""Contact kinematics, contact forces and what they do to the joints.
+
+Every contact is seen from the body whose surface it touches: positions, normals, vertices, motions
+and their Jacobians have the axes of that body; the terrain is the body of index 0, the world. A
+placement is stored as (4, 3): the columns of the rotation, then the origin. Row S_l of S is the
+motion (linear at the world's origin, angular) of dof l.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+
+
+@jit
+def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Write a x b."""
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@jit
+def relative_placements(
+    P: np.ndarray, joints: np.ndarray, touched: np.ndarray, placements: np.ndarray
+) -> None:
+    """Placements of the bodies that carry the contacts, seen from what they touch.
+
+    Args:
+        P: placements of all joints in the world, shape (n_joints, 4, 3).
+        joints: that carry the contacts, shape (n,).
+        touched: joints whose surfaces they touch, 0 for the terrain, shape (n,).
+        placements: an output, shape (n, 4, 3).
+    """
+    for i in range(joints.size):
+        j, b = joints[i], touched[i]
+        for r in range(4):
+            if b == 0:
+                for a in range(3):
+                    placements[i, r, a] = P[j, r, a]
+                continue
+            x, y, z = P[j, r, 0], P[j, r, 1], P[j, r, 2]
+            if r == 3:
+                x, y, z = x - P[b, 3, 0], y - P[b, 3, 1], z - P[b, 3, 2]
+            for a in range(3):
+                placements[i, r, a] = P[b, a, 0] * x + P[b, a, 1] * y + P[b, a, 2] * z
+
+
+@jit
+def locate(
+    P: np.ndarray,
+    joints: np.ndarray,
+    touched: np.ndarray,
+    local: np.ndarray,
+    placements: np.ndarray,
+    centre: np.ndarray,
+) -> None:
+    """Placements of the carriers and centres of the spheres, seen from what they touch.
+
+    Args:
+        P: see `relative_placements`, likewise `joints`, `touched` and `placements`.
+        local: centres in the frames of the carriers [m], shape (n, 3).
+        centre: an output [m], shape (n, 3).
+    """
+    relative_placements(P, joints, touched, placements)
+    for i in range(joints.size):
+        for a in range(3):
+            centre[i, a] = (
+                placements[i, 3, a]
+                + placements[i, 0, a] * local[i, 0]
+                + placements[i, 1, a] * local[i, 1]
+                + placements[i, 2, a] * local[i, 2]
+            )
+
+
+@jit
+def motion_of(
+    placement: np.ndarray,
+    reference: np.ndarray,
+    local: np.ndarray,
+    centre: np.ndarray,
+    normal: np.ndarray,
+    radius: float,
+    motion: np.ndarray,
+) -> None:
+    """What a contact's wrench works on since the reference [m, rad].
+
+    Three entries are the displacement of the material point that touches; six are that of the
+    centre, and the turn as its axis times the sine of its angle.
+
+    Args:
+        placement: of the carrier, shape (4, 3).
+        reference: of the carrier at the reference, shape (4, 3); need not be rigid.
+        local: centre in the carrier's frame, shape (3,).
+        centre: shape (3,).
+        normal: of the surface, shape (3,).
+        radius: of the sphere [m].
+        motion: an output, shape (3,) or (6,).
+    """
+    for a in range(3):
+        motion[a] = centre[a] - (
+            reference[3, a]
+            + reference[0, a] * local[0]
+            + reference[1, a] * local[1]
+            + reference[2, a] * local[2]
+        )
+    if motion.size == 6:
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            turn_ji, turn_ij = 0.0, 0.0
+            for c in range(3):
+                turn_ji += placement[c, j] * reference[c, i]
+                turn_ij += placement[c, i] * reference[c, j]
+            motion[3 + k] = 0.5 * (turn_ji - turn_ij)
+    elif radius > 0.0:
+        for a in range(3):
+            back = 0.0  # the normal turned back with the body, R_ref R' n
+            for c in range(3):
+                along = (
+                    placement[c, 0] * normal[0]
+                    + placement[c, 1] * normal[1]
+                    + placement[c, 2] * normal[2]
+                )
+                back += reference[c, a] * along
+            motion[a] += radius * (back - normal[a])
+
+
+@jit
+def wrench_at_origin(
+    P: np.ndarray, b: int, point: np.ndarray, wrench: np.ndarray, out: np.ndarray
+) -> None:
+    """The wrench of a contact about the world's origin, in the world's axes, shape (6,).
+
+    Args:
+        P: placements of all joints, shape (n_joints, 4, 3).
+        b: joint from which the contact is seen.
+        point: where the wrench acts, seen from there, shape (3,).
+        wrench: seen from there, shape (3,) or (6,).
+        out: an output.
+    """
+    p, f = np.empty(3), np.empty(3)
+    for a in range(3):
+        if b == 0:
+            p[a], f[a] = point[a], wrench[a]
+        else:
+            p[a] = P[b, 3, a]
+            f[a] = 0.0
+            for c in range(3):
+                p[a] += P[b, c, a] * point[c]
+                f[a] += P[b, c, a] * wrench[c]
+    out[:3] = f
+    cross_into(p, f, out[3:])
+    if wrench.size == 6:
+        for a in range(3):
+            if b == 0:
+                out[3 + a] += wrench[3 + a]
+            else:
+                for c in range(3):
+                    out[3 + a] += P[b, c, a] * wrench[3 + c]
+
+
+@jit
+def contact_forces(
+    P: np.ndarray,
+    S: np.ndarray,
+    touched: np.ndarray,
+    support: np.ndarray,
+    local: np.ndarray,
+    radii: np.ndarray,
+    reference: np.ndarray,
+    placements: np.ndarray,
+    centre: np.ndarray,
+    normal: np.ndarray,
+    V: np.ndarray,
+    w: np.ndarray,
+    wrench: np.ndarray,
+    motion: np.ndarray,
+    work: np.ndarray,
+    subtree: np.ndarray,
+    G: np.ndarray,
+) -> tuple[float, float]:
+    """Wrenches V w, motions u and works V'u; the generalised force is subtracted from G.
+
+    Args:
+        P: placements of all joints, shape (n_joints, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        touched: joints from which the contacts are seen, shape (n,).
+        support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
+            both and for neither, shape (n, nv).
+        local: centres in the carriers' frames, shape (n, 3).
+        radii: of the spheres, shape (n,).
+        reference: placements from which motions count, shape (n, 4, 3).
+        placements: of the carriers, shape (n, 4, 3).
+        centre: of the spheres, shape (n, 3).
+        normal: of the surfaces, shape (n, 3).
+        V: vertices of the wrench spaces, shape (n, rows, m).
+        w: weights, shape (n, m).
+        wrench: an output, shape (n, rows).
+        motion: an output, shape (n, rows).
+        work: an output, shape (n, m).
+        subtree: wrenches about the world's origin of all that each dof moves, an output, (nv, 6).
+        G: shape (nv,).
+
+    Returns:
+        Norm of G, and the work that other weights could save, sum of w'g - min(g, 0) [J].
+    """
+    n, rows, m = V.shape
+    nv = G.size
+    point, origin = np.empty(3), np.empty(6)
+    subtree[:] = 0.0
+    gap = 0.0
+    for i in range(n):
+        motion_of(
+            placements[i], reference[i], local[i], centre[i], normal[i], radii[i], motion[i]
+        )
+        active = False
+        for e in range(m):
+            work[i, e] = 0.0
+        for a in range(rows):
+            total = 0.0
+            for e in range(m):
+                v = V[i, a, e]
+                if v != 0.0:
+                    active = True
+                    total += v * w[i, e]
+                    work[i, e] += v * motion[i, a]
+            wrench[i, a] = total
+        if not active:
+            continue
+        least = 0.0
+        for e in range(m):
+            gap += work[i, e] * w[i, e]
+            least = min(least, work[i, e])
+        gap -= least
+        radius = radii[i] if rows == 3 else 0.0
+        for a in range(3):
+            point[a] = centre[i, a] - radius * normal[i, a]
+        wrench_at_origin(P, touched[i], point, wrench[i], origin)
+        for l in range(nv):
+            s = support[i, l]
+            if s != 0.0:
+                for a in range(6):
+                    subtree[l, a] += s * origin[a]
+    square = 0.0
+    for l in range(nv):
+        for a in range(6):
+            G[l] -= S[l, a] * subtree[l, a]
+        square += G[l] * G[l]
+    return np.sqrt(square), gap

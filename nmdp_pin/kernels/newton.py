@@ -1,0 +1,173 @@
+"""Newton steps of a dynamics residual, with its weights held and with them following."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
+from nmdp_pin.kernels.simplex_vi import solve_affine_vi
+
+LEAST_SCALE = 1e-9  # of a block's curvature, relative to the largest one's
+
+CONVERGED, SINGULAR, CIRCLES = 0, 1, 2
+
+
+@jit
+def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
+    """Solve A dq = -G; False where A is singular or dq is not finite.
+
+    Args:
+        A: dG/dq, shape (n, n).
+        G: shape (n,).
+        dq: an output, shape (n,).
+    """
+    n = G.size
+    LU, pivots, x = A.copy(), np.empty(n, np.int64), np.empty((n, 1))
+    if not lu_factor(LU, pivots):
+        return False
+    for i in range(n):
+        x[i, 0] = -G[i]
+    lu_solve(LU, pivots, x)
+    for i in range(n):
+        dq[i] = x[i, 0]
+    return finite(dq)
+
+
+@jit
+def block_scales(curvature: np.ndarray, m: int, scale: np.ndarray) -> bool:
+    """Largest curvature of each block, the unit of its proximal term; whether there is any.
+
+    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
+
+    Args:
+        curvature: along each variable, shape (n m,).
+        m: size of a block.
+        scale: an output, shape (n m,).
+    """
+    largest = 0.0
+    for b in range(curvature.size // m):
+        of_block = 0.0
+        for e in range(b * m, b * m + m):
+            of_block = max(of_block, abs(curvature[e]))
+        largest = max(largest, of_block)
+        for e in range(b * m, b * m + m):
+            scale[e] = of_block
+    for e in range(curvature.size):
+        scale[e] = max(scale[e], LEAST_SCALE * largest)
+    return largest > 0.0
+
+
+@jit
+def josephy_newton(
+    A: np.ndarray,
+    G: np.ndarray,
+    J_force: np.ndarray,
+    J_motion: np.ndarray,
+    V: np.ndarray,
+    active: np.ndarray,
+    work: np.ndarray,
+    w: np.ndarray,
+    proximal: float,
+    w1: np.ndarray,
+    dq: np.ndarray,
+) -> int:
+    """One iteration of Josephy and Newton: solve the variational inequality, linearised.
+
+    With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
+    H = V' J_motion P; weights w1 solve it, and dq = -A^-1 G + P (w1 - w).
+
+    Args:
+        A: dG/dq, shape (nv, nv).
+        G: shape (nv,).
+        J_force: of the active contacts, shape (k, rows, nv).
+        J_motion: likewise.
+        V: vertices of all contacts, shape (n, rows, m).
+        active: contacts that act, shape (k,).
+        work: g of all contacts, shape (n, m).
+        w: weights of all contacts, shape (n, m).
+        proximal: diagonal added to H, relative to the curvature of each contact.
+        w1: an output, shape (n, m).
+        dq: an output, shape (nv,).
+
+    Returns:
+        CONVERGED, SINGULAR, or CIRCLES where the inequality was not solved.
+    """
+    nv, k, rows, m = G.size, active.size, V.shape[1], V.shape[2]
+    nf = k * rows
+    LU, pivots, X = A.copy(), np.empty(nv, np.int64), np.empty((nv, 1 + nf))
+    if not lu_factor(LU, pivots):
+        return SINGULAR
+    for l in range(nv):
+        X[l, 0] = -G[l]
+        for x in range(k):
+            for a in range(rows):
+                X[l, 1 + x * rows + a] = J_force[x, a, l]
+    lu_solve(LU, pivots, X)
+    if not finite(X.ravel()):
+        return SINGULAR
+    w1[:] = w
+    for l in range(nv):
+        dq[l] = X[l, 0]
+    if k == 0:
+        return CONVERGED
+    W = np.zeros((nf, 1 + nf))  # motions that follow -G, and those that follow wrenches
+    for x in range(k):
+        for a in range(rows):
+            row = W[x * rows + a]
+            for l in range(nv):
+                j = J_motion[x, a, l]
+                if j != 0.0:
+                    for c in range(1 + nf):
+                        row[c] += j * X[l, c]
+    n = k * m
+    H, ahead, here = np.empty((n, n)), np.empty(n), np.empty(n)
+    T = np.empty((rows, m))
+    for x in range(k):
+        i = active[x]
+        for e in range(m):
+            total = work[i, e]
+            for a in range(rows):
+                total += V[i, a, e] * W[x * rows + a, 0]
+            ahead[x * m + e] = total
+            here[x * m + e] = w[i, e]
+        for y in range(k):
+            j = active[y]
+            for a in range(rows):
+                for e in range(m):
+                    total = 0.0
+                    for c in range(rows):
+                        total += W[x * rows + a, 1 + y * rows + c] * V[j, c, e]
+                    T[a, e] = total
+            for d in range(m):
+                for e in range(m):
+                    total = 0.0
+                    for a in range(rows):
+                        total += V[i, a, d] * T[a, e]
+                    H[x * m + d, y * m + e] = total
+    scale, diagonal, found = np.empty(n), np.empty(n), np.empty(n)
+    for e in range(n):
+        diagonal[e] = H[e, e]
+    if not block_scales(diagonal, m, scale):
+        return CONVERGED
+    for e in range(n):
+        H[e, e] += proximal * scale[e]
+    if not solve_affine_vi(H, ahead, here, m, found):
+        return CIRCLES
+    dw, force = np.empty(m), np.empty(nf)
+    for x in range(k):
+        i = active[x]
+        for e in range(m):
+            dw[e] = found[x * m + e] - here[x * m + e]
+            w1[i, e] = found[x * m + e]
+        for a in range(rows):
+            total = 0.0
+            for e in range(m):
+                total += V[i, a, e] * dw[e]
+            force[x * rows + a] = total
+    for l in range(nv):
+        total = 0.0
+        for c in range(nf):
+            total += X[l, 1 + c] * force[c]
+        dq[l] += total
+    return CONVERGED

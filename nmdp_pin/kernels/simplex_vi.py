@@ -1,0 +1,169 @@
+"""Affine variational inequalities over a product of simplices, by an active-set method.
+
+The set is that of blocks x_i >= 0, sum(x_i) <= 1. Each iteration projects x - F(x) / unit onto the
+set, which tells a face, and solves F = 0 on that face; the solution is found when the face stays:
+Newton's method on the natural map.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
+
+MOST_FACES = 20  # tried before giving up; two or three are usual
+_BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
+
+
+@jit
+def clip_to_simplices(x: np.ndarray, m: int) -> None:
+    """Remove rounding errors in place: no entry below zero, no block's sum above one."""
+    for b in range(x.size // m):
+        total = 0.0
+        for e in range(b * m, b * m + m):
+            x[e] = max(x[e], 0.0)
+            total += x[e]
+        if total > 1.0:
+            for e in range(b * m, b * m + m):
+                x[e] /= total * _BELOW_ONE
+
+
+@jit
+def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
+    """Find the face that the projection of y lies on; whether it is another than `face` says.
+
+    Args:
+        y: point, shape (n m,).
+        m: size of a block.
+        face: variables above zero, then sums at one, shape (n m + n,); overwritten.
+    """
+    n = y.size // m
+    changed = False
+    for b in range(n):
+        ordered = np.sort(y[b * m : b * m + m])
+        # The threshold tau with sum(max(y - tau, 0)) = 1; where it is not positive the sum is
+        # free, and zero is the threshold.
+        total, tau = 0.0, 0.0
+        for e in range(m):
+            largest = ordered[m - 1 - e]
+            total += largest
+            threshold = (total - 1.0) / (e + 1)
+            if largest > threshold:
+                tau = threshold
+        tight = tau > 0.0
+        if face[n * m + b] != tight:
+            face[n * m + b] = tight
+            changed = True
+        least = tau if tight else 0.0
+        for e in range(b * m, b * m + m):
+            above = y[e] > least
+            if face[e] != above:
+                face[e] = above
+                changed = True
+    return changed
+
+
+@jit
+def solve_on_face(
+    M: np.ndarray, constant: np.ndarray, m: int, face: np.ndarray, x: np.ndarray
+) -> bool:
+    """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular."""
+    n, size = x.size, face.size
+    rows = np.empty(size, np.int64)
+    k = 0
+    for e in range(size):
+        if face[e]:
+            rows[k] = e
+            k += 1
+    free = 0
+    while free < k and rows[free] < n:
+        free += 1
+    x[:] = 0.0
+    if free == 0:
+        return True
+    A, right = np.zeros((k, k)), np.ones((k, 1))
+    for a in range(free):
+        ra = rows[a]
+        right[a, 0] = -constant[ra]
+        for c in range(free):
+            A[a, c] = M[ra, rows[c]]
+        for c in range(free, k):
+            if ra // m == rows[c] - n:
+                A[a, c] = 1.0
+                A[c, a] = 1.0
+    pivots = np.empty(k, np.int64)
+    if not lu_factor(A, pivots):
+        return False
+    lu_solve(A, pivots, right)
+    if not finite(right.ravel()):
+        return False
+    for a in range(free):
+        x[rows[a]] = right[a, 0]
+    return True
+
+
+@jit
+def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.ndarray) -> bool:
+    """Find x in the set with (g + M (x - x0))' (y - x) >= 0 for every y in the set.
+
+    M need not be symmetric; where it is symmetric and positive definite, x minimises a quadratic
+    function.
+
+    Args:
+        M: shape (n, n), with a positive diagonal.
+        g: F at x0, shape (n,).
+        x0: where the problem is stated and the search begins, shape (n,).
+        m: size of a block.
+        x: the solution, feasible to the last bit, shape (n,), an output.
+
+    Returns:
+        False where the faces go round in circles, M is singular on a face, or a number is not
+        finite.
+    """
+    n = x0.size
+    blocks = n // m
+    constant = np.empty(n)
+    for i in range(n):
+        total = g[i]
+        for j in range(n):
+            total -= M[i, j] * x0[j]
+        constant[i] = total
+    # One unit a block, so that the projection of a block is the usual one.
+    unit = np.empty(blocks)
+    for b in range(blocks):
+        unit[b] = M[b * m, b * m]
+        for e in range(b * m + 1, b * m + m):
+            unit[b] = max(unit[b], M[e, e])
+        if not (unit[b] > 0.0 and unit[b] < np.inf):
+            return False
+    if not finite(constant):
+        return False
+    face = np.zeros(n + blocks, np.bool_)
+    tried = np.zeros((MOST_FACES, n + blocks), np.bool_)
+    y, F = np.empty(n), g.copy()
+    x[:] = x0
+    for trial in range(MOST_FACES):
+        for i in range(n):
+            y[i] = x[i] - F[i] / unit[i // m]
+        if not face_of(y, m, face) and trial > 0:
+            clip_to_simplices(x, m)
+            return True
+        for before in range(trial):
+            same = True
+            for e in range(face.size):
+                if tried[before, e] != face[e]:
+                    same = False
+                    break
+            if same:
+                return False
+        tried[trial] = face
+        if not solve_on_face(M, constant, m, face, x):
+            return False
+        for i in range(n):
+            total = constant[i]
+            for j in range(n):
+                if x[j] != 0.0:
+                    total += M[i, j] * x[j]
+            F[i] = total
+    return False
