@@ -4,145 +4,106 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
-import pinocchio as pin
 
-from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.backward_difference import LARGEST_GROWTH
+from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
-from nmdp_pin.state import MadeStep, State
-from nmdp_pin.step_control import merged
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+from nmdp_pin.step_control import StepControl, check_min_step, merged
 
-_SMOOTH = 0.8  # share of the allowance that is spread evenly over time; the rest is for kinks
-_SAFETY = 0.9  # on the length that would just meet it
-_GROWTH = 5.0  # at most, from one sub-step to the next
-_SHRINK = 0.2  # at most, where the error was too large
+_SAFETY = 0.9  # on the length that would just meet the tolerance
+_GROWTH, _SHRINK = 3.0, 0.2  # at most, from one sub-step to the next
+_INTEGRAL, _PROPORTIONAL = 0.7, 0.4  # exponents of PI control, over the order (Gustafsson 1991)
 _ROUNDING = 1e-9  # relative: a sub-step that ends this close to the end is the last one
+_LEAST_ERROR = 1e-6  # of the tolerance; less says nothing
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorControl:
-    """Step doubling: a sub-step of length s is compared with two of s/2, which are kept.
+@dataclass(frozen=True, kw_only=True)
+class ErrorControl(StepControl):
+    """Sub-steps whose estimated error stays within a tolerance, by PI control of their length.
 
-    The tolerances are errors of the configuration that may build up in one second of simulated
-    time, so that the error of a run is in proportion to them: atol + rtol * |v| [rad/s, m/s] for
-    each component of the tangent. A velocity's error counts by what it makes of the configuration
-    within the sub-step, as that of an algebraic variable does: impacts let it jump.
-
-    Of the error that a step of length h may make, four fifths are spread evenly over its
-    sub-steps. A sub-step with a kink in it (touch-down, arrest, slip) may take half of what is
-    left of the other fifth, so that it need not be followed down to where it looks smooth.
+    The estimate is the integrator's own and needs no further solve. The tolerances are errors of
+    the configuration that may build up in one second of simulated time, so that the error of a run
+    is in proportion to them: atol + rtol |v| [rad/s, m/s] for each component of the tangent.
 
     Args:
-        model: the robot's.
         rtol: share of the speed [-].
-        atol: [rad/s, m/s].
+        atol: [rad/s, m/s]; None: rtol * 1 rad/s.
         min_step: no sub-step is shorter [s]; at it every error is accepted, and reported.
+        max_evaluations: of the dynamics in all sub-steps, after which the step fails.
+
+    Raises:
+        IntegratorError: an option out of its range.
     """
 
-    model: pin.Model
-    rtol: float
-    atol: float
-    min_step: float
+    rtol: float = 0.0
+    atol: float | None = None
+    min_step: float = 1e-5
+    max_evaluations: int = 20_000
 
-    def step(self, integrator: Integrator, state: State, command: Command, h: float) -> StepResult:
-        """One step of length h; the command holds for the whole of it.
+    name: ClassVar[str] = "error"
 
-        Args:
-            integrator: the method.
-            state: start; its `h_next` is the first length tried.
-            command: for the end of the step.
-            h: length [s].
+    def __post_init__(self) -> None:
+        check_min_step(self.min_step)
+        for name in ("rtol", "atol"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and 0.0 <= value < math.inf):
+                raise IntegratorError(f"{name} must be a finite number >= 0, got {value!r}")
+        if self.absolute == 0.0:
+            raise IntegratorError("atol must be > 0: nothing that stands still meets 0")
 
-        Returns:
-            The result at the end with the counters of everything tried, the lengths of the halves
-            that were kept and the error of all of them; where the method fails at `min_step`, the
-            given state and the status of that try.
-        """
+    @property
+    def absolute(self) -> float:
+        """The absolute tolerance [rad/s, m/s]."""
+        return self.rtol if self.atol is None else self.atol
+
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`; the state's `h_next` is the first length tried."""
         tried: list[StepResult] = []
         made: list[StepResult] = []
-        at, remaining, error, spare, discarded = state, h, 0.0, (1.0 - _SMOOTH) * h, 0
+        at, remaining, error, last, spent = state, h, 0.0, 1.0, 0
         s = h if state.h_next is None else state.h_next
         while remaining > 0.0:
             s = remaining / max(math.ceil(remaining / max(s, self.min_step) - _ROUNDING), 1)
-            trial = self._trial(integrator, at, command, s)
-            tried += trial.parts
+            part = integrator.step(at, command, s)
+            tried.append(part)
+            spent += part.evaluations
             shortest = 0.5 * s < self.min_step
-            excess = (trial.rate - _SMOOTH) * s
-            if trial.ok and (excess <= 0.5 * spare or shortest):
-                spare -= min(max(excess, 0.0), spare)
-                error += trial.rate * s
-                made += trial.parts[1:]
-                at, remaining = trial.end, remaining - s
-            elif shortest:
-                failed = merged(tried, [*made, tried[-1]], state, discarded)
-                return replace(failed, error=error / h)
+            rate = self._rate(at, part, s) if part.status.ok else math.inf
+            if part.status.ok and (rate <= 1.0 or shortest):
+                error += rate * s
+                made.append(part)
+                at, remaining = part.state, remaining - s
+                s *= self._factor(rate, last, integrator.order)
+                last = max(rate, _LEAST_ERROR)
+            elif shortest or spent > self.max_evaluations:
+                if part.status.ok:
+                    tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+                return replace(merged(tried, made, state), error=error / h)
+            elif part.status.ok:
+                s *= min(self._factor(rate, rate, integrator.order), 0.9)
             else:
-                discarded += 1
-            s *= self._factor(trial.rate, integrator.order) if trial.ok else 0.5
+                s *= 0.5
         end = replace(at, t=state.t + h, h_next=s)
-        return replace(merged(tried, made, state, discarded), state=end, error=error / h)
+        return replace(merged(tried, made, state), state=end, error=error / h)
 
-    def _trial(self, integrator: Integrator, state: State, command: Command, s: float) -> _Trial:
-        """One step of length s and two halves of it from the same state."""
-        parts: list[StepResult] = []
-        for k, length in enumerate((s, 0.5 * s, 0.5 * s)):
-            begin = parts[1].state if k == 2 else state
-            parts.append(integrator.step(begin, command, length))
-            if not parts[-1].status.ok:
-                return _Trial(parts, state, math.inf)
-        whole, first, second = (part.state for part in parts)
-        # What is left of the difference is the halves' error: all of it in first order, and in
-        # second order less than half (steps of unequal length: more than Richardson's third).
-        rate = self._difference(state, whole, second, s) / integrator.order
-        return _Trial(parts, joined(first, second), rate)
+    def _rate(self, start: State, part: StepResult, s: float) -> float:
+        """Estimated error per second over the tolerances [-]."""
+        if part.local_error is None:
+            raise IntegratorError("this method estimates no error: leave out rtol and atol")
+        speed = np.maximum(np.abs(start.v), np.abs(part.state.v))
+        allowed = s * (self.absolute + self.rtol * speed)
+        return float((np.abs(part.local_error) / allowed).max(initial=0.0))
 
-    def _difference(self, start: State, whole: State, halves: State, s: float) -> float:
-        """Difference of the two results per second, over the tolerances."""
-        moved = np.abs(pin.difference(self.model, whole.q, halves.q)) / s
-        turned = np.abs(halves.v - whole.v)
-        allowed = self.atol + self.rtol * np.maximum(np.abs(start.v), np.abs(halves.v))
-        return float((np.maximum(moved, turned) / allowed).max(initial=0.0))
-
-    def _factor(self, rate: float, order: int) -> float:
-        """What the next length is of this one; the error of a second grows as s^order."""
-        largest = LARGEST_GROWTH if order > 1 else _GROWTH  # a longer one loses its history
-        wanted = _SAFETY * (_SMOOTH / max(rate, 1e-12)) ** (1.0 / order)
-        return min(max(wanted, _SHRINK), largest)
-
-
-class _Trial(NamedTuple):
-    """A sub-step and its two halves.
-
-    Args:
-        parts: their results in this order, up to the first that failed.
-        end: the state after the halves.
-        rate: estimated error of the halves per second, over the tolerances [-].
-    """
-
-    parts: list[StepResult]
-    end: State
-    rate: float
-
-    @property
-    def ok(self) -> bool:
-        """Whether all three converged."""
-        return self.parts[-1].status.ok
-
-
-def joined(first: State, second: State) -> State:
-    """The second state with one step for both halves as its history.
-
-    A step of full length that follows can then use it: the growth from half of it would be too
-    large.
-    """
-    a, b = first.history, second.history
-    if a is None or b is None:
-        return second
-    rates = None
-    if a.rates is not None and b.rates is not None:
-        rates = np.stack([a.rates[0], b.rates[1]])
-    made = MadeStep(a.h + b.h, a.q0, a.v0, b.q1, b.v1, rates, a.smooth and b.smooth)
-    return replace(second, history=made)
+    def _factor(self, rate: float, last: float, order: int) -> float:
+        """What the next length is of this one: the error of a second grows as s^order."""
+        rate = max(rate, _LEAST_ERROR)
+        wanted = _SAFETY * rate ** (-_INTEGRAL / order) * (last / rate) ** (_PROPORTIONAL / order)
+        return min(max(wanted, _SHRINK), _GROWTH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -12,8 +13,8 @@ import numpy as np
 from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
 from nmdp_pin.contact import ContactLaw, WrenchSpace
 from nmdp_pin.contact.shape_check import check_shapes
+from nmdp_pin.control.command_source import CommandSource, Held, Timed
 from nmdp_pin.control.controller import Command, Controller
-from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.integrators import (
     Integrator,
@@ -27,7 +28,7 @@ from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector
-from nmdp_pin.step_control import HALVINGS, step_with_halving
+from nmdp_pin.step_control import Halving, StepControl
 from nmdp_pin.step_failed import StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
@@ -36,18 +37,16 @@ from nmdp_pin.terrain import Terrain
 class Simulator:
     """Steps a robot through time; `step` is pure: the same arguments give the same bits.
 
-    Holds scratch memory, so use one simulator a thread; pickling rebuilds the scratch.
+    Holds scratch memory behind a lock: threads that share a simulator wait for each other; pickling
+    rebuilds the scratch.
 
     Args:
         robot: what moves.
         terrain: the static world.
         contact: the contact law, of the kind that the method takes.
         method: name of the integrator.
-        min_step: where Algorithm 2 and error control stop to shorten a step [s].
-        halving: form of Algorithm 2: "consistent", or "paper" as it is printed.
-        rtol: error control: error that may build up, as a share of the way moved [-]; None: 0.
-        atol: error control: likewise in one second, beside it [rad/s, m/s]; None: rtol * 1 rad/s.
-            Where both are None, steps are as long as asked for and halved only where they fail.
+        control: what is made of a step that fails or is not accurate: `Halving`, the default,
+            `Fixed` or `ErrorControl`.
         preset: a named set of options, which those given by keyword overrule; "paper" holds
             what the papers' authors ran.
         options: of the method, by keyword.
@@ -63,30 +62,20 @@ class Simulator:
         contact: ContactLaw,
         method: str = "ne-nmdp",
         *,
-        min_step: float = 1e-5,
-        halving: str | None = None,
-        rtol: float | None = None,
-        atol: float | None = None,
+        control: StepControl | None = None,
         preset: str | None = None,
         **options: Any,
     ) -> None:
-        if not (is_real(min_step) and 0.0 < min_step <= MAX_STEP):
-            raise IntegratorError(f"min_step must be in (0, {MAX_STEP}] s, got {min_step}")
         if preset is not None:
-            known = {*options_of(integrator_named(method)), "halving"}
-            table = preset_options(preset, known)
-            of_preset = table.pop("halving", None)
-            halving = halving or of_preset
+            table = preset_options(preset, {*options_of(integrator_named(method)), "control"})
+            control = table.pop("control", None) if control is None else control
             options = {**table, **options}
-        halving = halving or HALVINGS[0]
-        if halving not in HALVINGS:
-            raise IntegratorError(f"halving must be one of {HALVINGS}, got {halving!r}")
         self.system = System(robot, terrain, contact)
-        self.method, self.min_step, self.options = method, min_step, dict(options)
-        self.halving, self.rtol, self.atol = halving, rtol, atol
-        self.error_control = self._tolerances()
+        self.method, self.options = method, dict(options)
+        self.control = Halving() if control is None else control
         self._integrator = self._build()
         self._check = ArgumentCheck(robot, contact.n_vertices)
+        self._lock = threading.Lock()
         self.vector = StateVector(robot.model)
 
     @property
@@ -108,24 +97,6 @@ class Simulator:
     def integrator(self) -> Integrator:
         """The method, with the options it was given; its memory is scratch."""
         return self._integrator
-
-    def _tolerances(self) -> ErrorControl | None:
-        """Error control, if it is asked for."""
-        rtol, atol = self.rtol, self.atol
-        if rtol is None and atol is None:
-            return None
-        rtol = 0.0 if rtol is None else rtol
-        atol = rtol if atol is None else atol
-        for name, value in (("rtol", rtol), ("atol", atol)):
-            if not (is_real(value) and 0.0 <= value < np.inf):
-                raise IntegratorError(f"{name} must be a finite number >= 0, got {value!r}")
-        if atol == 0.0:
-            raise IntegratorError("atol must be > 0: nothing that stands still meets 0")
-        if self.halving == "paper":
-            raise IntegratorError(
-                'halving = "paper" is of fixed steps: leave out rtol and atol, or use "consistent"'
-            )
-        return ErrorControl(self.robot.model, rtol, atol, self.min_step)
 
     def _build(self) -> Integrator:
         method = integrator_named(self.method)
@@ -152,13 +123,7 @@ class Simulator:
             raise IntegratorError(f"method '{self.method}': {error}") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        keywords = {
-            "min_step": self.min_step,
-            "halving": self.halving,
-            "rtol": self.rtol,
-            "atol": self.atol,
-            **self.options,
-        }
+        keywords = {"control": self.control, **self.options}
         return partial(Simulator, **keywords), (
             self.robot,
             self.terrain,
@@ -181,11 +146,13 @@ class Simulator:
         self._check.state(state)
         return state
 
-    def step(self, state: State, command: Command | np.ndarray | None, h: float) -> StepResult:
-        """One step of length h, halved where the method fails (Algorithm 2).
+    def step(
+        self, state: State, command: Command | CommandSource | np.ndarray | None, h: float
+    ) -> StepResult:
+        """One step of length h, made of sub-steps as the step control asks for.
 
-        With tolerances it is made of as many sub-steps as the accuracy needs, at all of which the
-        command is the same: h is the period of the control.
+        A command that is data is held over all of it: h is the period of the control. A source is
+        asked at the ends of stages and sub-steps.
 
         Args:
             state: start of the step.
@@ -201,15 +168,11 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        command = self.checked_command(command)
+        if not isinstance(command, CommandSource):
+            command = Held(self.checked_command(command))
         # A trial point may overflow: that is a status, not a warning.
-        with np.errstate(all="ignore"):
-            if self.error_control is not None:
-                return self.error_control.step(self._integrator, state, command, h)
-            paper = self.halving == "paper"
-            return step_with_halving(
-                self._integrator, state, command, h, self.min_step, paper=paper
-            )
+        with self._lock, np.errstate(all="ignore"):
+            return self.control.step(self._integrator, state, command, h)
 
     def step_x(
         self,
@@ -272,10 +235,15 @@ class Simulator:
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
             h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
-            command = controller.command(state, h)
+            command: CommandSource
+            if controller.follows_time:
+                command = Timed(controller, state, h)
+                self._check.command(command.at(state.t + h))
+            else:
+                command = Held(self.checked_command(controller.command(state, h)))
             result = self.step(state, command, h)
             if not result.status.ok and on_failure == "raise":
-                raise StepFailed(result, self.checked_command(command), h)
+                raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)
             yield result
             if not result.status.ok:
                 return

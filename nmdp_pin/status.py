@@ -17,6 +17,8 @@ class Status(Enum):
     QP_FAILED = "the quadratic program of the step could not be solved"
 
     ENERGY_GAINED = "the solution found gains energy that nothing gave"
+    BUDGET_SPENT = "the budget of evaluations of the step was spent"
+    REBOUNDED = "an impact throws a contact back"
 
     @property
     def ok(self) -> bool:

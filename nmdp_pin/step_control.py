@@ -1,109 +1,145 @@
-"""Algorithm 2 of [N]: a step that fails is made as two halves."""
+"""Step control: what is made of a step that fails, or has too large an error."""
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from nmdp_pin.control.controller import Command
+import numpy as np
+
+from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
-from nmdp_pin.state import MadeStep, State
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
 
-HALVINGS = ("consistent", "paper")
-"""Forms of Algorithm 2."""
+LONGEST = 1.0  # [s]
 
 
-def step_with_halving(
-    integrator: Integrator,
-    state: State,
-    command: Command,
-    h: float,
-    min_step: float,
-    *,
-    paper: bool = False,
-) -> StepResult:
-    """One step of length h, halved where it fails, down to `min_step`.
+class StepControl(abc.ABC):
+    """Makes a step of sub-steps."""
 
-    In the consistent form every sub-step divides differences of velocities by its own length
-    (docs/choices.md, 2), so nothing of an earlier sub-step has to be remembered. The papers' form
-    divides by the length of the last sub-step made ([N] eq. 2, Algorithm 2 line 6), which the
-    state then carries as its history. The command holds for the whole of the step.
+    name: ClassVar[str]
+
+    @abc.abstractmethod
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """One step of length h.
+
+        Args:
+            integrator: the method.
+            state: start.
+            command: for the stages of all sub-steps.
+            h: length [s].
+
+        Returns:
+            The result at the end, with the counters of everything that was tried; on failure the
+            given state and the status of the sub-step that failed.
+        """
+
+
+@dataclass(frozen=True)
+class Fixed(StepControl):
+    """Steps as they are asked for: one that fails has failed."""
+
+    name: ClassVar[str] = "fixed"
+
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`."""
+        return integrator.step(state, command, h)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halving(StepControl):
+    """Algorithm 2 of [N]: a step that fails is made as two halves.
+
+    Every sub-step divides differences of velocities by its own length (docs/choices.md, 2), so
+    nothing of an earlier one has to be remembered.
 
     Args:
-        integrator: the method.
-        state: start.
-        command: for the end of the step.
-        h: length [s].
         min_step: no half is shorter than this [s].
-        paper: use the papers' form.
+        max_evaluations: of the dynamics in all sub-steps, after which the step fails.
 
-    Returns:
-        The result at the end, with the counters of all sub-steps, tried and made; on failure the
-        given state and the status of the sub-step that failed.
+    Raises:
+        IntegratorError: an option out of its range.
     """
-    last = last_length(state, h) if paper else None
-    return _halved(integrator, state, command, h, min_step, last)
+
+    min_step: float = 1e-5
+    max_evaluations: int = 4000
+
+    name: ClassVar[str] = "halving"
+
+    def __post_init__(self) -> None:
+        check_min_step(self.min_step)
+
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`."""
+        result = integrator.step(state, command, h)
+        if result.status.ok or 0.5 * h < self.min_step:
+            return result
+        tried, made, at = [result], [], state
+        lengths, spent = [0.5 * h, 0.5 * h], result.evaluations
+        while lengths:
+            s = lengths.pop()
+            part = integrator.step(at, command, s)
+            tried.append(part)
+            spent += part.evaluations
+            if part.status.ok:
+                made.append(part)
+                at = part.state
+            elif 0.5 * s < self.min_step:
+                break
+            elif spent > self.max_evaluations:
+                tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+                break
+            else:
+                lengths += [0.5 * s, 0.5 * s]
+        return merged(tried, made, state)
 
 
-def merged(
-    parts: Sequence[StepResult], made: Sequence[StepResult], start: State, discarded: int
-) -> StepResult:
-    """The last of `parts` as the result of a whole step.
+def check_min_step(min_step: float) -> None:
+    """Check the shortest step.
+
+    Raises:
+        IntegratorError: it is not in (0, 1] s.
+    """
+    number = isinstance(min_step, int | float) and not isinstance(min_step, bool)
+    if not (number and 0.0 < min_step <= LONGEST):
+        raise IntegratorError(f"min_step must be in (0, {LONGEST:g}] s, got {min_step!r}")
+
+
+def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State) -> StepResult:
+    """The result of a whole step.
 
     Args:
-        parts: all that was tried, in order, at least one.
+        tried: all sub-steps that were tried, in order, at least one.
         made: those of them that the step consists of.
         start: what a failed result holds.
-        discarded: sub-steps that were tried and not kept, beside those that the parts count.
     """
-    last = parts[-1]
+    last = tried[-1]
+    counts = {
+        name: sum(getattr(part, name) for part in tried)
+        for name in ("iterations", "evaluations", "rejected")
+    }
+    sizes = tuple(size for part in made for size in part.step_sizes)
+    discarded = len(tried) - len(made)
+    if not last.status.ok:
+        return replace(last, state=start, step_sizes=sizes, discarded=discarded, **counts)
+    # forces are those of the impulse over the whole step
+    lengths = np.array([sum(part.step_sizes) for part in made])
+    wrenches = np.tensordot(lengths / lengths.sum(), [part.wrenches for part in made], axes=1)
     return replace(
         last,
-        state=last.state if last.status.ok else start,
-        iterations=sum(part.iterations for part in parts),
-        evaluations=sum(part.evaluations for part in parts),
-        rejected=sum(part.rejected for part in parts),
-        step_sizes=tuple(size for part in made for size in part.step_sizes),
-        discarded=sum(part.discarded for part in parts) + discarded,
+        wrenches=wrenches,
+        contact_forces=wrenches[:, :3],
+        step_sizes=sizes,
+        discarded=discarded,
+        **counts,
     )
-
-
-def _halved(
-    integrator: Integrator,
-    state: State,
-    command: Command,
-    h: float,
-    min_step: float,
-    last: float | None,
-) -> StepResult:
-    """`step_with_halving`; `last` is the length that the papers' form divides by [s]."""
-    if last is None:
-        result = integrator.step(state, command, h)
-    else:
-        result = _papers_step(integrator, state, command, h, last)
-    if result.status.ok or 0.5 * h < min_step:
-        return result
-    made = [_halved(integrator, state, command, 0.5 * h, min_step, last)]
-    first = made[0]
-    if first.status.ok:
-        last = None if last is None else first.step_sizes[-1]
-        made.append(_halved(integrator, first.state, command, 0.5 * h, min_step, last))
-    return merged([result, *made], made, state, discarded=1)
-
-
-def _papers_step(
-    integrator: Integrator, state: State, command: Command, h: float, last: float
-) -> StepResult:
-    """One sub-step by eq. 2 as printed; its length stays in the state."""
-    result = integrator.step(state, command, h, dt=None if last == h else last)
-    end = result.state
-    if not result.status.ok or end.history is not None:
-        return result
-    made = MadeStep(h, state.q, state.v, end.q, end.v)
-    return replace(result, state=replace(end, history=made))
-
-
-def last_length(state: State, h: float) -> float:
-    """Length of the step that led to the state [s]; h where that is not known."""
-    made = state.history
-    return made.h if made is not None and made.led_to(state) else h

@@ -10,10 +10,11 @@ import numpy as np
 from nmdp_pin.contact.checks import is_integer, is_number
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.kernels.friction_cone import cone_derivative, cone_vertices
 from nmdp_pin.robot import Robot
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
-_TOUCH = 1e-300  # [m^p]; below it d^p underflows
+_FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
 _CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
 
 
@@ -70,7 +71,7 @@ class FrictionCone(WrenchSpace):
     zeta: float = 0.0
     angle: float = 0.0
     circumscribed: bool = False
-    _basis: np.ndarray = field(init=False, repr=False, compare=False)
+    _tangents: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not (is_number(self.stiffness) and self.stiffness > 0.0):
@@ -83,13 +84,12 @@ class FrictionCone(WrenchSpace):
             raise ContactError(f"zeta must be >= 0, got {self.zeta!r}")
         if not is_number(self.angle):
             raise ContactError(f"angle must be a finite number of rad, got {self.angle!r}")
+        object.__setattr__(self, "stiffness", float(self.stiffness))
+        object.__setattr__(self, "zeta", float(self.zeta))
         angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
         scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
-        ones, zeros = np.ones(self.directions), np.zeros(self.directions)
-        normals = np.array([zeros, zeros, ones])
-        tangents = scale * np.array([np.cos(angles), np.sin(angles), zeros])
-        # n and t_j in the contact's frame, so that (size, size * mu) @ basis are the vertices
-        object.__setattr__(self, "_basis", np.array([normals.ravel(), tangents.ravel()]))
+        tangents = scale * np.array([np.cos(angles), np.sin(angles)])
+        object.__setattr__(self, "_tangents", tangents)
 
     @classmethod
     def for_robot(
@@ -121,36 +121,36 @@ class FrictionCone(WrenchSpace):
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 3, directions)."""
-        n = len(contacts.depth)
-        size = np.empty((n, 2))
-        size[:, 0] = self._magnitude(contacts.depth)
-        size[:, 1] = size[:, 0] * contacts.friction
-        local = (size @ self._basis).reshape(n, 3, self.directions)
-        if _is_up(contacts.normal):
-            return local
-        return tangent_frames(contacts.normal) @ local
+        V = np.empty((len(contacts.depth), 3, self.directions))
+        cone_vertices(
+            contacts.depth,
+            contacts.normal,
+            contacts.friction,
+            self._tangents,
+            self.stiffness,
+            self.power,
+            self.zeta,
+            V,
+        )
+        return V
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-        """d(V w)/dx, shape (n, 3, 3), of f = k (d^p + zeta) R s with dd/dx = -n'.
-
-        The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx.
-        """
-        least = _TOUCH ** (1.0 / self.power)
-        d = np.maximum(contacts.depth, least)
-        size = d**self.power
-        slope = -self.power * (contacts.depth > least) * (size / (size + self.zeta)) / d
-        result = (slope[:, None] * wrench)[:, :, None] * contacts.normal[:, None, :]
-        if contacts.curvature is not None:
-            scales = np.column_stack([np.ones_like(d), contacts.friction])
-            local = (scales @ self._basis).reshape(len(d), 3, -1)
-            s = (local @ w[:, :, None])[:, :, 0]
-            turn = frame_derivative(contacts.normal, s) @ contacts.curvature
-            result += self._magnitude(contacts.depth)[:, None, None] * turn
-        return result
-
-    def _magnitude(self, depth: np.ndarray) -> np.ndarray:
-        """Size of the vertices, k (d^p + zeta) [N], shape (n,)."""
-        return self.stiffness * (np.maximum(depth, 0.0) ** self.power + self.zeta)
+        """d(V w)/dx, shape (n, 3, 3); see `kernels.friction_cone.cone_derivative`."""
+        D = np.empty((len(contacts.depth), 3, 3))
+        cone_derivative(
+            contacts.depth,
+            contacts.normal,
+            _FLAT if contacts.curvature is None else contacts.curvature,
+            contacts.friction,
+            self._tangents,
+            self.stiffness,
+            self.power,
+            self.zeta,
+            w,
+            wrench,
+            D,
+        )
+        return D
 
 
 def tangent_frames(normal: np.ndarray) -> np.ndarray:
@@ -164,11 +164,6 @@ def tangent_frames(normal: np.ndarray) -> np.ndarray:
     R[:, :, 1] *= sign[:, None]
     R[:, :, 2] = normal
     return R
-
-
-def _is_up(normal: np.ndarray) -> bool:
-    """True where every normal is e_z: the frames are identities (the common ground)."""
-    return bool(np.minimum.reduce(normal[:, 2], initial=1.0) == 1.0)
 
 
 def _poles(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

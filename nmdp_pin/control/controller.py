@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,10 @@ class Command:
 class Controller(abc.ABC):
     """Decides the command of each step."""
 
+    follows_time: ClassVar[bool] = False
+    """Whether the command is a function of time that the stages of a step may ask for; else the one
+    for the end of the step is held over all of it."""
+
     @abc.abstractmethod
     def command(self, state: State, h: float) -> Command:
         """Command for the end of the step that goes from `state.t` to `state.t + h`.
@@ -42,3 +47,13 @@ class Controller(abc.ABC):
             state: the state at the start of the step.
             h: length of the step [s].
         """
+
+    def within(self, state: State, s: float, h: float) -> Command:
+        """Command for a stage or a sub-step that ends s after the start of a step.
+
+        Args:
+            state: the state at the start of the step.
+            s: end of the stage [s], at most h.
+            h: length of the step [s].
+        """
+        return self.command(state, s if self.follows_time else h)

@@ -67,9 +67,18 @@ class Pushed(Controller):
         self._data = robot.model.createData()
         self._frames = [_frame(robot.model, push.frame) for push in self.pushes]
 
+    @property
+    def follows_time(self) -> bool:  # type: ignore[override]
+        """Whether the inner controller does."""
+        return self.controller.follows_time
+
     def command(self, state: State, h: float) -> Command:
         """The inner command with the pushes' generalised forces added."""
-        command = self.controller.command(state, h)
+        return self.within(state, h, h)
+
+    def within(self, state: State, s: float, h: float) -> Command:
+        """See `Controller.within`; the forces are the same at all stages, so their impulse is exact."""
+        command = self.controller.within(state, s, h)
         force = self._generalised(state, h)
         if force is None:
             return command

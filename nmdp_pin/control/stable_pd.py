@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class StablePD(Controller):
     Raises:
         ControlError: unknown gait or joint, gains that are negative or not finite.
     """
+
+    follows_time: ClassVar[bool] = True
 
     def __init__(
         self,

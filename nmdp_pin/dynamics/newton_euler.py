@@ -1,78 +1,112 @@
-"""The Newton-Euler residual ([N] eq. 6)."""
+"""The Newton-Euler form ([N] eq. 6)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.step_residual import StepResidual
+from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.form import Form, Reference, Slopes
+from nmdp_pin.dynamics.step_problem import IDENTITY, Evaluation, StepProblem
+from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 
 
-class NewtonEuler(StepResidual):
-    """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v); one call of pinocchio's derivatives.
+class NewtonEulerStep(StepProblem):
+    """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v); one call of pinocchio's derivatives."""
 
-    In a step of first order v = (q - q0) / h and a = (v - v0) / h, differences being those of the
-    configuration manifold. K = v' M(q) v / 2.
+    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+        """See `StepProblem.evaluate`."""
+        form, work, nv = self.form, self.form.workspace, self.form.nv
+        v, a, D = np.empty(nv), np.empty(nv), IDENTITY
+        if form.flat:
+            backward_differences(
+                self.q_ref, self.v_ref, q, self.rate, self.acceleration_rate, v, a
+            )
+        else:
+            v = self.rate * pin.difference(form.model, self.q_ref, q)
+            a = self.acceleration_rate * (v - self.v_ref)
+            D = self.velocity_derivative(q)
+        pin.computeRNEADerivatives(form.model, work.data, q, v, a)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), np.empty((nv, 6))
+        smooth_newton_euler(
+            work.tau,
+            work.M,
+            work.dtau_dq,
+            work.dtau_dv,
+            work.J,
+            self.rate,
+            self.acceleration_rate,
+            D,
+            G,
+            A,
+            S,
+        )
+        return self._completed(q, w, v, D, G, A, S, before)
+
+
+class NewtonEuler(Form):
+    """Joint coordinates: v = rate * difference(q_ref, q) and a = rate * (v - v_ref).
+
+    K = v' M(q) v / 2.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # views that follow every algorithm of pinocchio
-        data = self.data
-        self._tau, self._dtau_dq, self._dtau_dv = data.tau, data.dtau_dq, data.dtau_dv
-        self.M: np.ndarray = data.M
-        self._free_model = pin.Model(self.model)
-        self._free_model.gravity = pin.Motion.Zero()
-        self._free_data = self._free_model.createData()
+        self._weightless = pin.Model(self.model)
+        self._weightless.gravity = pin.Motion.Zero()
+        self._weightless_data = self._weightless.createData()
 
-    def kinetic(self) -> float:
+    def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
+        """See `Form.start`."""
+        return Reference(q, v)
+
+    def problem(
+        self, reference: Reference, command: Command, rate: float, acceleration_rate: float
+    ) -> NewtonEulerStep:
+        """See `Form.problem`."""
+        return NewtonEulerStep(
+            self,
+            reference.q,
+            reference.v,
+            rate,
+            acceleration_rate,
+            self.torques.law(command),
+            self.carriers(reference.q),
+        )
+
+    def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
+        """See `Form.slopes`."""
+        return Slopes(at.v, problem.acceleration_rate * (at.v - problem.v_ref))
+
+    def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
         """K = v' M v / 2 [J]."""
-        return 0.5 * float(self.v @ (self.M @ self.v))
+        return float(pin.computeKineticEnergy(self.model, self.workspace.data, at.q, at.v))
 
-    def kinetic_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def kinetic_derivatives(
+        self, problem: StepProblem, at: Evaluation
+    ) -> tuple[np.ndarray, np.ndarray]:
         """D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D."""
-        v, M, D = self.v, self.M, self.velocity_derivative()
-        pin.computeRNEADerivatives(self._free_model, self._free_data, self.q, np.zeros(self.nv), v)
-        if D is None:
-            gradient, hessian = M @ (self.rate * v), M * self.rate**2
+        v, rate = at.v, problem.rate
+        data, still = self._weightless_data, np.zeros(len(at.v))
+        pin.computeRNEADerivatives(self._weightless, data, at.q, still, v)
+        M, D = data.M, problem.velocity_derivative(at.q)
+        if D.size == 0:
+            gradient, hessian = M @ (rate * v), M * rate**2
         else:
             MD = M @ D
             gradient, hessian = MD.T @ v, D.T @ MD
-        return gradient + 0.5 * (self._free_data.dtau_dq.T @ v), hessian
+        return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
 
-    def mass_matrix(self) -> np.ndarray:
-        """See the contract; a view."""
-        return self.M
-
-    def inertial_start_derivative(
-        self, of_v: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    def start_derivative(
+        self, problem: StepProblem, at: Evaluation, of_v: np.ndarray
     ) -> np.ndarray:
-        """See the contract: dRNEA/dv dv + M da with a = rate (v - v0 - carry (v0 - v_before))."""
-        nv, impulse = self.nv, self.acceleration_rate * self.M
-        result: np.ndarray = (self._dtau_dv + impulse) @ of_v
-        result[:, nv : 2 * nv] -= (1.0 + self.carry) * impulse
-        if self.history is not None:
-            result[:, 3 * nv : 4 * nv] += self.carry * impulse
+        """dRNEA/dv dv + M da with a = acceleration_rate (v - v_ref)."""
+        nv, work = len(at.v), self.workspace
+        a = problem.acceleration_rate * (at.v - problem.v_ref)
+        pin.computeRNEADerivatives(self.model, work.data, at.q, at.v, a)
+        impulse = problem.acceleration_rate * work.M
+        result: np.ndarray = (work.dtau_dv + impulse) @ of_v
+        result[:, nv:] -= impulse
         return result
-
-    def _begin_inertia(self, second_order: bool) -> None:
-        pass
-
-    def _inertial_force(self) -> np.ndarray:
-        a = self.acceleration_rate * (self.v - self._v_hat)
-        pin.computeRNEADerivatives(self.model, self.data, self.q, self.v, a)
-        return self._tau
-
-    def _inertial_stiffness(self, D: np.ndarray | None) -> np.ndarray:
-        """dRNEA/dq + (dRNEA/dv + M dadv) D."""
-        A: np.ndarray = self.M * self.acceleration_rate
-        A += self._dtau_dv
-        if D is None:
-            A *= self.rate
-        else:
-            A = A @ D
-        A += self._dtau_dq
-        return A

@@ -1,4 +1,4 @@
-"""What a step of the nonconvex maximal dissipation principle minimises over the contact weights."""
+"""What a step minimises over the contact weights where it does not follow the principle itself."""
 
 from __future__ import annotations
 
@@ -7,44 +7,40 @@ from typing import ClassVar
 
 import numpy as np
 
-from nmdp_pin.dynamics.dissipation import Dissipation
-from nmdp_pin.dynamics.step_residual import StepResidual
+from nmdp_pin.dynamics.step_problem import Evaluation, Linearisation, StepProblem
 from nmdp_pin.errors import IntegratorError
 
 
 class Objective(abc.ABC):
-    """K(q) of the step, read at the residual's last point.
-
-    Args:
-        residual: the dynamics; `value` needs `evaluate`, `derivatives` also `linearise`.
-    """
+    """K(q) of a step."""
 
     name: ClassVar[str]
 
-    def __init__(self, residual: StepResidual) -> None:
-        self.residual = residual
+    @abc.abstractmethod
+    def value(self, problem: StepProblem, at: Evaluation) -> float:
+        """K at a point."""
 
     @abc.abstractmethod
-    def value(self) -> float:
-        """K."""
-
-    @abc.abstractmethod
-    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(
+        self, problem: StepProblem, at: Evaluation, linear: Linearisation
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (nv,) and a positive semidefinite Hessian (nv, nv) of K, tangent."""
 
 
 class Kinetic(Objective):
-    """K(q), the kinetic energy of the residual's form [J]: the papers' ([N] eq. 6 and 12)."""
+    """K(q), the kinetic energy of the form [J]: the papers' ([N] eq. 6 and 12)."""
 
     name = "kinetic"
 
-    def value(self) -> float:
-        """See the class."""
-        return self.residual.kinetic()
+    def value(self, problem: StepProblem, at: Evaluation) -> float:
+        """See `Objective.value`."""
+        return problem.form.kinetic(problem, at)
 
-    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(
+        self, problem: StepProblem, at: Evaluation, linear: Linearisation
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The exact gradient, and D' M D (Gauss-Newton)."""
-        return self.residual.kinetic_derivatives()
+        return problem.form.kinetic_derivatives(problem, at)
 
 
 class EndEffector(Objective):
@@ -56,35 +52,40 @@ class EndEffector(Objective):
 
     name = "end_effector"
 
-    def value(self) -> float:
-        """See the class."""
-        contact = self.residual.contact
-        u = contact.displacements()[contact.counted].ravel()
-        return 0.5 * float(u @ u) * self.residual.rate**2
+    def value(self, problem: StepProblem, at: Evaluation) -> float:
+        """See `Objective.value`."""
+        u = at.motion[self._counted(problem, at), :3].ravel()
+        return 0.5 * float(u @ u) * problem.rate**2
 
-    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(
+        self, problem: StepProblem, at: Evaluation, linear: Linearisation
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Gauss-Newton on the displacements."""
-        r = self.residual
-        counted = r.contact.counted
-        r.contact.kinematics()
-        u = r.contact.displacements()[counted].ravel()
-        J = r.contact.displacement_jacobian()[counted].reshape(-1, r.nv)
-        return r.rate**2 * (J.T @ u), r.rate**2 * (J.T @ J)
+        counted = self._counted(problem, at)
+        everywhere = at._replace(active=np.flatnonzero(counted))
+        J = problem.linearise(everywhere).J_motion[:, :3].reshape(-1, len(at.v))
+        u = at.motion[counted, :3].ravel()
+        return problem.rate**2 * (J.T @ u), problem.rate**2 * (J.T @ J)
+
+    @staticmethod
+    def _counted(problem: StepProblem, at: Evaluation) -> np.ndarray:
+        """The contacts with the terrain, and of those with bodies the ones that act."""
+        counted = problem.form.contacts.touched == 0
+        counted[at.active] = True
+        return counted
 
 
 OBJECTIVES: dict[str, type[Objective]] = {c.name: c for c in (Kinetic, EndEffector)}
-OBJECTIVE_NAMES = (*OBJECTIVES, Dissipation.name)
-"""What a method may be told to follow: an objective, or the principle itself."""
 
 
-def objective_named(name: str, residual: StepResidual) -> Objective:
-    """The objective of that name for that residual.
+def objective_named(name: str) -> Objective:
+    """The objective of that name.
 
     Raises:
         IntegratorError: the name is not known.
     """
     if name not in OBJECTIVES:
         raise IntegratorError(
-            f"objective '{name}' is not known; choose from {sorted(OBJECTIVE_NAMES)}"
+            f"objective '{name}' is not known; choose from {sorted([*OBJECTIVES, 'dissipation'])}"
         )
-    return OBJECTIVES[name](residual)
+    return OBJECTIVES[name]()

@@ -1,163 +1,186 @@
-"""The position-based residual ([N] eq. 12)."""
+"""The position-based form ([N] eq. 12)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.attraction import Attraction
-from nmdp_pin.dynamics.spatial import support_of
-from nmdp_pin.dynamics.step_residual import StepResidual
-from nmdp_pin.state import MadeStep
+from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.attraction import second_moments
+from nmdp_pin.dynamics.form import Form, Reference, Slopes
+from nmdp_pin.dynamics.spatial import placements_derivative, support_of
+from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.kernels.inertial_potential import (
+    inertial_gradient,
+    inertial_hessian,
+    reference_derivative,
+)
 
-_TURN = 1e-6  # [rad, m] of central differences
 
+@dataclass(frozen=True, eq=False)
+class PositionBasedStep(StepProblem):
+    """G(q, w) = dI/dq - sum J' V(q) w - tau(q, v), with differences of material points.
 
-class PositionBased(StepResidual):
-    """G(q, w) = dI/dq - sum J' V(q) w - tau(q, v), differences being those of material points.
+    I is the integral of rho |X(q) - X_hat|^2 rate^2 / 2, X_hat where the points would come to
+    without forces.
 
-    I is the integral of rho |X(q) - X_hat|^2 / 2h^2 with X_hat where the points would come to
-    without forces: X_hat = 2 X0 - X_before + h^2 g in a step of first order. K is the integral of
-    rho |X(q) - X0|^2 / 2h^2.
+    Args:
+        target: placements of the bodies that give X_hat, shape (n_bodies, 4, 3).
+        reference: placements from which their rates count.
+        rates: of these, from which their accelerations count.
     """
 
-    needs_rates: ClassVar[bool] = True
-    follows_rates: bool
-    """Whether the velocities at the start are those that the step before left."""
+    target: np.ndarray
+    reference: np.ndarray
+    rates: np.ndarray
+
+    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+        """See `StepProblem.evaluate`."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        work, nv = form.workspace, form.nv
+        v = self.rate * form.difference(self.q_ref, q)
+        D = self.velocity_derivative(q)
+        pin.computeJointJacobians(form.model, work.data, q)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), np.ascontiguousarray(work.J.T)
+        n = len(form.moments)
+        wrenches, stiffness, bodies = np.empty((n, 6)), np.empty((n, 36)), work.placements[1:]
+        tree = (S, form.parents, form.first_dofs, wrenches)
+        inertial_gradient(bodies, self.target, form.moments, *tree, G)
+        inertial_hessian(bodies, self.target, form.moments, *tree, stiffness, A)
+        scale = self.rate * self.acceleration_rate
+        G *= scale
+        A *= scale
+        if form.has_armature:
+            rotors = self.acceleration_rate * form.armature
+            G += rotors * (v - self.v_ref)
+            A += np.diag(self.rate * rotors) if D.size == 0 else rotors[:, None] * D
+        return self._completed(q, w, v, D, G, A, S, before)
+
+
+class PositionBased(Form):
+    """Maximal coordinates as functions of the joints': X(q) of every material point.
+
+    X_hat = X_ref + rate of X_ref / rate + gravity / rate^2; in a step of first order that is
+    2 X0 - X_before + h^2 g. K is the integral of rho |X(q) - X_ref|^2 rate^2 / 2.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        model, data = self.model, self.data
-        self._gravity = model.gravity.linear
-        self._armature = np.array(model.armature)
-        self._has_armature = bool(self._armature.any())
-        self._inertia_term = Attraction(model, data)
-        self._kinetic_term = Attraction(model, data)
+        model = self.model
+        self.moments = second_moments(model)
+        self.parents = np.array(list(model.parents)[1:], dtype=np.int64) - 1
+        sizes = [joint.nv for joint in list(model.joints)[1:]]
+        self.first_dofs = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.armature = np.array(model.armature)
+        self.has_armature = bool(self.armature.any())
+        self._gravity = np.array(model.gravity.linear)
         self._support = support_of(model, np.arange(1, model.njoints))[0]
-        self._J = np.reshape(data.J, (6, model.nv), order="F")
 
-    def kinetic(self) -> float:
+    def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
+        """The bodies move as they did in a step of length h before, or at the rigid velocity."""
+        if order > 1:
+            placements, S = self._moving(q)
+            rates = np.tensordot(v, self._derivative(placements, S), axes=1)
+            return Reference(q, v, placements, rates)
+        # v was a backward difference of positions; with this step's own length nothing of the step
+        # before has to be known.
+        back = q - h * v if self.flat else pin.integrate(self.model, q, -h * v)
+        before, placements = self._placements(back), self._placements(q)
+        return Reference(q, v, placements, (placements - before) / h)
+
+    def problem(
+        self, reference: Reference, command: Command, rate: float, acceleration_rate: float
+    ) -> PositionBasedStep:
+        """See `Form.problem`."""
+        target = reference.placements + reference.rates / rate
+        target[:, 3] += self._gravity / (rate * acceleration_rate)
+        return PositionBasedStep(
+            self,
+            reference.q,
+            reference.v,
+            rate,
+            acceleration_rate,
+            self.torques.law(command),
+            self.carriers(reference.q),
+            target,
+            reference.placements,
+            reference.rates,
+        )
+
+    def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
+        """See `Form.slopes`."""
+        rates = problem.rate * (self._placements(at.q) - problem.reference)
+        a, of_a = problem.acceleration_rate, problem.v_ref
+        return Slopes(at.v, a * (at.v - of_a), rates, a * (rates - problem.rates))
+
+    def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
         """K [J]; with the rotors' energy."""
-        self._kinetic_gradient = self._kinetic_term.gradient(self.reference[1:])
-        K = self.rate**2 * self._kinetic_term.value()
-        return K + 0.5 * float(self._armature @ self.v**2) if self._has_armature else K
+        return self._kinetic_terms(problem, at)[0]
 
-    def kinetic_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def kinetic_derivatives(
+        self, problem: StepProblem, at: Evaluation
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The exact gradient, and D' M D."""
-        self.kinetic()
-        M, D = self.mass_matrix(), self.velocity_derivative()
-        gradient = self.rate**2 * self._kinetic_gradient
-        hessian = M * self.rate**2 if D is None else D.T @ M @ D
-        if self._has_armature:
-            rotors = self._armature * self.v
-            gradient += self.rate * rotors if D is None else D.T @ rotors
+        gradient = self._kinetic_terms(problem, at)[1]
+        M = pin.crba(self.model, self.workspace.data, at.q)
+        D = problem.velocity_derivative(at.q)
+        hessian = M * problem.rate**2 if D.size == 0 else D.T @ M @ D
+        if self.has_armature:
+            rotors = self.armature * at.v
+            gradient += problem.rate * rotors if D.size == 0 else D.T @ rotors
         return gradient, hessian
 
-    def mass_matrix(self) -> np.ndarray:
-        """See the contract; a view that one call of pinocchio's CRBA fills."""
-        return pin.crba(self.model, self.data, self.q)
-
-    def made_step(self) -> MadeStep:
-        """See the contract; with the material velocities."""
-        rates = np.stack([self._velocity, self.rate * (self.placements - self.reference)[1:]])
-        return MadeStep(self.h, self.q0, self.v0, self.q, self.v, rates)
-
-    def inertial_start_derivative(
-        self, of_v: np.ndarray, moved: Callable[[np.ndarray], np.ndarray]
+    def start_derivative(
+        self, problem: StepProblem, at: Evaluation, of_v: np.ndarray
     ) -> np.ndarray:
-        """See the contract; through the targets, what is drawn to X0 and on by the velocity."""
-        nv, carry = self.nv, self.carry
-        grown = np.zeros((of_v.shape[1], *self._target.shape))
-        expected = (1.0 + carry) * self.rates_start_derivative(moved, of_v.shape[1])
-        grown[:nv] = (1.0 + carry) * moved(self.q0)[:, 1:]
-        if self.history is not None:
-            grown[2 * nv : 3 * nv] = -carry * moved(self.history.q0)[:, 1:]
-            n = self._target.size
-            expected[4 * nv : 4 * nv + n] -= carry * np.eye(n).reshape(n, *self._target.shape)
-        grown += expected / self.rate
-        result: np.ndarray = self._stiffness * self._inertia_term.reference_derivative(grown)
-        if self._has_armature:
-            rotors = self.acceleration_rate * self._armature
-            result += rotors[:, None] * of_v
-            result[:, nv : 2 * nv] -= (1.0 + carry) * np.diag(rotors)
-            if self.history is not None:
-                result[:, 3 * nv : 4 * nv] += carry * np.diag(rotors)
+        """Through the target: X0 and the rate (X(q0) - X(q0 - h v0)) / h."""
+        model, nv, h = self.model, self.nv, 1.0 / problem.rate
+        q0, v0 = problem.q_ref, problem.v_ref
+        back = -h * v0
+        before = q0 + back if self.flat else pin.integrate(model, q0, back)
+        start, earlier = (self._derivative(*self._moving(q)) for q in (q0, before))
+        change = np.zeros((2 * nv, *start.shape[1:]))
+        change[:nv] = 2.0 * start
+        for rows, wrt, factor in ((slice(nv), pin.ARG0, 1.0), (slice(nv, None), pin.ARG1, -h)):
+            carried = factor * pin.dIntegrate(model, q0, back, wrt)
+            change[rows] -= np.tensordot(carried.T, earlier, axes=1)
+        result = np.empty((2 * nv, nv))
+        placements, S = self._moving(at.q)
+        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs)
+        wrenches = np.empty((len(self.moments), 6))
+        reference_derivative(placements, self.moments, *tree, change, wrenches, result)
+        result *= problem.rate * problem.acceleration_rate
+        result = result.T
+        if self.has_armature:
+            rotors = problem.acceleration_rate * self.armature
+            result = result + rotors[:, None] * of_v
+            result[:, nv:] -= np.diag(rotors)
         return result
 
-    def rates_start_derivative(
-        self, moved: Callable[[np.ndarray], np.ndarray], nz: int
-    ) -> np.ndarray:
-        """Derivative of the bodies' rates at the start of the step, shape (nz, n_bodies, 4, 3).
+    def _placements(self, q: np.ndarray) -> np.ndarray:
+        """Placements of the bodies, shape (n_bodies, 4, 3)."""
+        work = self.workspace
+        pin.forwardKinematics(self.model, work.data, q)
+        return work.placements[1:].copy()
 
-        Args:
-            moved: see `inertial_start_derivative`.
-            nz: entries of the start.
-        """
-        nv, h, result = self.nv, self.h, np.zeros((nz, *self._velocity.shape))
-        if not self.second_order:  # (X(q0) - X(q0 - h v0)) / h
-            back = -h * self.v0
-            start, before = moved(self.q0), moved(self.retract(self.q0, back))
-            for wrt, factor in ((pin.ARG0, 1.0), (pin.ARG1, -h)):
-                carried = factor * pin.dIntegrate(self.model, self.q0, back, wrt)
-                change = -np.tensordot(carried.T, before, axes=1)
-                part = change + start if wrt == pin.ARG0 else change
-                first = 0 if wrt == pin.ARG0 else nv
-                result[first : first + nv] = part[:, 1:] / h
-        elif self.follows_rates:
-            n = self._velocity.size
-            result[4 * nv + n :] = np.eye(n).reshape(n, *self._velocity.shape)
-        else:  # the sum of v0_k dX/dq_k, whose change with q0 is a difference
-            result[nv : 2 * nv] = moved(self.q0)[:, 1:]
-            for k, dq in enumerate(_TURN * np.eye(nv)):
-                ahead, behind = moved(self.retract(self.q0, dq)), moved(self.retract(self.q0, -dq))
-                result[k] = np.tensordot(self.v0, (ahead - behind)[:, 1:], axes=1) / (2.0 * _TURN)
-        return result
+    def _moving(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Placements of the bodies, and the motions of the dofs (6, nv)."""
+        work = self.workspace
+        pin.computeJointJacobians(self.model, work.data, q)
+        return work.placements[1:].copy(), work.J.copy()
 
-    def _begin_inertia(self, second_order: bool) -> None:
-        start, h = self.placements[1:].copy(), self.h
-        made = self.start.history
-        self.follows_rates = False
-        if not second_order:
-            # v0 was a backward difference of positions; with this step's own length h nothing of
-            # the step before has to be known.
-            pin.forwardKinematics(self.model, self.data, self.retract(self.q0, -h * self.v0))
-            self._velocity = (start - self.placements[1:]) / h
-        elif made is not None and made.rates is not None and made.led_to(self.start):
-            self._velocity, self.follows_rates = made.rates[1], True
-        else:
-            self._velocity = self._rigid_velocity(start)
-        expected = self._velocity
-        if self.history is not None and self.history.rates is not None:
-            expected = expected + self.carry * (expected - self.history.rates[0])
-        self._stiffness = self.acceleration_rate * self.rate
-        self._target = self.reference[1:] + expected / self.rate
-        self._target[:, 3] += self._gravity / self._stiffness
+    def _derivative(self, placements: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """How the placements change with each dof, shape (nv, n_bodies, 4, 3)."""
+        return placements_derivative(S, self._support, placements)
 
-    def _inertial_force(self) -> np.ndarray:
-        pin.computeJointJacobians(self.model, self.data, self.q)
-        force = self._stiffness * self._inertia_term.gradient(self._target)
-        if self._has_armature:
-            force += self._armature * (self.acceleration_rate * (self.v - self._v_hat))
-        return force
-
-    def _inertial_stiffness(self, D: np.ndarray | None) -> np.ndarray:
-        A = self._inertia_term.hessian()
-        A *= self._stiffness
-        if self._has_armature:
-            rotors = self.acceleration_rate * self._armature
-            if D is None:
-                A.reshape(-1)[:: self.nv + 1] += self.rate * rotors
-            else:
-                A += rotors[:, None] * D
-        return A
-
-    def _rigid_velocity(self, placements: np.ndarray) -> np.ndarray:
-        """Rates of the placements at (q0, v0), shape (n, 4, 3)."""
-        pin.computeJointJacobians(self.model, self.data, self.q0)
-        twists = (self._support * self.v0) @ self._J.T
-        rates = np.cross(twists[:, None, 3:], placements)
-        rates[:, 3] += twists[:, :3]
-        return rates
+    def _kinetic_terms(self, problem: StepProblem, at: Evaluation) -> tuple[float, np.ndarray]:
+        """K with the rotors' energy, and the gradient without it."""
+        placements, S = self._moving(at.q)
+        gradient, wrenches = np.empty(self.nv), np.empty((len(self.moments), 6))
+        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs, wrenches)
+        E = inertial_gradient(placements, problem.reference, self.moments, *tree, gradient)
+        square = problem.rate**2
+        return square * E + 0.5 * float(self.armature @ at.v**2), square * gradient

@@ -11,7 +11,7 @@ from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.conservative_penalty import ConservativePenalty
 from nmdp_pin.dynamics.difference_potential import DifferencePotential
-from nmdp_pin.dynamics.position_based import PositionBased
+from nmdp_pin.dynamics.position_residual import PositionBased
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain

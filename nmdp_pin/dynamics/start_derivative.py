@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.dynamics.penalty_contact import PenaltyContact
-from nmdp_pin.dynamics.position_based import PositionBased
+from nmdp_pin.dynamics.position_residual import PositionBased
 from nmdp_pin.dynamics.spatial import placements_derivative, placements_of, support_of
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.state import State

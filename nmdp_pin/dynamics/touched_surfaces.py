@@ -30,9 +30,6 @@ class TouchedSurfaces:
         terrain: the static world.
     """
 
-    near: np.ndarray | None = None
-    """Contacts that were asked exactly at the last query, ascending; None: all of them."""
-
     def __init__(self, robot: Robot, terrain: Terrain) -> None:
         points = robot.contact_points
         self._terrain, self._n = terrain, len(points)
@@ -52,10 +49,14 @@ class TouchedSurfaces:
             first += len(surface.shapes)
         self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
 
-    def query(self, points: np.ndarray) -> Surface:
-        """The surfaces at points seen from what they touch [m], shape (n, 3)."""
+    def query(self, points: np.ndarray) -> tuple[Surface, np.ndarray | None]:
+        """The surfaces at points, and the contacts that were asked exactly (None: all of them).
+
+        Args:
+            points: seen from what they touch [m], shape (n, 3).
+        """
         if not len(self._radii):
-            return self._terrain.query(points)
+            return self._terrain.query(points), None
         k = self._n_terrain
         ground = self._terrain.query(points[:k])
         here = points[k:]
@@ -67,7 +68,7 @@ class TouchedSurfaces:
         normal = np.zeros_like(here)
         normal[rows, side] = np.copysign(1.0, (here - self._middle)[rows, side])
         near = ~(distance > self._radii + _NEAR)  # also where it is NaN
-        self.near = np.concatenate([self._all_terrain, k + near.nonzero()[0]])
+        asked = np.concatenate([self._all_terrain, k + near.nonzero()[0]])
         friction, shape = np.zeros(len(here)), np.full(len(here), -1)
         curvature = None
         for index in np.unique(self._body[near]):
@@ -79,13 +80,14 @@ class TouchedSurfaces:
             if found.curvature is not None:
                 curvature = np.zeros((len(here), 3, 3)) if curvature is None else curvature
                 curvature[of_body] = found.curvature
-        return Surface(
+        surface = Surface(
             np.concatenate([ground.distance, distance]),
             np.concatenate([ground.normal, normal]),
             _joined(ground.curvature, curvature, k, len(here)),
             np.concatenate([ground.friction, friction]),
             np.concatenate([ground.shape, shape]),
         )
+        return surface, asked
 
 
 def _joined(

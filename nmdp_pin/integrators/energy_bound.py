@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-LARGEST_GAIN = 0.5  # of the energy that moves, in steps of backward Euler; measured: below 0.2
 LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
 
 
-def allowed_gain(moving: Any, weight: float, share: float = LARGEST_GAIN) -> Any:
-    """The largest gain that differences over large turns may add [J] (docs/choices.md, 15).
+@dataclass(frozen=True, kw_only=True)
+class EnergyBound:
+    """The acceptance check of a step's energy.
 
-    A gain that is not a number is none that is allowed, so ask `not gain <= allowed_gain(...)`.
+    An implicit step loses energy: in first order v' M (v - v0) is more than the change of
+    v' M v / 2, and contact forces only take. What large turns and steps of second order may add is a
+    share of the energy that moves (docs/choices.md, 15).
 
     Args:
-        moving: energy that moves [J], a number or an array of any kind.
-        weight: of the robot [N].
-        share: of the energy that moves.
+        share: of the energy that moves [-].
     """
+
+    share: float = 0.1
+
+    def allows(self, gain: float, moving: float, weight: float) -> bool:
+        """Whether a step may gain so much.
+
+        Args:
+            gain: energy gained beyond the work of the torques [J].
+            moving: energy that moves, kinetic at the start and work [J].
+            weight: of the robot [N].
+        """
+        return bool(gain <= allowed_gain(moving, weight, self.share))
+
+
+def allowed_gain(moving: Any, weight: float, share: float) -> Any:
+    """The largest gain that differences over large turns may add [J]."""
     return share * moving + LEAST_GAIN * weight

@@ -11,7 +11,7 @@ import numpy as np
 
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.controller import Command
+from nmdp_pin.control.command_source import CommandSource
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -25,7 +25,8 @@ class StepResult:
         state: the state after the step; on failure the very object that went in.
         status: how it ended.
         tau: torque that the command produced at the end of the step [N m], shape (nv,).
-        contact_forces: forces on the robot, world frame [N], shape (n_contacts, 3).
+        contact_forces: mean forces on the robot, their impulse over the length of the step, world
+            frame [N], shape (n_contacts, 3).
         wrenches: the same as wrenches about the contact points' centres, world frame
             [N, N m], shape (n_contacts, 6).
         contact_depths: penetration of each contact sphere, 0 when apart [m], shape (n_contacts,).
@@ -38,11 +39,13 @@ class StepResult:
         kinetic_energy: [J].
         potential_energy: of gravity [J].
         rejected: outer iterations whose step the solver did not take, counted as `iterations`.
-        condition: estimated condition number of dG/dq where the solver stopped (1-norm); NaN where
-            it was not computed.
+        condition: estimated condition number of the last matrix that was factorised (1-norm); NaN
+            where it was not computed.
         discarded: (sub-)steps tried and not kept: they failed, or their error was too large.
         error: estimated error over the one that the tolerances allow: they are met up to 1; NaN
             without error control.
+        local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
+            where the method has none.
         primal: of methods that solve a complementarity problem, how far its solution is from one:
             distance of the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
@@ -66,6 +69,7 @@ class StepResult:
     condition: float = math.nan
     discarded: int = 0
     error: float = math.nan
+    local_error: np.ndarray | None = None
     primal: float = math.nan
     dual: float = math.nan
     complementarity: float = math.nan
@@ -101,15 +105,11 @@ class Integrator(abc.ABC):
         return 1
 
     @abc.abstractmethod
-    def step(
-        self, state: State, command: Command, h: float, *, dt: float | None = None
-    ) -> StepResult:
+    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """Make one step; pure: the same arguments give the same bits.
 
         Args:
             state: its start.
-            command: for its end.
+            command: for its stages.
             h: its length [s].
-            dt: what the difference of velocities is divided by [s]; None is h, which is
-                consistent, where the papers take the whole step also for its halves ([N] eq. 2).
         """

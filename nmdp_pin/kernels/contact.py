@@ -12,6 +12,8 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 
+LEAST_SHARE = 1e-3  # of the largest force of a contact, below which its own force is not its unit
+
 
 @jit
 def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
@@ -178,8 +180,9 @@ def contact_forces(
     motion: np.ndarray,
     work: np.ndarray,
     subtree: np.ndarray,
+    active: np.ndarray,
     G: np.ndarray,
-) -> tuple[float, float]:
+) -> tuple[float, float, float, int]:
     """Wrenches V w, motions u and works V'u; the generalised force is subtracted from G.
 
     Args:
@@ -200,21 +203,24 @@ def contact_forces(
         motion: an output, shape (n, rows).
         work: an output, shape (n, m).
         subtree: wrenches about the world's origin of all that each dof moves, an output, (nv, 6).
+        active: an output: the contacts that act come first, shape (n,).
         G: shape (nv,).
 
     Returns:
-        Norm of G, and the work that other weights could save, sum of w'g - min(g, 0) [J].
+        Norm of G; the gap, the work that other weights could save, sum of w'g - min(g, 0) [J]; the
+        slip, the largest of these works over the force of its contact [m]; number of contacts that
+        act.
     """
     n, rows, m = V.shape
     nv = G.size
     point, origin = np.empty(3), np.empty(6)
     subtree[:] = 0.0
-    gap = 0.0
+    total_gap, slip, k = 0.0, 0.0, 0
     for i in range(n):
         motion_of(
             placements[i], reference[i], local[i], centre[i], normal[i], radii[i], motion[i]
         )
-        active = False
+        largest = 0.0
         for e in range(m):
             work[i, e] = 0.0
         for a in range(rows):
@@ -222,17 +228,23 @@ def contact_forces(
             for e in range(m):
                 v = V[i, a, e]
                 if v != 0.0:
-                    active = True
+                    largest = max(largest, abs(v))
                     total += v * w[i, e]
                     work[i, e] += v * motion[i, a]
             wrench[i, a] = total
-        if not active:
+        if largest == 0.0:
             continue
-        least = 0.0
+        active[k] = i
+        k += 1
+        gap, least, force = 0.0, 0.0, LEAST_SHARE * largest
         for e in range(m):
             gap += work[i, e] * w[i, e]
             least = min(least, work[i, e])
+        for a in range(rows):
+            force = max(force, abs(wrench[i, a]))
         gap -= least
+        total_gap += gap
+        slip = max(slip, gap / force)
         radius = radii[i] if rows == 3 else 0.0
         for a in range(3):
             point[a] = centre[i, a] - radius * normal[i, a]
@@ -247,4 +259,4 @@ def contact_forces(
         for a in range(6):
             G[l] -= S[l, a] * subtree[l, a]
         square += G[l] * G[l]
-    return np.sqrt(square), gap
+    return np.sqrt(square), total_gap, slip, k

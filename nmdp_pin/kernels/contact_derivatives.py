@@ -228,10 +228,10 @@ def linearise_contacts(
             normal, wrench and subtree.
         moves: whether a dof moves what is touched, shape (n, nv).
         above: see `subtract_carried`.
-        curvature: derivative of the normal [1/m], shape (n, 3, 3).
+        curvature: derivative of the normal [1/m], shape (n, 3, 3), or (0, 3, 3) where it is 0.
         active: contacts that act, shape (k,).
-        own: derivative of V w with respect to translation and rotation of the contact, with w
-            held, of the active contacts, shape (k, rows, 6).
+        own: derivative of V w with respect to the translation of the contact, or translation and
+            rotation, with w held, shape (n, rows, 3 or 6).
         A: shape (nv, nv).
         J_force: Jacobian on which wrenches work, an output, shape (k, rows, nv).
         J_motion: derivative of the motions, an output, shape (k, rows, nv).
@@ -241,15 +241,17 @@ def linearise_contacts(
     J_c, J_p, J_w = np.empty((3, nv)), np.empty((3, nv)), np.empty((3, nv))
     dF = np.empty((6, nv))
     point, origin = np.empty(3), np.empty(6)
-    arm = np.zeros((3, 3))
+    arm, flat = np.zeros((3, 3)), np.zeros((3, 3))
+    turns = own.shape[2] == 6
     for x in range(active.size):
         i = active[x]
         b, f = touched[i], wrench[i]
         radius = radii[i] if rows == 3 else 0.0
+        bend = curvature[i] if curvature.shape[0] else flat
         for a in range(3):
             point[a] = centre[i, a] - radius * normal[i, a]
             for e in range(3):  # the point moves by (1 - r dn/dx) of the centre's motion
-                arm[a, e] = (1.0 if a == e else 0.0) - radius * curvature[i, a, e]
+                arm[a, e] = (1.0 if a == e else 0.0) - radius * bend[a, e]
         contact_jacobians(P, S, b, support[i], centre[i], point, J_c, J_p, J_w)
         if b != 0:
             wrench_at_origin(P, b, point, f, origin)
@@ -260,7 +262,9 @@ def linearise_contacts(
             for a in range(rows):
                 total = 0.0
                 for e in range(3):
-                    total += own[x, a, e] * J_c[e, l] + own[x, a, 3 + e] * J_w[e, l]
+                    total += own[i, a, e] * J_c[e, l]
+                    if turns:
+                        total += own[i, a, 3 + e] * J_w[e, l]
                 dF[a, l] = total
             if rows == 3:
                 dF[3, l] = dF[4, l] = dF[5, l] = 0.0
@@ -290,7 +294,7 @@ def linearise_contacts(
             placements[i],
             reference[i],
             normal[i],
-            curvature[i],
+            bend,
             radius,
             J_c,
             J_w,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dgesv
@@ -13,7 +12,7 @@ from nmdp_pin.errors import IntegratorError
 from nmdp_pin.solvers.projection import ManifoldProblem, Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.simplices import block_scales
-from nmdp_pin.solvers.solver_result import SolverResult, condition_number
+from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.status import Status
 
 _HONEST_GAMMA = 1.0  # a shorter step than this one's says nothing about convergence
@@ -22,33 +21,28 @@ _BLOCKED = 1e-3  # promised decrease of K, relative to K, that makes a stop a st
 _CONTRACTING = 0.1  # ratio of two moves from which the next one is foretold
 _POOR = 0.25  # share of the promised decrease of K below which gamma shrinks
 _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not risen
-
-
-class WeightedManifold(ManifoldProblem, Protocol):
-    """G(q, w) = 0 with its derivative with respect to the weights."""
-
-    def vertex_jacobian(self) -> np.ndarray:
-        """-dG/dw' at the last evaluated point, shape (n w, n q)."""
+_ACCELERATION = 1e-3  # [m/s^2, rad/s^2] that may be left in a step: epsilon falls with h^2
 
 
 class Objective(Protocol):
-    """K(q) at the last evaluated point."""
+    """K(q)."""
 
-    def value(self) -> float:
-        """K."""
+    def value(self, problem: Any, at: Any) -> float:
+        """K at a point."""
 
-    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def derivatives(self, problem: Any, at: Any, linear: Any) -> tuple[np.ndarray, np.ndarray]:
         """Gradient and positive semidefinite Hessian of K with respect to q."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PGMOptions:
-    """Options of the projected gradient method.
+class ProjectedGradient:
+    """The projected gradient method for an objective K.
 
     Args:
-        tolerance: on the norm of G [N, N m]; integrators take it relative to the weight.
-        epsilon: stop when the configuration moves less than this [rad, m], maximum norm;
-            under the dissipation principle the gap that may be left, over the weight [m].
+        tolerance: on the norm of G, relative to the weight.
+        epsilon: stop when the configuration moves less than this [rad, m], maximum norm, in long
+            steps; short ones stop at 1e-3 m/s^2 h^2.
+        gamma: step-size parameter of the first step.
         grow: factor on gamma after an accepted step.
         shrink: factor on gamma after a rejected step.
         gamma_min: give up below it.
@@ -61,11 +55,16 @@ class PGMOptions:
         contact_scale: measure each contact's weights by their own effect; False: all alike.
         early_stop: stop also where K has nothing left to fall, or where the next move can be
             foretold; False: only when the configuration rests.
-        near: units of force that G may have between the iterations of a variational inequality.
+        carry_gamma: begin with the last step's gamma; False: with `gamma`.
+        qp_solver: "daqp", or "proxqp" of ProxSuite.
+
+    Raises:
+        IntegratorError: an option out of its range.
     """
 
     tolerance: float = 1e-8
     epsilon: float = 1e-6
+    gamma: float = 1.0
     grow: float = 4.0
     shrink: float = 0.1
     gamma_min: float = 1e-8
@@ -76,17 +75,20 @@ class PGMOptions:
     gain_ratio: bool = True
     contact_scale: bool = True
     early_stop: bool = True
-    near: float = 1.0
+    carry_gamma: bool = True
+    qp_solver: str = "daqp"
+
+    objective: ClassVar[str] = "kinetic"
 
     def __post_init__(self) -> None:
         for name in (
             "tolerance",
             "epsilon",
+            "gamma",
             "gamma_min",
             "gamma_max",
             "max_iterations",
             "max_newton",
-            "near",
         ):
             if not 0 < getattr(self, name) < np.inf:
                 raise IntegratorError(f"{name} must be finite and > 0, got {getattr(self, name)}")
@@ -95,15 +97,30 @@ class PGMOptions:
         if not 0.0 < self.shrink < 1.0:
             raise IntegratorError(f"shrink must be in (0, 1), got {self.shrink}")
 
+    def of_step(self, problem: Any) -> ProjectedGradient:
+        """The method with tolerances of one step: that of G in newtons, epsilon as its length asks."""
+        epsilon = self.epsilon
+        if self.early_stop:
+            epsilon = min(epsilon, _ACCELERATION / problem.rate**2)
+        return replace(self, tolerance=problem.tolerance(self.tolerance), epsilon=epsilon)
+
+    def tight(self) -> ProjectedGradient:
+        """The same method that solves to rounding, for the derivatives at a solution."""
+        return replace(
+            self, tolerance=1e-13, epsilon=1e-13, max_iterations=50, early_stop=False
+        )
+
 
 def pgm(
-    manifold: WeightedManifold,
+    problem: ManifoldProblem,
     objective: Objective,
     qp: SimplexQP,
     q: np.ndarray,
     w: np.ndarray,
     gamma: float,
-    options: PGMOptions,
+    options: ProjectedGradient,
+    *,
+    budget: int = 2**62,
 ) -> SolverResult:
     """Minimise K(q) subject to G(q, w) = 0 and w in the simplices.
 
@@ -112,55 +129,55 @@ def pgm(
     smaller gamma (the papers' update of gamma is inverted: docs/choices.md, 1).
 
     Args:
-        manifold: the dynamics.
+        problem: the dynamics.
         objective: what is minimised.
         qp: solver for the quadratic programs.
         q: start of the projection.
-        w: start of the weights, in the simplices, shape (n w,).
+        w: start of the weights, in the simplices, shape (n, m).
         gamma: step-size parameter; large is a Gauss-Newton step, small a short gradient step.
-        options: tolerances and limits.
+        options: tolerances and limits, those of the step.
+        budget: evaluations after which to give up.
     """
+    evaluations = 0
 
-    def projected(q: np.ndarray, w: np.ndarray) -> Projection:
-        return project(
-            manifold,
+    def projected(q: np.ndarray, w: np.ndarray, before: Any = None) -> Projection:
+        nonlocal evaluations
+        found = project(
+            problem,
             q,
-            w.reshape(-1, qp.block_size),
+            w,
             tolerance=options.tolerance,
             max_iterations=options.max_newton,
             line_search=options.line_search,
+            before=before,
         )
+        evaluations += found.evaluations
+        return found
 
-    def linearised() -> _Model | None:
-        return _reduced_model(manifold, objective, qp.block_size if options.contact_scale else qp.n)
-
-    point = projected(q, w)
-    if not point.status.ok:
-        return SolverResult(q, w, gamma, point.status, point.residual, (), 0)
-    K = objective.value()
-    values, iterations, retreats, last_move = [K], 0, 0, 0.0
+    first = projected(q, w)
+    point, K = first.point, 0.0
+    values: list[float] = []
+    iterations, retreats, last_move = 0, 0, 0.0
     rejected = 0  # in a row; retreats counts them all
 
     def result(status: Status) -> SolverResult:
         return SolverResult(
-            point.q,
-            w,
-            gamma,
-            status,
-            point.residual,
-            tuple(values),
-            iterations,
-            retreats,
-            math.inf if model is None else condition_number(model.A, model.lu),
+            point, gamma, status, K, iterations, evaluations, retreats, tuple(values)
         )
 
-    model = linearised()
-    while iterations < options.max_iterations:
+    if not first.status.ok:
+        return result(first.status)
+    K = objective.value(problem, point)
+    values.append(K)
+    size = qp.block_size if options.contact_scale else qp.n
+    model = _reduced_model(problem, objective, point, size)
+    while iterations < options.max_iterations and evaluations < budget:
         if model is None:
             return result(Status.SINGULAR)
         if not model.scale.any():  # no vertex moves anything: free flight
             return result(Status.CONVERGED)
         iterations += 1
+        w = point.w.ravel()
         w1 = model.weights(qp, w, gamma)
         if w1 is not None:
             dw = w1 - w
@@ -176,19 +193,19 @@ def pgm(
                     return result(Status.CONVERGED)
                 gamma = _HONEST_GAMMA
                 continue
-            trial = projected(manifold.retract(point.q, dq), w1)
-            K1 = objective.value() if trial.status.ok else np.inf
+            trial = projected(problem.retract(point.q, dq), w1.reshape(point.w.shape), point)
+            K1 = objective.value(problem, trial.point) if trial.status.ok else np.inf
             if K1 <= K + _ROUNDING * abs(K):
                 better = K - K1 >= _POOR * promised or not options.gain_ratio
                 gamma *= options.grow if better else options.shrink
                 gamma = min(gamma, options.gamma_max)
-                point, w, K, rejected = trial, w1, K1, 0
+                point, K, rejected = trial.point, K1, 0
                 values.append(K)
                 contracts = move <= _CONTRACTING * last_move
                 if options.early_stop and contracts and move**2 <= options.epsilon * last_move:
                     return result(Status.CONVERGED)  # the next move would be move^2 / last_move
                 last_move = move
-                model = linearised()
+                model = _reduced_model(problem, objective, point, size)
                 continue
         rejected += 1
         retreats += 1
@@ -202,16 +219,12 @@ class _Model(NamedTuple):
     """K's quadratic model in w at a point of the manifold.
 
     Args:
-        A: dG/dq, shape (n q, n q).
-        lu: its factors.
         P: response dq/dw = -(dG/dq)^-1 dG/dw, shape (n q, n w).
         g: gradient, shape (n w,).
         H: positive semidefinite Hessian, shape (n w, n w).
         scale: curvature of each contact, the unit of its proximal term, shape (n w,).
     """
 
-    A: np.ndarray
-    lu: np.ndarray
     P: np.ndarray
     g: np.ndarray
     H: np.ndarray
@@ -226,18 +239,25 @@ class _Model(NamedTuple):
         return float(-(self.g @ dw) - 0.5 * (dw @ (self.H @ dw)))
 
 
+def vertex_forces(at: Any, J_force: np.ndarray) -> np.ndarray:
+    """B = V'J, the generalised force of each vertex, shape (n m, nv); zero where none acts."""
+    n, m = at.w.shape
+    B = np.zeros((n, m, J_force.shape[2]))
+    B[at.active] = at.V[at.active].transpose(0, 2, 1) @ J_force
+    return B.reshape(n * m, -1)
+
+
 def _reduced_model(
-    manifold: WeightedManifold, objective: Objective, block_size: int
+    problem: ManifoldProblem, objective: Objective, point: Any, block_size: int
 ) -> _Model | None:
-    """The model at the last evaluated point; None where dG/dq is singular."""
-    A = manifold.linearise()
-    B = manifold.vertex_jacobian()
-    lu, _, P, singular = dgesv(A, B.T)
+    """The model at a point; None where dG/dq is singular."""
+    linear = problem.linearise(point)
+    P, singular = dgesv(linear.A, vertex_forces(point, linear.J_force).T)[2:]
     if singular or not np.isfinite(P).all():
         return None
-    gradient, hessian = objective.derivatives()
+    gradient, hessian = objective.derivatives(problem, point, linear)
     H = P.T @ (hessian @ P)
-    return _Model(A, lu, P, P.T @ gradient, H, block_scales(H.diagonal(), block_size))
+    return _Model(P, P.T @ gradient, H, block_scales(H.diagonal(), block_size))
 
 
 def _end_of_retreat(model: _Model, qp: SimplexQP, w: np.ndarray, K: float) -> Status:

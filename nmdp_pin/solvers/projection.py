@@ -1,45 +1,59 @@
-"""Projection onto the manifold G(q, w) = 0 for fixed w: damped Newton ([N] eq. 9 or 11)."""
+"""Projection onto the manifold G(q, w) = 0 at fixed weights, by Newton's method."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dgesv
 
+from nmdp_pin.kernels.newton import newton_direction
 from nmdp_pin.status import Status
 
 MAX_HALVINGS = 5  # of a Newton step
-SUFFICIENT = 1e-4  # share of the promised decrease of |G| that a step must achieve
+SUFFICIENT = 1e-4  # share of the linear decrease of the norm that a step must achieve
+
+
+class Point(Protocol):
+    """An evaluated point of the manifold's equations."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configuration."""
+
+    @property
+    def G(self) -> np.ndarray:
+        """Residual, shape (n,)."""
+
+    @property
+    def residual(self) -> float:
+        """Norm of G."""
 
 
 class ManifoldProblem(Protocol):
-    """What the projection needs; everything but `retract` speaks of the last evaluated point."""
+    """The equations G(q, w) = 0."""
 
-    def evaluate(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """G at (q, w)."""
+    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Any = None) -> Any:
+        """The equations at (q, w), a `Point`; `before` is a point evaluated earlier."""
 
-    def linearise(self) -> np.ndarray:
-        """dG/dq at the last evaluated point (or an approximation, zeroth order)."""
+    def linearise(self, at: Any) -> Any:
+        """The equations around a point, with A = dG/dq, shape (n, n)."""
 
     def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """The point at tangent dq from q."""
+        """The configuration at tangent dq from q."""
 
 
 class Projection(NamedTuple):
-    """A point on the manifold, or where the projection stopped.
+    """Where a projection stopped.
 
     Args:
-        q: the point; on success also the last one that was evaluated.
+        point: the last one that was accepted.
         status: how it ended.
-        residual: norm of G at q.
-        G: at q.
+        evaluations: that it took.
     """
 
-    q: np.ndarray
+    point: Any
     status: Status
-    residual: float
-    G: np.ndarray
+    evaluations: int
 
 
 def project(
@@ -50,8 +64,9 @@ def project(
     tolerance: float,
     max_iterations: int,
     line_search: bool = True,
+    before: Any = None,
 ) -> Projection:
-    """Solve G(q, w) = 0 for q from a start, each step accepted only if |G| falls.
+    """Solve G(q, w) = 0 for q from a start.
 
     Args:
         problem: the manifold.
@@ -59,28 +74,30 @@ def project(
         w: weights, held.
         tolerance: on the norm of G [N, N m].
         max_iterations: Newton steps at most.
-        line_search: halve steps until |G| falls; False takes them whole.
+        line_search: halve steps until |G| falls by a share of what the linearisation promises.
+            Without it steps are taken whole, and the projection stops where |G| does not fall.
+        before: a point evaluated earlier in the same step.
     """
-    G = problem.evaluate(q, w)
-    norm = float(np.sqrt(G @ G))
+    point = problem.evaluate(q, w, before)
+    evaluations = 1
     for _ in range(max_iterations):
-        if norm <= tolerance:
-            return Projection(q, Status.CONVERGED, norm, G)
-        if not np.isfinite(norm):
-            return Projection(q, Status.NOT_FINITE, norm, G)
-        dq, singular = dgesv(problem.linearise(), -G)[2:]
-        if singular or not np.isfinite(dq).all():
-            return Projection(q, Status.SINGULAR, norm, G)
-        t, reference, G0 = 1.0, norm, G
-        for _ in range(MAX_HALVINGS):
-            trial = problem.retract(q, t * dq)
-            G = problem.evaluate(trial, w)
-            norm = float(np.sqrt(G @ G))
-            if norm <= (1.0 - SUFFICIENT * t) * reference or not line_search:
+        if point.residual <= tolerance:
+            return Projection(point, Status.CONVERGED, evaluations)
+        if not point.residual < np.inf:
+            return Projection(point, Status.NOT_FINITE, evaluations)
+        dq = np.empty(len(point.G))
+        if not newton_direction(problem.linearise(point).A, point.G, dq):
+            return Projection(point, Status.SINGULAR, evaluations)
+        t = 1.0
+        for _ in range(MAX_HALVINGS if line_search else 1):
+            trial = problem.evaluate(problem.retract(point.q, t * dq), w, point)
+            evaluations += 1
+            if trial.residual <= (1.0 - SUFFICIENT * t) * point.residual:
                 break
             t *= 0.5
         else:
-            return Projection(q, Status.PROJECTION_FAILED, reference, G0)
-        q = trial
-    ok = norm <= tolerance
-    return Projection(q, Status.CONVERGED if ok else Status.PROJECTION_FAILED, norm, G)
+            return Projection(point, Status.PROJECTION_FAILED, evaluations)
+        point = trial
+    ok = point.residual <= tolerance
+    status = Status.CONVERGED if ok else Status.PROJECTION_FAILED
+    return Projection(point, status, evaluations)

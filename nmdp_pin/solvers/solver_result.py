@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-
-import numpy as np
-from scipy.linalg.lapack import dgecon
+from typing import Any
 
 from nmdp_pin.status import Status
 
@@ -16,31 +13,21 @@ class SolverResult:
     """Where a solver stopped.
 
     Args:
-        q: configuration with G(q, w) = 0.
-        w: weights in the simplices, shape (n w,).
-        gamma: step-size parameter to start from next time.
+        point: the last point that was accepted, with its q and w.
+        gamma: step-size parameter to begin with next time.
         status: how it ended.
-        residual: norm of G.
-        values: what is driven down, at every accepted iterate, shape (accepted + 1,): the
-            objective, which never rises, or the gap of a variational inequality.
-        iterations: outer iterations: quadratic programs or affine inequalities solved.
+        value: what is driven down: the objective, or the gap of a variational inequality.
+        iterations: quadratic programs or affine inequalities solved.
+        evaluations: of the dynamics.
         rejected: iterations whose step was not taken.
-        condition: of dG/dq where it was last factorised, 1-norm; inf where it is singular, NaN
-            where it was not needed.
+        values: of accepted iterates, of methods that never let them rise.
     """
 
-    q: np.ndarray
-    w: np.ndarray
+    point: Any
     gamma: float
     status: Status
-    residual: float
-    values: tuple[float, ...]
+    value: float
     iterations: int
+    evaluations: int
     rejected: int = 0
-    condition: float = math.nan
-
-
-def condition_number(A: np.ndarray, lu: np.ndarray) -> float:
-    """Estimate of the condition number in the 1-norm from LAPACK's factors of A."""
-    reciprocal = float(dgecon(lu, np.abs(A).sum(axis=0).max())[0])
-    return 1.0 / reciprocal if reciprocal > 0.0 else math.inf
+    values: tuple[float, ...] = ()

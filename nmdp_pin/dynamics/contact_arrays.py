@@ -1,0 +1,98 @@
+"""The contact points of a robot as flat arrays, and where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmdp_pin.contact.wrench_space import ContactState
+from nmdp_pin.dynamics.spatial import support_of
+from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
+from nmdp_pin.kernels.contact import locate
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+
+
+@dataclass(frozen=True, eq=False)
+class ContactArrays:
+    """What the kernels need to know of n contact points; see `kernels.contact`.
+
+    Args:
+        joints: that carry the contacts, shape (n,).
+        touched: joints whose surfaces they may touch, 0 for the terrain, shape (n,).
+        local: centres in the frames of the carriers [m], shape (n, 3).
+        radii: of the spheres [m], shape (n,).
+        support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
+            both and for neither, shape (n, nv).
+        moves: whether a dof moves what is touched, shape (n, nv).
+        above: whether dof l belongs to the joint of dof k or to one above it, shape (nv, nv).
+        index: 0 to n - 1.
+    """
+
+    joints: np.ndarray
+    touched: np.ndarray
+    local: np.ndarray
+    radii: np.ndarray
+    support: np.ndarray
+    moves: np.ndarray
+    above: np.ndarray
+    index: np.ndarray
+
+    @classmethod
+    def of(cls, robot: Robot) -> ContactArrays:
+        """The contact points of a robot."""
+        points, model = robot.contact_points, robot.model
+        joints = np.asarray(points.joints, dtype=np.int64)
+        touched = np.asarray(points.touches, dtype=np.int64)
+        carried, above = support_of(model, joints)
+        moves = support_of(model, touched)[0]
+        return cls(
+            joints,
+            touched,
+            np.array(points.positions, dtype=float).reshape(-1, 3),
+            np.array(points.radii, dtype=float),
+            carried - moves,
+            moves > 0.0,
+            above > 0.0,
+            np.arange(len(joints)),
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of contact points."""
+        return len(self.joints)
+
+    def locate(
+        self, P: np.ndarray, surfaces: TouchedSurfaces
+    ) -> tuple[ContactState, np.ndarray, np.ndarray | None]:
+        """Where the contacts are.
+
+        Args:
+            P: placements of all joints, shape (n_joints, 4, 3).
+            surfaces: what the contacts may touch.
+
+        Returns:
+            The contacts as seen from what they touch, the placements of their carriers from
+            there (n, 4, 3), and the contacts that are near a surface (indices; None: all).
+        """
+        placements, centre = np.empty((self.n, 4, 3)), np.empty((self.n, 3))
+        locate(P, self.joints, self.touched, self.local, placements, centre)
+        surface, near = surfaces.query(centre)
+        contacts = ContactState(
+            centre,
+            placements[:, :3].transpose(0, 2, 1),
+            self.radii - surface.distance,
+            surface.normal,
+            surface.curvature,
+            surface.friction,
+            self.radii,
+            surface.shape,
+            self.index,
+        )
+        return contacts, placements, near
+
+
+def surfaces_of(robot: Robot, terrain: Terrain) -> TouchedSurfaces:
+    """The surfaces that the contact points of a robot may touch."""
+    return TouchedSurfaces(robot, terrain)

@@ -1,0 +1,196 @@
+"""Forms of the dynamics: what a step's equations are made of."""
+
+from __future__ import annotations
+
+import abc
+from typing import NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.contact_arrays import ContactArrays
+from nmdp_pin.dynamics.spatial import placements_of
+from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.dynamics.torque_law import JointTorques
+from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
+from nmdp_pin.kernels.contact import relative_placements
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+
+
+class Workspace:
+    """Scratch memory of one thread: pinocchio's data, and views of what it holds.
+
+    Args:
+        model: the robot's.
+    """
+
+    def __init__(self, model: pin.Model) -> None:
+        self.data = data = model.createData()
+        self.placements = placements_of(data, model.njoints)
+        self.tau, self.M = data.tau, data.M
+        self.dtau_dq, self.dtau_dv = data.dtau_dq, data.dtau_dv
+        # pinocchio gives the J of a single dof as a vector
+        self.J: np.ndarray = np.reshape(data.J, (6, model.nv), order="F")
+
+
+class Reference(NamedTuple):
+    """What the differences of a stage count from.
+
+    Args:
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        placements: of the bodies, for forms that difference material points, (n_bodies, 4, 3).
+        rates: of these placements [1/s, m/s], likewise.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    placements: np.ndarray | None = None
+    rates: np.ndarray | None = None
+
+
+class Slopes(NamedTuple):
+    """Rates of change at the end of a stage, one for each part of a `Reference`.
+
+    Args:
+        v: velocity, shape (nv,).
+        a: acceleration, shape (nv,).
+        rates: of the placements, (n_bodies, 4, 3).
+        accelerations: of the placements, (n_bodies, 4, 3).
+    """
+
+    v: np.ndarray
+    a: np.ndarray
+    rates: np.ndarray | None = None
+    accelerations: np.ndarray | None = None
+
+
+class Form(abc.ABC):
+    """A form of the dynamics of a system, with the scratch memory of one thread.
+
+    Args:
+        robot: what moves.
+        terrain: the static world.
+        wrench_space: the contact model.
+        zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
+        secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain,
+        wrench_space: WrenchSpace,
+        *,
+        zeroth_order: bool = False,
+        secants: bool = True,
+    ) -> None:
+        self.model = model = robot.model
+        self.nv: int = model.nv
+        self.robot, self.terrain, self.wrench_space = robot, terrain, wrench_space
+        self.zeroth_order, self.secants = zeroth_order, zeroth_order and secants
+        self.workspace = Workspace(model)
+        self.flat = model.nq == model.nv  # configurations add up like vectors
+        self.contacts = ContactArrays.of(robot)
+        self.surfaces = TouchedSurfaces(robot, terrain)
+        self.touches_bodies = bool(self.contacts.touched.any())
+        self.torques = JointTorques(model)
+        self.weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
+        data = self.workspace.data
+        self.largest_inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
+
+    @abc.abstractmethod
+    def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
+        """The reference of the first stage of a step.
+
+        Args:
+            q: configuration at the start of the step, shape (nq,).
+            v: velocity there, shape (nv,).
+            h: length of the step [s].
+            order: of the scheme.
+        """
+
+    @abc.abstractmethod
+    def problem(
+        self,
+        reference: Reference,
+        command: Command,
+        rate: float,
+        acceleration_rate: float,
+    ) -> StepProblem:
+        """The equations of a stage.
+
+        Args:
+            reference: what its differences count from.
+            command: for its end.
+            rate: of its velocity [1/s].
+            acceleration_rate: of its acceleration [1/s].
+        """
+
+    @abc.abstractmethod
+    def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
+        """The rates of change at the end of a stage."""
+
+    @abc.abstractmethod
+    def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
+        """The form's kinetic energy K at a point [J]."""
+
+    @abc.abstractmethod
+    def kinetic_derivatives(
+        self, problem: StepProblem, at: Evaluation
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient (nv,) of K and its Gauss-Newton Hessian D' M D (nv, nv), tangent."""
+
+    @abc.abstractmethod
+    def start_derivative(
+        self, problem: StepProblem, at: Evaluation, of_v: np.ndarray
+    ) -> np.ndarray:
+        """Derivative of inertia and gravity with respect to (q_ref, v_ref), q held, (nv, 2 nv).
+
+        Args:
+            problem: a step of first order, whose reference is its start.
+            at: its end.
+            of_v: derivative of v with respect to the start, shape (nv, 2 nv).
+        """
+
+    def shifted(self, start: Reference, terms: list[tuple[float, Slopes]]) -> Reference:
+        """The reference moved along slopes: each for a time [s]."""
+        dq = sum(s * slopes.v for s, slopes in terms)
+        dv = sum(s * slopes.a for s, slopes in terms)
+        q = start.q + dq if self.flat else pin.integrate(self.model, start.q, dq)
+        if start.placements is None:
+            return Reference(q, start.v + dv)
+        placements = start.placements + sum(s * slopes.rates for s, slopes in terms)
+        rates = start.rates + sum(s * slopes.accelerations for s, slopes in terms)
+        return Reference(q, start.v + dv, placements, rates)
+
+    def carriers(self, q: np.ndarray) -> np.ndarray:
+        """Placements of the bodies that carry the contacts, from what they touch, (n, 4, 3)."""
+        points, work = self.contacts, self.workspace
+        pin.forwardKinematics(self.model, work.data, q)
+        result = np.empty((points.n, 4, 3))
+        relative_placements(work.placements, points.joints, points.touched, result)
+        return result
+
+    def vertices(self, contacts: ContactState, near: np.ndarray | None) -> np.ndarray:
+        """V of all contacts, shape (n, rows, m); those that are not near feel nothing."""
+        if near is None:
+            return self.wrench_space.vertices(contacts)
+        space = self.wrench_space
+        V = np.zeros((len(contacts.depth), space.rows, space.n_vertices))
+        V[near] = space.vertices(contacts.take(near))
+        return V
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The tangent that leads from q0 to q1."""
+        return q1 - q0 if self.flat else pin.difference(self.model, q0, q1)
+
+    def energy(self, q: np.ndarray, v: np.ndarray) -> float:
+        """Kinetic energy and that of gravity [J]."""
+        model, data = self.model, self.workspace.data
+        kinetic = pin.computeKineticEnergy(model, data, q, v)
+        return float(kinetic + pin.computePotentialEnergy(model, data, q))

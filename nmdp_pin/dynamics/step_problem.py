@@ -1,0 +1,255 @@
+"""The equations of one implicit step: 0 = G(q, w), stated, evaluated and linearised as values."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.contact.wrench_space import ContactState
+from nmdp_pin.dynamics.torque_law import TorqueLaw
+from nmdp_pin.dynamics.vertex_secant import VertexSecant
+from nmdp_pin.kernels.contact import contact_forces
+from nmdp_pin.kernels.contact_derivatives import linearise_contacts
+from nmdp_pin.kernels.step import subtract_torque
+
+if TYPE_CHECKING:
+    from nmdp_pin.dynamics.form import Form
+
+IDENTITY = np.zeros((0, 0))  # stands for a derivative that is the identity
+_FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces, for kernels that see none
+_FEW = 8  # contacts, up to which a contact model is asked for the derivative of all of them
+_EPS = float(np.finfo(float).eps)
+_ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
+
+
+class Evaluation(NamedTuple):
+    """The equations at a point (q, w).
+
+    Args:
+        q: configuration, shape (nq,).
+        w: weights of the vertices, shape (n, m).
+        v: velocity, the difference of the step, shape (nv,).
+        tau: joint torque [N m or N], shape (nv,).
+        G: residual [N m or N], shape (nv,).
+        residual: norm of G.
+        gap: work that other weights could still save, summed over the contacts [J].
+        slip: largest motion that they could save at a contact, its gap over its force [m].
+        work: V' u of every vertex [J], shape (n, m).
+        stiffness: dG/dq without the contacts' part, shape (nv, nv).
+        S: motions of the dofs at the world's origin, shape (nv, 6).
+        P: placements of all joints, shape (n_joints, 4, 3).
+        contacts: where the contacts are, seen from what they touch.
+        placements: of their carriers, from there, shape (n, 4, 3).
+        V: vertices of the wrench spaces, shape (n, rows, m).
+        active: contacts that act, ascending, shape (k,).
+        wrench: V w, shape (n, rows).
+        motion: u, what the wrenches worked on, shape (n, rows).
+        subtree: wrenches about the origin of all that each dof moves, shape (nv, 6).
+        secant: what the points so far tell of dV/dx, in zeroth order.
+    """
+
+    q: np.ndarray
+    w: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    G: np.ndarray
+    residual: float
+    gap: float
+    slip: float
+    work: np.ndarray
+    stiffness: np.ndarray
+    S: np.ndarray
+    P: np.ndarray
+    contacts: ContactState
+    placements: np.ndarray
+    V: np.ndarray
+    active: np.ndarray
+    wrench: np.ndarray
+    motion: np.ndarray
+    subtree: np.ndarray
+    secant: VertexSecant | None
+
+
+class Linearisation(NamedTuple):
+    """The equations around an evaluation: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
+
+    Args:
+        A: shape (nv, nv).
+        J_force: Jacobian on which the wrenches of the active contacts work, (k, rows, nv).
+        J_motion: derivative of their motions, shape (k, rows, nv).
+    """
+
+    A: np.ndarray
+    J_force: np.ndarray
+    J_motion: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class StepProblem(abc.ABC):
+    """An implicit step, stated: what its differences count from, its torques, its coefficients.
+
+    Args:
+        form: the form of the dynamics; its `workspace` is scratch memory.
+        q_ref: configuration from which the velocity counts, shape (nq,).
+        v_ref: velocity from which the acceleration counts, shape (nv,).
+        rate: v = rate * difference(q_ref, q) [1/s].
+        acceleration_rate: a = acceleration_rate * (v - v_ref) [1/s].
+        torque: the torque law.
+        carriers: placements from which the contacts' motions count, shape (n, 4, 3).
+    """
+
+    form: Form
+    q_ref: np.ndarray
+    v_ref: np.ndarray
+    rate: float
+    acceleration_rate: float
+    torque: TorqueLaw
+    carriers: np.ndarray
+
+    @abc.abstractmethod
+    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+        """The equations at (q, w).
+
+        Args:
+            q: shape (nq,).
+            w: shape (n, m).
+            before: a point of the same step, from which zeroth order learns.
+        """
+
+    @property
+    def unit(self) -> float:
+        """A typical force, the weight [N]."""
+        return self.form.weight
+
+    def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """The configuration at tangent dq from q."""
+        return q + dq if self.form.flat else pin.integrate(self.form.model, q, dq)
+
+    def velocity_derivative(self, q: np.ndarray) -> np.ndarray:
+        """dv/dq [1/s], shape (nv, nv), or IDENTITY where it is the identity times the rate."""
+        if self.form.flat:
+            return IDENTITY
+        D: np.ndarray = pin.dDifference(self.form.model, self.q_ref, q, pin.ARG1)
+        D *= self.rate
+        return D
+
+    def tolerance(self, relative: float) -> float:
+        """What the norm of G can and should reach [N, N m].
+
+        `relative` times the weight, but not below the rounding of M q / h^2 in G.
+        """
+        size = 1.0 + float(np.abs(self.q_ref).max())
+        rounding = _EPS * self.form.largest_inertia * size * self.rate * self.acceleration_rate
+        return max(relative * self.form.weight, _ROUNDINGS * rounding)
+
+    def linearise(self, at: Evaluation) -> Linearisation:
+        """The derivatives at an evaluation; in zeroth order those of V are left out or estimated."""
+        points, contacts = self.form.contacts, at.contacts
+        k, rows, nv = len(at.active), at.V.shape[1], len(at.v)
+        A = at.stiffness.copy()
+        J_force, J_motion = np.empty((k, rows, nv)), np.empty((k, rows, nv))
+        if k == 0:
+            return Linearisation(A, J_force, J_motion)
+        curvature = contacts.curvature
+        linearise_contacts(
+            at.P,
+            at.S,
+            points.touched,
+            points.support,
+            points.moves,
+            points.above,
+            points.radii,
+            self.carriers,
+            at.placements,
+            contacts.position,
+            contacts.normal,
+            _FLAT if curvature is None else curvature,
+            at.wrench,
+            at.subtree,
+            at.active,
+            self._wrench_derivative(at),
+            A,
+            J_force,
+            J_motion,
+        )
+        return Linearisation(A, J_force, J_motion)
+
+    def _wrench_derivative(self, at: Evaluation) -> np.ndarray:
+        """Derivative of V w with respect to the contacts, shape (n, rows, 3 or 6)."""
+        law, active, n = self.form.wrench_space, at.active, len(at.V)
+        if at.secant is not None:
+            return at.secant.derivative(at.w)
+        if self.form.zeroth_order:
+            return np.zeros((n, at.V.shape[1], 3))
+        if n <= _FEW or len(active) == n:
+            return law.derivative(at.contacts, at.w, at.wrench)
+        part = law.derivative(at.contacts.take(active), at.w[active], at.wrench[active])
+        whole = np.zeros((n, *part.shape[1:]))
+        whole[active] = part
+        return whole
+
+    def _completed(
+        self,
+        q: np.ndarray,
+        w: np.ndarray,
+        v: np.ndarray,
+        D: np.ndarray,
+        G: np.ndarray,
+        A: np.ndarray,
+        S: np.ndarray,
+        before: Evaluation | None,
+    ) -> Evaluation:
+        """An evaluation from its inertial part: torques and contacts are subtracted from G."""
+        form, torque = self.form, self.torque
+        points, P = form.contacts, form.workspace.placements
+        error, E = v, IDENTITY
+        if torque.q_target is not None:
+            if form.flat:
+                error = q - torque.q_target
+            else:
+                error = pin.difference(form.model, torque.q_target, q)
+                if not torque.straight:
+                    E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
+        tau = np.empty(len(v))
+        subtract_torque(
+            torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A
+        )
+        contacts, placements, near = points.locate(P, form.surfaces)
+        V = form.vertices(contacts, near)
+        n, rows, m = V.shape
+        wrench, motion, work = np.empty((n, rows)), np.empty((n, rows)), np.empty((n, m))
+        subtree, active = np.empty((len(v), 6)), np.empty(n, np.int64)
+        residual, gap, slip, k = contact_forces(
+            P,
+            S,
+            points.touched,
+            points.support,
+            points.local,
+            points.radii,
+            self.carriers,
+            placements,
+            contacts.position,
+            contacts.normal,
+            V,
+            w,
+            wrench,
+            motion,
+            work,
+            subtree,
+            active,
+            G,
+        )
+        if form.touches_bodies:
+            P = P.copy()
+        secant = None
+        if form.secants:
+            last = None if before is None else before.secant
+            secant = VertexSecant.learnt(last, contacts.position, V)
+        return Evaluation(
+            q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
+            active[:k], wrench, motion, subtree, secant,
+        )  # fmt: skip

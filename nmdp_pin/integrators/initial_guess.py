@@ -1,0 +1,70 @@
+"""Initial guesses of a step's solution: one after another, until one leads to a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.dynamics.step_problem import StepProblem
+
+
+class InitialGuess(NamedTuple):
+    """Where a solver begins.
+
+    Args:
+        q: configuration, shape (nq,).
+        w: weights, shape (n_contacts, n_vertices).
+        loose: norm of G allowed between iterations, relative to the weight; None: the solver's.
+        max_iterations: of the solver from here; None: as many as it is allowed.
+        stubborn: go on however many projections onto G = 0 fail.
+    """
+
+    q: np.ndarray
+    w: np.ndarray
+    loose: float | None = None
+    max_iterations: int | None = None
+    stubborn: bool = False
+
+
+def guesses_of_principle(
+    problem: StepProblem, last: np.ndarray, full: np.ndarray
+) -> Iterator[InitialGuess]:
+    """Guesses for the variational inequality, by what each solved for what it cost.
+
+    Most steps take two to five iterations from the last weights. Those that do not are better begun
+    elsewhere than followed on (docs/choices.md, 3; benchmarks/guesses.py).
+
+    Args:
+        problem: the step.
+        last: weights of the step before.
+        full: weights of full normal forces.
+    """
+    q, h = problem.q_ref, 1.0 / problem.rate
+    zero = np.zeros_like(last)
+    yield InitialGuess(q, last, 3.0, 8)
+    ahead = problem.retract(q, h * problem.v_ref)
+    yield InitialGuess(ahead, zero, 10.0, 12)
+    halfway = problem.retract(q, 0.5 * h * problem.v_ref)
+    yield InitialGuess(halfway, last, 3.0, 8)
+    yield InitialGuess(q, last, 0.3)
+    yield InitialGuess(ahead, full, 3.0)
+    yield InitialGuess(halfway, full)
+    yield InitialGuess(q, zero, 0.3)
+    yield InitialGuess(halfway, 0.5 * last, 3.0)
+    yield InitialGuess(halfway, last, 0.3)
+    yield InitialGuess(q, last)
+    yield InitialGuess(q, zero, 0.1)
+    yield InitialGuess(q, zero, stubborn=True)  # impacts of more than 10 m/s
+
+
+def guesses_of_minimum(
+    problem: StepProblem, last: np.ndarray, full: np.ndarray
+) -> Iterator[InitialGuess]:
+    """Guesses for PGM: it stays with the root that it starts at, so the nearest ones only.
+
+    From w = 0, the papers' start, there is always a way down.
+    """
+    yield InitialGuess(problem.q_ref, last)
+    yield InitialGuess(problem.q_ref, np.zeros_like(last))

@@ -1,0 +1,44 @@
+"""The acceptance check of impacts: contacts are plastic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.integrators.stages import Stages
+from nmdp_pin.state import State
+
+_LEAVES = 5e-3  # [m/s]
+_APPROACHED = 5e-3  # [m/s]
+
+
+def rebounds(form: Form, state: State, made: Stages) -> bool:
+    """Whether a contact that approached at the start of a step leaves at its end.
+
+    A stage that arrests a contact has an acceleration that is an impact over its length; what a
+    later stage makes of it may throw the contact back.
+
+    Args:
+        form: of the dynamics.
+        state: start of the step.
+        made: its stages.
+    """
+    touches = np.zeros(form.contacts.n, dtype=bool)
+    for at in made.points:
+        touches[at.active] = True
+    if not touches.any():
+        return False
+    end, last = made.end, made.problems[-1]
+    normal = end.contacts.normal
+    leaving = last.rate * np.vecdot(normal, end.motion[:, :3])
+    suspects = touches & (leaving > _LEAVES)
+    if not suspects.any():
+        return False
+    first = made.points[0]
+    ahead = form.carriers(made.problems[0].retract(state.q, made.h * state.v))
+    before = form.carriers(state.q)
+    local = form.contacts.local
+    moved = np.vecdot(local[:, :, None], ahead[:, :3] - before[:, :3], axis=1)
+    moved += ahead[:, 3] - before[:, 3]
+    approach = -np.vecdot(first.contacts.normal, moved) / made.h
+    return bool((approach[suspects] > _APPROACHED).any())

@@ -1,0 +1,73 @@
+"""Time schemes: diagonally implicit Runge-Kutta methods whose last stage is the end of the step.
+
+Stage i of a step of length h ends c_i h after its start. It is an implicit step of length a_ii h
+from the reference q_i = q0 (+) h sum_j a_ij V_j, v_i = v0 + h sum_j a_ij A_j (j < i), with V_j and
+A_j the velocity and the acceleration of the stages before; the principle holds at each stage for
+what the contacts moved from its reference.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmdp_pin.errors import IntegratorError
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The coefficients of a stiffly accurate, diagonally implicit Runge-Kutta method.
+
+    Args:
+        name: of the method.
+        order: of the method on smooth motion.
+        a: rows of the Butcher matrix up to the diagonal.
+    """
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]
+
+    @property
+    def c(self) -> tuple[float, ...]:
+        """Ends of the stages, as shares of the step."""
+        return tuple(sum(row) for row in self.a)
+
+    def error(self, h: float, velocities: list[np.ndarray]) -> np.ndarray:
+        """Estimated error of the configuration at the end of a step, shape (nv,).
+
+        The velocities at the start and at the ends of the stages give a quadrature of one order
+        more; the difference from the method's own is the estimate. It needs no further solve.
+
+        Args:
+            h: length of the step [s].
+            velocities: at the start and at the end of each stage.
+        """
+        nodes = np.array((0.0, *self.c))
+        powers = np.vander(nodes, increasing=True).T
+        weights = np.linalg.solve(powers, 1.0 / np.arange(1, len(nodes) + 1))
+        weights[1:] -= self.a[-1]
+        result: np.ndarray = h * np.tensordot(weights, np.array(velocities), axes=1)
+        return result
+
+
+BACKWARD_EULER = Scheme("backward-euler", 1, ((1.0,),))
+
+_GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
+SDIRK2 = Scheme("sdirk2", 2, ((_GAMMA,), (1.0 - _GAMMA, _GAMMA)))
+"""Alexander's L-stable method of second order (SIAM J. Numer. Anal. 14, 1977)."""
+
+SCHEMES = {1: BACKWARD_EULER, 2: SDIRK2}
+
+
+def scheme_of_order(order: int) -> Scheme:
+    """The scheme of an order.
+
+    Raises:
+        IntegratorError: there is none.
+    """
+    if isinstance(order, bool) or order not in SCHEMES:
+        raise IntegratorError(f"order must be one of {sorted(SCHEMES)}, got {order!r}")
+    return SCHEMES[order]

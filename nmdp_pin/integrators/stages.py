@@ -1,0 +1,86 @@
+"""The stages of a step, solved one after another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.dynamics.form import Slopes
+from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.integrators.scheme import Scheme
+from nmdp_pin.kernels.wrenches import world_wrenches
+from nmdp_pin.status import Status
+
+
+class Work(NamedTuple):
+    """What solving took; of several attempts it is the sum."""
+
+    iterations: int = 0
+    evaluations: int = 0
+    rejected: int = 0
+
+    def plus(self, iterations: int, evaluations: int, rejected: int) -> Work:
+        """With some more."""
+        return Work(
+            self.iterations + iterations,
+            self.evaluations + evaluations,
+            self.rejected + rejected,
+        )
+
+
+class Stages(NamedTuple):
+    """The stages of one step, as far as they were solved.
+
+    Args:
+        scheme: whose they are.
+        h: length of the step [s].
+        problems: the equations of each.
+        points: where each ended.
+        slopes: rates of change there.
+        status: of the last one.
+        gamma: step-size parameter of the solver.
+        value: objective or gap at the end.
+        work: what they took.
+    """
+
+    scheme: Scheme
+    h: float
+    problems: tuple[StepProblem, ...]
+    points: tuple[Evaluation, ...]
+    slopes: tuple[Slopes, ...]
+    status: Status
+    gamma: float
+    value: float
+    work: Work
+
+    @property
+    def end(self) -> Evaluation:
+        """The end of the step, or where the last stage stopped."""
+        return self.points[-1]
+
+    def mean(self, values: list[np.ndarray]) -> np.ndarray:
+        """The mean over the step of something that each stage has, by the scheme's weights."""
+        weights = self.scheme.a[-1]
+        result: np.ndarray = sum(b * value for b, value in zip(weights, values, strict=True))
+        return result
+
+    def torque_work(self) -> float:
+        """Work of the joint torques over the step [J]."""
+        powers = [np.array(at.tau @ at.v) for at in self.points]
+        return self.h * float(self.mean(powers))
+
+    def mean_wrenches(self) -> np.ndarray:
+        """Impulses of the contacts over the step by its length, about their centres, (n, 6)."""
+        return self.mean([_in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)])
+
+    def local_error(self, v0: np.ndarray) -> np.ndarray:
+        """Estimated error of the configuration at the end, shape (nv,)."""
+        return self.scheme.error(self.h, [v0, *(at.v for at in self.points)])
+
+
+def _in_world(problem: StepProblem, at: Evaluation) -> np.ndarray:
+    points = problem.form.contacts
+    result = np.empty((points.n, 6))
+    world_wrenches(at.P, points.touched, points.radii, at.contacts.normal, at.wrench, result)
+    return result
