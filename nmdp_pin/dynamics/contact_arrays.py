@@ -11,7 +11,6 @@ from nmdp_pin.dynamics.spatial import support_of
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.kernels.contact import locate
 from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,3 @@ class ContactArrays:
         )
         return contacts, placements, near
 
-
-def surfaces_of(robot: Robot, terrain: Terrain) -> TouchedSurfaces:
-    """The surfaces that the contact points of a robot may touch."""
-    return TouchedSurfaces(robot, terrain)

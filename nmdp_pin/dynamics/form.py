@@ -17,8 +17,7 @@ from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
 from nmdp_pin.dynamics.torque_law import JointTorques
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.kernels.contact import relative_placements
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.system import System
 
 
 class Workspace:
@@ -73,25 +72,22 @@ class Form(abc.ABC):
     """A form of the dynamics of a system, with the scratch memory of one thread.
 
     Args:
-        robot: what moves.
-        terrain: the static world.
-        wrench_space: the contact model.
+        system: what is simulated, under a wrench space.
         zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
         secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
     """
 
     def __init__(
         self,
-        robot: Robot,
-        terrain: Terrain,
-        wrench_space: WrenchSpace,
+        system: System[WrenchSpace],
         *,
         zeroth_order: bool = False,
         secants: bool = True,
     ) -> None:
+        robot, terrain = system.robot, system.terrain
+        self.system, self.wrench_space = system, system.law
         self.model = model = robot.model
         self.nv: int = model.nv
-        self.robot, self.terrain, self.wrench_space = robot, terrain, wrench_space
         self.zeroth_order, self.secants = zeroth_order, zeroth_order and secants
         self.workspace = Workspace(model)
         self.flat = model.nq == model.nv  # configurations add up like vectors

@@ -2,65 +2,85 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin.contact.friction_cone import tangent_frames
-from nmdp_pin.dynamics.contact_terms import ContactTerms
-from nmdp_pin.dynamics.spatial import times
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.contact.wrench_space import ContactState
+from nmdp_pin.dynamics.contact_arrays import ContactArrays
+from nmdp_pin.dynamics.form import Workspace
+from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
+from nmdp_pin.kernels.contact_derivatives import contact_jacobians
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.wrenches import world_wrenches
 
 
-class RigidContact(ContactTerms):
-    """Forces are no function of the configuration: whoever solves for them gives them.
+class RigidContact(NamedTuple):
+    """The contacts of a system at one configuration.
 
     Args:
-        robot: gives the contact points.
-        terrain: what they touch.
-        data: pinocchio's results, read at each evaluation.
+        contacts: where they are, seen from what they touch.
+        frames: two tangents and the normal as columns, shape (n, 3, 3).
+        rows: Jacobian of the points that touch, in these frames, shape (3 n, nv).
     """
 
-    def __init__(self, robot: Robot, terrain: Terrain, data: pin.Data) -> None:
-        super().__init__(robot, terrain, data, n_vertices=0, touches=True)
-        self.V = np.zeros((self.n, 3, 0))
-
-    def evaluate(self, w: np.ndarray) -> np.ndarray:
-        """See the base; no force, and `w` is empty."""
-        centre = self._locate()
-        self.point = self._place(centre - self._radii * self.contacts.normal)
-        self.active = False
-        return np.zeros(self.nv)
-
-    def linearise(self) -> np.ndarray:
-        """See the base; a force that is given does not change."""
-        return np.zeros((self.nv, self.nv))
-
-    def vertex_forces(self) -> np.ndarray:
-        """See the base; there are none."""
-        return np.zeros((0, self.nv))
-
-    @property
-    def touching(self) -> np.ndarray:
-        """See the base."""
-        return np.asarray(self.contacts.depth >= 0.0)
-
-    def rows(self) -> np.ndarray:
-        """Jacobian of the points that touch, in the frames of the contacts, shape (3 n, nv).
-
-        Sets `frames`, whose columns are two tangents and the normal, shape (n, 3, 3).
-        """
-        self.kinematics()
-        self.frames = tangent_frames(self.contacts.normal)
-        rows: np.ndarray = self.frames.transpose(0, 2, 1) @ self.point_jacobian
-        return rows.reshape(-1, self.nv)
+    contacts: ContactState
+    frames: np.ndarray
+    rows: np.ndarray
 
     def in_frames(self, forces: np.ndarray) -> np.ndarray:
-        """Forces in the frames of the contacts, shape (n, 3); the inverse of `give`."""
-        return times(self.frames.transpose(0, 2, 1), forces)
+        """Forces in the frames of the contacts, shape (n, 3); the inverse of `seen`."""
+        return (self.frames.transpose(0, 2, 1) @ forces[:, :, None])[:, :, 0]
 
-    def give(self, forces: np.ndarray) -> np.ndarray:
-        """Set forces [N] in the frames of the contacts; as seen from what is touched, (n, 3)."""
-        self._wrench = times(self.frames, forces)
-        self.active = bool(self._wrench.any())
-        return self._wrench
+    def seen(self, forces: np.ndarray) -> np.ndarray:
+        """Forces as seen from what is touched, from those in the frames, shape (n, 3)."""
+        return (self.frames @ forces[:, :, None])[:, :, 0]
+
+    def wrenches(self, points: ContactArrays, work: Workspace, forces: np.ndarray) -> np.ndarray:
+        """Wrenches about the centres of the spheres, in the world, shape (n, 6).
+
+        Args:
+            points: the contact points.
+            work: whose placements are those of the contacts.
+            forces: as seen from what is touched, shape (n, 3).
+        """
+        result = np.empty((points.n, 6))
+        normal = self.contacts.normal
+        world_wrenches(work.placements, points.touched, points.radii, normal, forces, result)
+        return result
+
+
+def rigid_contact(
+    points: ContactArrays, surfaces: TouchedSurfaces, work: Workspace
+) -> RigidContact:
+    """The contacts at the configuration whose placements and Jacobian the workspace holds."""
+    contacts = points.locate(work.placements, surfaces)[0]
+    S = np.ascontiguousarray(work.J.T)
+    J = np.empty((points.n, 3, len(S)))
+    point = contacts.position - points.radii[:, None] * contacts.normal
+    _point_jacobians(
+        work.placements, S, points.touched, points.support, contacts.position, point, J
+    )
+    frames = tangent_frames(contacts.normal)
+    rows: np.ndarray = frames.transpose(0, 2, 1) @ J
+    return RigidContact(contacts, frames, rows.reshape(-1, len(S)))
+
+
+@jit
+def _point_jacobians(
+    P: np.ndarray,
+    S: np.ndarray,
+    touched: np.ndarray,
+    support: np.ndarray,
+    centre: np.ndarray,
+    point: np.ndarray,
+    J: np.ndarray,
+) -> None:
+    """Jacobians of the points that touch, relative to what they touch, shape (n, 3, nv)."""
+    nv = S.shape[0]
+    J_centre, J_angular = np.empty((3, nv)), np.empty((3, nv))
+    for i in range(touched.size):
+        contact_jacobians(
+            P, S, touched[i], support[i], centre[i], point[i], J_centre, J[i], J_angular
+        )

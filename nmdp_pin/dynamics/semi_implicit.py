@@ -5,24 +5,45 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.form import Workspace
+from nmdp_pin.dynamics.torque_law import TorqueLaw
 
 
-def semi_implicit(residual: NewtonEuler) -> tuple[np.ndarray, np.ndarray]:
-    """M_hat (nv, nv) and r (nv,) of M_hat v1 = r + sum J' impulse; after `begin`.
+def semi_implicit(
+    model: pin.Model,
+    work: Workspace,
+    torque: TorqueLaw,
+    q0: np.ndarray,
+    v0: np.ndarray,
+    h: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """M_hat (nv, nv) and r (nv,) of M_hat v1 = r + sum J' impulse, and M (nv, nv).
 
     With the PD of the command implicit and linear, q1 = q0 + h v1:
     M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g).
-    Leaves M, oMi and J of the start in the residual's `data`.
+    Leaves the placements and the Jacobian of the start in the workspace.
+
+    Args:
+        model: the robot's.
+        work: scratch memory.
+        torque: the torque law.
+        q0: configuration at the start, shape (nq,).
+        v0: velocity there, shape (nv,).
+        h: length of the step [s].
     """
-    torque, data, M, h = residual.torque, residual.data, residual.M, residual.h
-    pin.computeRNEADerivatives(
-        residual.model, data, residual.q0, residual.v0, np.zeros(residual.nv)
-    )
-    residual.evaluations += 1
+    pin.computeRNEADerivatives(model, work.data, q0, v0, np.zeros(model.nv))
+    M = work.M.copy()
     M_hat = M + h * np.diag(torque.kd)
-    right = M @ residual.v0 + h * (torque.constant - data.tau)
-    if torque.kp is not None:
+    right = M @ v0 + h * (torque.constant - work.tau)
+    if torque.q_target is not None:
         M_hat += h**2 * np.diag(torque.kp)
-        right -= h * torque.kp * torque.error(residual.q0)
-    return M_hat, right
+        right -= h * torque.kp * pin.difference(model, torque.q_target, q0)
+    return M_hat, right, M
+
+
+def torque_at(model: pin.Model, torque: TorqueLaw, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The joint torque at a state [N m or N], shape (nv,)."""
+    tau = torque.constant - torque.kd * v
+    if torque.q_target is not None:
+        tau = tau - torque.kp * pin.difference(model, torque.q_target, q)
+    return tau

@@ -4,10 +4,12 @@ import inspect
 
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.ne_mdp import NeMdp
+from nmdp_pin.integrators.ne_ncp import NeNcp
 from nmdp_pin.integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    c.name: c for c in (NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp)
+    c.name: c for c in (NeMdp, NeNcp, NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp)
 }
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+import pinocchio as pin
 from scipy.linalg.lapack import dposv
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.controller import Command
+from nmdp_pin.control.command_source import CommandSource
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.semi_implicit import semi_implicit
+from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
+from nmdp_pin.integrators.stages import in_world
+from nmdp_pin.solvers.pgm import vertex_forces
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
@@ -26,50 +29,54 @@ class NeMdp(Integrator):
 
     The stable PD is implicit and linear: (M + h kd + h^2 kp) v1 = M v0 + h (...). First order and
     explicit in the contact: stable at a few milliseconds.
+
+    Args:
+        system: what is simulated, under a wrench space.
     """
 
     name: ClassVar[str] = "ne-mdp"
 
     def __init__(self, system: System[WrenchSpace]) -> None:
-        self.residual = NewtonEuler(system.robot, system.terrain, system.law)
+        self.form = NewtonEuler(system, zeroth_order=True, secants=False)
         self._shape = (len(system.robot.contact_points), system.law.n_vertices)
         self._qp = SimplexQP(*self._shape)
 
-    def step(
-        self, state: State, command: Command, h: float, *, dt: float | None = None
-    ) -> StepResult:
-        """See the contract; contact forces and depths are those at the start of the step."""
-        residual, contact = self.residual, self.residual.contact
-        w = np.zeros(self._shape) if state.warm is None else state.warm.w
-        residual.begin(state, command, h)
-        free, response = self._linear_dynamics(w, h)
-        M = residual.M
+    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
+        """See `Integrator.step`; contact forces and depths are those at the start of the step."""
+        form, w = self.form, np.zeros(self._shape) if state.warm is None else state.warm.w
+        at_end = command.at(state.t + h)
+        torque = form.torques.law(at_end)
+        problem = form.problem(form.start(state.q, state.v, h, 1), at_end, 1.0 / h, 1.0 / h)
+        at = problem.evaluate(state.q, w)
+        B = vertex_forces(at, problem.linearise(at).J_force)
+        M_hat, right, M = semi_implicit(form.model, form.workspace, torque, state.q, state.v, h)
+        solution, singular = dposv(M_hat, np.column_stack([right, h * B.T]))[1:]
+        if singular:
+            solution = np.full_like(solution, np.nan)
+        free, response = solution[:, 0], solution[:, 1:]
         w, status = self._least_energy(M, free, response, w)
         v = free + response @ w.ravel()
         if status.ok and not np.isfinite(v).all():
             status = Status.NOT_FINITE
+        counts = {"iterations": 1, "evaluations": 1}
         if not status.ok:
-            return failed_step(state, residual, status, 1, h)
-        K = 0.5 * float(v @ (M @ v))
-        contact.evaluate(w)
-        q = residual.retract(state.q, h * v)
-        residual.torque.evaluate(q, v)
-        state1 = State(state.t + h, q, v, WarmStart(w, 1.0))
+            return failed_step(state, status, n_contacts=self._shape[0], h=h, **counts)
+        q = problem.retract(state.q, h * v)
+        data = form.workspace.data
+        wrench = (at.V @ w[:, :, None])[:, :, 0]
         return finished_step(
-            state, state1, residual, iterations=1, residual_norm=0.0, objective=K, h=h
+            state,
+            State(state.t + h, q, v, WarmStart(w, 1.0)),
+            wrenches=in_world(problem, at._replace(wrench=wrench)),
+            tau=torque_at(form.model, torque, q, v),
+            contact_depths=np.maximum(at.contacts.depth, 0.0),
+            step_sizes=(h,),
+            residual=0.0,
+            objective=0.5 * float(v @ (M @ v)),
+            kinetic_energy=pin.computeKineticEnergy(form.model, data, q, v),
+            potential_energy=pin.computePotentialEnergy(form.model, data, q),
+            **counts,
         )
-
-    def _linear_dynamics(self, w: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """v1 = free + response w, shapes (nv,) and (nv, n w)."""
-        residual = self.residual
-        M_hat, right = semi_implicit(residual)
-        residual.contact.evaluate(w)
-        residual.contact.kinematics()
-        columns = np.column_stack([right, h * residual.vertex_jacobian().T])
-        solution, singular = dposv(M_hat, columns)[1:]
-        if singular:
-            solution = np.full_like(columns, np.nan)
-        return solution[:, 0], solution[:, 1:]
 
     def _least_energy(
         self, M: np.ndarray, free: np.ndarray, response: np.ndarray, w: np.ndarray

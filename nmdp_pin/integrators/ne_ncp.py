@@ -13,10 +13,13 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.dry_friction import DryFriction
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.rigid_contact import RigidContact
-from nmdp_pin.dynamics.semi_implicit import semi_implicit
+from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.dynamics.contact_arrays import ContactArrays
+from nmdp_pin.dynamics.form import Workspace
+from nmdp_pin.dynamics.rigid_contact import RigidContact, rigid_contact
+from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
+from nmdp_pin.dynamics.torque_law import JointTorques, TorqueLaw
+from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
@@ -67,53 +70,52 @@ class NeNcp(Integrator):
             raise IntegratorError(f"tolerance must be a finite number > 0, got {tolerance}")
         if not 0.0 < push_out < np.inf:
             raise IntegratorError(f"push_out must be a time [s] > 0, got {push_out}")
-        self._contact: RigidContact
-        robot, terrain = system.robot, system.terrain
-
-        def contact(data: pin.Data) -> RigidContact:
-            self._contact = RigidContact(robot, terrain, data)
-            return self._contact
-
-        self.residual = NewtonEuler(robot, terrain, None, contact=contact)
+        robot = system.robot
+        self._model, self._work = robot.model, Workspace(robot.model)
+        self._torques = JointTorques(robot.model)
+        self._contacts = ContactArrays.of(robot)
+        self._surfaces = TouchedSurfaces(robot, system.terrain)
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
         self._no_weights = np.zeros((len(robot.contact_points), 0))
 
-    def step(
-        self, state: State, command: Command, h: float, *, dt: float | None = None
-    ) -> StepResult:
-        """See the contract; forces act where the step starts, depths are those at its end."""
-        residual = self.residual
-        residual.begin(state, command, h)
-        M_hat, right = semi_implicit(residual)
+    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
+        """See `Integrator.step`; forces act where the step starts, depths are those at its end."""
+        torque = self._torques.law(command.at(state.t + h))
+        M_hat, right, M = semi_implicit(self._model, self._work, torque, state.q, state.v, h)
         if not math.isfinite(M_hat.sum() + right.sum()):
-            return failed_step(state, residual, Status.NOT_FINITE, 0, h)
+            return self._failed(state, Status.NOT_FINITE, 0, h)
         factor, singular = dpotrf(M_hat, lower=1)
         if singular:
-            return failed_step(state, residual, Status.SINGULAR, 0, h)
+            return self._failed(state, Status.SINGULAR, 0, h)
         # in units where M_hat is the identity: y = L' v with M_hat = L L'
         free = dtrtrs(factor, right, lower=1)[0]
-        self._contact.evaluate(self._no_weights)
-        response = dtrtrs(factor, self._contact.rows().T, lower=1)[0]
-        solution = self._solve(free, response, self._guess(state, h), h)
+        contact = rigid_contact(self._contacts, self._surfaces, self._work)
+        response = dtrtrs(factor, contact.rows.T, lower=1)[0]
+        solution = self._solve(contact, free, response, self._guess(state, contact, h), h)
         y = free + response @ solution.impulses.ravel()
         v = dtrtrs(factor, y, lower=1, trans=1)[0]
         if not np.isfinite(v).all():
-            result = failed_step(state, residual, Status.NOT_FINITE, solution.iterations, h)
+            result = self._failed(state, Status.NOT_FINITE, solution.iterations, h)
         elif not solution.converged:
-            result = failed_step(state, residual, Status.ITERATION_LIMIT, solution.iterations, h)
+            result = self._failed(state, Status.ITERATION_LIMIT, solution.iterations, h)
         else:
-            result = self._finished(state, v, solution, h)
+            result = self._finished(state, contact, torque, M, v, solution, h)
         return replace(result, **solution.residuals._asdict())
 
-    def _guess(self, state: State, h: float) -> np.ndarray:
+    def _guess(self, state: State, contact: RigidContact, h: float) -> np.ndarray:
         """Impulses of the last step's forces, in the frames of the contacts [N s], (n, 3)."""
         if state.warm is None or state.warm.forces is None:
-            return np.zeros((self._contact.n, 3))
-        return h * self._contact.in_frames(state.warm.forces)
+            return np.zeros((self._contacts.n, 3))
+        return h * contact.in_frames(state.warm.forces)
 
     def _solve(
-        self, free: np.ndarray, response: np.ndarray, guess: np.ndarray, h: float
+        self,
+        contact: RigidContact,
+        free: np.ndarray,
+        response: np.ndarray,
+        guess: np.ndarray,
+        h: float,
     ) -> NcpSolution:
         """Impulses of all contacts; only those that would come too close are solved for.
 
@@ -122,12 +124,13 @@ class NeNcp(Integrator):
         one of all contacts.
 
         Args:
+            contact: where the contacts are.
             free: velocity without impulses, L' v, shape (nv,).
             response: L^-1 J' of all contacts, shape (nv, 3 n).
             guess: impulses to start from, shape (n, 3); overwritten.
             h: length of the step [s].
         """
-        contacts = self._contact.contacts
+        contacts = contact.contacts
         tolerance = self._tolerance * STANDARD_GRAVITY * h
         depth = contacts.depth
         g = response.T @ free
@@ -153,24 +156,43 @@ class NeNcp(Integrator):
             normal = g[2::3] + along.T @ (Y @ found.impulses.ravel())
         return replace(found, impulses=impulses, iterations=iterations)
 
-    def _finished(self, state: State, v: np.ndarray, solution: NcpSolution, h: float) -> StepResult:
+    def _finished(
+        self,
+        state: State,
+        contact: RigidContact,
+        torque: TorqueLaw,
+        M: np.ndarray,
+        v: np.ndarray,
+        solution: NcpSolution,
+        h: float,
+    ) -> StepResult:
         """The step to velocity v."""
-        residual, contact = self.residual, self._contact
-        q = residual.retract(state.q, h * v)
-        residual.torque.evaluate(q, v)
-        forces = contact.give(solution.impulses / h)
-        result = finished_step(
+        model, data = self._model, self._work.data
+        q = pin.integrate(model, state.q, h * v)
+        forces = contact.seen(solution.impulses / h)
+        wrenches = contact.wrenches(self._contacts, self._work, forces)
+        kinetic = pin.computeKineticEnergy(model, data, q, v)
+        contacts = self._contacts.locate(self._work.placements, self._surfaces)[0]
+        if not np.isfinite(contacts.depth).all():  # further out than the terrain can tell
+            return self._failed(state, Status.NOT_FINITE, solution.iterations, h)
+        return finished_step(
             state,
             State(state.t + h, q, v, WarmStart(self._no_weights, 1.0, forces)),
-            residual,
+            wrenches=wrenches,
+            tau=torque_at(model, torque, q, v),
+            contact_depths=np.maximum(contacts.depth, 0.0),
             iterations=solution.iterations,
-            residual_norm=0.0,
-            objective=0.5 * float(v @ (residual.M @ v)),
-            h=h,
+            evaluations=1,
+            step_sizes=(h,),
+            residual=0.0,
+            objective=0.5 * float(v @ (M @ v)),
+            kinetic_energy=kinetic,
+            potential_energy=pin.computePotentialEnergy(model, data, q),
         )
-        if not result.status.ok:
-            return result
-        contact.evaluate(self._no_weights)  # finished_step left pinocchio at q
-        if not np.isfinite(contact.depths).all():  # further out than the terrain can tell
-            return failed_step(state, residual, Status.NOT_FINITE, solution.iterations, h)
-        return replace(result, contact_depths=contact.depths)
+
+    def _failed(self, state: State, status: Status, iterations: int, h: float) -> StepResult:
+        """A step that failed."""
+        n = self._contacts.n
+        return failed_step(
+            state, status, n_contacts=n, iterations=iterations, evaluations=1, h=h
+        )

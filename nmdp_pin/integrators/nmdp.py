@@ -86,13 +86,7 @@ class Nmdp(Integrator):
         if max_evaluations < 1:
             raise IntegratorError(f"max_evaluations must be >= 1, got {max_evaluations!r}")
         self.scheme = scheme_of_order(order)
-        self.form = self.form_type(
-            system.robot,
-            system.terrain,
-            space,
-            zeroth_order=self.zeroth_order,
-            secants=secants,
-        )
+        self.form = self.form_type(system, zeroth_order=self.zeroth_order, secants=secants)
         self.objective, self.bound = objective, EnergyBound()
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_evaluations

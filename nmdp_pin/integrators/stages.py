@@ -72,14 +72,15 @@ class Stages(NamedTuple):
 
     def mean_wrenches(self) -> np.ndarray:
         """Impulses of the contacts over the step by its length, about their centres, (n, 6)."""
-        return self.mean([_in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)])
+        return self.mean([in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)])
 
     def local_error(self, v0: np.ndarray) -> np.ndarray:
         """Estimated error of the configuration at the end, shape (nv,)."""
         return self.scheme.error(self.h, [v0, *(at.v for at in self.points)])
 
 
-def _in_world(problem: StepProblem, at: Evaluation) -> np.ndarray:
+def in_world(problem: StepProblem, at: Evaluation) -> np.ndarray:
+    """Wrenches about the centres of the contact spheres, in the world's axes, shape (n, 6)."""
     points = problem.form.contacts
     result = np.empty((points.n, 6))
     world_wrenches(at.P, points.touched, points.radii, at.contacts.normal, at.wrench, result)
