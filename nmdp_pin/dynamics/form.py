@@ -16,8 +16,16 @@ from nmdp_pin.dynamics.spatial import placements_of
 from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
 from nmdp_pin.dynamics.torque_law import JointTorques
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
-from nmdp_pin.kernels.contact import relative_placements
+from nmdp_pin.kernels.contact import contact_velocities, locate, relative_placements
 from nmdp_pin.system import System
+
+
+VELOCITIES = np.zeros((0, 4, 3))
+"""Stands for the placements from which motions count where they follow from velocities.
+
+Displacements hold a contact where it is, exactly; in a stage of second order they would be an
+algebraic constraint of index 3, in which velocities lose an order. Velocities make it index 2.
+"""
 
 
 class Workspace:
@@ -42,12 +50,14 @@ class Reference(NamedTuple):
     Args:
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
+        carriers: placements from which the contacts' motions count, or VELOCITIES.
         placements: of the bodies, for forms that difference material points, (n_bodies, 4, 3).
         rates: of these placements [1/s, m/s], likewise.
     """
 
     q: np.ndarray
     v: np.ndarray
+    carriers: np.ndarray
     placements: np.ndarray | None = None
     rates: np.ndarray | None = None
 
@@ -159,10 +169,10 @@ class Form(abc.ABC):
         dv = sum(s * slopes.a for s, slopes in terms)
         q = start.q + dq if self.flat else pin.integrate(self.model, start.q, dq)
         if start.placements is None:
-            return Reference(q, start.v + dv)
+            return Reference(q, start.v + dv, start.carriers)
         placements = start.placements + sum(s * slopes.rates for s, slopes in terms)
         rates = start.rates + sum(s * slopes.accelerations for s, slopes in terms)
-        return Reference(q, start.v + dv, placements, rates)
+        return Reference(q, start.v + dv, start.carriers, placements, rates)
 
     def carriers(self, q: np.ndarray) -> np.ndarray:
         """Placements of the bodies that carry the contacts, from what they touch, (n, 4, 3)."""
@@ -170,6 +180,16 @@ class Form(abc.ABC):
         pin.forwardKinematics(self.model, work.data, q)
         result = np.empty((points.n, 4, 3))
         relative_placements(work.placements, points.joints, points.touched, result)
+        return result
+
+    def contact_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Velocities of the centres of the contact spheres, from what they touch, shape (n, 3)."""
+        points, work = self.contacts, self.workspace
+        pin.computeJointJacobians(self.model, work.data, q)
+        placements, centre = np.empty((points.n, 4, 3)), np.empty((points.n, 3))
+        P, result = work.placements, np.empty((points.n, 3))
+        locate(P, points.joints, points.touched, points.local, placements, centre)
+        contact_velocities(P, work.J.T, points.touched, points.support, centre, v, result)
         return result
 
     def vertices(self, contacts: ContactState, near: np.ndarray | None) -> np.ndarray:

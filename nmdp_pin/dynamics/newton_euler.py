@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.form import Form, Reference, Slopes
+from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, Slopes
 from nmdp_pin.dynamics.step_problem import IDENTITY, Evaluation, StepProblem
 from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 
@@ -60,7 +60,7 @@ class NewtonEuler(Form):
 
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
         """See `Form.start`."""
-        return Reference(q, v)
+        return Reference(q, v, self.carriers(q) if order == 1 else VELOCITIES)
 
     def problem(
         self, reference: Reference, command: Command, rate: float, acceleration_rate: float
@@ -73,7 +73,7 @@ class NewtonEuler(Form):
             rate,
             acceleration_rate,
             self.torques.law(command),
-            self.carriers(reference.q),
+            reference.carriers,
         )
 
     def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:

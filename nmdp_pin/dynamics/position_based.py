@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.attraction import second_moments
-from nmdp_pin.dynamics.form import Form, Reference, Slopes
+from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, Slopes
 from nmdp_pin.dynamics.spatial import placements_derivative, support_of
 from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
 from nmdp_pin.kernels.inertial_potential import (
@@ -84,12 +84,13 @@ class PositionBased(Form):
         if order > 1:
             placements, S = self._moving(q)
             rates = np.tensordot(v, self._derivative(placements, S), axes=1)
-            return Reference(q, v, placements, rates)
+            return Reference(q, v, VELOCITIES, placements, rates)
         # v was a backward difference of positions; with this step's own length nothing of the step
         # before has to be known.
         back = q - h * v if self.flat else pin.integrate(self.model, q, -h * v)
         before, placements = self._placements(back), self._placements(q)
-        return Reference(q, v, placements, (placements - before) / h)
+        rates = (placements - before) / h
+        return Reference(q, v, self.carriers(q), placements, rates)
 
     def problem(
         self, reference: Reference, command: Command, rate: float, acceleration_rate: float
@@ -104,7 +105,7 @@ class PositionBased(Form):
             rate,
             acceleration_rate,
             self.torques.law(command),
-            self.carriers(reference.q),
+            reference.carriers,
             target,
             reference.placements,
             reference.rates,

@@ -99,7 +99,8 @@ class StepProblem(abc.ABC):
         rate: v = rate * difference(q_ref, q) [1/s].
         acceleration_rate: a = acceleration_rate * (v - v_ref) [1/s].
         torque: the torque law.
-        carriers: placements from which the contacts' motions count, shape (n, 4, 3).
+        carriers: placements from which the contacts' motions count, shape (n, 4, 3), or (0, 4, 3)
+            where motions are those of the stage's length at the velocity of its end.
     """
 
     form: Form
@@ -172,6 +173,9 @@ class StepProblem(abc.ABC):
             at.subtree,
             at.active,
             self._wrench_derivative(at),
+            at.v,
+            self.velocity_derivative(at.q),
+            self.rate,
             A,
             J_force,
             J_motion,
@@ -236,6 +240,8 @@ class StepProblem(abc.ABC):
             contacts.normal,
             V,
             w,
+            v,
+            1.0 / self.rate,
             wrench,
             motion,
             work,

@@ -29,16 +29,10 @@ def rebounds(form: Form, state: State, made: Stages) -> bool:
     if not touches.any():
         return False
     end, last = made.end, made.problems[-1]
-    normal = end.contacts.normal
-    leaving = last.rate * np.vecdot(normal, end.motion[:, :3])
+    leaving = last.rate * np.vecdot(end.contacts.normal, end.motion[:, :3])
     suspects = touches & (leaving > _LEAVES)
     if not suspects.any():
         return False
     first = made.points[0]
-    ahead = form.carriers(made.problems[0].retract(state.q, made.h * state.v))
-    before = form.carriers(state.q)
-    local = form.contacts.local
-    moved = np.vecdot(local[:, :, None], ahead[:, :3] - before[:, :3], axis=1)
-    moved += ahead[:, 3] - before[:, 3]
-    approach = -np.vecdot(first.contacts.normal, moved) / made.h
+    approach = -np.vecdot(first.contacts.normal, form.contact_velocities(state.q, state.v))
     return bool((approach[suspects] > _APPROACHED).any())

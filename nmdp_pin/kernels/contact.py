@@ -129,6 +129,69 @@ def motion_of(
 
 
 @jit
+def relative_twist(S: np.ndarray, support: np.ndarray, v: np.ndarray, twist: np.ndarray) -> None:
+    """Motion of a carrier relative to what it touches, at the world's origin, shape (6,).
+
+    Args:
+        S: motions of the dofs, shape (nv, 6).
+        support: see `contact_forces`; shape (nv,).
+        v: velocity, shape (nv,).
+        twist: an output.
+    """
+    twist[:] = 0.0
+    for l in range(v.size):
+        s = support[l] * v[l]
+        if s != 0.0:
+            for a in range(6):
+                twist[a] += s * S[l, a]
+
+
+@jit
+def to_world(P: np.ndarray, b: int, point: np.ndarray, out: np.ndarray) -> None:
+    """A point seen from joint b, in the world, shape (3,)."""
+    for a in range(3):
+        out[a] = point[a]
+        if b != 0:
+            out[a] = P[b, 3, a]
+            for c in range(3):
+                out[a] += P[b, c, a] * point[c]
+
+
+@jit
+def motion_by_velocity(
+    P: np.ndarray, b: int, twist: np.ndarray, point: np.ndarray, h: float, motion: np.ndarray
+) -> None:
+    """What a contact's wrench works on in a time h at the velocity of its end [m, rad].
+
+    Args:
+        P: placements of all joints, shape (n_joints, 4, 3).
+        b: joint from which the contact is seen.
+        twist: relative motion at the world's origin, shape (6,).
+        point: where the wrench acts, seen from b, shape (3,).
+        h: the time [s].
+        motion: an output, shape (3,) or (6,).
+    """
+    p, x = np.empty(3), np.empty(3)
+    to_world(P, b, point, p)
+    cross_into(twist[3:], p, x)
+    for a in range(3):
+        x[a] += twist[a]
+    for a in range(3):
+        motion[a] = h * x[a]
+        if motion.size == 6:
+            motion[3 + a] = h * twist[3 + a]
+    if b != 0:
+        for a in range(3):
+            linear, angular = 0.0, 0.0
+            for c in range(3):
+                linear += P[b, a, c] * x[c]
+                angular += P[b, a, c] * twist[3 + c]
+            motion[a] = h * linear
+            if motion.size == 6:
+                motion[3 + a] = h * angular
+
+
+@jit
 def wrench_at_origin(
     P: np.ndarray, b: int, point: np.ndarray, wrench: np.ndarray, out: np.ndarray
 ) -> None:
@@ -142,14 +205,12 @@ def wrench_at_origin(
         out: an output.
     """
     p, f = np.empty(3), np.empty(3)
+    to_world(P, b, point, p)
     for a in range(3):
-        if b == 0:
-            p[a], f[a] = point[a], wrench[a]
-        else:
-            p[a] = P[b, 3, a]
+        f[a] = wrench[a]
+        if b != 0:
             f[a] = 0.0
             for c in range(3):
-                p[a] += P[b, c, a] * point[c]
                 f[a] += P[b, c, a] * wrench[c]
     out[:3] = f
     cross_into(p, f, out[3:])
@@ -160,6 +221,26 @@ def wrench_at_origin(
             else:
                 for c in range(3):
                     out[3 + a] += P[b, c, a] * wrench[3 + c]
+
+
+@jit
+def contact_velocities(
+    P: np.ndarray,
+    S: np.ndarray,
+    touched: np.ndarray,
+    support: np.ndarray,
+    centre: np.ndarray,
+    v: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Velocities of the centres relative to what they touch, seen from there, shape (n, 3).
+
+    The arguments are those of `contact_forces`.
+    """
+    twist = np.empty(6)
+    for i in range(touched.size):
+        relative_twist(S, support[i], v, twist)
+        motion_by_velocity(P, touched[i], twist, centre[i], 1.0, out[i])
 
 
 @jit
@@ -176,6 +257,8 @@ def contact_forces(
     normal: np.ndarray,
     V: np.ndarray,
     w: np.ndarray,
+    v: np.ndarray,
+    h: float,
     wrench: np.ndarray,
     motion: np.ndarray,
     work: np.ndarray,
@@ -193,12 +276,15 @@ def contact_forces(
             both and for neither, shape (n, nv).
         local: centres in the carriers' frames, shape (n, 3).
         radii: of the spheres, shape (n,).
-        reference: placements from which motions count, shape (n, 4, 3).
+        reference: placements from which motions count, shape (n, 4, 3), or (0, 4, 3) where motions
+            are those of a time h at the velocity v.
         placements: of the carriers, shape (n, 4, 3).
         centre: of the spheres, shape (n, 3).
         normal: of the surfaces, shape (n, 3).
         V: vertices of the wrench spaces, shape (n, rows, m).
         w: weights, shape (n, m).
+        v: velocity, shape (nv,).
+        h: length of the stage [s].
         wrench: an output, shape (n, rows).
         motion: an output, shape (n, rows).
         work: an output, shape (n, m).
@@ -216,21 +302,29 @@ def contact_forces(
     point, origin = np.empty(3), np.empty(6)
     subtree[:] = 0.0
     total_gap, slip, k = 0.0, 0.0, 0
+    twist = np.empty(6)
     for i in range(n):
-        motion_of(
-            placements[i], reference[i], local[i], centre[i], normal[i], radii[i], motion[i]
-        )
+        radius = radii[i] if rows == 3 else 0.0
+        for a in range(3):
+            point[a] = centre[i, a] - radius * normal[i, a]
+        if reference.shape[0]:
+            motion_of(
+                placements[i], reference[i], local[i], centre[i], normal[i], radii[i], motion[i]
+            )
+        else:
+            relative_twist(S, support[i], v, twist)
+            motion_by_velocity(P, touched[i], twist, point, h, motion[i])
         largest = 0.0
         for e in range(m):
             work[i, e] = 0.0
         for a in range(rows):
             total = 0.0
             for e in range(m):
-                v = V[i, a, e]
-                if v != 0.0:
-                    largest = max(largest, abs(v))
-                    total += v * w[i, e]
-                    work[i, e] += v * motion[i, a]
+                x = V[i, a, e]
+                if x != 0.0:
+                    largest = max(largest, abs(x))
+                    total += x * w[i, e]
+                    work[i, e] += x * motion[i, a]
             wrench[i, a] = total
         if largest == 0.0:
             continue
@@ -245,9 +339,6 @@ def contact_forces(
         gap -= least
         total_gap += gap
         slip = max(slip, gap / force)
-        radius = radii[i] if rows == 3 else 0.0
-        for a in range(3):
-            point[a] = centre[i, a] - radius * normal[i, a]
         wrench_at_origin(P, touched[i], point, wrench[i], origin)
         for l in range(nv):
             s = support[i, l]

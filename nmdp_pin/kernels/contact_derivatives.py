@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.contact import cross_into, wrench_at_origin
+from nmdp_pin.kernels.contact import cross_into, relative_twist, to_world, wrench_at_origin
 from nmdp_pin.kernels.jit import jit
 
 
@@ -98,13 +98,8 @@ def contact_jacobians(
         J_angular: an output, shape (3, nv).
     """
     c, p = np.empty(3), np.empty(3)
-    for a in range(3):
-        c[a], p[a] = centre[a], point[a]
-        if b != 0:
-            c[a], p[a] = P[b, 3, a], P[b, 3, a]
-            for e in range(3):
-                c[a] += P[b, e, a] * centre[e]
-                p[a] += P[b, e, a] * point[e]
+    to_world(P, b, centre, c)
+    to_world(P, b, point, p)
     x = np.empty((3, 3))  # motions at the centre, at the point, and the angular one
     for l in range(S.shape[0]):
         s = support[l]
@@ -197,6 +192,114 @@ def motion_jacobian(
 
 
 @jit
+def velocity_motion_jacobian(
+    P: np.ndarray,
+    S: np.ndarray,
+    b: int,
+    support: np.ndarray,
+    moves: np.ndarray,
+    above: np.ndarray,
+    v: np.ndarray,
+    D: np.ndarray,
+    rate: float,
+    point: np.ndarray,
+    arm: np.ndarray,
+    J_centre: np.ndarray,
+    J_point: np.ndarray,
+    J_angular: np.ndarray,
+    J: np.ndarray,
+) -> None:
+    """Derivative of `motion_by_velocity` with respect to the configuration, times the rate.
+
+    The motions S_k turn with the joints above them, dS_k/dq_l = S_l x S_k; the point moves, and
+    the axes from which the motion is seen.
+
+    Args:
+        P: see `contact_jacobians`, likewise S, b, support, J_centre, J_point and J_angular.
+        moves: whether a dof moves what is touched, shape (nv,).
+        above: see `subtract_carried`.
+        v: velocity, shape (nv,).
+        D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
+        rate: 1 / h of the stage [1/s].
+        point: where the wrench acts, seen from b, shape (3,).
+        arm: derivative of that point with respect to the centre, shape (3, 3).
+        J: an output, shape (3 or 6, nv).
+    """
+    rows, nv = J.shape
+    J[:] = 0.0
+    for l in range(nv):
+        for a in range(3):
+            if D.size == 0:
+                J[a, l] = rate * J_point[a, l]
+                if rows == 6:
+                    J[3 + a, l] = rate * J_angular[a, l]
+            else:
+                for k in range(nv):
+                    if support[k] != 0.0:
+                        J[a, l] += J_point[a, k] * D[k, l]
+                        if rows == 6:
+                            J[3 + a, l] += J_angular[a, k] * D[k, l]
+    p, x, y, t, turn = np.empty(3), np.empty(3), np.empty(3), np.empty(6), np.empty(6)
+    to_world(P, b, point, p)
+    relative_twist(S, support, v, t)
+    velocity = np.empty(3)
+    cross_into(t[3:], p, velocity)
+    for a in range(3):
+        velocity[a] += t[a]
+    for l in range(nv):
+        if support[l] == 0.0 and not moves[l]:
+            continue
+        turn[:] = 0.0  # sum of S_l x S_k v_k over what l moves
+        for k in range(nv):
+            if above[k, l] and support[k] != 0.0 and v[k] != 0.0:
+                s = support[k] * v[k]
+                cross_into(S[l, 3:], S[k, :3], x)
+                cross_into(S[l, :3], S[k, 3:], y)
+                for a in range(3):
+                    turn[a] += s * (x[a] + y[a])
+                cross_into(S[l, 3:], S[k, 3:], x)
+                for a in range(3):
+                    turn[3 + a] += s * x[a]
+        cross_into(turn[3:], p, x)
+        for a in range(3):
+            turn[a] += x[a]
+        # how the point moves: with what is touched, and relative to it
+        for a in range(3):
+            y[a] = arm[a, 0] * J_centre[0, l] + arm[a, 1] * J_centre[1, l]
+            y[a] += arm[a, 2] * J_centre[2, l]
+        for a in range(3):
+            x[a] = y[a]
+            if b != 0:
+                x[a] = P[b, 0, a] * y[0] + P[b, 1, a] * y[1] + P[b, 2, a] * y[2]
+        if moves[l]:
+            cross_into(S[l, 3:], p, y)
+            for a in range(3):
+                x[a] += S[l, a] + y[a]
+        cross_into(t[3:], x, y)
+        for a in range(3):
+            turn[a] += y[a]
+        if moves[l]:
+            cross_into(S[l, 3:], velocity, y)
+            cross_into(S[l, 3:], t[3:], x)
+            for a in range(3):
+                turn[a] -= y[a]
+                turn[3 + a] -= x[a]
+        for a in range(3):
+            linear, angular = turn[a], turn[3 + a]
+            if b != 0:
+                linear, angular = 0.0, 0.0
+                for c in range(3):
+                    linear += P[b, a, c] * turn[c]
+                    angular += P[b, a, c] * turn[3 + c]
+            J[a, l] += linear
+            if rows == 6:
+                J[3 + a, l] += angular
+    for a in range(rows):
+        for l in range(nv):
+            J[a, l] /= rate
+
+
+@jit
 def linearise_contacts(
     P: np.ndarray,
     S: np.ndarray,
@@ -214,6 +317,9 @@ def linearise_contacts(
     subtree: np.ndarray,
     active: np.ndarray,
     own: np.ndarray,
+    v: np.ndarray,
+    D: np.ndarray,
+    rate: float,
     A: np.ndarray,
     J_force: np.ndarray,
     J_motion: np.ndarray,
@@ -232,6 +338,9 @@ def linearise_contacts(
         active: contacts that act, shape (k,).
         own: derivative of V w with respect to the translation of the contact, or translation and
             rotation, with w held, shape (n, rows, 3 or 6).
+        v: velocity, shape (nv,).
+        D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
+        rate: 1 / h of the stage [1/s].
         A: shape (nv, nv).
         J_force: Jacobian on which wrenches work, an output, shape (k, rows, nv).
         J_motion: derivative of the motions, an output, shape (k, rows, nv).
@@ -290,6 +399,25 @@ def linearise_contacts(
         J_force[x, :3] = J_p
         if rows == 6:
             J_force[x, 3:] = J_w
+        if reference.shape[0] == 0:
+            velocity_motion_jacobian(
+                P,
+                S,
+                b,
+                support[i],
+                moves[i],
+                above,
+                v,
+                D,
+                rate,
+                point,
+                arm,
+                J_c,
+                J_p,
+                J_w,
+                J_motion[x],
+            )
+            continue
         motion_jacobian(
             placements[i],
             reference[i],
