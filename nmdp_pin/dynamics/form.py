@@ -51,15 +51,16 @@ class Reference(NamedTuple):
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         carriers: placements from which the contacts' motions count, or VELOCITIES.
-        placements: of the bodies, for forms that difference material points, (n_bodies, 4, 3).
-        rates: of these placements [1/s, m/s], likewise.
+        rates: of the placements of the bodies, for forms that compare material points [1/s, m/s],
+            shape (n_bodies, 4, 3).
+        placements: of the bodies, where their positions are compared, likewise.
     """
 
     q: np.ndarray
     v: np.ndarray
     carriers: np.ndarray
-    placements: np.ndarray | None = None
     rates: np.ndarray | None = None
+    placements: np.ndarray | None = None
 
 
 class Slopes(NamedTuple):
@@ -68,13 +69,11 @@ class Slopes(NamedTuple):
     Args:
         v: velocity, shape (nv,).
         a: acceleration, shape (nv,).
-        rates: of the placements, (n_bodies, 4, 3).
-        accelerations: of the placements, (n_bodies, 4, 3).
+        accelerations: of the placements of the bodies, (n_bodies, 4, 3).
     """
 
     v: np.ndarray
     a: np.ndarray
-    rates: np.ndarray | None = None
     accelerations: np.ndarray | None = None
 
 
@@ -105,6 +104,8 @@ class Form(abc.ABC):
         self.surfaces = TouchedSurfaces(robot, terrain)
         self.touches_bodies = bool(self.contacts.touched.any())
         self.torques = JointTorques(model)
+        self.weightless = pin.Model(model)
+        self.weightless.gravity = pin.Motion.Zero()
         self.weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
         data = self.workspace.data
         self.largest_inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
@@ -141,15 +142,27 @@ class Form(abc.ABC):
     def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
         """The rates of change at the end of a stage."""
 
-    @abc.abstractmethod
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
-        """The form's kinetic energy K at a point [J]."""
+        """The kinetic energy K = v' M v / 2 at a point [J]."""
+        return float(pin.computeKineticEnergy(self.model, self.workspace.data, at.q, at.v))
 
-    @abc.abstractmethod
     def kinetic_derivatives(
         self, problem: StepProblem, at: Evaluation
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient (nv,) of K and its Gauss-Newton Hessian D' M D (nv, nv), tangent."""
+        """Gradient (nv,) of K, tangent, and its Gauss-Newton Hessian (nv, nv).
+
+        They are D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D.
+        """
+        v, rate = at.v, problem.rate
+        data, still = self.workspace.data, np.zeros(len(at.v))
+        pin.computeRNEADerivatives(self.weightless, data, at.q, still, v)
+        M, D = data.M, problem.velocity_derivative(at.q)
+        if D.size == 0:
+            gradient, hessian = M @ (rate * v), M * rate**2
+        else:
+            MD = M @ D
+            gradient, hessian = MD.T @ v, D.T @ MD
+        return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
 
     @abc.abstractmethod
     def start_derivative(
@@ -168,11 +181,10 @@ class Form(abc.ABC):
         dq = sum(s * slopes.v for s, slopes in terms)
         dv = sum(s * slopes.a for s, slopes in terms)
         q = start.q + dq if self.flat else pin.integrate(self.model, start.q, dq)
-        if start.placements is None:
+        if start.rates is None:
             return Reference(q, start.v + dv, start.carriers)
-        placements = start.placements + sum(s * slopes.rates for s, slopes in terms)
         rates = start.rates + sum(s * slopes.accelerations for s, slopes in terms)
-        return Reference(q, start.v + dv, start.carriers, placements, rates)
+        return Reference(q, start.v + dv, start.carriers, rates)
 
     def carriers(self, q: np.ndarray) -> np.ndarray:
         """Placements of the bodies that carry the contacts, from what they touch, (n, 4, 3)."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pinocchio as pin
 
@@ -52,12 +50,6 @@ class NewtonEuler(Form):
     K = v' M(q) v / 2.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._weightless = pin.Model(self.model)
-        self._weightless.gravity = pin.Motion.Zero()
-        self._weightless_data = self._weightless.createData()
-
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
         """See `Form.start`."""
         return Reference(q, v, self.carriers(q) if order == 1 else VELOCITIES)
@@ -79,25 +71,6 @@ class NewtonEuler(Form):
     def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
         """See `Form.slopes`."""
         return Slopes(at.v, problem.acceleration_rate * (at.v - problem.v_ref))
-
-    def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
-        """K = v' M v / 2 [J]."""
-        return float(pin.computeKineticEnergy(self.model, self.workspace.data, at.q, at.v))
-
-    def kinetic_derivatives(
-        self, problem: StepProblem, at: Evaluation
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D."""
-        v, rate = at.v, problem.rate
-        data, still = self._weightless_data, np.zeros(len(at.v))
-        pin.computeRNEADerivatives(self._weightless, data, at.q, still, v)
-        M, D = data.M, problem.velocity_derivative(at.q)
-        if D.size == 0:
-            gradient, hessian = M @ (rate * v), M * rate**2
-        else:
-            MD = M @ D
-            gradient, hessian = MD.T @ v, D.T @ MD
-        return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
 
     def start_derivative(
         self, problem: StepProblem, at: Evaluation, of_v: np.ndarray

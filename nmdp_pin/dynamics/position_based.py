@@ -18,6 +18,7 @@ from nmdp_pin.kernels.inertial_potential import (
     inertial_hessian,
     reference_derivative,
 )
+from nmdp_pin.kernels.momentum import momentum_change
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +30,11 @@ class PositionBasedStep(StepProblem):
 
     Args:
         target: placements of the bodies that give X_hat, shape (n_bodies, 4, 3).
-        reference: placements from which their rates count.
-        rates: of these, from which their accelerations count.
+        reference: placements from which K counts.
     """
 
     target: np.ndarray
     reference: np.ndarray
-    rates: np.ndarray
 
     def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
         """See `StepProblem.evaluate`."""
@@ -60,11 +59,56 @@ class PositionBasedStep(StepProblem):
         return self._completed(q, w, v, D, G, A, S, before)
 
 
+@dataclass(frozen=True, eq=False)
+class MaterialVelocityStep(StepProblem):
+    """G(q, w) = rate * integral of rho (dX/dq)' (V(q, v) - Z) - sum J' V(q) w - tau(q, v).
+
+    V is the velocity of the material points and Z the one they would have without forces. Positions
+    of points are constraints of index 3, of which a stage of second order makes velocities of first
+    order; velocities make them index 2.
+
+    Args:
+        rates: of the placements of the bodies, from which their accelerations count, shape
+            (n_bodies, 4, 3).
+        expected: Z, as rates of the placements.
+    """
+
+    rates: np.ndarray
+    expected: np.ndarray
+
+    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+        """See `StepProblem.evaluate`."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        work, nv = form.workspace, form.nv
+        v = self.rate * form.difference(self.q_ref, q)
+        D = self.velocity_derivative(q)
+        pin.computeRNEADerivatives(form.weightless, work.data, q, form.still, v)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), np.ascontiguousarray(work.J.T)
+        momentum_change(
+            work.placements[1:],
+            self.expected,
+            form.moments,
+            S,
+            form.parents,
+            form.first_dofs,
+            work.tau,
+            work.M,
+            work.dtau_dq,
+            self.rate,
+            D,
+            G,
+            A,
+        )
+        if form.has_armature:  # M has it, and the material points have not
+            G -= self.rate * form.armature * self.v_ref
+        return self._completed(q, w, v, D, G, A, S, before)
+
+
 class PositionBased(Form):
     """Maximal coordinates as functions of the joints': X(q) of every material point.
 
-    X_hat = X_ref + rate of X_ref / rate + gravity / rate^2; in a step of first order that is
-    2 X0 - X_before + h^2 g. K is the integral of rho |X(q) - X_ref|^2 rate^2 / 2.
+    In first order positions are compared with X_hat = 2 X0 - X_before + h^2 g, in second order
+    velocities with those of the stages before.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -74,7 +118,7 @@ class PositionBased(Form):
         self.parents = np.array(list(model.parents)[1:], dtype=np.int64) - 1
         sizes = [joint.nv for joint in list(model.joints)[1:]]
         self.first_dofs = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.armature = np.array(model.armature)
+        self.armature, self.still = np.array(model.armature), np.zeros(model.nv)
         self.has_armature = bool(self.armature.any())
         self._gravity = np.array(model.gravity.linear)
         self._support = support_of(model, np.arange(1, model.njoints))[0]
@@ -82,49 +126,48 @@ class PositionBased(Form):
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
         """The bodies move as they did in a step of length h before, or at the rigid velocity."""
         if order > 1:
-            placements, S = self._moving(q)
-            rates = np.tensordot(v, self._derivative(placements, S), axes=1)
-            return Reference(q, v, VELOCITIES, placements, rates)
+            return Reference(q, v, VELOCITIES, self._rates(q, v))
         # v was a backward difference of positions; with this step's own length nothing of the step
         # before has to be known.
         back = q - h * v if self.flat else pin.integrate(self.model, q, -h * v)
         before, placements = self._placements(back), self._placements(q)
         rates = (placements - before) / h
-        return Reference(q, v, self.carriers(q), placements, rates)
+        return Reference(q, v, self.carriers(q), rates, placements)
 
     def problem(
         self, reference: Reference, command: Command, rate: float, acceleration_rate: float
-    ) -> PositionBasedStep:
+    ) -> PositionBasedStep | MaterialVelocityStep:
         """See `Form.problem`."""
+        torque = self.torques.law(command)
+        start = (self, reference.q, reference.v, rate, acceleration_rate, torque)
+        if reference.placements is None:
+            expected = reference.rates.copy()
+            expected[:, 3] += self._gravity / rate
+            return MaterialVelocityStep(*start, reference.carriers, reference.rates, expected)
         target = reference.placements + reference.rates / rate
         target[:, 3] += self._gravity / (rate * acceleration_rate)
-        return PositionBasedStep(
-            self,
-            reference.q,
-            reference.v,
-            rate,
-            acceleration_rate,
-            self.torques.law(command),
-            reference.carriers,
-            target,
-            reference.placements,
-            reference.rates,
-        )
+        return PositionBasedStep(*start, reference.carriers, target, reference.placements)
 
     def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
-        """See `Form.slopes`."""
-        rates = problem.rate * (self._placements(at.q) - problem.reference)
-        a, of_a = problem.acceleration_rate, problem.v_ref
-        return Slopes(at.v, a * (at.v - of_a), rates, a * (rates - problem.rates))
+        """See `Form.slopes`; of steps of second order."""
+        a = problem.acceleration_rate
+        acceleration = a * (at.v - problem.v_ref)
+        if not isinstance(problem, MaterialVelocityStep):
+            return Slopes(at.v, acceleration)
+        return Slopes(at.v, acceleration, a * (self._rates(at.q, at.v) - problem.rates))
 
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
-        """K [J]; with the rotors' energy."""
-        return self._kinetic_terms(problem, at)[0]
+        """K [J], in first order the integral of rho |X(q) - X0|^2 / 2 h^2, with the rotors' energy."""
+        if isinstance(problem, PositionBasedStep):
+            return self._kinetic_terms(problem, at)[0]
+        return super().kinetic(problem, at)
 
     def kinetic_derivatives(
         self, problem: StepProblem, at: Evaluation
     ) -> tuple[np.ndarray, np.ndarray]:
         """The exact gradient, and D' M D."""
+        if not isinstance(problem, PositionBasedStep):
+            return super().kinetic_derivatives(problem, at)
         gradient = self._kinetic_terms(problem, at)[1]
         M = pin.crba(self.model, self.workspace.data, at.q)
         D = problem.velocity_derivative(at.q)
@@ -161,6 +204,12 @@ class PositionBased(Form):
             result[:, nv:] -= np.diag(rotors)
         return result
 
+    def _rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Rates of the placements of the bodies at a velocity, shape (n_bodies, 4, 3)."""
+        placements, S = self._moving(q)
+        result: np.ndarray = np.tensordot(v, self._derivative(placements, S), axes=1)
+        return result
+
     def _placements(self, q: np.ndarray) -> np.ndarray:
         """Placements of the bodies, shape (n_bodies, 4, 3)."""
         work = self.workspace
@@ -177,7 +226,7 @@ class PositionBased(Form):
         """How the placements change with each dof, shape (nv, n_bodies, 4, 3)."""
         return placements_derivative(S, self._support, placements)
 
-    def _kinetic_terms(self, problem: StepProblem, at: Evaluation) -> tuple[float, np.ndarray]:
+    def _kinetic_terms(self, problem: PositionBasedStep, at: Evaluation) -> tuple[float, np.ndarray]:
         """K with the rotors' energy, and the gradient without it."""
         placements, S = self._moving(at.q)
         gradient, wrenches = np.empty(self.nv), np.empty((len(self.moments), 6))

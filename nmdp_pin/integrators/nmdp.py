@@ -146,7 +146,7 @@ class Nmdp(Integrator):
         if isinstance(self.solver, ProjectedGradient):
             warm = state.warm is not None and self.solver.carry_gamma
             gamma = state.warm.gamma if warm and state.warm else self.solver.gamma
-        start = form.start(state.q, state.v, scheme.a[0][0] * h, scheme.order)
+        start = form.start(state.q, state.v, scheme.a[0][0] * h, self.scheme.order)
         problems: list[StepProblem] = []
         points: list[Evaluation] = []
         slopes: list[Slopes] = []

@@ -30,7 +30,9 @@ def rebounds(form: Form, state: State, made: Stages) -> bool:
         return False
     end, last = made.end, made.problems[-1]
     leaving = last.rate * np.vecdot(end.contacts.normal, end.motion[:, :3])
-    suspects = touches & (leaving > _LEAVES)
+    # A contact that slides may rise by mu |u_t| under load; one that is free is thrown back.
+    free = end.work.min(axis=1, initial=0.0) >= 0.0
+    suspects = touches & free & (leaving > _LEAVES)
     if not suspects.any():
         return False
     first = made.points[0]
