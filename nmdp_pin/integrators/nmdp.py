@@ -177,9 +177,10 @@ class Nmdp(Integrator):
         before = kinetic + pin.computePotentialEnergy(form.model, form.workspace.data, state.q)
         work = made.torque_work()
         gain = form.energy(end.q, end.v) - before - work
-        if not self.bound.allows(gain, kinetic + max(work, 0.0), form.weight):
+        moving = kinetic + max(work, 0.0)
+        if not self.bound.allows(gain, moving, form.weight):
             return made._replace(status=Status.ENERGY_GAINED)
-        if made.scheme.order > 1 and rebounds(form, state, made):
+        if made.scheme.order > 1 and rebounds(form, state, made, gain, moving):
             return made._replace(status=Status.REBOUNDED)
         return made
 
