@@ -118,8 +118,14 @@ class Nmdp(Integrator):
         A step of second order that does not converge, gains energy or in which an impact
         rebounds is made in first order.
         """
-        made = self.stages(state, command, h, self.scheme)
-        if not made.status.ok and self.scheme.order > 1:
+        return self.step_by(self.scheme, state, command, h)
+
+    def step_by(
+        self, scheme: Scheme, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """`step` by another scheme of first order."""
+        made = self.stages(state, command, h, scheme)
+        if not made.status.ok and scheme.order > 1:
             spent = made.work
             made = self.stages(state, command, h, BACKWARD_EULER)
             made = made._replace(work=made.work.plus(*spent))
@@ -156,7 +162,7 @@ class Nmdp(Integrator):
             reference = form.shifted(start, terms) if terms else start
             rate = 1.0 / (row[-1] * h)
             at_end = command.at(state.t + c * h)
-            problem = form.problem(reference, at_end, rate, rate)
+            problem = form.problem(reference, at_end, rate, scheme.acceleration * rate)
             found, work = self._solve(problem, w, gamma, work, first=not problems)
             problems.append(problem)
             points.append(found.point)

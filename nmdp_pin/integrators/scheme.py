@@ -24,11 +24,14 @@ class Scheme:
         name: of the method.
         order: of the method on smooth motion.
         a: rows of the Butcher matrix up to the diagonal.
+        acceleration: rate of the acceleration over that of the velocity; other than 1 in halved
+            steps as the papers print them (nmdp_pin.papers).
     """
 
     name: str
     order: int
     a: tuple[tuple[float, ...], ...]
+    acceleration: float = 1.0
 
     @property
     def c(self) -> tuple[float, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.papers.halving import PrintedHalving
+from nmdp_pin.solvers.pgm import ProjectedGradient
 
 PRESETS: dict[str, dict[str, Any]] = {
     # What the papers' authors ran, and Algorithm 1 as it is printed but for
@@ -14,20 +16,22 @@ PRESETS: dict[str, dict[str, Any]] = {
         "objective": "end_effector",
         "order": 1,
         "warm_start": False,
-        "carry_gamma": False,
         "restarts": False,
         "secants": False,
-        "gamma": 1.0,
-        "epsilon": 1e-6,
-        "grow": 1.5,
-        "shrink": 1.0 / 1.5,
-        "line_search": False,
-        "gain_ratio": False,
-        "contact_scale": False,
-        "early_stop": False,
-        "max_iterations": 500,
-        "max_newton": 20,
-        "halving": "paper",
+        "projected_gradient": ProjectedGradient(
+            carry_gamma=False,
+            gamma=1.0,
+            epsilon=1e-6,
+            grow=1.5,
+            shrink=1.0 / 1.5,
+            line_search=False,
+            gain_ratio=False,
+            contact_scale=False,
+            early_stop=False,
+            max_iterations=500,
+            max_newton=20,
+        ),
+        "control": PrintedHalving(),
     }
 }
 

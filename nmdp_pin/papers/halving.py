@@ -1,0 +1,69 @@
+"""Algorithm 2 of [N] as it is printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.nmdp import Nmdp
+from nmdp_pin.integrators.scheme import BACKWARD_EULER
+from nmdp_pin.state import State
+from nmdp_pin.step_control import StepControl, check_min_step, merged
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedHalving(StepControl):
+    """Halves that divide differences of velocities by the length of the last sub-step made.
+
+    That is [N] eq. 2 with Algorithm 2, line 6; it is not consistent (docs/choices.md, 2). The
+    length is carried in the state's `h_next`.
+
+    Args:
+        min_step: no half is shorter than this [s].
+
+    Raises:
+        IntegratorError: an option out of its range.
+    """
+
+    min_step: float = 1e-5
+
+    name: ClassVar[str] = "printed-halving"
+
+    def __post_init__(self) -> None:
+        check_min_step(self.min_step)
+
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`."""
+        last = h if state.h_next is None else state.h_next
+        tried: list[StepResult] = []
+        made: list[StepResult] = []
+        lengths, at = [h], state
+        while lengths:
+            s = lengths.pop()
+            part = self._part(integrator, at, command, s, last)
+            tried.append(part)
+            if part.status.ok:
+                made.append(part)
+                at, last = part.state, s
+            elif 0.5 * s < self.min_step:
+                break
+            else:
+                lengths += [0.5 * s, 0.5 * s]
+        result = merged(tried, made, state)
+        if not result.status.ok:
+            return result
+        return replace(result, state=replace(result.state, h_next=last))
+
+    @staticmethod
+    def _part(
+        integrator: Integrator, state: State, command: CommandSource, s: float, last: float
+    ) -> StepResult:
+        """One sub-step whose differences of velocities are over `last`."""
+        if not isinstance(integrator, Nmdp) or last == s:
+            return integrator.step(state, command, s)
+        scheme = replace(BACKWARD_EULER, acceleration=s / last)
+        return integrator.step_by(scheme, state, command, s)
