@@ -15,6 +15,7 @@ from nmdp_pin.cli.interruption import Interruption
 from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, Force, check_outputs
 from nmdp_pin.cli.progress import RunProgress
 from nmdp_pin.cli.summary import summary
+from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.recording import Recording
 from nmdp_pin.runs.run import run as simulate
@@ -112,8 +113,10 @@ def _report(recording: Recording, dump: Path | None) -> None:
 def _announce(scenario: Scenario, setup: Setup) -> None:
     """What is about to run."""
     method = scenario.integrator
-    control = setup.simulator.error_control
-    accuracy = "" if control is None else f", rtol {control.rtol:g}, atol {control.atol:g}"
+    control = setup.simulator.control
+    accuracy = ""
+    if isinstance(control, ErrorControl):
+        accuracy = f", rtol {control.rtol:g}, atol {control.absolute:g}"
     print(
         f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
         f"with {method.name}{accuracy}",

@@ -90,4 +90,3 @@ class ContactArrays:
             self.index,
         )
         return contacts, placements, near
-

@@ -14,14 +14,14 @@ from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 class NewtonEulerStep(StepProblem):
     """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v); one call of pinocchio's derivatives."""
 
-    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
+    ) -> Evaluation:
         """See `StepProblem.evaluate`."""
         form, work, nv = self.form, self.form.workspace, self.form.nv
         v, a, D = np.empty(nv), np.empty(nv), IDENTITY
         if form.flat:
-            backward_differences(
-                self.q_ref, self.v_ref, q, self.rate, self.acceleration_rate, v, a
-            )
+            backward_differences(self.q_ref, self.v_ref, q, self.rate, self.acceleration_rate, v, a)
         else:
             v = self.rate * pin.difference(form.model, self.q_ref, q)
             a = self.acceleration_rate * (v - self.v_ref)

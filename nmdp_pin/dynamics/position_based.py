@@ -36,7 +36,9 @@ class PositionBasedStep(StepProblem):
     target: np.ndarray
     reference: np.ndarray
 
-    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
+    ) -> Evaluation:
         """See `StepProblem.evaluate`."""
         form: PositionBased = self.form  # type: ignore[assignment]
         work, nv = form.workspace, form.nv
@@ -76,7 +78,9 @@ class MaterialVelocityStep(StepProblem):
     rates: np.ndarray
     expected: np.ndarray
 
-    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
+    ) -> Evaluation:
         """See `StepProblem.evaluate`."""
         form: PositionBased = self.form  # type: ignore[assignment]
         work, nv = form.workspace, form.nv
@@ -226,7 +230,9 @@ class PositionBased(Form):
         """How the placements change with each dof, shape (nv, n_bodies, 4, 3)."""
         return placements_derivative(S, self._support, placements)
 
-    def _kinetic_terms(self, problem: PositionBasedStep, at: Evaluation) -> tuple[float, np.ndarray]:
+    def _kinetic_terms(
+        self, problem: PositionBasedStep, at: Evaluation
+    ) -> tuple[float, np.ndarray]:
         """K with the rotors' energy, and the gradient without it."""
         placements, S = self._moving(at.q)
         gradient, wrenches = np.empty(self.nv), np.empty((len(self.moments), 6))

@@ -112,7 +112,9 @@ class StepProblem(abc.ABC):
     carriers: np.ndarray
 
     @abc.abstractmethod
-    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None) -> Evaluation:
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
+    ) -> Evaluation:
         """The equations at (q, w).
 
         Args:
@@ -219,9 +221,7 @@ class StepProblem(abc.ABC):
                 if not torque.straight:
                     E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
         tau = np.empty(len(v))
-        subtract_torque(
-            torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A
-        )
+        subtract_torque(torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A)
         contacts, placements, near = points.locate(P, form.surfaces)
         V = form.vertices(contacts, near)
         n, rows, m = V.shape

@@ -193,6 +193,4 @@ class NeNcp(Integrator):
     def _failed(self, state: State, status: Status, iterations: int, h: float) -> StepResult:
         """A step that failed."""
         n = self._contacts.n
-        return failed_step(
-            state, status, n_contacts=n, iterations=iterations, evaluations=1, h=h
-        )
+        return failed_step(state, status, n_contacts=n, iterations=iterations, evaluations=1, h=h)

@@ -120,15 +120,9 @@ class Nmdp(Integrator):
         """
         return self.step_by(self.scheme, state, command, h)
 
-    def step_by(
-        self, scheme: Scheme, state: State, command: CommandSource, h: float
-    ) -> StepResult:
+    def step_by(self, scheme: Scheme, state: State, command: CommandSource, h: float) -> StepResult:
         """`step` by another scheme of first order."""
-        made = self.stages(state, command, h, scheme)
-        if not made.status.ok and scheme.order > 1:
-            spent = made.work
-            made = self.stages(state, command, h, BACKWARD_EULER)
-            made = made._replace(work=made.work.plus(*spent))
+        made = self.made(state, command, h, scheme)
         if not made.status.ok:
             return failed_step(
                 state,
@@ -142,9 +136,7 @@ class Nmdp(Integrator):
             )
         return self._finished(state, made)
 
-    def stages(
-        self, state: State, command: CommandSource, h: float, scheme: Scheme
-    ) -> Stages:
+    def stages(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
         """Solve the stages of a step one after another, and check its end."""
         form = self.form
         w = self._full if state.warm is None else state.warm.w
@@ -246,13 +238,9 @@ class Nmdp(Integrator):
                 budget=budget,
             )
         options = self.solver.of_step(problem)
-        return pgm(
-            problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget
-        )
+        return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
 
-    def _guesses(
-        self, problem: StepProblem, w: np.ndarray, first: bool
-    ) -> Iterator[InitialGuess]:
+    def _guesses(self, problem: StepProblem, w: np.ndarray, first: bool) -> Iterator[InitialGuess]:
         """Where to begin, one after another."""
         if not self._warm_start and first:
             yield InitialGuess(problem.q_ref, np.zeros(self._shape))

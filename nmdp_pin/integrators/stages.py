@@ -72,7 +72,9 @@ class Stages(NamedTuple):
 
     def mean_wrenches(self) -> np.ndarray:
         """Impulses of the contacts over the step by its length, about their centres, (n, 6)."""
-        return self.mean([in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)])
+        return self.mean(
+            [in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)]
+        )
 
     def local_error(self, v0: np.ndarray) -> np.ndarray:
         """Estimated error of the configuration at the end, shape (nv,)."""

@@ -49,13 +49,9 @@ def momentum_change(
     none, here, there = np.zeros_like(expected), np.empty(nv), np.empty(nv)
     H = np.empty((nv, nv))
     inertial_gradient(placements, none, moments, S, parents, first_dofs, wrenches, here)
-    inertial_hessian(
-        placements, none, moments, S, parents, first_dofs, wrenches, stiffness, H
-    )
+    inertial_hessian(placements, none, moments, S, parents, first_dofs, wrenches, stiffness, H)
     inertial_gradient(placements, expected, moments, S, parents, first_dofs, wrenches, there)
-    inertial_hessian(
-        placements, expected, moments, S, parents, first_dofs, wrenches, stiffness, A
-    )
+    inertial_hessian(placements, expected, moments, S, parents, first_dofs, wrenches, stiffness, A)
     for k in range(nv):
         G[k] = rate * (momentum[k] + there[k] - here[k])
         for l in range(nv):

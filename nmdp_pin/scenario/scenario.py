@@ -201,7 +201,7 @@ class Scenario(Section):
                 terrain,
                 law,
                 method.name,
-                **method.step_control(),
+                control=method.step_control(),
                 **method.options(),
             )
         return Setup(robot, terrain, simulator, controller, state)

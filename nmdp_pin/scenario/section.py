@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
+    PlainSerializer,
     PlainValidator,
     TypeAdapter,
     ValidationError,
@@ -25,6 +26,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from nmdp_pin.errors import NmdpError
 
 _WORDED = "worded"  # type of an error line that already is a sentence
 _ORDER = {
@@ -178,11 +181,32 @@ def _parameters(cls: type) -> dict[str, tuple[Any, Any]]:
     return found
 
 
+def _sub_table(cls: type) -> Any:
+    """Type of a sub-table that holds the options of a part."""
+
+    def validate(value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            raise worded(f"must be a table, got {_shown(value)}")
+        section = options_section(OptionsSection, cls).model_validate(value, context=info.context)
+        try:
+            return cls(**section.options())
+        except NmdpError as error:
+            raise worded(str(error)) from None
+
+    return Annotated[
+        Any, PlainValidator(validate), PlainSerializer(lambda part: dataclasses.asdict(part))
+    ]
+
+
 def _strict(hint: Any) -> Any:
     """The annotation with numbers and flags that take no text and no NaN."""
     plain = {float: Number, int: Count, bool: Flag}
     if hint in plain:
         return plain[hint]
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _sub_table(hint)
     arguments = typing.get_args(hint)
     origin = typing.get_origin(hint)
     if origin in (typing.Union, types.UnionType):

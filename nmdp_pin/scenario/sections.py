@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
@@ -18,10 +18,11 @@ from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.hold import DAMPING_RATIO, FREQUENCY, hold
 from nmdp_pin.control.push import Push
 from nmdp_pin.control.stable_pd import Passive, StablePD
+from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, IntegratorError, TerrainError
 from nmdp_pin.gait import Gait
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.integrators.presets import preset_options
+from nmdp_pin.papers import PrintedHalving, preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.robot_section import FilePath
 from nmdp_pin.scenario.section import (
@@ -34,6 +35,7 @@ from nmdp_pin.scenario.section import (
     options_section,
     worded,
 )
+from nmdp_pin.step_control import Fixed, Halving, StepControl
 from nmdp_pin.terrain import SHAPES, Shape
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
@@ -100,24 +102,40 @@ class TerrainSection(Section):
     )
 
 
+CONTROLS: dict[str, type[StepControl]] = {
+    cls.name: cls for cls in (Halving, Fixed, ErrorControl, PrintedHalving)
+}
+
+
+class ControlSection(OptionsSection):
+    """Step control: `kind` names it, the other keys are its options."""
+
+    kind: str = Field("halving", description="name of the step control")
+
+
+def _controls() -> dict[str, type[OptionsSection]]:
+    return {name: options_section(ControlSection, cls) for name, cls in CONTROLS.items()}
+
+
+def _as_table(control: StepControl) -> dict[str, Any]:
+    return {"kind": control.name, **asdict(control)}  # type: ignore[call-overload]
+
+
+if TYPE_CHECKING:
+    AnyControl = ControlSection
+else:
+    AnyControl = chosen(ControlSection, "kind", _controls)
+
+
 class IntegratorSection(OptionsSection):
     """The method, its step and its own options."""
 
     name: str = Field("ne-nmdp", description="name of the method")
     dt: Annotated[float, positive_time(LARGEST_DT, "length of a step")] = Field(0.01)
-    min_step: Number = Field(
-        1e-5, gt=0, le=LARGEST_DT, description="shortest step that step control may reach [s]"
+    control: AnyControl = Field(
+        default_factory=lambda: _controls()["halving"].model_validate({}),
+        description="what is made of a step that fails or is not accurate",
     )
-    halving: Literal["consistent", "paper"] = Field(
-        "consistent", description="form of Algorithm 2, which halves steps that fail"
-    )
-    rtol: Number | None = Field(
-        None, gt=0, le=1, description="error control: share of the way moved [-]"
-    )
-    atol: Number | None = Field(
-        None, gt=0, le=1, description="error control: error of a second [rad/s, m/s]"
-    )
-
     preset: str | None = Field(
         None, description='named set of options for those that are not given: "paper"'
     )
@@ -130,19 +148,24 @@ class IntegratorSection(OptionsSection):
         if not isinstance(name, str):
             return table
         try:
-            return {**preset_options(name, cls.model_fields), **table}
+            preset = {**preset_options(name, cls.model_fields)}
+            if "control" in preset:
+                preset["control"] = _as_table(preset["control"])
+            return {**preset, **table}
         except IntegratorError as error:
             raise worded(str(error)) from None
 
-    def step_control(self) -> dict[str, Any]:
-        """Keyword arguments of `Simulator` beside the options of the method."""
-        return {key: getattr(self, key) for key in ("min_step", "halving", "rtol", "atol")}
+    def step_control(self) -> StepControl:
+        """The step control."""
+        control: StepControl = self.control.target(**self.control.options())
+        return control
 
     @model_validator(mode="after")
     def _steps_in_order(self) -> Self:
         """The shortest step is no longer than the step."""
-        if self.min_step > self.dt:
-            raise worded(f"min_step = {self.min_step:g} s must be <= dt = {self.dt:g} s")
+        least = getattr(self.control, "min_step", 0.0)
+        if least > self.dt:
+            raise worded(f"control.min_step = {least:g} s must be <= dt = {self.dt:g} s")
         return self
 
 

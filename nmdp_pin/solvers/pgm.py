@@ -106,9 +106,7 @@ class ProjectedGradient:
 
     def tight(self) -> ProjectedGradient:
         """The same method that solves to rounding, for the derivatives at a solution."""
-        return replace(
-            self, tolerance=1e-13, epsilon=1e-13, max_iterations=50, early_stop=False
-        )
+        return replace(self, tolerance=1e-13, epsilon=1e-13, max_iterations=50, early_stop=False)
 
 
 def pgm(
