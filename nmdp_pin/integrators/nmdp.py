@@ -136,6 +136,14 @@ class Nmdp(Integrator):
             )
         return self._finished(state, made)
 
+    def made(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
+        """The stages of a step; in first order where those of the scheme are not accepted."""
+        made = self.stages(state, command, h, scheme)
+        if made.status.ok or scheme.order == 1:
+            return made
+        again = self.stages(state, command, h, BACKWARD_EULER)
+        return again._replace(work=again.work.plus(*made.work))
+
     def stages(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
         """Solve the stages of a step one after another, and check its end."""
         form = self.form
