@@ -1,5 +1,7 @@
 """The suite itself: marks that tell the truth, the usual SIGINT, and what the Makefile refuses."""
 
+import ast
+import importlib.util
 import os
 import shutil
 import signal
@@ -92,6 +94,23 @@ def test_the_cache_is_the_tests_own(suite):
         result = run(suite, env=os.environ | {"XDG_CACHE_HOME": str(suite)})
         assert result.returncode == 0, result.stdout
     assert not (suite / "kept").exists()
+
+
+def test_planted_errors_are_errors():
+    """Each mutant of a module is another program, with one change, on the line that is named."""
+    spec = importlib.util.spec_from_file_location("mutation", HERE.parent / "tools" / "mutation.py")
+    mutation = importlib.util.module_from_spec(spec)
+    sys.modules["mutation"] = mutation  # its dataclasses ask for it
+    spec.loader.exec_module(mutation)
+    module = "nmdp_pin/gait.py"
+    before = (HERE.parent / module).read_text(encoding="utf-8").splitlines()
+    found = mutation.mutants(module)
+    assert len(found) > 20
+    for mutant in found:
+        after = mutant.source.splitlines()
+        assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse("\n".join(before)))
+        assert before[: mutant.line - 1] == after[: mutant.line - 1]
+        assert before[mutant.line - 1] != after[mutant.line - 1]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
