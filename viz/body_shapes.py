@@ -72,7 +72,7 @@ def _meshes(
     Raises:
         ValueError: it cannot be drawn at all.
     """
-    color: Color = tuple(float(part) for part in shape.meshColor)  # type: ignore[assignment]
+    color: Color = tuple(float(part) for part in shape.meshColor)
     path, note = shape.meshPath, ""
     if not path or path.isupper():  # pinocchio calls primitives BOX, SPHERE, CYLINDER, ...
         return [replace(mesh_of(shape.geometry), color=color)], note

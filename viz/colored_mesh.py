@@ -118,7 +118,9 @@ def _solid(geometry: coal.CollisionGeometry) -> trimesh.Trimesh:
         case coal.Cylinder():
             return create.cylinder(geometry.radius, 2.0 * geometry.halfLength, sections=_ROUND)
         case coal.Capsule():
-            return create.capsule(2.0 * geometry.halfLength, geometry.radius, count=[_ROUND, 16])
+            return create.capsule(
+                2.0 * geometry.halfLength, geometry.radius, count=[_ROUND, _ROUND]
+            )
         case coal.Cone():
             cone = create.cone(geometry.radius, 2.0 * geometry.halfLength, sections=_ROUND)
             return cone.apply_translation([0.0, 0.0, -geometry.halfLength])

@@ -62,9 +62,7 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def terrain_pieces(
-    terrain: Terrain, center: np.ndarray, kinds: Mapping[int, str]
-) -> list[Piece]:
+def terrain_pieces(terrain: Terrain, center: np.ndarray, kinds: Mapping[int, str]) -> list[Piece]:
     """The shapes of a terrain.
 
     Args:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import importlib.util
 from functools import cache
 from importlib import resources
+from pathlib import Path
+
+from nmdp_pin.errors import ViewerError
 
 _SCRIPTS = ("scene.js", "timeline.js", "camera.js", "page.js")
 
@@ -41,9 +45,11 @@ def html_page(title: str, *, scene: bytes = b"", frames: bytes = b"") -> str:
 
 @cache
 def _three() -> str:
-    """three.js, of which meshcat brings a build."""
-    folder = resources.files("meshcat").joinpath("viewer/dist")
-    return folder.joinpath("main.min.js").read_text("utf-8")
+    """three.js, of which meshcat brings a build; meshcat itself, with its server, is not loaded."""
+    spec = importlib.util.find_spec("meshcat")
+    if spec is None or not spec.origin:
+        raise ViewerError("meshcat is not installed; the page needs the three.js that it brings")
+    return Path(spec.origin).with_name("viewer").joinpath("dist", "main.min.js").read_text("utf-8")
 
 
 @cache

@@ -7,7 +7,6 @@ import json
 import struct
 from typing import Any
 
-
 from nmdp_pin.viz.body_shapes import Piece
 from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
 from nmdp_pin.viz.scene import LONGEST_ARROW, Scene

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hmac
 import http.server
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -59,7 +61,9 @@ class PageServer:
         token = secrets.token_urlsafe(16)
         self._server = _listen(port)
         port = self._server.server_address[1]
-        self._server.served = _Served(answers, f"/{token}/", (f"{HOST}:{port}", f"localhost:{port}"))
+        self._server.served = _Served(
+            answers, f"/{token}/", (f"{HOST}:{port}", f"localhost:{port}")
+        )
         self.url = f"http://{HOST}:{port}/{token}/"
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.05,), daemon=True
@@ -117,23 +121,27 @@ class _Server(http.server.ThreadingHTTPServer):
     served: _Served
 
     def __init__(self, address: tuple[str, int]) -> None:
-        super().__init__(address, _Handler)
-        self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
-        self._admitted: set[int] = set()
+        self._open: set[socket.socket] = set()
+        super().__init__(address, _Handler)  # closes itself where the port is in use
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         """Take a connection if there is room for it."""
-        if not self._slots.acquire(blocking=False):
+        if len(self._open) >= MAX_CONNECTIONS:
             return False
-        self._admitted.add(id(request))
+        self._open.add(request)
         return True
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection and give its place back."""
+        self._open.discard(request)
         super().shutdown_request(request)
-        if id(request) in self._admitted:
-            self._admitted.remove(id(request))
-            self._slots.release()
+
+    def server_close(self) -> None:
+        """Stop listening, and end the connections that are open."""
+        super().server_close()
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: a reader that went away is no event."""

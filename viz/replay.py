@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.output_file import check_writable, write_text
+from nmdp_pin.files.output_file import check_writable, write_text
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain

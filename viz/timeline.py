@@ -65,7 +65,7 @@ class Timeline:
         self._changed = threading.Condition()
 
     def due(self, t: float) -> bool:
-        """Whether a frame at time t [s] would be kept: it is far enough from the last, or earlier."""
+        """Whether a frame at time t [s] is far enough from the last, or earlier, to be kept."""
         if self._n == 0 or self._complete:
             return True
         last = float(self._frames[self._n - 1, 0])
