@@ -34,7 +34,7 @@ from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.terrain import Box
-from nmdp_pin.viz.animation import write_html
+from nmdp_pin.viz.replay import write_html
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 LARGE, SMALL = 0.05, 0.005  # [s] steps of the plan and of its replay

@@ -31,7 +31,7 @@ from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.terrain import Box
-from nmdp_pin.viz.animation import write_html
+from nmdp_pin.viz.replay import write_html
 
 STATIC_DEPTH = 0.003  # [m] of four feet under 100 kg
 GROUND = -0.4392 + STATIC_DEPTH  # [m] height of the near bank under the standing robot

@@ -142,6 +142,7 @@ class CostReport:
         """Writes the file, and fails a run in which an unmarked test was far too slow."""
         if self._path:
             lines = (f"{cost:.3f} {test}\n" for test, cost in sorted(self._costs.items()))
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text("".join(lines), encoding="utf-8")
         if self._unmarked(_FAILS) and not session.exitstatus:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

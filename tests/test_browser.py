@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Iterator
@@ -13,23 +14,27 @@ import pytest
 from browser import CHROMIUM, REASON, REQUIRED, Browser
 from sample_motion import hop_recording, hop_state, hopper
 
-from nmdp_pin.robot import load_robot
-from nmdp_pin.terrain import Plane, Terrain
-from nmdp_pin.viz.animation import write_html
-from nmdp_pin.viz.meshcat_viewer import MeshcatViewer
-from nmdp_pin.viz.page_server import view_recording
+from nmdp_pin.recorder import Recorder
+from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.state import State
+from nmdp_pin.terrain import Box, Plane, Terrain
+from nmdp_pin.viz.replay import view_recording, write_html
+from nmdp_pin.viz.scene import LONGEST_ARROW
+from nmdp_pin.viz.viewer import Viewer
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason=REASON)
 
 FLAT = Terrain([Plane(height=0.0)])
 
-# The page holds positions as doubles; three.js keeps the tracks of an animation as floats.
+# Frames are in single precision.
 _SINGLE = 1e-6
 # A share of the page's pixels; the torso alone covers a tenth of it.
 _BODY_SHARE = 0.02
 # Rendering without a graphics card takes about a second a frame at worst; the clock of the page
 # goes on meanwhile.
 _PACE = 0.25
+
+_DRAWN = "window.player && player.timeline.n > 0 && player.renderer.info.render.frame > 0"
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +48,33 @@ def page(browser: Browser, tmp_path: Path) -> Browser:
     """The exported page of the hops, opened from the disk, stopped at its start."""
     path = tmp_path / "run.html"
     write_html(path, hop_recording(), hopper(), FLAT, speed=0.5)
+    _open(browser, path.as_uri())
+    return browser
+
+
+def _open(browser: Browser, url: str) -> None:
     browser.requests.clear()
     browser.errors.clear()
-    browser.open(path.as_uri())
-    browser.wait_for("viewer.animator.duration > 0 && viewer.gui.closed === false")
-    browser.evaluate("viewer.animator.pause(), viewer.gui.close(), 0")
-    return browser
+    browser.open(url)
+    browser.wait_for(_DRAWN)
+    browser.evaluate("player.pause(), player.seek(0), 0")
 
 
 def _seek(page: Browser, t: float) -> np.ndarray:
     """The picture at time t."""
-    page.evaluate(f"viewer.animator.seek({t}), viewer.render(), 0")
+    page.evaluate(f"player.seek({t}), player.render(), 0")
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return page.screenshot()
 
 
-def _node(page: Browser, path: str, value: str) -> Any:
-    """A value of the three.js object at a meshcat path."""
-    return page.evaluate(f"viewer.scene_tree.find({json.dumps(path.split('/'))}).object.{value}")
+def _place(page: Browser, name: str) -> np.ndarray:
+    """Where a joint's node is, shape (3,)."""
+    node = f"player.view.nodes.find(node => node.name === {json.dumps(name)})"
+    return np.array(page.evaluate(f"{node}.position.toArray()"))
+
+
+def _text(page: Browser, element: str) -> Any:
+    return page.evaluate(f"document.getElementById('{element}').textContent")
 
 
 def _blue(picture: np.ndarray) -> np.ndarray:
@@ -85,27 +99,40 @@ def test_exported_page_asks_for_nothing(page: Browser) -> None:
     assert outside[0].startswith("file:///")
 
 
+def test_policy_of_the_page_stops_foreign_scripts(page: Browser) -> None:
+    """A script that got into the page does not run."""
+    page.evaluate(
+        "(() => { const script = document.createElement('script');"
+        "script.textContent = 'window.broken = 1'; document.body.append(script); })()"
+    )
+    assert page.evaluate("window.broken === undefined")
+
+
 def test_bodies_are_in_the_scene_and_move_as_recorded(page: Browser) -> None:
     """At a recorded time each body of the page is where the recording has it."""
     recording = hop_recording()
     for k in (0, 10, 31, 40):
         _seek(page, recording.t[k])
-        np.testing.assert_allclose(
-            _node(page, "meshcat/robot/root", "position.toArray()"),
-            recording.base_position[k],
-            atol=_SINGLE,
-        )
+        np.testing.assert_allclose(_place(page, "root"), recording.base_position[k], atol=_SINGLE)
         foot = page.evaluate(
-            "(() => { const find = path => viewer.scene_tree.find(path).object;"
-            "const foot = find(['meshcat', 'robot', 'rear_hip', 'contact_rear_foot']);"
-            "const world = find(['meshcat']);"
-            "viewer.scene.updateMatrixWorld(true);"
-            "return world.worldToLocal(foot.getWorldPosition(foot.position.clone())).toArray();"
-            "})()"
+            "player.view.contacts[1].touch.getWorldPosition(new THREE.Vector3()).toArray()"
         )
         np.testing.assert_allclose(foot, recording.contact_position[k, 1], atol=1e-5)
-    assert _node(page, "meshcat/robot/front_hip/front_leg/<object>", "type") == "Mesh"
-    assert _node(page, "meshcat/terrain/plane_0/<object>", "type") == "Mesh"
+    assert page.evaluate("player.view.terrain.children.map(shape => shape.name)") == ["floor_0"]
+
+
+def test_between_frames_bodies_take_the_short_way(browser: Browser, tmp_path: Path) -> None:
+    """Half a frame after q, and -q, which is the same rotation, the page shows q."""
+    recording = hop_recording()
+    q = recording.q.copy()
+    q[1::2, 3:7] *= -1.0
+    path = tmp_path / "run.html"
+    write_html(path, dataclasses.replace(recording, q=q), hopper(), FLAT)
+    _open(browser, path.as_uri())
+    _seek(browser, 0.025)
+    turn = browser.evaluate("player.view.nodes[0].quaternion.toArray()")
+    middle = hop_state(hopper(), 0.025).q[3:7]
+    assert abs(np.dot(turn, middle)) > 0.999
 
 
 def test_picture_changes_with_time(page: Browser) -> None:
@@ -113,8 +140,13 @@ def test_picture_changes_with_time(page: Browser) -> None:
     start, top, again = _seek(page, 0.0), _seek(page, 0.5), _seek(page, 0.0)
     assert (np.abs(start - top).max(axis=2) > 20).mean() > _BODY_SHARE
     assert (np.abs(start - again).max(axis=2) > 20).mean() < 0.001
-    rows = [np.nonzero(_blue(picture))[0].mean() for picture in (start, top)]
-    assert rows[1] < rows[0] - 10  # higher up in the picture
+
+
+def test_time_is_on_the_page(page: Browser) -> None:
+    """The time shown is that of the recording."""
+    _seek(page, 1.25)
+    assert _text(page, "time") == "t = 1.250 / 2.00 s"
+    assert _text(page, "state") == "replay"
 
 
 def test_arrows_show_forces_only_while_they_push(page: Browser) -> None:
@@ -127,49 +159,92 @@ def test_arrows_show_forces_only_while_they_push(page: Browser) -> None:
     assert green(_seek(page, 1.0)) > 1e-3
 
 
+def test_arrows_stop_growing(browser: Browser) -> None:
+    """A blow a thousand times the weight is as long as the longest arrow, and orange."""
+    robot = hopper()
+    with Viewer(robot, FLAT) as viewer:
+        viewer.draw(0.0, robot.standing, np.array([[0.0, 0, 1e6], [0.0, 0, 30.0]]))
+        viewer.finish()
+        _open(browser, viewer.url)
+        length, size = browser.evaluate(
+            "[Math.hypot(...player.view.contacts[0].arrow.matrix.elements.slice(8, 11)),"
+            "player.view.header.size]"
+        )
+        colors = browser.evaluate("player.view.contacts.map(c => c.material.color.getHex())")
+    assert length == pytest.approx(LONGEST_ARROW * size)
+    assert colors == [0xF07C12, 0x2BA84A]
+
+
 def test_controls_play_at_the_speed_and_stop(page: Browser) -> None:
-    """The page plays at the speed that was asked for, by the clock, and pauses."""
-    assert page.evaluate("viewer.animator.mixer.timeScale") == 0.5
-    assert page.evaluate("viewer.animator.duration") == pytest.approx(2.0)
-    names = page.evaluate(
-        "[...viewer.animator.folder.domElement.querySelectorAll('.property-name')]"
-        ".map(e => e.textContent)"
-    )
-    assert {"play", "pause", "reset", "time", "timeScale"} <= set(names)
+    """The page plays at the speed that was asked for, by the clock, pauses and scrubs."""
+    assert page.evaluate("player.speed") == 0.5
+    assert page.evaluate("player.duration") == pytest.approx(2.0)
+    page.evaluate("player.seek(0), document.getElementById('play').click(), 0")
     played, took = page.evaluate(
-        "new Promise(done => { const a = viewer.animator; a.reset(); a.play();"
-        "const start = performance.now();"
-        "setTimeout(() => { a.update(); const now = performance.now(); const at = a.time;"
-        "a.pause(); done([at, (now - start) / 1000]); }, 1000); })"
+        "new Promise(done => { const start = performance.now(), from = player.time;"
+        "setTimeout(() => { player.advance(); const now = performance.now();"
+        "done([player.time - from, (now - start) / 1000]); }, 1000); })"
     )
     assert played == pytest.approx(0.5 * took, abs=_PACE)
-    stopped = page.evaluate("viewer.animator.time")
+    page.evaluate("document.getElementById('play').click(), 0")
+    stopped = page.evaluate("player.time")
     time.sleep(0.3)
-    assert page.evaluate("viewer.animator.time") == stopped
+    assert page.evaluate("player.time") == stopped
+    page.evaluate(
+        "(() => { const slider = document.getElementById('slider'); slider.value = 750;"
+        "slider.dispatchEvent(new Event('input'));"
+        "const speed = document.getElementById('speed'); speed.value = '2';"
+        "speed.dispatchEvent(new Event('change')); })()"
+    )
+    assert page.evaluate("[player.time, player.speed]") == [pytest.approx(1.5), 2]
+
+
+def test_camera_rises_with_the_robot(browser: Browser) -> None:
+    """A robot that climbs stays in the middle of the picture."""
+    robot = hopper()
+    with Viewer(robot, FLAT) as viewer:
+        for t in np.arange(0.0, 4.0, 0.05):
+            q = robot.standing.copy()
+            q[2] += 2.0 * t
+            viewer.draw(t, q)
+        viewer.finish()
+        _open(browser, viewer.url)
+        for t in (0.0, 3.0):
+            rows = np.nonzero(_blue(_seek(browser, t)))[0]
+            assert 0.2 * 320 < rows.mean() < 0.8 * 320
+
+
+def test_camera_stays_out_of_the_ground(browser: Browser) -> None:
+    """Where a wall would hide the robot the camera looks over it, and the robot is seen."""
+    robot = hopper()
+    wall = Box(size=(20.0, 2.0, 1.2), position=(0.0, -1.6, 0.6))
+    with Viewer(robot, Terrain([Plane(height=0.0), wall])) as viewer:
+        viewer.draw(0.0, robot.standing)
+        viewer.finish()
+        _open(browser, viewer.url)
+        picture = _seek(browser, 0.0)
+        eye = browser.evaluate("player.camera.camera.position.toArray()")
+    assert eye[2] > 1.2 or abs(eye[1] + 1.6) > 1.0
+    assert _blue(picture).mean() > _BODY_SHARE
+
+
+def _standing(robot: Robot) -> tuple[Any, Terrain]:
+    state = State(0.0, robot.standing, np.zeros(robot.model.nv))
+    recording = Recorder(robot, state).recording()
+    low = float(recording.contact_position[0, :, 2].min(initial=0.0))
+    return recording, Terrain([Plane(height=low - 0.02)])
 
 
 def test_replay_page_shows_robosimian(browser: Browser) -> None:
     """The served page of the bundled robot: every body is there, and it fills the picture."""
     robot = load_robot("robosimian")
-    from nmdp_pin.recorder import Recorder
-    from nmdp_pin.state import State
-
-    recorder = Recorder(robot, State(0.0, robot.standing, np.zeros(robot.model.nv)))
-    recording = recorder.recording()
-    ground = Terrain([Plane(height=float(recording.contact_position[0, :, 2].min()) - 0.02)])
-    browser.errors.clear()
-    with view_recording(recording, robot, ground, open_browser=False) as server:
-        browser.open(server.url)
-        browser.wait_for("viewer.gui.closed === false")
-        browser.evaluate("viewer.gui.close(), viewer.render(), 0")
-        picture = browser.screenshot()
-    meshes = browser.evaluate(
-        "(() => { let n = 0; viewer.scene_tree.find(['meshcat', 'robot']).object"
-        ".traverse(o => { n += o.isMesh ? 1 : 0; }); return n; })()"
-    )
+    recording, ground = _standing(robot)
+    with view_recording(recording, robot, ground, open_browser=False) as viewer:
+        _open(browser, viewer.url)
+        picture = _seek(browser, 0.0)
+    bodies = browser.evaluate("player.view.header.bodies.length")
     assert robot.visual_model is not None
-    # Each contact point has two marks of its own.
-    assert meshes == robot.visual_model.ngeoms + 2 * len(robot.contact_points)
+    assert bodies == robot.visual_model.ngeoms
     # Dark torso and orange joints, which neither the ground nor the sky has.
     dark = (picture.max(axis=2) < 60).mean()
     orange = ((picture[:, :, 0] > 100) & (picture[:, :, 2] < 0.5 * picture[:, :, 0])).mean()
@@ -178,26 +253,51 @@ def test_replay_page_shows_robosimian(browser: Browser) -> None:
     assert browser.errors == []
 
 
-def test_live_page_follows_the_robot(browser: Browser) -> None:
-    """A live page shows what is drawn, and a page opened later shows the latest."""
+@pytest.mark.parametrize("name", ["icub", "anymal_c"])
+def test_colours_of_collada_files_are_shown(browser: Browser, name: str) -> None:
+    """Robots whose parts have attributes that differ, which three.js' loader cannot merge."""
+    robot = load_robot(name)
+    recording, ground = _standing(robot)
+    with view_recording(recording, robot, ground, open_browser=False) as viewer:
+        _open(browser, viewer.url)
+        browser.evaluate("player.view.world.visible = false, 0")
+        empty = _seek(browser, 0.0)
+        browser.evaluate("player.view.world.visible = true, 0")
+        picture = _seek(browser, 0.0)
+    assert (np.abs(picture - empty).max(axis=2) > 20).mean() > _BODY_SHARE
+    colors = browser.evaluate("player.view.header.bodies.map(body => body.mesh.color.join())")
+    assert len(set(colors)) > 3
+    assert browser.errors == []
+    assert _text(browser, "notes") == ""
+
+
+def test_live_page_becomes_the_replay(browser: Browser) -> None:
+    """A page shows what is drawn as it comes, plays it again after the run, and keeps it."""
     robot = hopper()
-    browser.errors.clear()
-    with MeshcatViewer(robot, FLAT) as viewer:
-        viewer.draw(hop_state(robot, 0.5).q, np.array([[0.0, 0.0, 60.0], [0.0, 0.0, 0.0]]))
-        viewer.flush()
-        browser.open(viewer.url)
+    with Viewer(robot, FLAT) as viewer:
+        viewer.draw(0.0, robot.standing)
+        _open(browser, viewer.url)
+        assert _text(browser, "state") == "live"
         for t in (0.5, 1.25):
             q = hop_state(robot, t).q
-            viewer.draw(q)
-            viewer.flush()
-            browser.wait_for(
-                "Math.abs(viewer.scene_tree.find(['meshcat', 'robot', 'root'])"
-                f".object.position.x - {q[0]}) < 1e-9"
-            )
-        np.testing.assert_allclose(
-            _node(browser, "meshcat/robot/root", "position.toArray()"), q[:3], atol=1e-12
-        )
-        browser.evaluate("viewer.render(), 0")
-        picture = browser.screenshot()
-    assert _blue(picture).mean() > _BODY_SHARE
+            viewer.draw(t, q)
+            browser.wait_for(f"player.timeline.end >= {t}")
+            _seek(browser, t)
+            np.testing.assert_allclose(_place(browser, "root"), q[:3], atol=_SINGLE)
+        assert _blue(_seek(browser, 1.25)).mean() > _BODY_SHARE
+        viewer.finish()
+        browser.wait_for("document.getElementById('state').textContent === 'replay'")
+    _seek(browser, 0.5)
+    np.testing.assert_allclose(_place(browser, "root")[0], 0.25, atol=_SINGLE)
+    assert browser.errors == []
+
+
+def test_page_outlives_a_run_that_was_killed(browser: Browser) -> None:
+    """Where the program ends in the middle, the page says so and keeps what it has."""
+    robot = hopper()
+    viewer = Viewer(robot, FLAT)
+    viewer.draw(0.0, robot.standing)
+    _open(browser, viewer.url)
+    viewer._server.close()
+    browser.wait_for("document.getElementById('state').textContent === 'ended'")
     assert browser.errors == []

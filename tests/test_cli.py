@@ -123,13 +123,26 @@ def test_check_reports(capsys):
     assert "contact points (4)" in said
 
 
-def test_live_view_shows_the_run(monkeypatch, capsys):
-    """--view opens a page, draws the run and closes it."""
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    assert command("run", "sliding-box", *SHORT, "--view", "--speed", "10") == 0
-    assert len(opened) == 1
-    assert opened[0] in capsys.readouterr().err
+def test_live_view_becomes_the_replay():
+    """--view waits for the page, serves it while the run is made and after it, until Ctrl-C."""
+    with program("run", "sliding-box", *SHORT, "--view", "--speed", "10") as process:
+        url = process.stderr.readline().removeprefix("live at ").strip()
+        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
+            assert b"MeshCat" in page.read()
+        with urllib.request.urlopen(url + "scene", timeout=PATIENCE) as scene:
+            assert scene.read()
+        said = ""
+        while "replaying at" not in said:
+            said = process.stderr.readline()
+        with urllib.request.urlopen(url + "frames?edition=0&first=0", timeout=PATIENCE) as frames:
+            edition, first, count, complete = np.frombuffer(frames.read(16), "<u4")
+        assert (edition, first, complete) == (0, 0, 1)
+        assert count > 1
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "0 failed" in out
+    assert "Traceback" not in err
 
 
 def test_view_serves_the_page_until_interrupted(recorded):

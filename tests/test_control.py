@@ -311,6 +311,7 @@ def test_push_on_nothing():
 
 BAD_GAITS = {
     "unsorted": ({"times": [0.0, 1.0, 0.5, 2.0]}, r"knot 2 \(0.5 s\) does not come after knot 1"),
+    "equal times": ({"times": [0.0, 1.0, 1.0, 2.0]}, r"knot 2 \(1 s\) does not come after knot 1"),
     "one knot": ({"times": [0.0], "positions": [[0, 0]]}, "at least two knots are needed, 1 given"),
     "nan": ({"times": [0.0, 0.5, np.nan, 2.0]}, "finite"),
     "shape": ({"positions": [[0, 0], [1, 1]]}, r"shape \(2, 2\), expected \(4, 2\)"),

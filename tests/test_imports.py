@@ -119,7 +119,7 @@ def test_reading_a_scenario_needs_no_viewer():
     """Plots and the viewer are loaded by the commands that need them only."""
     code = (
         "import sys, nmdp_pin, nmdp_pin.cli; "
-        "print([m for m in ('matplotlib', 'meshcat') if m in sys.modules])"
+        "print([m for m in ('matplotlib', 'trimesh') if m in sys.modules])"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60

@@ -5,7 +5,7 @@ import pytest
 from physics_experiments import chain_energy, chain_error, chain_exact
 from physics_scenes import IMPLICIT, METHODS, order
 
-STEPS = (2.5e-4, 5e-4, 1e-3, 2e-3)
+STEPS = (5e-4, 1e-3, 2e-3)
 WHILE = 0.2  # [s]; then the free end whips, and no step of these resolves it
 ORDER_TOLERANCE = 0.2
 SWING = 1.3  # [s]; the first swing, until the chain whips round
@@ -13,7 +13,7 @@ ROUNDING = 1e-9  # [J] of 4.9, the work of gravity until the chain hangs
 WHIP = 0.1  # [J]; at the whip the velocity changes within a step, and the error is not all loss
 
 
-@pytest.mark.parametrize("h", [1e-3, 2e-3, 5e-3, 2e-2])
+@pytest.mark.parametrize("h", [2e-3, 5e-3, 2e-2])
 @pytest.mark.parametrize("degrees", [30.0, 60.0])
 def test_energy_of_a_swing_never_rises_above_its_start(degrees, h):
     """Let go at 30 and 60 degrees from hanging, for four seconds, whatever the step."""
@@ -21,7 +21,7 @@ def test_energy_of_a_swing_never_rises_above_its_start(degrees, h):
     assert chain_energy(IMPLICIT[0], h, 4.0, below_level).max() < 0.0
 
 
-@pytest.mark.parametrize("h", [5e-4, 1e-3, 2e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("h", [1e-3, 2e-3, 1e-2, 5e-2])
 @pytest.mark.parametrize("method", IMPLICIT)
 def test_energy_never_rises_above_its_start(method, h):
     """Backward Euler takes energy away as the chain swings, whatever the step."""

@@ -121,7 +121,7 @@ def test_a_chain_that_falls_makes_no_energy(method, objective):
     for height in HEIGHTS:
         robot, q = slanting_chain(height)
         fall = G * pin.computeTotalMass(robot.model) * height
-        for h in STEPS:
+        for h in STEPS[1:]:
             _, E = fallen(robot, q, 11, method, objective, h=h)
             assert E.max() <= ROUNDING * fall
             assert (E - np.minimum.accumulate(E)).max() <= REGAINED["chain"] * fall

@@ -16,7 +16,7 @@ from physics_scenes import (
     weightless,
 )
 
-STEPS = (1e-3, 2e-3, 4e-3, 8e-3)
+STEPS = (1e-3, 2e-3, 4e-3)
 ORDER_TOLERANCE = 0.15
 ROUNDING = 1e-10
 
@@ -33,9 +33,9 @@ def test_internal_torques_make_no_momentum_to_first_order(method, name):
 @pytest.mark.parametrize("method", SECOND_ORDER)
 def test_internal_torques_make_momentum_of_second_order(method):
     """Where the motion is smooth in a step; the chain's is rounding of the solver's tolerance."""
-    made = np.array([momentum("robosimian", method, h) for h in STEPS[:3]])
-    assert order(STEPS[:3], made[:, 0]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
-    assert order(STEPS[:3], made[:, 1]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
+    made = np.array([momentum("robosimian", method, h) for h in STEPS])
+    assert order(STEPS, made[:, 0]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
+    assert order(STEPS, made[:, 1]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
 
 
 @pytest.mark.parametrize("h", [1e-3, 1e-2, 5e-2])
@@ -52,7 +52,7 @@ def test_a_body_that_does_not_spin_keeps_its_momentum_to_rounding(method, h):
 def test_a_ball_that_spins_flies_as_one_that_does_not(method, base):
     """To first order on a free-flyer, whose velocity turns with it; exactly on two joints."""
     exact = [1.0, 0.0, -0.5 * G]
-    steps = (5e-4, 1e-3, 2e-3)
+    steps = (1e-3, 2e-3, 4e-3)
     errors = [spinning_flight(method, h, base) - exact for h in steps]
     lengths = np.linalg.norm(errors, axis=1)
     assert order(steps, lengths) == pytest.approx(1.0, abs=ORDER_TOLERANCE)

@@ -1,5 +1,7 @@
 """A pendulum: one hinge, so nothing but backward Euler is at work."""
 
+import functools
+
 import numpy as np
 import pytest
 from physics_scenes import (
@@ -21,16 +23,17 @@ from physics_scenes import (
 LENGTH = 0.5  # [m]
 RATE = np.sqrt(G / LENGTH)  # [rad/s]
 SWING = 1e-3  # [rad]; the period of a finite swing is longer by a sixteenth of its square
-STEPS = (1e-3, 2e-3, 5e-3, 1e-2)
+STEPS = (2e-3, 5e-3, 1e-2)
 # [m]; in second order a body that is stopped still coasts on for a third of the step before: 8.4 mm
-# at 50 ms, 3.8 mm at 10 ms, and 0.3 mm at 1 ms.
+# at 50 ms, 3.8 mm at 10 ms, and less at 2 ms.
 SINKS = {False: 2e-3, True: 1e-2}
 
 
+@functools.cache
 def swing(method: str, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Angles from the start on [rad], and energies above the lowest point [J], over 5 s."""
+    """Angles from the start on [rad], and energies above the lowest point [J], over 3 s."""
     sim = flying(pendulum(LENGTH), method)
-    results = run(sim, sim.state(np.array([SWING])), h, 5.0)
+    results = run(sim, sim.state(np.array([SWING])), h, 3.0)
     angles = np.array([SWING] + [result.state.q[0] for result in results])
     return angles, energies(results) + G * LENGTH
 
@@ -62,7 +65,7 @@ def test_energy_decays_at_backward_eulers_rate_and_never_rises(method):
     assert order(STEPS, rates) == pytest.approx(1.0, abs=0.01)
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-2, 5e-2])
+@pytest.mark.parametrize("h", [2e-3, 1e-2, 5e-2])
 @pytest.mark.parametrize("method", IMPLICIT_OF_BOTH_ORDERS)
 def test_pendulum_lands_on_the_ground(method, h):
     """A robot of one velocity touches ground too: let go from level, it comes to rest on it."""

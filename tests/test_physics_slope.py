@@ -5,7 +5,7 @@ import pytest
 from physics_experiments import SLOPE_FRICTION, creep, critical_angle, sliding_acceleration
 from physics_scenes import IMPLICIT, IMPLICIT_OF_BOTH_ORDERS, OF_BOTH_ORDERS, G
 
-STEPS = (2e-3, 5e-3, 1e-2)
+STEPS = (2e-3, 1e-2)
 # Downhill along an edge of the polytope, and over the middle of a face.
 CONES = {0.0: SLOPE_FRICTION, np.pi / 6: SLOPE_FRICTION * np.cos(np.pi / 6)}
 ANGLE_TOLERANCE = 0.01  # relative; the bisection's own is 0.002

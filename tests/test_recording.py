@@ -303,6 +303,28 @@ def test_wrong_content_is_named(
         Recording.load(saved)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": 0},
+        {"format": -1},
+        {"contacts": ["one", "more", "than", "it", "has"]},
+        {"contacts": []},
+        {"contacts": [1, 2]},
+        {"sizes": {"nq": 9, "nv": 8, "nc": -1}},
+    ],
+    ids=lambda changes: str(changes),
+)
+def test_meta_data_that_disagree_are_refused(saved: Path, changes: dict[str, object]) -> None:
+    """No format before the first, and as many names as there are contact points."""
+    with np.load(saved) as archive:
+        meta = json.loads(str(archive["meta"]))
+    assert len(meta["contacts"]) not in (0, 5)
+    _rewrite(saved, meta=np.array(json.dumps(meta | changes)))
+    with pytest.raises(RecordingError, match="meta data"):
+        Recording.load(saved)
+
+
 def test_later_format_is_refused(saved: Path) -> None:
     """A file of a later version asks for an update."""
     with np.load(saved) as archive:

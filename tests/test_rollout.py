@@ -1,11 +1,15 @@
 """Rollouts: shapes, broadcasting, failures held, the same bits whatever the executor."""
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from rollout_commands import KillsOnce, kills
+from rollout_commands import KillsOnce, exits, kills
 
 from nmdp_pin.control import Command
 from nmdp_pin.errors import ControlError, ExecutorError, StateError
@@ -261,3 +265,36 @@ def test_nothing_to_do(simulator):
     still = rollout(simulator, starts(simulator, 2), h=H, steps=0)
     assert still.x.shape == (2, 0, nx)
     assert still.ok.all()
+
+
+@pytest.mark.parametrize("executor", [Serial(), Processes(1)], ids=["serial", "process"])
+def test_a_task_that_exits_is_an_error(executor):
+    """A task that calls sys.exit ends neither the program nor the worker for the next task."""
+    with executor:
+        with pytest.raises(ExecutorError, match=r"sys\.exit\(3\)"):
+            list(executor.map(exits, None, [3]))
+        assert dict(executor.map(pow, 2, [3])) == {0: 8}
+
+
+def test_a_killed_program_leaves_no_folder(tmp_path):
+    """The workers remove what their parent shared with them, and end."""
+    code = (
+        "import os, signal\n"
+        "from nmdp_pin.executors import Processes\n"
+        "if __name__ == '__main__':\n"
+        "    executor = Processes(2)\n"
+        "    assert dict(executor.map(pow, 2, [3])) == {0: 8}\n"
+        "    assert os.listdir(os.environ['TMPDIR'])\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run([sys.executable, str(script)], env=environment, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 60.0
+    while os.listdir(folder):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

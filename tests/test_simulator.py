@@ -384,7 +384,7 @@ def test_fuzz(name, method):
     options = {"max_iterations": 20} if method == "ne-nmdp" else {}
     for terrain in grounds:
         simulator = Simulator(robot, terrain, CONE, method, min_step=0.02, **options)
-        for _ in range(6):
+        for _ in range(3):
             size = 10.0 ** rng.uniform(-3, 3)
             state = simulator.state(
                 samples.configuration(model, rng), size * rng.standard_normal(model.nv)

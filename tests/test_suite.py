@@ -1,8 +1,9 @@
 """The suite itself: marks that tell the truth, the usual SIGINT, and what the Makefile refuses."""
 
+import ast
+import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -73,8 +74,8 @@ def test_interrupts_arrive_in_a_suite_that_ignores_them(suite):
         "def test_it():\n"
         "    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
     )
-    ignoring = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731
-    result = run(suite, preexec_fn=ignoring)
+    ignoring = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "pytest"]
+    result = subprocess.run(ignoring, cwd=suite, capture_output=True, text=True, timeout=60)
     assert result.returncode == 0, result.stdout
 
 
@@ -92,6 +93,23 @@ def test_the_cache_is_the_tests_own(suite):
         result = run(suite, env=os.environ | {"XDG_CACHE_HOME": str(suite)})
         assert result.returncode == 0, result.stdout
     assert not (suite / "kept").exists()
+
+
+def test_planted_errors_are_errors():
+    """Each mutant of a module is another program, with one change, on the line that is named."""
+    spec = importlib.util.spec_from_file_location("mutation", HERE.parent / "tools" / "mutation.py")
+    mutation = importlib.util.module_from_spec(spec)
+    sys.modules["mutation"] = mutation  # its dataclasses ask for it
+    spec.loader.exec_module(mutation)
+    module = "nmdp_pin/gait.py"
+    before = (HERE.parent / module).read_text(encoding="utf-8").splitlines()
+    found = mutation.mutants(module)
+    assert len(found) > 20
+    for mutant in found:
+        after = mutant.source.splitlines()
+        assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse("\n".join(before)))
+        assert before[: mutant.line - 1] == after[: mutant.line - 1]
+        assert before[mutant.line - 1] != after[mutant.line - 1]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")

@@ -1,97 +1,118 @@
-"""The bodies of a robot in a meshcat scene: one node a joint, its shapes fixed below it."""
+"""What the bodies of a robot look like: meshes fixed to the frames of its joints."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import meshcat
-import meshcat.geometry as mg
 import numpy as np
 import pinocchio as pin
-from pinocchio.visualize import MeshcatVisualizer
 
 from nmdp_pin.robot import Robot
+from nmdp_pin.viz.colored_mesh import Color, ColoredMesh, mesh_of
+from nmdp_pin.viz.mesh_file import read_mesh
 
-_STICK_COLOR = 0x5B7DB1
-
-
-class ShapeDrawer(MeshcatVisualizer):
-    """Pinocchio's drawing of geometry objects, placed below the node of their joint.
-
-    Pinocchio's own display sends one transform a geometry object and frame; below a node a
-    joint, one transform a joint is enough.
-
-    Args:
-        window: where meshcat's commands go.
-        node: path of the node below which shapes are drawn.
-    """
-
-    def __init__(self, window: Any, node: str) -> None:
-        super().__init__()
-        self._node = node
-        self.initViewer(viewer=meshcat.Visualizer(window=window))
-
-    def getViewerNodeName(
-        self, geometry_object: pin.GeometryObject, geometry_type: pin.GeometryType
-    ) -> str:
-        """Path of a geometry object."""
-        del geometry_type
-        return f"{self._node}/{geometry_object.name.replace('/', '_')}"
-
-    def draw(self, shape: pin.GeometryObject) -> None:
-        """Draw a shape at its placement in the frame of the node."""
-        self.loadViewerGeometryObject(shape, pin.GeometryType.VISUAL)
-        scale = np.diag([*shape.meshScale, 1.0])
-        path = self.getViewerNodeName(shape, pin.GeometryType.VISUAL)
-        self.viewer[path].set_transform(shape.placement.homogeneous @ scale)
+_STICK_COLOR: Color = (0.36, 0.49, 0.69, 1.0)
 
 
-class BodyShapes:
-    """Draws the bodies of a robot.
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A mesh fixed in a frame.
 
     Args:
-        window: where meshcat's commands go.
-        robot: the robot; its looks, else its collision shapes, else sticks between its joints.
+        joint: index of the joint that carries it, 0 for the world.
+        placement: of the mesh in the joint's frame, shape (4, 4).
+        mesh: the triangles.
+        name: of the link or shape.
     """
 
-    def __init__(self, window: Any, robot: Robot) -> None:
-        model = robot.model
-        self.paths: dict[int, str] = {}
-        """Joint → path of its node; only joints that carry something have one."""
-        shapes = robot.visual_model or robot.collision_model
-        self._shapes = [] if shapes is None else list(shapes.geometryObjects)
-        carried = [int(joint) for joint in robot.contact_points.joints]
-        carried += [shape.parentJoint for shape in self._shapes] or range(1, model.njoints)
-        for joint in sorted(set(carried)):
-            self.paths[joint] = f"/meshcat/robot/{model.names[joint].replace('/', '_')}"
-        if not self._shapes:
-            self._draw_sticks(window, model)
-        for shape in self._shapes:
-            ShapeDrawer(window, self.paths[shape.parentJoint]).draw(shape)
+    joint: int
+    placement: np.ndarray
+    mesh: ColoredMesh
+    name: str
 
-    def corners(self, data: pin.Data) -> list[np.ndarray]:
-        """Corners of the boxes around the shapes in the world, for placements in `data`."""
-        corners = []
-        for shape in self._shapes:
-            shape.geometry.computeLocalAABB()
-            box = np.array([shape.geometry.aabb_local.min_, shape.geometry.aabb_local.max_])
-            place = data.oMi[shape.parentJoint] * shape.placement
-            signs = itertools.product((0, 1), repeat=3)
-            corners += [place.act(box[list(pick), range(3)] * shape.meshScale) for pick in signs]
-        return corners
 
-    def _draw_sticks(self, window: Any, model: pin.Model) -> None:
-        """A stick from each joint to the next, for a robot of which no shape is known."""
-        viewer = meshcat.Visualizer(window=window)
-        material = mg.MeshPhongMaterial(color=_STICK_COLOR)
-        for joint in range(2, model.njoints):
-            parent, step = model.parents[joint], model.jointPlacements[joint].translation
-            length = float(np.linalg.norm(step))
-            if parent == 0 or length < 1e-6:
-                continue
-            # meshcat's cylinders lie along y.
-            turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 1.0, 0.0]), step).matrix()
-            stick = viewer[f"{self.paths[parent]}/stick_{joint}"]
-            stick.set_object(mg.Cylinder(length, 0.06 * length), material)
-            stick.set_transform(pin.SE3(turn, step / 2.0).homogeneous)
+def body_pieces(robot: Robot) -> tuple[list[Piece], list[str]]:
+    """The looks of a robot, else its collision shapes, else sticks between its joints.
+
+    A mesh that cannot be read is drawn by the triangles that collide, or left out; it never stops
+    the others.
+
+    Args:
+        robot: the robot.
+
+    Returns:
+        the pieces, and a sentence for each mesh that is not drawn as its file has it.
+    """
+    models = (robot.visual_model, robot.collision_model)
+    shapes = next((model for model in models if model is not None and model.ngeoms), None)
+    if shapes is None:
+        return _sticks(robot.model), []
+    files: dict[tuple[str, Color], list[ColoredMesh]] = {}
+    pieces, notes = [], []
+    for shape in shapes.geometryObjects:
+        try:
+            meshes, note = _meshes(shape, files)
+        except ValueError as error:
+            meshes, note = [], f"{shape.name} is not drawn: {error}"
+        pieces += [
+            Piece(shape.parentJoint, shape.placement.homogeneous, mesh, shape.name)
+            for mesh in meshes
+        ]
+        notes += [note] if note else []
+    return pieces, notes
+
+
+def _meshes(
+    shape: pin.GeometryObject, files: dict[tuple[str, Color], list[ColoredMesh]]
+) -> tuple[list[ColoredMesh], str]:
+    """Meshes of a geometry object, and what went wrong with its file.
+
+    Raises:
+        ValueError: it cannot be drawn at all.
+    """
+    color: Color = tuple(float(part) for part in shape.meshColor)
+    path, note = shape.meshPath, ""
+    if not path or path.isupper():  # pinocchio calls primitives BOX, SPHERE, CYLINDER, ...
+        return [replace(mesh_of(shape.geometry), color=color)], note
+    if (path, color) not in files:
+        try:
+            files[path, color] = read_mesh(path, color)
+        except ValueError as error:
+            files[path, color], note = [], f"{shape.name} is drawn in one colour: {error}"
+    if not files[path, color]:
+        return [replace(mesh_of(shape.geometry), color=color)], note
+    parts = [part.scaled(np.asarray(shape.meshScale)) for part in files[path, color]]
+    # A description names one material, which is no better than the several of a file.
+    if shape.overrideMaterial and len({(part.color, part.image) for part in parts}) == 1:
+        parts = [replace(part, color=color, image=b"", uv=None) for part in parts]
+    return parts, note
+
+
+def corners(pieces: Sequence[Piece], data: pin.Data) -> list[np.ndarray]:
+    """Corners of the boxes around pieces in the world, for placements in `data`."""
+    found = []
+    for piece in pieces:
+        low, high = piece.mesh.vertices.min(axis=0), piece.mesh.vertices.max(axis=0)
+        place = data.oMi[piece.joint].homogeneous @ piece.placement
+        for pick in itertools.product((False, True), repeat=3):
+            found.append(place[:3, :3] @ np.where(pick, high, low) + place[:3, 3])
+    return found
+
+
+def _sticks(model: pin.Model) -> list[Piece]:
+    """A stick from each joint to the next, for a robot of which no shape is known."""
+    import coal
+
+    pieces = []
+    for joint in range(2, model.njoints):
+        parent, step = model.parents[joint], model.jointPlacements[joint].translation
+        length = float(np.linalg.norm(step))
+        if parent == 0 or length < 1e-6:
+            continue
+        turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), step).matrix()
+        mesh = replace(mesh_of(coal.Cylinder(0.06 * length, length)), color=_STICK_COLOR)
+        place = pin.SE3(turn, step / 2.0).homogeneous
+        pieces.append(Piece(parent, place, mesh, f"stick_{joint}"))
+    return pieces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         dt: length of a step [s].
         duration: of an episode [s].
         terminate_when_unhealthy: False lets a robot that fell lie there.
-        render_mode: "human" shows it in a page of the browser (meshcat) at real time; None: not.
+        render_mode: "human" shows it in a page of the browser at real time; None: not.
 
     Raises:
         StateError: the base is fixed, or dt, duration or render_mode cannot be used.
@@ -70,6 +71,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._duration, self._terminates = duration, terminate_when_unhealthy
         self._state = simulator.state()
         self._view: Any = None
+        self._shown_until = 0.0  # clock time of the last step shown [s]
         low, high = task.observed_range(self._base, self._state)
         self.observation_space = spaces.Box(low, high, dtype=np.float64)
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._motors),), np.float32)
@@ -120,19 +122,22 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def close(self) -> None:
         """End the page, if there is one."""
         if self._view is not None:
-            self._view[0].close()
+            self._view.close()
             self._view = None
 
     def _observed(self) -> np.ndarray:
         return self.task.observation(self._base, self._state)
 
     def _show(self, result: StepResult) -> None:
-        from nmdp_pin.viz.meshcat_viewer import LiveView, MeshcatViewer
+        from nmdp_pin.viz.viewer import Viewer
 
         if self._view is None:
-            viewer = MeshcatViewer(self.simulator.robot, self.simulator.terrain, open_browser=True)
-            self._view = viewer, LiveView(viewer)
-        self._view[1].update(result)
+            self._view = Viewer(self.simulator.robot, self.simulator.terrain, open_browser=True)
+        self._view.draw(result.state.t, result.state.q, result.contact_forces)
+        # At the pace of the clock, without making good for time that was lost.
+        now = time.perf_counter()
+        self._shown_until = max(self._shown_until, now - self.dt) + self.dt
+        time.sleep(max(self._shown_until - now, 0.0))
 
 
 def simulator_for(

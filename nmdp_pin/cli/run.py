@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+import webbrowser
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +22,11 @@ from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.scenario import Scenario, Setup
 
 if TYPE_CHECKING:
-    from nmdp_pin.viz.meshcat_viewer import LiveView
+    from nmdp_pin.viz.viewer import Viewer
 
 FAILED = 1
+
+_PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes later plays it all
 
 
 def run(
@@ -39,9 +41,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Recording to write (.npz).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Figure to write (.png).")] = None,
     html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Show it live in the browser.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Show it in the browser.")] = False,
     speed: Annotated[
-        float, typer.Option(min=0.01, max=100.0, help="Of the live view; 1 is real time.")
+        float, typer.Option(min=0.01, max=100.0, help="At which the page plays; 1 is real time.")
     ] = 1.0,
     dump: Annotated[
         Path | None, typer.Option(help="Where to put a step that fails (.npz), for `repeat`.")
@@ -65,27 +67,27 @@ def run(
     extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
     loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
     setup = loaded.build(visuals=view or html is not None)
-    with (
-        _live_view(setup, speed, port) if view else nullcontext() as show,
-        Interruption() as interruption,
-    ):
+    with _viewer(loaded, setup, speed, port) if view else nullcontext() as viewer:
+        with Interruption() as interruption:
+            if not quiet:
+                _announce(loaded, setup)
+            with RunProgress(loaded.duration, quiet=quiet) as progress:
+
+                def observe(result: StepResult) -> bool:
+                    progress.update(result)
+                    if viewer is not None and result.status.ok:
+                        viewer.draw(result.state.t, result.state.q, result.contact_forces)
+                    return interruption.requested
+
+                recording = simulate(
+                    loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
+                )
+        _write_pictures(recording, loaded, setup, plot, html)
         if not quiet:
-            _announce(loaded, setup)
-        with RunProgress(loaded.duration, quiet=quiet) as progress:
-
-            def observe(result: StepResult) -> bool:
-                progress.update(result)
-                if show is not None and result.status.ok:
-                    show.update(result)
-                return interruption.requested
-
-            recording = simulate(
-                loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
-            )
-    _write_pictures(recording, setup, plot, html)
-    if not quiet:
-        written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
-        print("\n".join([summary(recording), *written]))
+            written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
+            print("\n".join([summary(recording), *written]))
+        if viewer is not None and not interruption.requested:
+            _replay(viewer)
     if interruption.requested:
         print(f"stopped at t = {recording.t[-1]:.6g} s", file=sys.stderr)
         raise typer.Exit(interruption.exit_code)
@@ -126,7 +128,7 @@ def _announce(scenario: Scenario, setup: Setup) -> None:
 
 
 def _write_pictures(
-    recording: Recording, setup: Setup, plot: Path | None, html: Path | None
+    recording: Recording, scenario: Scenario, setup: Setup, plot: Path | None, html: Path | None
 ) -> None:
     """The figure and the animation that were asked for."""
     if plot is not None:
@@ -134,21 +136,32 @@ def _write_pictures(
 
         plot_recording(recording, plot)
     if html is not None:
-        from nmdp_pin.viz.animation import write_html
+        from nmdp_pin.viz.ground import ground_kinds
+        from nmdp_pin.viz.replay import write_html
 
-        write_html(html, recording, setup.robot, setup.terrain)
+        write_html(html, recording, setup.robot, setup.terrain, kinds=ground_kinds(scenario))
 
 
-@contextmanager
-def _live_view(setup: Setup, speed: float, port: int | None) -> Iterator[LiveView]:
-    """A browser window that follows the run and closes after it."""
-    from nmdp_pin.viz.meshcat_viewer import LiveView, MeshcatViewer
+def _viewer(scenario: Scenario, setup: Setup, speed: float, port: int | None) -> Viewer:
+    """A page that is open in the browser, if there is one."""
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.viewer import Viewer
 
-    with MeshcatViewer(setup.robot, setup.terrain, port=port, open_browser=True) as viewer:
-        print(f"live at {viewer.url}", file=sys.stderr)
-        live = LiveView(viewer, speed=speed)
-        yield live
-        live.finish()
+    kinds = ground_kinds(scenario)
+    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, speed=speed, port=port)
+    print(f"live at {viewer.url}", file=sys.stderr, flush=True)
+    viewer.draw(setup.state.t, setup.state.q)
+    if webbrowser.open(viewer.url):
+        viewer.wait_for_page(_PAGE_WAIT)
+    return viewer
+
+
+def _replay(viewer: Viewer) -> None:
+    """Keep the page until Ctrl-C, which then is no error."""
+    with suppress(KeyboardInterrupt):
+        viewer.finish()
+        print(f"replaying at {viewer.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        viewer.wait()
 
 
 def _toml(value: str | float) -> str:

@@ -30,21 +30,21 @@ def view(
     loaded = Recording.load(recording)
     scenario = _scenario(loaded, recording)
     robot, terrain = scenario.build_robot(), scenario.build_terrain()
-    if html is not None:
-        from nmdp_pin.viz.animation import write_html
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.replay import view_recording, write_html
 
-        write_html(html, loaded, robot, terrain, speed=speed)
+    kinds = ground_kinds(scenario)
+    if html is not None:
+        write_html(html, loaded, robot, terrain, kinds=kinds, speed=speed)
         print(f"wrote {html}")
         return
-    from nmdp_pin.viz.page_server import view_recording
-
     # From the line that invites Ctrl-C on, it ends the replay and is no error.
     with (
-        view_recording(loaded, robot, terrain, speed=speed, port=port) as server,
+        view_recording(loaded, robot, terrain, kinds=kinds, speed=speed, port=port) as viewer,
         suppress(KeyboardInterrupt),
     ):
-        print(f"replaying at {server.url}; Ctrl-C ends it", flush=True)
-        server.wait()
+        print(f"replaying at {viewer.url}; Ctrl-C ends it", flush=True)
+        viewer.wait()
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:

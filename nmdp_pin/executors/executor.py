@@ -64,6 +64,20 @@ class Executor(abc.ABC):
         self.close(at_once=error is not None)
 
 
+def done(function: Function, shared: Any, task: Any) -> Any:
+    """The result of one task; whatever executor does it.
+
+    Raises:
+        ExecutorError: the task called `sys.exit`, which ends neither its worker nor the program.
+    """
+    try:
+        return function(shared, task)
+    except SystemExit as error:
+        raise ExecutorError(
+            f"a task called sys.exit({error.code!r}) instead of returning"
+        ) from error
+
+
 def check_count(
     name: str, value: object, least: int, error: type[NmdpError] = ExecutorError
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import threading
 from collections import deque
@@ -18,9 +19,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from nmdp_pin.errors import ExecutorError
-from nmdp_pin.executors.executor import Executor, Function, check_count
+from nmdp_pin.executors.executor import Executor, Function, check_count, done
 from nmdp_pin.executors.one_thread import one_thread
 from nmdp_pin.executors.shared import key_of, read_once
+
+_LAST_BREATH = 0.1  # [s] a process that is killed closes its pipes one after the other
 
 
 @dataclass(frozen=True)
@@ -105,13 +108,17 @@ class Processes(Executor):
 
     def _keep(self, shared: Any) -> str:
         """File of what is shared, from which each process reads it once."""
-        if self._folder is None:
-            self._folder = TemporaryDirectory(prefix="nmdp-pin-")
         content = pickle.dumps(shared)
-        path = Path(self._folder.name) / key_of(content)
+        path = Path(self._shared_folder()) / key_of(content)
         if not path.exists():
             path.write_bytes(content)
         return str(path)
+
+    def _shared_folder(self) -> str:
+        """Folder of what is shared."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="nmdp-pin-")
+        return self._folder.name
 
     def _submit(self, function: Function, path: str, task: Any) -> Future[Any]:
         pool = self._pool or self._start_pool()
@@ -135,7 +142,10 @@ class Processes(Executor):
         context = multiprocessing.get_context("spawn")
         theirs, self._lifeline = context.Pipe(duplex=False)
         self._pool = ProcessPoolExecutor(
-            self.workers, context, initializer=_prepare, initargs=(theirs,)
+            self.workers,
+            context,
+            initializer=_prepare,
+            initargs=(theirs, self._shared_folder()),
         )
         return self._pool
 
@@ -152,17 +162,22 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _prepare(lifeline: Connection) -> None:
+def _prepare(lifeline: Connection, folder: str) -> None:
     """Set up a process: Ctrl-C is its parent's business, and it ends when the parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with_parent, args=(lifeline,), daemon=True).start()
+    threading.Thread(target=_die_with_parent, args=(lifeline, folder), daemon=True).start()
 
 
-def _die_with_parent(lifeline: Connection) -> None:
+def _die_with_parent(lifeline: Connection, folder: str) -> None:
     """Nothing is ever sent: the other end closes when the parent wants it, or is no more."""
     lifeline.poll(None)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join(_LAST_BREATH)
+        if not parent.is_alive():  # it was killed, and cannot remove its folder
+            shutil.rmtree(folder, ignore_errors=True)
     os._exit(1)
 
 
 def _call(function: Function, path: str, task: Any) -> Any:
-    return function(read_once(path, Path(path).read_bytes), task)
+    return done(function, read_once(path, Path(path).read_bytes), task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.errors import ExecutorError, MissingExtra, NmdpError
-from nmdp_pin.executors.executor import Executor, Function, check_count
+from nmdp_pin.executors.executor import Executor, Function, check_count, done
 from nmdp_pin.executors.shared import key_of, read_once
 
 _PATIENCE = 10.0  # [s] for a cluster to answer
@@ -47,10 +48,14 @@ class RayCluster(Executor):
             check_count("workers", workers, 1)
         check_count("retries", retries, 0)
         self._workers = workers
+        address = address or os.environ.get("RAY_ADDRESS") or "local"
+        if address == "local":
+            # Read when Ray is loaded: nobody else on this machine may give it tasks.
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
+            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         self._ray = _ray()
         self._own = not self._ray.is_initialized()
         if self._own:
-            address = address or os.environ.get("RAY_ADDRESS") or "local"
             self._start(address, runtime_env)
         self._task = self._ray.remote(max_retries=retries, num_cpus=1)(_call)
 
@@ -142,4 +147,4 @@ def _knock(address: str) -> None:
 def _call(key: str, content: np.ndarray, task: Any) -> Any:
     """One task in a worker."""
     function, shared = read_once(key, content.tobytes)
-    return function(shared, task)
+    return done(function, shared, task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nmdp_pin.executors.executor import Executor, Function
+from nmdp_pin.executors.executor import Executor, Function, done
 
 
 class Serial(Executor):
@@ -21,7 +21,7 @@ class Serial(Executor):
     ) -> Iterator[tuple[int, Any]]:
         """Do the tasks, and yield the place of each with its result."""
         for place, task in enumerate(tasks):
-            yield place, function(shared, task)
+            yield place, done(function, shared, task)
 
     def close(self, *, at_once: bool = False) -> None:
         """Nothing is held."""

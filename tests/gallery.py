@@ -1,0 +1,79 @@
+"""A picture of every robot in a headless Chromium: python tests/gallery.py FOLDER [ROBOT ...].
+
+It fails where a page has an error or shows no robot; the pictures are for looking at.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+from browser import Browser
+
+from nmdp_pin.errors import NmdpError
+from nmdp_pin.robot import Robot, bundled_robots, example_robots, load_robot
+from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin.viz.scene import Scene
+from nmdp_pin.viz.viewer import Viewer
+
+_SEEN = 0.01  # share of the pixels that the robot changes, at least
+_SIZE = 480, 360
+
+
+def main(folder: Path, names: list[str]) -> int:
+    """Draw the robots; how many failed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    with Browser(width=_SIZE[0], height=_SIZE[1]) as browser:
+        for name in names:
+            try:
+                robot = load_robot(name)
+            except NmdpError as error:
+                print(f"{name}: not loaded: {error}", flush=True)
+                continue
+            start = time.perf_counter()
+            share, notes = _draw(browser, robot, folder / f"{name}.png")
+            fine = share >= _SEEN and not browser.errors
+            failed += not fine
+            print(
+                f"{name}: {'fine' if fine else 'FAILED'}, {100 * share:.1f} % of the picture, "
+                f"{time.perf_counter() - start:.1f} s {notes} {browser.errors or ''}",
+                flush=True,
+            )
+    print(f"{len(names)} robots, {failed} failed")
+    return failed
+
+
+def _draw(browser: Browser, robot: Robot, path: Path) -> tuple[float, str]:
+    """Share of the pixels that show the robot, and what the page says of its meshes."""
+    with Viewer(robot, Terrain([Plane(height=_lowest(robot))])) as viewer:
+        viewer.draw(0.0, robot.standing)
+        viewer.finish()
+        browser.errors.clear()
+        browser.open(viewer.url)
+        browser.wait_for("window.player && player.renderer.info.render.frame > 0")
+        browser.evaluate("player.view.world.visible = false, player.render(), 0")
+        empty = browser.screenshot()
+        browser.evaluate("player.view.world.visible = true, player.render(), 0")
+        picture = browser.screenshot(path)
+    notes = str(browser.evaluate("document.getElementById('notes').textContent"))
+    return float((np.abs(picture - empty).max(axis=2) > 15).mean()), notes
+
+
+def _lowest(robot: Robot) -> float:
+    """Height of the lowest corner of the standing robot [m]."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, robot.standing)
+    heights = []
+    for piece in Scene(robot, None).bodies:
+        place = data.oMi[piece.joint].homogeneous @ piece.placement
+        heights.append(float((piece.mesh.vertices @ place[2, :3]).min() + place[2, 3]))
+    return min(heights, default=0.0)
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[2:] or [*bundled_robots(), *example_robots()]
+    sys.exit(1 if main(Path(sys.argv[1]), chosen) else 0)

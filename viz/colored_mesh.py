@@ -1,0 +1,130 @@
+"""Triangles with a colour or a picture on them: what every renderer here draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import coal
+import numpy as np
+import trimesh
+
+Color = tuple[float, float, float, float]
+"""Red, green, blue and opacity, from 0 to 1."""
+
+WHITE: Color = (1.0, 1.0, 1.0, 1.0)
+
+_ROUND = 32  # sides of a cylinder
+_SUBDIVISIONS = 3  # of an icosahedron; 1280 triangles
+
+
+@dataclass(frozen=True, eq=False)
+class ColoredMesh:
+    """A triangle mesh with one material.
+
+    Args:
+        vertices: corners [m], shape (n, 3); corners at the same place are one.
+        faces: indices of the corners, shape (m, 3).
+        color: of the whole mesh; a picture is multiplied by it.
+        uv: place of each face's corners in the picture, shape (m, 3, 2); None without a picture.
+        image: a PNG or JPEG that repeats in both directions; empty for none.
+        gloss: strength of highlights, from 0 to 1.
+    """
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    color: Color = (0.9, 0.9, 0.9, 1.0)
+    uv: np.ndarray | None = None
+    image: bytes = b""
+    gloss: float = 0.2
+
+    @classmethod
+    def welded(
+        cls, vertices: np.ndarray, faces: np.ndarray, uv: np.ndarray | None = None, **look: object
+    ) -> ColoredMesh:
+        """A mesh whose equal corners are made one, without empty or broken faces.
+
+        Args:
+            vertices: corners [m], shape (n, 3).
+            faces: indices of the corners, shape (m, 3).
+            uv: place of each face's corners in the picture, shape (m, 3, 2).
+            look: `color`, `image` and `gloss`.
+
+        Raises:
+            ValueError: a face names a corner that does not exist, or no face is left.
+        """
+        vertices = np.asarray(vertices, dtype=np.float32).reshape(-1, 3)
+        faces = np.asarray(faces, dtype=np.int64).reshape(-1, 3)
+        if faces.size and not (0 <= faces.min() and faces.max() < len(vertices)):
+            raise ValueError("a face names a corner that does not exist")
+        places, inverse = np.unique(vertices, axis=0, return_inverse=True)
+        faces = inverse.reshape(-1)[faces]
+        a, b, c = faces.T
+        kept = (a != b) & (b != c) & (c != a) & np.isfinite(places[faces]).all(axis=(1, 2))
+        if not kept.any():
+            raise ValueError("the mesh has no triangles")
+        uv = None if uv is None else np.asarray(uv, dtype=np.float32)[kept]
+        return cls(places, faces[kept].astype(np.uint32), uv=uv, **look)  # type: ignore[arg-type]
+
+    def scaled(self, scale: np.ndarray) -> ColoredMesh:
+        """The mesh stretched along its axes by `scale`, shape (3,)."""
+        faces = self.faces if np.prod(scale) > 0.0 else self.faces[:, ::-1]
+        uv = self.uv if self.uv is None or np.prod(scale) > 0.0 else self.uv[:, ::-1]
+        vertices = (self.vertices * scale).astype(np.float32)
+        return replace(self, vertices=vertices, faces=faces, uv=uv)
+
+    def wrapped(self, image: bytes, tile: float) -> ColoredMesh:
+        """The mesh with a picture of side `tile` [m] laid on it along the nearest axes."""
+        corners = self.vertices[self.faces]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        axis = np.abs(normals).argmax(axis=1)
+        others = np.array([[1, 2], [0, 2], [0, 1]])[axis]
+        uv = np.take_along_axis(corners, others[:, None, :].repeat(3, axis=1), axis=2) / tile
+        return replace(self, uv=uv.astype(np.float32), image=image)
+
+
+def mesh_of(geometry: coal.CollisionGeometry) -> ColoredMesh:
+    """Triangles of a bounded coal geometry, in its own frame.
+
+    Raises:
+        ValueError: a geometry that has no triangles, such as a plane or a point cloud.
+    """
+    if isinstance(geometry, coal.BVHModelBase):
+        triangles = map(geometry.tri_indices, range(geometry.num_tris))
+        faces = [(face[0], face[1], face[2]) for face in triangles]  # iterating one runs past it
+        return ColoredMesh.welded(geometry.vertices(), np.array(faces, dtype=int))
+    solid = _solid(geometry)
+    return ColoredMesh.welded(solid.vertices, solid.faces)
+
+
+def arrow(shaft: float, head: float) -> tuple[ColoredMesh, ColoredMesh]:
+    """Shaft and head of an arrow of length 1 along z, with the given radii."""
+    bar = trimesh.creation.cylinder(radius=shaft, height=0.8, sections=12)
+    bar.apply_translation([0.0, 0.0, 0.4])
+    tip = trimesh.creation.cone(radius=head, height=0.2, sections=20)
+    tip.apply_translation([0.0, 0.0, 0.8])
+    return tuple(ColoredMesh.welded(part.vertices, part.faces) for part in (bar, tip))  # type: ignore[return-value]
+
+
+def _solid(geometry: coal.CollisionGeometry) -> trimesh.Trimesh:
+    create = trimesh.creation
+    match geometry:
+        case coal.Box():
+            return create.box(extents=2.0 * geometry.halfSide)
+        case coal.Sphere():
+            return create.icosphere(subdivisions=_SUBDIVISIONS, radius=geometry.radius)
+        case coal.Ellipsoid():
+            ball = create.icosphere(subdivisions=_SUBDIVISIONS)
+            return ball.apply_scale(geometry.radii)
+        case coal.Cylinder():
+            return create.cylinder(geometry.radius, 2.0 * geometry.halfLength, sections=_ROUND)
+        case coal.Capsule():
+            return create.capsule(
+                2.0 * geometry.halfLength, geometry.radius, count=[_ROUND, _ROUND]
+            )
+        case coal.Cone():
+            cone = create.cone(geometry.radius, 2.0 * geometry.halfLength, sections=_ROUND)
+            return cone.apply_translation([0.0, 0.0, -geometry.halfLength])
+        case coal.ConvexBase():
+            return trimesh.convex.convex_hull(np.array(geometry.points()))
+        case _:
+            raise ValueError(f"a {type(geometry).__name__} cannot be drawn")

@@ -1,0 +1,143 @@
+"""The viewer: a run in the browser, while it is made and after it."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from nmdp_pin.errors import ViewerError
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+from nmdp_pin.viz.html_page import html_page
+from nmdp_pin.viz.page_data import packed_scene
+from nmdp_pin.viz.page_server import PageServer
+from nmdp_pin.viz.scene import Scene
+from nmdp_pin.viz.timeline import Timeline
+
+_WAIT = 2.0  # [s] for which a page's question for new frames is left open
+
+
+class Viewer:
+    """A page that plays a run at the pace of the clock, from its first frame on.
+
+    The page asks for frames as fast as it plays them; a run neither waits for it nor keeps
+    anything for it but the frames themselves, whose memory is bounded. So any number of pages can
+    be opened, at any time, and each can pause, scrub and play again what has been simulated. It is
+    a context manager.
+
+    Args:
+        robot: the robot.
+        terrain: the ground, None for none.
+        kinds: look of terrain shapes, as in `Scene`.
+        title: of the page; the robot's name unless given.
+        speed: simulated seconds a second at which the page starts to play.
+        follow: the camera keeps beside the robot.
+        port: of the page on this machine; None: the first free one from 7000.
+        open_browser: opens the page.
+
+    Attributes:
+        url: address of the page; who knows it can see the run.
+
+    Raises:
+        ViewerError: the port is in use or none, or `speed` is not positive.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain | None,
+        *,
+        kinds: Mapping[int, str] | None = None,
+        title: str | None = None,
+        speed: float = 1.0,
+        follow: bool = True,
+        port: int | None = None,
+        open_browser: bool = False,
+    ) -> None:
+        if not 0.0 < speed < np.inf:
+            raise ViewerError(f"the speed must be a positive number; {speed} was given")
+        self._scene = Scene(robot, terrain, kinds=kinds)
+        self._timeline = Timeline(self._scene.frame_size)
+        self._left_out: tuple[float, np.ndarray, np.ndarray | None] | None = None
+        self._opened = threading.Event()
+        title = title or f"{robot.name} · nmdp-pin"
+        page = html_page(title).encode()
+        scene = packed_scene(self._scene, title=title, speed=speed, follow=follow)
+
+        def answer_scene(query: Mapping[str, str]) -> tuple[str, bytes]:
+            self._opened.set()
+            return "application/octet-stream", scene
+
+        def answer_frames(query: Mapping[str, str]) -> tuple[str, bytes]:
+            edition, first = int(query.get("edition", "0")), int(query.get("first", "0"))
+            frames = self._timeline.after(edition, first, _WAIT)
+            return "application/octet-stream", frames.packed()
+
+        self._server = PageServer(
+            {
+                "": lambda query: ("text/html; charset=utf-8", page),
+                "scene": answer_scene,
+                "frames": answer_frames,
+            },
+            port=port,
+        )
+        self.url = self._server.url
+        if open_browser:
+            webbrowser.open(self.url)
+
+    def draw(self, t: float, q: np.ndarray, contact_force: np.ndarray | None = None) -> None:
+        """Add a frame; never waits. More than 60 a second of simulated time are left out.
+
+        Args:
+            t: time [s]; one that is earlier than the last begins anew.
+            q: configuration, shape (nq,).
+            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3); None: none.
+        """
+        if self._timeline.due(t):
+            self._timeline.append(self._scene.frame(t, q, contact_force))
+            self._left_out = None
+        else:
+            self._left_out = t, np.array(q), contact_force
+
+    def finish(self) -> None:
+        """Show the last frame, even if it was left out; pages become replays."""
+        if self._left_out is not None:
+            self._timeline.append(self._scene.frame(*self._left_out))
+            self._left_out = None
+        self._timeline.finish()
+
+    def wait_for_page(self, timeout: float | None = None) -> bool:
+        """Wait until a page was opened.
+
+        Args:
+            timeout: the longest wait [s]; None: as long as it takes.
+
+        Returns:
+            False if none was.
+        """
+        return self._opened.wait(timeout)
+
+    def wait(self) -> None:
+        """Serve until the program is interrupted."""
+        self._server.wait()
+
+    def close(self) -> None:
+        """End the page's server; open pages keep what they have."""
+        self._timeline.finish()
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
