@@ -23,8 +23,8 @@ from nmdp_pin.integrators import (
     methods_that_take,
     options_of,
 )
-from nmdp_pin.papers.presets import preset_options
 from nmdp_pin.number_array import numbers
+from nmdp_pin.papers.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector
@@ -170,6 +170,10 @@ class Simulator:
         self._check.state(state)
         if not isinstance(command, CommandSource):
             command = Held(self.checked_command(command))
+        return self._step(state, command, h)
+
+    def _step(self, state: State, command: CommandSource, h: float) -> StepResult:
+        """`step` of arguments that were checked."""
         # A trial point may overflow: that is a status, not a warning.
         with self._lock, np.errstate(all="ignore"):
             return self.control.step(self._integrator, state, command, h)
@@ -238,10 +242,11 @@ class Simulator:
             command: CommandSource
             if controller.follows_time:
                 command = Timed(controller, state, h)
-                self._check.command(command.at(state.t + h))
+                if k == 0:
+                    self._check.command(command.at(state.t + h))
             else:
                 command = Held(self.checked_command(controller.command(state, h)))
-            result = self.step(state, command, h)
+            result = self._step(state, command, h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)
             yield result

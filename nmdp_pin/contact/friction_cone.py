@@ -110,6 +110,11 @@ class FrictionCone(WrenchSpace):
         return cls(stiffness=k, power=power, **options)
 
     @property
+    def parameters(self) -> tuple[np.ndarray, float, int, float]:
+        """What the kernels take of a cone: tangents (2, directions), stiffness, power, zeta."""
+        return self._tangents, self.stiffness, self.power, self.zeta
+
+    @property
     def n_vertices(self) -> int:
         """One vertex a tangent direction."""
         return self.directions
@@ -126,10 +131,7 @@ class FrictionCone(WrenchSpace):
             contacts.depth,
             contacts.normal,
             contacts.friction,
-            self._tangents,
-            self.stiffness,
-            self.power,
-            self.zeta,
+            *self.parameters,
             V,
         )
         return V
@@ -142,10 +144,7 @@ class FrictionCone(WrenchSpace):
             contacts.normal,
             _FLAT if contacts.curvature is None else contacts.curvature,
             contacts.friction,
-            self._tangents,
-            self.stiffness,
-            self.power,
-            self.zeta,
+            *self.parameters,
             w,
             wrench,
             D,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 from dataclasses import dataclass
 
-
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.state import State
 

@@ -8,6 +8,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
+from nmdp_pin.kernels.cubic import cubic
 from nmdp_pin.robot import Robot
 
 
@@ -25,8 +26,8 @@ class GaitTrajectory:
     """
 
     def __init__(self, robot: Robot, gait: Gait) -> None:
-        self._curve = CubicHermiteSpline(gait.times, gait.positions, np.zeros_like(gait.positions))
-        self._slope = self._curve.derivative()
+        curve = CubicHermiteSpline(gait.times, gait.positions, np.zeros_like(gait.positions))
+        self._breaks, self._coefficients = np.array(curve.x), np.ascontiguousarray(curve.c)
         self._gait = gait
         self._q = np.array(robot.standing)
         self._nv = robot.model.nv
@@ -46,8 +47,7 @@ class GaitTrajectory:
         """Targets (nq,) [rad, m] and their rates (nv,) [rad/s, m/s] at time t [s]."""
         phase = self.phase(t)
         q, v = self._q.copy(), np.zeros(self._nv)
-        q[self._idx_q] = self._curve(phase)
-        v[self._idx_v] = self._slope(phase)
+        cubic(self._breaks, self._coefficients, phase, self._idx_q, self._idx_v, q, v)
         return q, v
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY, FrictionCone
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
-from nmdp_pin.dynamics.spatial import placements_of
+from nmdp_pin.dynamics.spatial import placements_of, support_of
 from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
 from nmdp_pin.dynamics.torque_law import JointTorques
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.kernels.contact import contact_velocities, locate, relative_placements
+from nmdp_pin.kernels.energy import mechanical_energy
 from nmdp_pin.system import System
-
 
 VELOCITIES = np.zeros((0, 4, 3))
 """Stands for the placements from which motions count where they follow from velocities.
@@ -103,9 +103,23 @@ class Form(abc.ABC):
         self.contacts = ContactArrays.of(robot)
         self.surfaces = TouchedSurfaces(robot, terrain)
         self.touches_bodies = bool(self.contacts.touched.any())
+        # friction cones on closed forms need one call of a kernel
+        self.cone_scene: tuple[Any, ...] | None = None
+        simple = terrain.compiled and not (self.touches_bodies or self.secants)
+        if simple and isinstance(system.law, FrictionCone):
+            self.cone_scene = (*terrain.arrays, *system.law.parameters)
         self.torques = JointTorques(model)
         self.weightless = pin.Model(model)
         self.weightless.gravity = pin.Motion.Zero()
+        bodies = list(model.inertias)[1:]
+        self._bodies = (
+            support_of(model, np.arange(1, model.njoints))[0],
+            np.array([body.mass for body in bodies]),
+            np.array([body.lever for body in bodies]),
+            np.array([body.inertia for body in bodies]),
+            np.array(model.armature),
+            np.array(model.gravity.linear),
+        )
         self.weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
         data = self.workspace.data
         self.largest_inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
@@ -217,8 +231,19 @@ class Form(abc.ABC):
         """The tangent that leads from q0 to q1."""
         return q1 - q0 if self.flat else pin.difference(self.model, q0, q1)
 
-    def energy(self, q: np.ndarray, v: np.ndarray) -> float:
-        """Kinetic energy and that of gravity [J]."""
-        model, data = self.model, self.workspace.data
-        kinetic = pin.computeKineticEnergy(model, data, q, v)
-        return float(kinetic + pin.computePotentialEnergy(model, data, q))
+    def energies(self, P: np.ndarray, S: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """Kinetic energy and that of gravity [J].
+
+        Args:
+            P: placements of all joints, shape (n_joints, 4, 3).
+            S: motions of the dofs at the world's origin, shape (nv, 6).
+            v: velocity, shape (nv,).
+        """
+        kinetic, potential = mechanical_energy(P, S, *self._bodies, v)
+        return kinetic, potential
+
+    def energies_at(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+        """`energies` at a state; leaves its placements and Jacobian in the workspace."""
+        work = self.workspace
+        pin.computeJointJacobians(self.model, work.data, q)
+        return self.energies(work.placements, work.J.T, v)

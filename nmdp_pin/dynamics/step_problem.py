@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -12,6 +13,7 @@ import pinocchio as pin
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.dynamics.torque_law import TorqueLaw
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
+from nmdp_pin.kernels.cone_contact import cone_contacts
 from nmdp_pin.kernels.contact import contact_forces
 from nmdp_pin.kernels.contact_derivatives import linearise_contacts
 from nmdp_pin.kernels.step import subtract_torque
@@ -145,7 +147,7 @@ class StepProblem(abc.ABC):
 
         `relative` times the weight, but not below the rounding of M q / h^2 in G.
         """
-        size = 1.0 + float(np.abs(self.q_ref).max())
+        size = 1.0 + math.sqrt(self.q_ref @ self.q_ref)
         rounding = _EPS * self.form.largest_inertia * size * self.rate * self.acceleration_rate
         return max(relative * self.form.weight, _ROUNDINGS * rounding)
 
@@ -222,6 +224,8 @@ class StepProblem(abc.ABC):
                     E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
         tau = np.empty(len(v))
         subtract_torque(torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A)
+        if form.cone_scene is not None:
+            return self._with_cones(form.cone_scene, q, w, v, tau, G, A, S)
         contacts, placements, near = points.locate(P, form.surfaces)
         V = form.vertices(contacts, near)
         n, rows, m = V.shape
@@ -258,4 +262,68 @@ class StepProblem(abc.ABC):
         return Evaluation(
             q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
             active[:k], wrench, motion, subtree, secant,
+        )  # fmt: skip
+
+    def _with_cones(
+        self,
+        scene: tuple[Any, ...],
+        q: np.ndarray,
+        w: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        G: np.ndarray,
+        A: np.ndarray,
+        S: np.ndarray,
+    ) -> Evaluation:
+        """The same for friction cones on a terrain of closed forms, whose kernels are one call."""
+        form = self.form
+        points, P, n, m = form.contacts, form.workspace.placements, *w.shape
+        empty = np.empty
+        placements, centre, normal = empty((n, 4, 3)), empty((n, 3)), empty((n, 3))
+        depth, friction, shape = empty(n), empty(n), empty(n, np.int64)
+        curvature, V = empty((n, 3, 3)), empty((n, 3, m))
+        wrench, motion, work = empty((n, 3)), empty((n, 3)), empty((n, m))
+        subtree, active = empty((len(v), 6)), empty(n, np.int64)
+        residual, gap, slip, k, curved = cone_contacts(
+            P,
+            S,
+            points.joints,
+            points.touched,
+            points.support,
+            points.local,
+            points.radii,
+            *scene,
+            self.carriers,
+            w,
+            v,
+            1.0 / self.rate,
+            placements,
+            centre,
+            depth,
+            normal,
+            curvature,
+            friction,
+            shape,
+            V,
+            wrench,
+            motion,
+            work,
+            subtree,
+            active,
+            G,
+        )
+        contacts = ContactState(
+            centre,
+            placements[:, :3].transpose(0, 2, 1),
+            depth,
+            normal,
+            curvature if curved else None,
+            friction,
+            points.radii,
+            shape,
+            points.index,
+        )
+        return Evaluation(
+            q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
+            active[:k], wrench, motion, subtree, None,
         )  # fmt: skip

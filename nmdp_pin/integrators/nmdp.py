@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -153,6 +154,7 @@ class Nmdp(Integrator):
             warm = state.warm is not None and self.solver.carry_gamma
             gamma = state.warm.gamma if warm and state.warm else self.solver.gamma
         start = form.start(state.q, state.v, scheme.a[0][0] * h, self.scheme.order)
+        before = form.energies_at(state.q, state.v)
         problems: list[StepProblem] = []
         points: list[Evaluation] = []
         slopes: list[Slopes] = []
@@ -163,7 +165,8 @@ class Nmdp(Integrator):
             rate = 1.0 / (row[-1] * h)
             at_end = command.at(state.t + c * h)
             problem = form.problem(reference, at_end, rate, scheme.acceleration * rate)
-            found, work = self._solve(problem, w, gamma, work, first=not problems)
+            given = sum(a * h * float(at.tau @ at.v) for a, at in zip(row, points, strict=False))
+            found, work, after = self._solve(problem, w, gamma, work, (*before, given))
             problems.append(problem)
             points.append(found.point)
             status, gamma, value = found.status, found.gamma, found.value
@@ -172,28 +175,30 @@ class Nmdp(Integrator):
             slopes.append(form.slopes(problem, found.point))
             w = self._carried(found.point)
         result = Stages(
-            scheme, h, tuple(problems), tuple(points), tuple(slopes), status, gamma, value, work
+            scheme,
+            h,
+            tuple(problems),
+            tuple(points),
+            tuple(slopes),
+            status,
+            gamma,
+            value,
+            after,
+            work,
         )
-        return result if not status.ok else self._checked(state, result)
-
-    def _checked(self, state: State, made: Stages) -> Stages:
-        """The stages, failed where their end is no motion that the start leads to."""
-        form, end = self.form, made.end
-        kinetic = pin.computeKineticEnergy(form.model, form.workspace.data, state.q, state.v)
-        before = kinetic + pin.computePotentialEnergy(form.model, form.workspace.data, state.q)
-        work = made.torque_work()
-        gain = form.energy(end.q, end.v) - before - work
-        moving = kinetic + max(work, 0.0)
+        if not status.ok or scheme.order == 1:
+            return result
+        done = result.torque_work()
+        gain, moving = sum(after) - sum(before) - done, before[0] + max(done, 0.0)
         if not self.bound.allows(gain, moving, form.weight):
-            return made._replace(status=Status.ENERGY_GAINED)
-        if made.scheme.order > 1 and rebounds(form, state, made, gain, moving):
-            return made._replace(status=Status.REBOUNDED)
-        return made
+            return result._replace(status=Status.ENERGY_GAINED)
+        if rebounds(form, state, result, gain, moving):
+            return result._replace(status=Status.REBOUNDED)
+        return result
 
     def _finished(self, state: State, made: Stages) -> StepResult:
         """The result of stages that were accepted."""
-        form, end = self.form, made.end
-        data = form.workspace.data
+        end = made.end
         warm = WarmStart(self._carried(end), made.gamma)
         return finished_step(
             state,
@@ -206,8 +211,8 @@ class Nmdp(Integrator):
             step_sizes=(made.h,),
             residual=end.residual,
             objective=made.value,
-            kinetic_energy=pin.computeKineticEnergy(form.model, data, end.q, end.v),
-            potential_energy=pin.computePotentialEnergy(form.model, data, end.q),
+            kinetic_energy=made.energies[0],
+            potential_energy=made.energies[1],
             rejected=made.work.rejected,
             local_error=made.local_error(state.v),
         )
@@ -219,17 +224,42 @@ class Nmdp(Integrator):
         return w
 
     def _solve(
-        self, problem: StepProblem, w: np.ndarray, gamma: float, work: Work, *, first: bool
-    ) -> tuple[SolverResult, Work]:
-        """Solve a stage from one guess after another."""
-        for guess in self._guesses(problem, w, first):
+        self,
+        problem: StepProblem,
+        w: np.ndarray,
+        gamma: float,
+        work: Work,
+        before: tuple[float, float, float],
+    ) -> tuple[SolverResult, Work, tuple[float, float]]:
+        """Solve a stage from one guess after another; with the energies at its end.
+
+        G = 0 has roots far away, to which no motion leads: they gain energy, and are refused.
+
+        Args:
+            problem: the equations of the stage.
+            w: weights of the stage or the step before.
+            gamma: step-size parameter to begin with.
+            work: what the stages before took.
+            before: kinetic energy and that of gravity at the start of the step, and the work of
+                the torques in the stages before [J].
+        """
+        form, (kinetic, potential, given) = self.form, before
+        after = kinetic, potential
+        for guess in self._guesses(problem, w):
             found = self._from(problem, guess, gamma, self._budget - work.evaluations)
             work = work.plus(found.iterations, found.evaluations, found.rejected)
-            if found.status.ok and self._gains(problem, found.point):
-                found = _refused(found)
-            if found.status.ok or work.evaluations >= self._budget:
+            if found.status.ok:
+                at = found.point
+                pin.computeJointJacobians(form.model, form.workspace.data, at.q)
+                after = form.energies(form.workspace.placements, at.S, at.v)
+                done = given + float(at.tau @ at.v) / problem.rate
+                gain, moving = sum(after) - kinetic - potential - done, kinetic + max(done, 0.0)
+                if self.bound.allows(gain, moving, form.weight):
+                    break
+                found = replace(found, status=Status.ENERGY_GAINED)
+            if work.evaluations >= self._budget:
                 break
-        return found, work
+        return found, work, after
 
     def _from(
         self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
@@ -248,9 +278,9 @@ class Nmdp(Integrator):
         options = self.solver.of_step(problem)
         return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
 
-    def _guesses(self, problem: StepProblem, w: np.ndarray, first: bool) -> Iterator[InitialGuess]:
+    def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
         """Where to begin, one after another."""
-        if not self._warm_start and first:
+        if not self._warm_start:
             yield InitialGuess(problem.q_ref, np.zeros(self._shape))
         elif not self._restarts:
             yield InitialGuess(problem.q_ref, w)
@@ -258,31 +288,6 @@ class Nmdp(Integrator):
             yield from guesses_of_principle(problem, w, self._full)
         else:
             yield from guesses_of_minimum(problem, w, self._full)
-
-    def _gains(self, problem: StepProblem, at: Evaluation) -> bool:
-        """Whether a stage ends at a root of G = 0 far away, to which no motion leads."""
-        form, h = self.form, 1.0 / problem.rate
-        kinetic = pin.computeKineticEnergy(
-            form.model, form.workspace.data, problem.q_ref, problem.v_ref
-        )
-        before = kinetic + pin.computePotentialEnergy(
-            form.model, form.workspace.data, problem.q_ref
-        )
-        work = h * float(at.tau @ at.v)
-        gain = form.energy(at.q, at.v) - before - work
-        return not self.bound.allows(gain, kinetic + max(work, 0.0), form.weight)
-
-
-def _refused(found: SolverResult) -> SolverResult:
-    return SolverResult(
-        found.point,
-        found.gamma,
-        Status.ENERGY_GAINED,
-        found.value,
-        found.iterations,
-        found.evaluations,
-        found.rejected,
-    )
 
 
 class NeNmdp(Nmdp):

@@ -17,8 +17,9 @@ def finished_step(start: State, state: State, *, wrenches: np.ndarray, **fields:
 
     The keywords are those of StepResult.
     """
-    # One sum stands for all its terms: not finite if any of them is not.
-    total = state.q.sum() + state.v.sum() + fields["tau"].sum() + wrenches.sum()
+    # One sum stands for all its terms: not finite if any of them is not, or is beyond 1e154.
+    tau, forces = fields["tau"], wrenches.ravel()
+    total = state.q @ state.q + state.v @ state.v + tau @ tau + forces @ forces
     total += fields["kinetic_energy"] + fields["objective"]
     if not math.isfinite(total):
         return failed_step(

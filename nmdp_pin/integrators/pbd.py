@@ -18,8 +18,8 @@ from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.minimised import Energy, GradientLevel, Minimised
 from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
-from nmdp_pin.dynamics.position_residual import PositionBased
 from nmdp_pin.dynamics.position_energy import PositionEnergy
+from nmdp_pin.dynamics.position_residual import PositionBased
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import allowed_gain

@@ -8,6 +8,7 @@ what the contacts moved from its reference.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -48,12 +49,21 @@ class Scheme:
             h: length of the step [s].
             velocities: at the start and at the end of each stage.
         """
-        nodes = np.array((0.0, *self.c))
-        powers = np.vander(nodes, increasing=True).T
-        weights = np.linalg.solve(powers, 1.0 / np.arange(1, len(nodes) + 1))
-        weights[1:] -= self.a[-1]
-        result: np.ndarray = h * np.tensordot(weights, np.array(velocities), axes=1)
+        weights = _error_weights(self.a)
+        result: np.ndarray = (h * weights[0]) * velocities[0]
+        for weight, velocity in zip(weights[1:], velocities[1:], strict=True):
+            result += (h * weight) * velocity
         return result
+
+
+@functools.cache
+def _error_weights(a: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
+    """Weights of the interpolatory quadrature at the start and the stages, less the method's."""
+    nodes = np.array([0.0, *map(sum, a)])
+    powers = np.vander(nodes, increasing=True).T
+    weights = np.linalg.solve(powers, 1.0 / np.arange(1, len(nodes) + 1))
+    weights[1:] -= a[-1]
+    return tuple(weights.tolist())
 
 
 BACKWARD_EULER = Scheme("backward-euler", 1, ((1.0,),))

@@ -41,6 +41,7 @@ class Stages(NamedTuple):
         status: of the last one.
         gamma: step-size parameter of the solver.
         value: objective or gap at the end.
+        energies: kinetic and of gravity at the end [J].
         work: what they took.
     """
 
@@ -52,6 +53,7 @@ class Stages(NamedTuple):
     status: Status
     gamma: float
     value: float
+    energies: tuple[float, float]
     work: Work
 
     @property
@@ -62,13 +64,15 @@ class Stages(NamedTuple):
     def mean(self, values: list[np.ndarray]) -> np.ndarray:
         """The mean over the step of something that each stage has, by the scheme's weights."""
         weights = self.scheme.a[-1]
+        if len(weights) == 1:
+            return weights[0] * values[0]
         result: np.ndarray = sum(b * value for b, value in zip(weights, values, strict=True))
         return result
 
     def torque_work(self) -> float:
         """Work of the joint torques over the step [J]."""
-        powers = [np.array(at.tau @ at.v) for at in self.points]
-        return self.h * float(self.mean(powers))
+        powers = [float(at.tau @ at.v) for at in self.points]
+        return self.h * sum(b * power for b, power in zip(self.scheme.a[-1], powers, strict=True))
 
     def mean_wrenches(self) -> np.ndarray:
         """Impulses of the contacts over the step by its length, about their centres, (n, 6)."""

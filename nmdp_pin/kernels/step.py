@@ -17,7 +17,7 @@ def backward_differences(
     v: np.ndarray,
     a: np.ndarray,
 ) -> None:
-    """v = rate (q - q_ref) and a = acceleration_rate (v - v_ref) where configurations add up."""
+    """V = rate (q - q_ref) and a = acceleration_rate (v - v_ref) where configurations add up."""
     for l in range(v.size):
         v[l] = rate * (q[l] - q_ref[l])
         a[l] = acceleration_rate * (v[l] - v_ref[l])
@@ -89,7 +89,7 @@ def subtract_torque(
     G: np.ndarray,
     A: np.ndarray,
 ) -> None:
-    """tau = constant - kp e - kd v; G -= tau and A -= dtau/dq.
+    """Tau = constant - kp e - kd v; G -= tau and A -= dtau/dq.
 
     Args:
         constant: feed-forward torque with kd v_target, shape (nv,).

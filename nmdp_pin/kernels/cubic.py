@@ -1,0 +1,38 @@
+"""Piecewise cubic curves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+
+
+@jit
+def cubic(
+    breaks: np.ndarray,
+    coefficients: np.ndarray,
+    t: float,
+    q_index: np.ndarray,
+    v_index: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """Write the values at t of n curves and their slopes.
+
+    Args:
+        breaks: of the pieces, ascending, shape (m + 1,).
+        coefficients: of the pieces, highest power first, shape (4, m, n).
+        t: within the breaks, or beyond them on the first or the last piece.
+        q_index: where in q the values belong, shape (n,).
+        v_index: where in v the slopes belong, shape (n,).
+        q: written.
+        v: written.
+    """
+    piece = np.searchsorted(breaks, t, side="right") - 1
+    piece = min(max(piece, 0), coefficients.shape[1] - 1)
+    x = t - breaks[piece]
+    for j in range(q_index.size):
+        a, b = coefficients[0, piece, j], coefficients[1, piece, j]
+        c, d = coefficients[2, piece, j], coefficients[3, piece, j]
+        q[q_index[j]] = ((a * x + b) * x + c) * x + d
+        v[v_index[j]] = (3.0 * a * x + 2.0 * b) * x + c
