@@ -18,7 +18,7 @@ from nmdp_pin.kernels.inertial_potential import (
     inertial_hessian,
     reference_derivative,
 )
-from nmdp_pin.kernels.momentum import momentum_change
+from nmdp_pin.kernels.momentum import momentum_change, placement_rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class MaterialVelocityStep(StepProblem):
         pin.computeRNEADerivatives(form.weightless, work.data, q, form.still, v)
         G, A, S = np.empty(nv), np.empty((nv, nv)), np.ascontiguousarray(work.J.T)
         momentum_change(
-            work.placements[1:],
+            work.placements,
             self.expected,
             form.moments,
             S,
@@ -130,7 +130,10 @@ class PositionBased(Form):
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
         """The bodies move as they did in a step of length h before, or at the rigid velocity."""
         if order > 1:
-            return Reference(q, v, VELOCITIES, self._rates(q, v))
+            work, rates = self.workspace, np.empty((len(self.moments), 4, 3))
+            pin.computeJointJacobians(self.model, work.data, q)
+            placement_rates(work.placements, work.J.T, self._support, v, rates)
+            return Reference(q, v, VELOCITIES, rates)
         # v was a backward difference of positions; with this step's own length nothing of the step
         # before has to be known.
         back = q - h * v if self.flat else pin.integrate(self.model, q, -h * v)
@@ -158,7 +161,9 @@ class PositionBased(Form):
         acceleration = a * (at.v - problem.v_ref)
         if not isinstance(problem, MaterialVelocityStep):
             return Slopes(at.v, acceleration)
-        return Slopes(at.v, acceleration, a * (self._rates(at.q, at.v) - problem.rates))
+        rates = np.empty_like(problem.rates)
+        placement_rates(at.P, at.S, self._support, at.v, rates)
+        return Slopes(at.v, acceleration, a * (rates - problem.rates))
 
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
         """K [J], in first order the integral of rho |X(q) - X0|^2 / 2 h^2, with the rotors' energy."""
@@ -206,12 +211,6 @@ class PositionBased(Form):
             rotors = problem.acceleration_rate * self.armature
             result = result + rotors[:, None] * of_v
             result[:, nv:] -= np.diag(rotors)
-        return result
-
-    def _rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Rates of the placements of the bodies at a velocity, shape (n_bodies, 4, 3)."""
-        placements, S = self._moving(q)
-        result: np.ndarray = np.tensordot(v, self._derivative(placements, S), axes=1)
         return result
 
     def _placements(self, q: np.ndarray) -> np.ndarray:

@@ -213,7 +213,7 @@ class StepProblem(abc.ABC):
     ) -> Evaluation:
         """An evaluation from its inertial part: torques and contacts are subtracted from G."""
         form, torque = self.form, self.torque
-        points, P = form.contacts, form.workspace.placements
+        points, P = form.contacts, form.workspace.placements.copy()
         error, E = v, IDENTITY
         if torque.q_target is not None:
             if form.flat:
@@ -225,7 +225,7 @@ class StepProblem(abc.ABC):
         tau = np.empty(len(v))
         subtract_torque(torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A)
         if form.cone_scene is not None:
-            return self._with_cones(form.cone_scene, q, w, v, tau, G, A, S)
+            return self._with_cones(form.cone_scene, q, w, v, tau, G, A, S, P)
         contacts, placements, near = points.locate(P, form.surfaces)
         V = form.vertices(contacts, near)
         n, rows, m = V.shape
@@ -253,8 +253,6 @@ class StepProblem(abc.ABC):
             active,
             G,
         )
-        if form.touches_bodies:
-            P = P.copy()
         secant = None
         if form.secants:
             last = None if before is None else before.secant
@@ -274,10 +272,11 @@ class StepProblem(abc.ABC):
         G: np.ndarray,
         A: np.ndarray,
         S: np.ndarray,
+        P: np.ndarray,
     ) -> Evaluation:
         """The same for friction cones on a terrain of closed forms, whose kernels are one call."""
         form = self.form
-        points, P, n, m = form.contacts, form.workspace.placements, *w.shape
+        points, (n, m) = form.contacts, w.shape
         empty = np.empty
         placements, centre, normal = empty((n, 4, 3)), empty((n, 3)), empty((n, 3))
         depth, friction, shape = empty(n), empty(n), empty(n, np.int64)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.command_source import CommandSource
@@ -172,8 +171,9 @@ class Nmdp(Integrator):
             status, gamma, value = found.status, found.gamma, found.value
             if not status.ok:
                 break
-            slopes.append(form.slopes(problem, found.point))
-            w = self._carried(found.point)
+            if len(problems) < len(scheme.a):
+                slopes.append(form.slopes(problem, found.point))
+                w = self._carried(found.point)
         result = Stages(
             scheme,
             h,
@@ -250,8 +250,7 @@ class Nmdp(Integrator):
             work = work.plus(found.iterations, found.evaluations, found.rejected)
             if found.status.ok:
                 at = found.point
-                pin.computeJointJacobians(form.model, form.workspace.data, at.q)
-                after = form.energies(form.workspace.placements, at.S, at.v)
+                after = form.energies(at.P, at.S, at.v)
                 done = given + float(at.tau @ at.v) / problem.rate
                 gain, moving = sum(after) - kinetic - potential - done, kinetic + max(done, 0.0)
                 if self.bound.allows(gain, moving, form.weight):

@@ -37,7 +37,7 @@ class Stages(NamedTuple):
         h: length of the step [s].
         problems: the equations of each.
         points: where each ended.
-        slopes: rates of change there.
+        slopes: rates of change there, but for the last stage.
         status: of the last one.
         gamma: step-size parameter of the solver.
         value: objective or gap at the end.

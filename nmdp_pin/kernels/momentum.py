@@ -4,13 +4,83 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.inertial_potential import inertial_gradient, inertial_hessian
+from nmdp_pin.kernels.contact import relative_twist
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
+
+
+@jit
+def placement_rates(
+    P: np.ndarray, S: np.ndarray, support: np.ndarray, v: np.ndarray, rates: np.ndarray
+) -> None:
+    """Rates of the placements of bodies at a velocity.
+
+    Args:
+        P: placements of all joints, shape (n + 1, 4, 3).
+        S: motions of the dofs at the world's origin, shape (nv, 6).
+        support: 1 for dofs that move a body, else 0, shape (n, nv).
+        v: velocity, shape (nv,).
+        rates: an output [1/s, m/s], shape (n, 4, 3).
+    """
+    twist = np.empty(6)
+    for b in range(support.shape[0]):
+        relative_twist(S, support[b], v, twist)
+        w0, w1, w2 = twist[3], twist[4], twist[5]
+        for r in range(4):
+            x, y, z = P[b + 1, r, 0], P[b + 1, r, 1], P[b + 1, r, 2]
+            rates[b, r, 0] = w1 * z - w2 * y
+            rates[b, r, 1] = w2 * x - w0 * z
+            rates[b, r, 2] = w0 * y - w1 * x
+        for a in range(3):
+            rates[b, 3, a] += twist[a]
+
+
+@jit
+def point_momenta(
+    P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
+) -> None:
+    """Minus the momenta of bodies whose points have the velocities Z, and how they change.
+
+    The momenta about the world's origin are the integrals of rho Z and of rho X x Z. As a body
+    moves with Z held they change by [[0, 0], [[c]x, tr(Y) 1 - Y]], where c and Y are the integrals
+    of rho Z and of rho X Z'.
+
+    Args:
+        P: placements of all joints, shape (n + 1, 4, 3).
+        Z: velocities, affine on each body, as rates of placements, shape (n, 4, 3).
+        moments: second moments of the bodies, shape (n, 4, 4).
+        wrenches: an output, shape (n, 6).
+        stiffness: an output, row-major, shape (n, 36).
+    """
+    Y, c = np.empty((3, 3)), np.empty(3)
+    for b in range(Z.shape[0]):
+        Y[:] = 0.0
+        for i in range(4):
+            for a in range(3):
+                total = 0.0
+                for j in range(4):
+                    total += moments[b, i, j] * Z[b, j, a]
+                c[a] = total
+            for e in range(3):
+                for a in range(3):
+                    Y[e, a] += P[b + 1, i, e] * c[a]
+        trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
+        F, K = wrenches[b], stiffness[b]
+        K[:] = 0.0
+        for a in range(3):
+            F[a] = -c[a]
+            for e in range(3):
+                K[21 + 6 * a + e] = -Y[a, e]
+            K[21 + 7 * a] += trace
+        F[3], F[4], F[5] = Y[2, 1] - Y[1, 2], Y[0, 2] - Y[2, 0], Y[1, 0] - Y[0, 1]
+        K[19], K[20] = -c[2], c[1]
+        K[24], K[26] = c[2], -c[0]
+        K[30], K[31] = -c[1], c[0]
 
 
 @jit
 def momentum_change(
-    placements: np.ndarray,
+    P: np.ndarray,
     expected: np.ndarray,
     moments: np.ndarray,
     S: np.ndarray,
@@ -26,12 +96,10 @@ def momentum_change(
 ) -> None:
     """G = rate (M v - integral of rho (dX/dq)' Z), and its derivative.
 
-    Z, the velocities that the points would have without forces, is affine on each body. The second
-    term is linear in Z: the inertial potential's gradient at the reference Z less that at 0.
-
     Args:
-        placements: of the bodies, shape (n, 4, 3).
-        expected: Z as rates of the placements, shape (n, 4, 3).
+        P: placements of all joints, shape (n + 1, 4, 3).
+        expected: Z, the velocities that the points would have without forces, as rates of the
+            placements, shape (n, 4, 3).
         moments: second moments of the bodies, shape (n, 4, 4).
         S: motions of the dofs, shape (nv, 6).
         parents: of the bodies, shape (n,).
@@ -44,18 +112,17 @@ def momentum_change(
         G: an output, shape (nv,).
         A: an output, shape (nv, nv).
     """
-    nv, n = G.size, placements.shape[0]
+    nv, n = G.size, expected.shape[0]
     wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))
-    none, here, there = np.zeros_like(expected), np.empty(nv), np.empty(nv)
-    H = np.empty((nv, nv))
-    inertial_gradient(placements, none, moments, S, parents, first_dofs, wrenches, here)
-    inertial_hessian(placements, none, moments, S, parents, first_dofs, wrenches, stiffness, H)
-    inertial_gradient(placements, expected, moments, S, parents, first_dofs, wrenches, there)
-    inertial_hessian(placements, expected, moments, S, parents, first_dofs, wrenches, stiffness, A)
+    point_momenta(P, expected, moments, wrenches, stiffness)
+    add_children(parents, wrenches)
+    add_children(parents, stiffness)
+    project_wrenches(S, first_dofs, wrenches, G)
+    project_stiffness(S, parents, first_dofs, stiffness, wrenches, A)
     for k in range(nv):
-        G[k] = rate * (momentum[k] + there[k] - here[k])
+        G[k] = rate * (G[k] + momentum[k])
         for l in range(nv):
-            A[k, l] = rate * (A[k, l] - H[k, l] + dmomentum[k, l])
+            A[k, l] = rate * (A[k, l] + dmomentum[k, l])
             if D.size == 0:
                 A[k, l] += rate * rate * M[k, l]
         if D.size:
