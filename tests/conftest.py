@@ -13,9 +13,9 @@ import numba
 import pytest
 from cost import CostMeter, CostReport, slow_tests
 
-# Wall-clock limits of a test without and with the slow mark, in s: a hundred times what it costs,
+# Wall-clock limits of a test without and with the slow mark, in s: hundreds of times what it costs,
 # so that only a test that hangs meets it, on a busy machine too.
-_TIMEOUT, _SLOW_TIMEOUT = 60.0, 600.0
+_TIMEOUT, _SLOW_TIMEOUT = 120.0, 900.0
 
 _CACHE = pytest.StashKey[Path]()
 

@@ -141,6 +141,9 @@ def test_gains():
     np.testing.assert_array_equal(command.kp, expected)
     assert np.flatnonzero(command.kd).tolist() == [indices(robot)[0]]
     assert command.kd.sum() == 2.0
+    weak = StablePD(robot, kp=0.0, kd=1e-3).command(State(0.0, None, None), 0.1)
+    assert not weak.kp.any()
+    assert weak.kd.max() == 1e-3
     np.testing.assert_array_equal(command.q_target, robot.standing)
 
 

@@ -296,6 +296,12 @@ def test_report_of_an_unknown_robot():
 
 
 def test_report_on_mimic_joints(tmp_path):
-    """A joint that mimics another is said to move by itself."""
-    text = HOPPER.replace("<axis", '<mimic joint="hip"/><axis')
-    assert any("mimics" in note for note in check_robot(write(tmp_path, text)).notes)
+    """What a joint copies is told; a joint that copies itself moves by itself, with a warning."""
+    knee = hinge("knee", "leg", "foot").replace("<axis", '<mimic joint="hip" offset="0.5"/><axis')
+    text = robot(link("body"), link("leg"), link("foot"), hinge("hip", "body", "leg"), knee)
+    report = check_robot(write(tmp_path, text), contacts=["foot"])
+    assert any("'knee' = 1 * 'hip' + 0.5" in note for note in report.notes)
+    own = HOPPER.replace("<axis", '<mimic joint="hip"/><axis')
+    report = check_robot(write(tmp_path, own))
+    assert report.ok
+    assert any("mimics 'hip', which is not another joint" in text for text in report.warnings)

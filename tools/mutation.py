@@ -116,11 +116,13 @@ def replacements(node: ast.AST) -> Iterator[str]:
 
 
 def without_text(tree: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that compute: no annotations, no decorators, no messages of errors."""
+    """Nodes that compute: no annotations, decorators, messages of errors, strict zips."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
         for node in value if isinstance(value, list) else [value]:
+            if isinstance(node, ast.keyword) and node.arg == "strict":
+                continue
             if isinstance(node, ast.AST) and not isinstance(node, ast.Raise | ast.JoinedStr):
                 yield node
                 yield from without_text(node)

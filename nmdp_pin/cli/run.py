@@ -13,6 +13,7 @@ import typer
 
 from nmdp_pin.cli.interruption import Interruption
 from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, Force, check_outputs
+from nmdp_pin.cli.printable import printable
 from nmdp_pin.cli.progress import RunProgress
 from nmdp_pin.cli.summary import summary
 from nmdp_pin.error_control import ErrorControl
@@ -20,6 +21,7 @@ from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.recording import Recording
 from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.scenario import Scenario, Setup
+from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings
 
 if TYPE_CHECKING:
     from nmdp_pin.viz.viewer import Viewer
@@ -85,7 +87,8 @@ def run(
         _write_pictures(recording, loaded, setup, plot, html)
         if not quiet:
             written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
-            print("\n".join([summary(recording), *written]))
+            odd = [f"warning: {printable(text)}" for text in recorded_warnings(setup, recording)]
+            print("\n".join([summary(recording), *odd, *written]))
         if viewer is not None and not interruption.requested:
             _replay(viewer)
     if interruption.requested:
@@ -119,6 +122,8 @@ def _announce(scenario: Scenario, setup: Setup) -> None:
     accuracy = ""
     if isinstance(control, ErrorControl):
         accuracy = f", rtol {control.rtol:g}, atol {control.absolute:g}"
+    for sentence in start_warnings(setup):
+        print(f"warning: {printable(sentence)}", file=sys.stderr)
     print(
         f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
         f"with {method.name}{accuracy}",

@@ -42,9 +42,10 @@ def guesses_of_principle(
         full: weights of full normal forces.
     """
     q, h = problem.q_ref, 1.0 / problem.rate
-    yield InitialGuess(q, last, 3.0, 8)
-    zero = np.zeros_like(last)
     ahead = problem.retract(q, h * problem.v_ref)
+    yield InitialGuess(ahead, last, 3.0, 8)
+    zero = np.zeros_like(last)
+    yield InitialGuess(q, last, 3.0, 8)
     yield InitialGuess(ahead, zero, 10.0, 12)
     halfway = problem.retract(q, 0.5 * h * problem.v_ref)
     yield InitialGuess(halfway, last, 3.0, 8)

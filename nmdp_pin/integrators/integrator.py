@@ -95,6 +95,7 @@ class Integrator(abc.ABC):
 
     name: ClassVar[str]
     law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # the kind of law that the method takes
+    enforces: ClassVar[frozenset[str]] = frozenset()  # which of `JointLimits.kinds`
 
     @abc.abstractmethod
     def __init__(self, system: System[Any], **options: Any) -> None: ...

@@ -27,6 +27,7 @@ from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.plastic import rebounds
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
 from nmdp_pin.integrators.stages import Stages, Work
+from nmdp_pin.kernels.wrenches import carried_weights
 from nmdp_pin.solvers.pgm import ProjectedGradient, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.solver_result import SolverResult
@@ -152,8 +153,8 @@ class Nmdp(Integrator):
         if isinstance(self.solver, ProjectedGradient):
             warm = state.warm is not None and self.solver.carry_gamma
             gamma = state.warm.gamma if warm and state.warm else self.solver.gamma
-        start = form.start(state.q, state.v, scheme.a[0][0] * h, self.scheme.order)
         before = form.energies_at(state.q, state.v)
+        start = form.start(state.q, state.v, scheme.a[0][0] * h, self.scheme.order)
         problems: list[StepProblem] = []
         points: list[Evaluation] = []
         slopes: list[Slopes] = []
@@ -219,8 +220,8 @@ class Nmdp(Integrator):
 
     def _carried(self, at: Evaluation) -> np.ndarray:
         """Weights to begin the next stage with: contacts that are apart begin with full forces."""
-        w = self._full.copy()
-        w[at.active] = at.w[at.active]
+        w = np.empty(self._shape)
+        carried_weights(at.w, at.active, 1.0 / max(self._shape[1], 1), w)
         return w
 
     def _solve(

@@ -39,9 +39,14 @@ def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
         face: variables above zero, then sums at one, shape (n m + n,); overwritten.
     """
     n = y.size // m
-    changed = False
+    changed, ordered = False, np.empty(m)
     for b in range(n):
-        ordered = np.sort(y[b * m : b * m + m])
+        for e in range(m):  # ascending, by insertion
+            value, place = y[b * m + e], e
+            while place > 0 and ordered[place - 1] > value:
+                ordered[place] = ordered[place - 1]
+                place -= 1
+            ordered[place] = value
         # The threshold tau with sum(max(y - tau, 0)) = 1; where it is not positive the sum is
         # free, and zero is the threshold.
         total, tau = 0.0, 0.0

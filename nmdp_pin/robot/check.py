@@ -7,14 +7,23 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import pinocchio as pin
+
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts
+from nmdp_pin.robot.feasibility import (
+    efforts_beyond_limits,
+    joints_beyond_range,
+    links_in_ground,
+)
 from nmdp_pin.robot.loading import Options, assemble
 from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.robot import Robot, robot_of
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import Urdf, read_urdf
 from nmdp_pin.robot.urdf_problems import find_problems, link_mass
+from nmdp_pin.terrain import Plane, Terrain
 
 
 @dataclass(frozen=True)
@@ -141,7 +150,8 @@ def check_robot(
     except RobotError as error:
         known = any(error.element and error.element in text for text in report.errors)
         return report if known else replace(report, errors=(*report.errors, str(error)))
-    model, points = parts.body.model, parts.contact_points
+    robot = robot_of(files, parts)
+    model, points = robot.model, robot.contact_points
     names = list(model.names)
     driven = {names[k] for k in range(1, model.njoints) if model.joints[k].idx_v in parts.driven}
     return replace(
@@ -155,8 +165,29 @@ def check_robot(
                 points.names, points.joints, points.positions, points.radii, strict=True
             )
         ),
-        notes=(*report.notes, *parts.notes),
+        warnings=(*report.warnings, *_odd_pose(robot)),
+        notes=(*parts.notes, *_mimic_notes(robot)),
     )
+
+
+def _odd_pose(robot: Robot) -> list[str]:
+    """What is odd about the standing pose: over level ground that its lowest contact touches."""
+    q = robot.standing[None]
+    said = joints_beyond_range(robot, q)
+    if robot.floating and len(robot.contact_points):
+        said += links_in_ground(robot, Terrain(Plane(height=robot.lowest_point)), q)
+    if not robot.floating:
+        weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
+        said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, weight[None])]
+    return said
+
+
+def _mimic_notes(robot: Robot) -> list[str]:
+    return [
+        f"joint '{m.joint}' = {m.multiplier:g} * '{m.primary}' + {m.offset:g} in the URDF "
+        "(a method that does not enforce it lets the joint move by itself, and a run says so)"
+        for m in robot.limits.mimics
+    ]
 
 
 def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotReport:
@@ -181,10 +212,6 @@ def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotRep
         missing=tuple(missing),
         warnings=tuple(str(problem) for problem in problems if not problem.fatal),
         errors=tuple(errors),
-        notes=tuple(
-            f"joint '{name}' mimics another in the URDF; here it moves by itself"
-            for name in urdf.mimics
-        ),
     )
 
 

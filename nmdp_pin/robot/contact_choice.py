@@ -85,7 +85,7 @@ def choose_contact_points(
         )
     if others:
         links = list(dict.fromkeys(point.link for point in others))
-        why += f"; {len(others)} on the other links that move: {', '.join(links)}"
+        why += f"; {len(others)} on the {len(links)} other links that move"
     return place_points(model, feet + others, source), why
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -15,8 +16,22 @@ from nmdp_pin.robot.settings import ContactPoint
 # More points than this only cost time: a body that touches the ground rests on three of them.
 MAX_POINTS = 64
 RIM_POINTS = 8
-# Faces, edges and corners of a cube: the directions in which a mesh is felt.
-DIRECTIONS = np.array([d for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+# Faces, edges and corners of a cube: the directions in which a mesh is felt. Around each face are
+# eight more, turned by 5 degrees: they find the corners of a sole that is level.
+_CUBE = [np.array(d) for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)]
+_TURN = np.tan(np.radians(5.0))
+_ROUND_FACES = [
+    face + _TURN * aside
+    for face in _CUBE
+    if np.abs(face).sum() == 1.0
+    for aside in _CUBE
+    if aside @ face == 0.0
+]
+DIRECTIONS = np.array(_CUBE + _ROUND_FACES)
+# Directions in which a body may lie on the ground, evenly spread, and how deep it may then lie in
+# it between contact points [m].
+_SIDES = 400
+_BETWEEN = 1e-3
 # Extreme points nearer than this fall together [m].
 SAME_POINT = 1e-4
 # Links whose lowest points are this near in height stand on the same ground [m].
@@ -71,7 +86,11 @@ def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
 
 
 def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[ContactPoint]:
-    """At most `limit` points, shared evenly among the links; those far from each other stay."""
+    """At most `limit` points, shared evenly among the links.
+
+    On each link those stay that keep most of it out of flat ground, whatever side it lies on; then
+    those far from each other.
+    """
     links = list(dict.fromkeys(point.link for point in points))
     if len(points) <= limit:
         return list(points)
@@ -79,8 +98,34 @@ def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[Co
     kept = []
     for link in links[:limit]:
         mine = [point for point in points if point.link == link]
-        kept += [mine[k] for k in sorted(spread(np.array([p.position for p in mine]), share))]
+        centres = np.array([point.position for point in mine])
+        chosen = _covering(centres, np.array([point.radius for point in mine]), share)
+        rest = [k for k in range(len(mine)) if k not in chosen]
+        more = spread(centres[rest], share - len(chosen), away_from=centres[chosen])
+        kept += [mine[k] for k in sorted([*chosen, *(rest[k] for k in more)])]
     return kept
+
+
+def _covering(centres: np.ndarray, radii: np.ndarray, count: int) -> list[int]:
+    """Spheres whose hull is nearest to the hull of all of them, at most `count`; indices."""
+    reach = centres @ _sides().T + radii[:, None]
+    left = np.full(_SIDES, np.inf)
+    chosen: list[int] = []
+    while len(chosen) < count and left.max() > _BETWEEN:
+        best = int(np.argmax(reach[:, np.argmax(left)]))
+        chosen.append(best)
+        left = np.minimum(left, reach.max(axis=0) - reach[best])
+    return chosen
+
+
+@functools.cache
+def _sides() -> np.ndarray:
+    """Directions spread evenly over the sphere, shape (_SIDES, 3)."""
+    k = np.arange(_SIDES)
+    z = 1.0 - (2.0 * k + 1.0) / _SIDES
+    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
+    flat = np.sqrt(1.0 - z**2)
+    return np.column_stack([flat * np.cos(turn), flat * np.sin(turn), z])
 
 
 def spread(

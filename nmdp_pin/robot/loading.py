@@ -15,6 +15,7 @@ from nmdp_pin.gait import Gait
 from nmdp_pin.robot.catalog import RobotFiles
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.robot.joint_limits import Mimic
 from nmdp_pin.robot.mesh_files import locate_meshes
 from nmdp_pin.robot.model import (
     RobotModel,
@@ -47,7 +48,9 @@ class Parts:
     contact_points: ContactPoints
     driven: np.ndarray
     gaits: Mapping[str, Gait]
+    mimics: tuple[Mimic, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     missing_visuals: tuple[tuple[str, str], ...]
     missing_collisions: tuple[tuple[str, str], ...]
 
@@ -67,7 +70,7 @@ def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
         RobotError: names the file and the element that cannot be used.
     """
     file = str(urdf.path)
-    refuse_problems(urdf)
+    warnings = refuse_problems(urdf)
     base = _base(files, options)
     visual = locate_meshes(urdf, "visual", files.package_dirs) if options.visuals else None
     collision = locate_meshes(urdf, "collision", files.package_dirs)
@@ -83,6 +86,7 @@ def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
         visual=visual.text if visual else None,
         collision=collision.text,
     )
+    _add_armature(body.model, files, moving)
     _refuse_singular(body, file)
     points, why = choose_contact_points(
         files,
@@ -102,18 +106,26 @@ def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
         points,
         _driven(body.model, [] if files.settings.passive else moving),
         _gaits(files, moving),
+        urdf.mimics,
         tuple(notes),
+        warnings,
         visual.missing if visual else (),
         collision.missing,
     )
 
 
-def refuse_problems(urdf: Urdf) -> None:
-    """Raise the first of the problems that stop a simulation, if there is one."""
-    fatal = [problem for problem in find_problems(urdf) if problem.fatal]
+def refuse_problems(urdf: Urdf) -> tuple[str, ...]:
+    """The problems that stop no simulation.
+
+    Raises:
+        RobotError: the first of those that do.
+    """
+    problems = find_problems(urdf)
+    fatal = [problem for problem in problems if problem.fatal]
     if fatal:
         more = f" ({len(fatal) - 1} more problems: see nmdp-pin check)" if len(fatal) > 1 else ""
         raise RobotError(f"{fatal[0].message}{more}", file=str(urdf.path), element=fatal[0].element)
+    return tuple(str(problem) for problem in problems)
 
 
 def _base(files: RobotFiles, options: Options) -> Base:
@@ -146,7 +158,8 @@ def _moving_joints(
         wanted = hinges
     else:
         wanted = list(joints)
-    for name in [*wanted, *files.settings.standing.joints]:
+    armature = files.settings.armature if isinstance(files.settings.armature, dict) else {}
+    for name in [*wanted, *files.settings.standing.joints, *armature]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
@@ -223,6 +236,17 @@ def _refuse_singular(body: RobotModel, file: str) -> None:
             file=file,
             element=f"joint '{idle[0]}'",
         )
+
+
+def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) -> None:
+    """Add the reflected inertias of the rotors that the robot.toml gives, in place."""
+    given = files.settings.armature
+    table = given if isinstance(given, dict) else dict.fromkeys(moving, given)
+    for name, inertia in table.items():
+        if not model.existJointName(name):
+            continue
+        joint = model.joints[model.getJointId(name)]
+        model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
 
 
 def _put_on_ground(

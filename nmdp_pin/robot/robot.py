@@ -11,10 +11,11 @@ import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.gait import Gait
-from nmdp_pin.robot.catalog import RobotSource, find_robot
+from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts
 from nmdp_pin.robot.contact_points import ContactPoints
-from nmdp_pin.robot.loading import Options, assemble
+from nmdp_pin.robot.joint_limits import JointLimits
+from nmdp_pin.robot.loading import Options, Parts, assemble
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import read_urdf
@@ -38,9 +39,11 @@ class Robot:
         visual_model: what it looks like, None if its meshes are absent.
         collision_model: its collision geometry, None if its meshes are absent.
         source: path of the URDF.
+        limits: bounds of its joints; None: there are none.
         surfaces: of bodies that contact points may touch, each in the frame of its joint, by the
             joint's index.
         notes: what was decided while loading, one sentence each.
+        warnings: what is odd about its description and stops no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
     """
@@ -54,10 +57,16 @@ class Robot:
     visual_model: pin.GeometryModel | None = None
     collision_model: pin.GeometryModel | None = None
     source: str = ""
+    limits: JointLimits = None  # type: ignore[assignment]  # filled in below
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     missing_visuals: tuple[tuple[str, str], ...] = ()
     missing_collisions: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.limits is None:
+            object.__setattr__(self, "limits", JointLimits.none(self.model.nv))
 
     @property
     def mass(self) -> float:
@@ -128,6 +137,7 @@ def load_robot(
     contacts: Contacts | None = None,
     contact_points: int | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
+    limits: bool = True,
     visuals: bool = True,
 ) -> Robot:
     """Load a robot and make it ready for simulation.
@@ -146,6 +156,7 @@ def load_robot(
         contact_points: spread so many over the collision geometry of all links, or of those that
             `contacts` names.
         package_dirs: folders in which `package://` is looked up first.
+        limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
     Raises:
@@ -154,9 +165,21 @@ def load_robot(
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     options = Options(base, joints, contacts, contact_points, visuals)
     parts = assemble(files, read_urdf(files.urdf), options)
+    return robot_of(files, parts, limits=limits)
+
+
+def robot_of(files: RobotFiles, parts: Parts, *, limits: bool = True) -> Robot:
+    """The robot that parts make.
+
+    Args:
+        files: what they were made from.
+        parts: of the robot.
+        limits: False leaves out the bounds of the joints.
+    """
+    model = parts.body.model
     return Robot(
         name=parts.name,
-        model=parts.body.model,
+        model=model,
         contact_points=parts.contact_points,
         driven=parts.driven,
         standing=parts.body.standing,
@@ -164,7 +187,9 @@ def load_robot(
         visual_model=None if parts.missing_visuals else parts.body.visual,
         collision_model=None if parts.missing_collisions else parts.body.collision,
         source=str(files.urdf),
+        limits=JointLimits.of(model, parts.mimics) if limits else JointLimits.none(model.nv),
         notes=parts.notes,
+        warnings=parts.warnings,
         missing_visuals=parts.missing_visuals,
         missing_collisions=parts.missing_collisions,
     )

@@ -14,6 +14,7 @@ from nmdp_pin.gait import Gait
 
 Base = Literal["free-flyer", "planar", "fixed"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Inertia = Annotated[float, Field(allow_inf_nan=False, ge=0.0)]
 
 
 class _Table(BaseModel):
@@ -69,6 +70,8 @@ class RobotSettings(_Table):
         driven: the joints that move by default, the others being locked; None: all of them.
         passive: True if no joint has a motor.
         standing: the pose in which it starts.
+        armature: inertia of the rotors as the joints feel it, added to the mass matrix [kg m^2 or
+            kg]: of all joints that move, or by joint.
         contact: its contact points; None: chosen from the collision geometry.
         gaits: reference motions by name.
     """
@@ -79,6 +82,7 @@ class RobotSettings(_Table):
     driven: list[str] | None = None
     passive: bool = False
     standing: Standing = Standing()
+    armature: Inertia | dict[str, Inertia] = 0.0
     contact: list[ContactPoint] | None = None
     gaits: dict[str, GaitTable] = {}
 

@@ -76,8 +76,10 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         standing=np.concatenate([a.standing, b.standing]),
         visual_model=None if a.missing_visuals or b.missing_visuals else visual,
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
+        limits=a.limits.beside(b.limits, f"{b.name}/"),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
         notes=(*a.notes, *(f"{b.name}: {note}" for note in b.notes)),
+        warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
         missing_visuals=a.missing_visuals + b.missing_visuals,
         missing_collisions=a.missing_collisions + b.missing_collisions,
     )

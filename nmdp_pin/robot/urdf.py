@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import RobotError
+from nmdp_pin.robot.joint_limits import Mimic
 
 # The largest URDF of example-robot-data is 0.2 MB; the limit only stops what is no robot.
 MAX_BYTES = 20_000_000
@@ -54,12 +56,12 @@ class Urdf:
     Args:
         path: the file.
         root: the `<robot>` element, holding only what pinocchio needs.
-        mimics: names of the joints that were to copy another one.
+        mimics: joints that copy others.
     """
 
     path: Path
     root: ET.Element
-    mimics: tuple[str, ...] = ()
+    mimics: tuple[Mimic, ...] = ()
 
     @property
     def name(self) -> str:
@@ -128,9 +130,31 @@ def read_urdf(path: Path) -> Urdf:
     links = len(root.findall("link"))
     if links > MAX_LINKS:
         raise RobotError(f"has {links} links; at most {MAX_LINKS} are read", file=file)
-    mimics = tuple(j.get("name", "") for j in root.findall("joint") if j.find("mimic") is not None)
+    mimics = _mimics(root)
     _strip(root)
     return Urdf(path, root, mimics)
+
+
+def _mimics(root: ET.Element) -> tuple[Mimic, ...]:
+    """The joints that are to copy others; what is no number becomes NaN."""
+    found = []
+    for joint in root.findall("joint"):
+        mimic = joint.find("mimic")
+        if mimic is not None:
+            primary = mimic.get("joint", "")
+            factor, offset = (
+                _number_or_nan(mimic.get(key, default))
+                for key, default in (("multiplier", "1"), ("offset", "0"))
+            )
+            found.append(Mimic(joint.get("name", ""), primary, factor, offset))
+    return tuple(found)
+
+
+def _number_or_nan(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _robot_element(data: bytes, file: str) -> ET.Element:

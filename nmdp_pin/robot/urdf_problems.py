@@ -43,6 +43,7 @@ def find_problems(urdf: Urdf) -> list[Problem]:
     """All that is wrong with a URDF, what stops a simulation first."""
     problems = [*_version(urdf), *_names(urdf), *_numbers(urdf)]
     problems += [problem for joint in urdf.joints for problem in _joint(joint)]
+    problems += _mimics(urdf)
     if not any(problem.fatal for problem in problems):
         problems += _tree(urdf)
     for link in urdf.links:
@@ -141,6 +142,22 @@ def _joint(joint: ET.Element) -> Iterator[Problem]:
     lower, upper = (_number(limit.get(key, "0")) or 0.0 for key in ("lower", "upper"))
     if lower > upper:
         yield Problem(label(joint), f"lower limit {lower:g} is above upper {upper:g}", fatal=False)
+
+
+def _mimics(urdf: Urdf) -> Iterator[Problem]:
+    """Joints that are to copy something that cannot be copied."""
+    moving = {joint.get("name", "") for joint in urdf.joints if joint.get("type") != "fixed"}
+    for mimic in urdf.mimics:
+        element = f"joint '{mimic.joint}'"
+        if not (math.isfinite(mimic.multiplier) and math.isfinite(mimic.offset)):
+            yield Problem(element, "its <mimic> must have finite numbers as multiplier and offset")
+        if mimic.primary == mimic.joint or mimic.primary not in moving:
+            yield Problem(
+                element,
+                f"mimics '{mimic.primary}', which is not another joint that moves; it moves by "
+                "itself",
+                fatal=False,
+            )
 
 
 def _tree(urdf: Urdf) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from nmdp_pin.robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint
-from nmdp_pin.scenario.section import Count, Number, Section, Vector3, refuse, worded
+from nmdp_pin.scenario.section import Count, Flag, Number, Section, Vector3, refuse, worded
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 
@@ -105,6 +105,7 @@ class RobotSection(Section):
     link_friction: Number = Field(
         DEFAULT_FRICTION, ge=0, le=10, description="of links where other bodies touch them [-]"
     )
+    limits: Flag = Field(True, description="bounds of the joints, as the description gives them")
     package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
     initial: InitialSection = Field(default_factory=lambda: InitialSection.model_validate({}))
 

@@ -156,6 +156,7 @@ class Scenario(Section):
             contacts=section.contacts,
             contact_points=section.contact_points,
             package_dirs=section.package_dirs,
+            limits=section.limits,
             visuals=visuals,
         )
         return with_objects(robot, section, self.objects)

@@ -1,0 +1,122 @@
+"""What bounds the joints of a robot: ranges, efforts, dry friction, joints that copy others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pinocchio as pin
+
+# Pinocchio's base joints have the largest float for a limit.
+_UNLIMITED = 1e300
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A joint that copies another: position = multiplier * position of `primary` + offset.
+
+    Args:
+        joint: name of the joint that copies.
+        primary: name of the joint that is copied.
+        multiplier: [-].
+        offset: [rad or m].
+    """
+
+    joint: str
+    primary: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Bounds of the joints, as the description of the robot gives them, in the order of v.
+
+    Only joints with one position and one velocity are bounded; the entries of all others, of a
+    floating base and of joints without a bound are infinite, those of `friction` zero.
+
+    Args:
+        lower: least positions [rad or m], shape (nv,).
+        upper: largest positions [rad or m], shape (nv,).
+        effort: largest magnitude of the motor's effort [N m or N], shape (nv,).
+        friction: dry friction of the joint, the largest magnitude of its effort [N m or N],
+            shape (nv,).
+        mimics: joints that copy others.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    effort: np.ndarray
+    friction: np.ndarray
+    mimics: tuple[Mimic, ...] = ()
+
+    @classmethod
+    def none(cls, nv: int) -> JointLimits:
+        """No bounds.
+
+        Args:
+            nv: size of the velocity.
+        """
+        return cls(np.full(nv, -np.inf), np.full(nv, np.inf), np.full(nv, np.inf), np.zeros(nv))
+
+    @classmethod
+    def of(cls, model: pin.Model, mimics: Iterable[Mimic] = ()) -> JointLimits:
+        """The bounds that a pinocchio model holds.
+
+        A range of no width at 0 and an effort of 0 are what writers of URDF put where nothing is
+        known: they bound nothing.
+
+        Args:
+            model: of the robot.
+            mimics: joints that copy others; those of which a joint is locked are left out.
+        """
+        result, moving = cls.none(model.nv), simple_joints(model)
+        for joint in moving.values():
+            q, v = joint.idx_q, joint.idx_v
+            lower, upper = model.lowerPositionLimit[q], model.upperPositionLimit[q]
+            if lower < upper or lower == upper != 0.0:
+                result.lower[v] = lower if lower > -_UNLIMITED else -np.inf
+                result.upper[v] = upper if upper < _UNLIMITED else np.inf
+            effort = min(model.upperEffortLimit[v], -model.lowerEffortLimit[v])
+            if 0.0 < effort < _UNLIMITED:
+                result.effort[v] = effort
+            result.friction[v] = model.upperDryFrictionLimit[v]
+        kept = [m for m in mimics if m.joint in moving and m.primary in {*moving} - {m.joint}]
+        return replace(result, mimics=tuple(kept))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Which bounds there are: some of "position", "effort", "friction", "mimic"."""
+        given = {
+            "position": np.isfinite(self.lower).any() or np.isfinite(self.upper).any(),
+            "effort": np.isfinite(self.effort).any(),
+            "friction": (self.friction > 0.0).any(),
+            "mimic": bool(self.mimics),
+        }
+        return tuple(kind for kind, there in given.items() if there)
+
+    def beside(self, other: JointLimits, prefix: str) -> JointLimits:
+        """The bounds of two robots in one model, the second one's joints behind the first one's.
+
+        Args:
+            other: those of the second robot.
+            prefix: of the names of its joints.
+        """
+        mimics = tuple(
+            replace(m, joint=f"{prefix}{m.joint}", primary=f"{prefix}{m.primary}")
+            for m in other.mimics
+        )
+        return JointLimits(
+            np.concatenate([self.lower, other.lower]),
+            np.concatenate([self.upper, other.upper]),
+            np.concatenate([self.effort, other.effort]),
+            np.concatenate([self.friction, other.friction]),
+            self.mimics + mimics,
+        )
+
+
+def simple_joints(model: pin.Model) -> Mapping[str, pin.JointModel]:
+    """The joints with one position and one velocity, by name."""
+    joints = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
+    return {str(name): joint for name, joint in joints if joint.nq == joint.nv == 1}

@@ -1,0 +1,75 @@
+"""What is odd about a run, though it can be made: at its start, and in what it recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.recording import Recording
+from nmdp_pin.robot import Robot
+from nmdp_pin.robot.feasibility import (
+    efforts_beyond_limits,
+    joints_beyond_range,
+    links_in_ground,
+)
+from nmdp_pin.scenario.scenario import Setup
+
+# Rows of a recording at which the links are looked for in the ground.
+_LOOKS = 200
+# Sentences of a kind that are said; of the others only how many there are.
+_SAID = 5
+_WORDS = {
+    "position": "the ranges of its joints",
+    "effort": "the effort limits of its joints",
+    "friction": "the dry friction of its joints",
+    "mimic": "the joints that mimic others",
+}
+
+
+def start_warnings(setup: Setup) -> list[str]:
+    """What is odd before the first step: the robot, its initial pose, what the method leaves out.
+
+    Args:
+        setup: what a scenario builds.
+    """
+    robot, q = setup.robot, setup.state.q[None]
+    return [
+        *_some(robot.warnings),
+        *_left_out(robot, setup.simulator.method),
+        *_some(joints_beyond_range(robot, q)),
+        *_some(links_in_ground(robot, setup.terrain, q)),
+    ]
+
+
+def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
+    """What is odd about the motion: links in the ground, joints and motors beyond their limits.
+
+    Args:
+        setup: what was run.
+        recording: of the run; its first row is the initial state.
+    """
+    rows = np.unique(np.linspace(0, recording.n - 1, _LOOKS).astype(int))
+    depth = float(recording.contact_depth[rows].max(initial=0.0))
+    return [
+        *_some(links_in_ground(setup.robot, setup.terrain, recording.q[rows], depth)),
+        *_some(joints_beyond_range(setup.robot, recording.q)),
+        *_some(efforts_beyond_limits(setup.robot, recording.tau)),
+    ]
+
+
+def _left_out(robot: Robot, method: str) -> list[str]:
+    """What bounds the joints and is not enforced by a method."""
+    enforced = INTEGRATORS[method].enforces
+    left = [_WORDS[kind] for kind in robot.limits.kinds if kind not in enforced]
+    if not left:
+        return []
+    return [f"{method} does not enforce what the robot's description gives: {', '.join(left)}"]
+
+
+def _some(sentences: Sequence[str]) -> list[str]:
+    """The first of many sentences, and how many more there are."""
+    if len(sentences) <= _SAID:
+        return list(sentences)
+    return [*sentences[:_SAID], f"... and {len(sentences) - _SAID} more of this kind"]

@@ -1,0 +1,189 @@
+"""Bounds of joints: read from the description, kept on the robot, told where not enforced."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from urdf_samples import FOOT, HOPPER, hinge, link, robot, shape, write
+
+from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
+from nmdp_pin.cli import main
+from nmdp_pin.contact import DryFriction, Penalty
+from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.robot import JointLimits, Mimic, check_robot, free_body, together
+from nmdp_pin.robot.feasibility import (
+    efforts_beyond_limits,
+    joints_beyond_range,
+    link_depths,
+    links_in_ground,
+)
+from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario.run_warnings import start_warnings
+from nmdp_pin.terrain import Box
+
+ROUNDING = 1e-9
+# A step is solved to this share of the acceleration that is compared.
+SOLVED = 1e-6
+# Between its contact points a link may lie this deep in the ground [m].
+BETWEEN = 0.02
+LAWS = {
+    "ne-ncp": DryFriction(),
+    "pbd": Penalty(),
+    "pbfd": Penalty(),
+}
+
+
+def gripper(*, friction: float = 0.5) -> str:
+    """A body with a leg, and a finger that mimics the leg; the finger rubs and turns for ever."""
+    finger = hinge("finger", "leg", "tip", kind="continuous").replace(
+        "</joint>",
+        f'<mimic joint="hip" multiplier="-2" offset="0.1"/><dynamics friction="{friction}"/>'
+        "</joint>",
+    )
+    return robot(
+        link("body"), link("leg", shapes=FOOT), link("tip"), hinge("hip", "body", "leg"), finger
+    )
+
+
+@pytest.mark.parametrize("base", ["free-flyer", "planar", "fixed"])
+def test_they_are_read_in_the_order_of_the_velocity(base, tmp_path):
+    """Of hinges with ends the numbers of the URDF; no bound of a base or where none is given."""
+    bot = load_robot(write(tmp_path, HOPPER), base=base)
+    n, limits = bot.model.nv - 1, bot.limits
+    np.testing.assert_array_equal(limits.lower, [-np.inf] * n + [-1.0])
+    np.testing.assert_array_equal(limits.upper, [np.inf] * n + [1.0])
+    np.testing.assert_array_equal(limits.effort, [np.inf] * n + [10.0])
+    np.testing.assert_array_equal(limits.friction, np.zeros(n + 1))
+    assert limits.kinds == ("position", "effort")
+
+
+def test_friction_and_mimics_are_read(tmp_path):
+    """Dry friction, and what a joint copies, though the joint has two numbers for its angle."""
+    path = write(tmp_path, gripper().replace("continuous", "revolute"))
+    bot = load_robot(path)
+    assert bot.limits.friction[-1] == 0.5
+    assert bot.limits.mimics == (Mimic("finger", "hip", -2.0, 0.1),)
+    assert bot.limits.kinds == ("position", "effort", "friction", "mimic")
+    assert load_robot(path, joints=["finger"]).limits.mimics == ()
+    none = load_robot(path, limits=False).limits
+    assert none.kinds == ()
+
+
+def test_zeros_are_no_limits(tmp_path):
+    """A range of no width at 0 and an effort of 0 mean that the writer did not know."""
+    text = HOPPER.replace('lower="-1" upper="1" effort="10"', 'lower="0" upper="0" effort="0"')
+    assert load_robot(write(tmp_path, text)).limits.kinds == ()
+
+
+def test_two_robots_keep_theirs(tmp_path):
+    """Beside an object the bounds of the robot stay where its joints are."""
+    bot = load_robot(write(tmp_path, gripper().replace("continuous", "revolute")))
+    both = together(bot, [free_body("cube", Box(size=(0.1, 0.1, 0.1)), mass=1.0)])
+    assert len(both.limits.lower) == both.model.nv
+    np.testing.assert_array_equal(both.limits.upper[: bot.model.nv], bot.limits.upper)
+    assert both.limits.mimics == bot.limits.mimics
+
+
+def test_armature_is_in_the_mass_matrix(tmp_path):
+    """The robot.toml gives it for all joints that move, or by joint; it adds to the diagonal."""
+    write(tmp_path, HOPPER)
+    plain = load_robot(tmp_path / "sample.urdf")
+    M = pin.crba(plain.model, plain.model.createData(), plain.standing)
+    for given in ("0.3", "{ hip = 0.3 }"):
+        toml = write(tmp_path, f'urdf = "sample.urdf"\narmature = {given}\n', "robot.toml")
+        bot = load_robot(toml)
+        more = pin.crba(bot.model, bot.model.createData(), plain.standing)
+        np.testing.assert_allclose(np.diag(more - M), [0, 0, 0, 0, 0, 0, 0.3], atol=ROUNDING)
+
+
+@pytest.mark.parametrize("given", ["-0.1", "{ knee = 0.1 }", "nan"])
+def test_wrong_armature_is_refused(given, tmp_path):
+    """A negative one, or of a joint that does not exist."""
+    write(tmp_path, HOPPER)
+    toml = write(tmp_path, f'urdf = "sample.urdf"\narmature = {given}\n', "robot.toml")
+    assert not check_robot(toml).ok
+
+
+@pytest.mark.parametrize("method", INTEGRATORS)
+def test_every_method_has_the_armature(method, tmp_path):
+    """A torque on a rotor accelerates it by tau / (I + armature)."""
+    rod = robot(link("base"), link("rod"), hinge("j", "base", "rod"))
+    write(tmp_path, rod)
+    toml = write(tmp_path, 'urdf = "sample.urdf"\nbase = "fixed"\narmature = 0.4\n', "robot.toml")
+    bot = load_robot(toml, contacts=[])
+    bot.model.gravity.linear[:] = 0.0
+    law = LAWS.get(method, FrictionCone(stiffness=1e4))
+    sim = Simulator(bot, Terrain(Plane(height=-9.0)), law, method)
+    result = sim.step(sim.state(), np.array([1.0]), 0.001)
+    assert result.state.v[0] == pytest.approx(0.001 * 1.0 / (0.1 + 0.4), rel=SOLVED)
+
+
+def test_what_is_not_enforced_is_told(tmp_path, capsys):
+    """A run says which bounds its method leaves out; without bounds it says nothing."""
+    path = write(tmp_path, HOPPER)
+    enforced = INTEGRATORS["ne-nmdp"].enforces
+    said = " ".join(start_warnings(Scenario.load(path).build(visuals=False)))
+    assert ("the ranges of its joints" in said) == ("position" not in enforced)
+    assert ("the effort limits" in said) == ("effort" not in enforced)
+    off = Scenario.load(path, overrides=["robot.limits=false"]).build(visuals=False)
+    assert start_warnings(off) == []
+    with pytest.raises(SystemExit):
+        main(["run", str(path), "--duration", "0.02"])
+    assert ("warning: ne-nmdp does not enforce" in capsys.readouterr().err) == bool(said)
+
+
+def test_a_joint_beyond_its_range_and_an_effort_beyond_its_limit(tmp_path):
+    """Both are named with numbers, and with how often of many."""
+    bot = load_robot(write(tmp_path, HOPPER), base="fixed")
+    q = np.array([[0.0], [1.5], [-1.2]])
+    (range_,) = joints_beyond_range(bot, q)
+    assert "joint 'hip' at 1.5 is beyond its range -1 to 1 (in 2 of 3 states)" in range_
+    assert joints_beyond_range(bot, q[:1]) == []
+    (effort,) = efforts_beyond_limits(bot, np.array([[-12.0]]))
+    assert "an effort of 12, its limit is 10" in effort
+    assert efforts_beyond_limits(bot, np.array([[9.0]])) == []
+
+
+def test_the_report_warns_of_the_standing_pose(tmp_path):
+    """Joints beyond their ranges, a link under the lowest contact point, a motor too weak."""
+    write(tmp_path, HOPPER.replace('effort="10"', 'effort="0.001"'))
+    write(tmp_path, 'urdf = "sample.urdf"\nstanding.joints = { hip = 1.3 }\n', "robot.toml")
+    fixed = check_robot(tmp_path / "robot.toml", base="fixed", contacts=["leg"])
+    assert any("1.3 is beyond its range" in text for text in fixed.warnings)
+    assert not any("effort" in text for text in fixed.warnings)  # its centre is on the hinge
+    low = check_robot(tmp_path / "sample.urdf", contacts=[("top", "body", [0, 0, 0.2], 0.0)])
+    assert any("link 'leg' is 0.65 m under the ground" in text for text in low.warnings)
+    heavy = HOPPER.replace(
+        '<link name="leg"><inertial>', '<link name="leg"><inertial><origin xyz="0.5 0 0"/>'
+    )
+    weak = check_robot(write(tmp_path, heavy.replace('effort="10"', 'effort="2"')), base="fixed")
+    assert any("takes an effort of 4.905, its limit is 2" in text for text in weak.warnings)
+
+
+def test_depths_are_those_of_the_geometry(tmp_path):
+    """Of a box with its centre at 0.05 m, its half of 0.1 m and no contact points: 0.05 m."""
+    box = shape("collision", '<box size="0.2 0.2 0.2"/>')
+    bot = load_robot(write(tmp_path, robot(link("body", shapes=box))), contacts=[])
+    q = pin.neutral(bot.model)[None].copy()
+    q[0, 2] = 0.05
+    ground = Terrain(Plane())
+    np.testing.assert_allclose(link_depths(bot, ground, q)["body"], [0.05], atol=ROUNDING)
+    assert "link 'body' is 0.05 m under the ground" in links_in_ground(bot, ground, q)[0]
+    assert links_in_ground(bot, ground, q, contact_depth=0.05) == []
+
+
+def test_a_fallen_robot_lies_on_the_ground():
+    """Talos, thrown on its side, ends on links that are no feet, and sinks in nowhere."""
+    tilted = ["robot.initial.rpy=[1.0, 0.3, 0.0]", "robot.initial.position=[0.0, 0.0, 1.0]"]
+    setup = Scenario.load("talos", overrides=tilted).build(visuals=False)
+    *_, last = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=1.6)
+    assert last.status.ok
+    depths = link_depths(setup.robot, setup.terrain, last.state.q[None])
+    assert last.state.q[2] < 0.4
+    assert max(depth.max() for depth in depths.values()) < BETWEEN
+
+
+def test_no_bounds_are_infinite():
+    """What a robot of no joints has."""
+    none = JointLimits.none(3)
+    assert none.kinds == ()
+    assert np.isinf(none.effort).all()
