@@ -73,7 +73,7 @@ class Nmdp(Integrator):
         system: System[WrenchSpace],
         *,
         objective: str = "dissipation",
-        order: int = 1,
+        order: int = 2,
         warm_start: bool = True,
         restarts: bool = True,
         secants: bool = True,
