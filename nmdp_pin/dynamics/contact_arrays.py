@@ -9,7 +9,7 @@ import numpy as np
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.dynamics.spatial import support_of
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
-from nmdp_pin.kernels.contact import locate
+from nmdp_pin.kernels.contact_kinematics import locate
 from nmdp_pin.robot import Robot
 
 

@@ -12,11 +12,12 @@ from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY, FrictionCone
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
+from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.spatial import placements_of, support_of
-from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.dynamics.torque_law import JointTorques
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
-from nmdp_pin.kernels.contact import contact_velocities, locate, relative_placements
+from nmdp_pin.kernels.contact_kinematics import contact_velocities, locate, relative_placements
 from nmdp_pin.kernels.energy import mechanical_energy
 from nmdp_pin.system import System
 

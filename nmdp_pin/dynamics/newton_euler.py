@@ -6,8 +6,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, Slopes
-from nmdp_pin.dynamics.step_problem import IDENTITY, Evaluation, StepProblem
+from nmdp_pin.dynamics.step_problem import IDENTITY, StepProblem
 from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 
 

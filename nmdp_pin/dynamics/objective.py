@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nmdp_pin.dynamics.step_problem import Evaluation, Linearisation, StepProblem
+from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
+from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.errors import IntegratorError
 
 

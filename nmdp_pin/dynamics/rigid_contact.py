@@ -11,7 +11,7 @@ from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.form import Workspace
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
-from nmdp_pin.kernels.contact_derivatives import contact_jacobians
+from nmdp_pin.kernels.contact_jacobians import contact_jacobians
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.wrenches import world_wrenches
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState
+from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
 from nmdp_pin.dynamics.torque_law import TorqueLaw
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
 from nmdp_pin.kernels.cone_contact import cone_contacts
-from nmdp_pin.kernels.contact import contact_forces
 from nmdp_pin.kernels.contact_derivatives import linearise_contacts
+from nmdp_pin.kernels.contact_forces import contact_forces
 from nmdp_pin.kernels.step import subtract_torque
 
 if TYPE_CHECKING:
@@ -26,68 +27,6 @@ _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces, for kernels that see 
 _FEW = 8  # contacts, up to which a contact model is asked for the derivative of all of them
 _EPS = float(np.finfo(float).eps)
 _ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
-
-
-class Evaluation(NamedTuple):
-    """The equations at a point (q, w).
-
-    Args:
-        q: configuration, shape (nq,).
-        w: weights of the vertices, shape (n, m).
-        v: velocity, the difference of the step, shape (nv,).
-        tau: joint torque [N m or N], shape (nv,).
-        G: residual [N m or N], shape (nv,).
-        residual: norm of G.
-        gap: work that other weights could still save, summed over the contacts [J].
-        slip: largest motion that they could save at a contact, its gap over its force [m].
-        work: V' u of every vertex [J], shape (n, m).
-        stiffness: dG/dq without the contacts' part, shape (nv, nv).
-        S: motions of the dofs at the world's origin, shape (nv, 6).
-        P: placements of all joints, shape (n_joints, 4, 3).
-        contacts: where the contacts are, seen from what they touch.
-        placements: of their carriers, from there, shape (n, 4, 3).
-        V: vertices of the wrench spaces, shape (n, rows, m).
-        active: contacts that act, ascending, shape (k,).
-        wrench: V w, shape (n, rows).
-        motion: u, what the wrenches worked on, shape (n, rows).
-        subtree: wrenches about the origin of all that each dof moves, shape (nv, 6).
-        secant: what the points so far tell of dV/dx, in zeroth order.
-    """
-
-    q: np.ndarray
-    w: np.ndarray
-    v: np.ndarray
-    tau: np.ndarray
-    G: np.ndarray
-    residual: float
-    gap: float
-    slip: float
-    work: np.ndarray
-    stiffness: np.ndarray
-    S: np.ndarray
-    P: np.ndarray
-    contacts: ContactState
-    placements: np.ndarray
-    V: np.ndarray
-    active: np.ndarray
-    wrench: np.ndarray
-    motion: np.ndarray
-    subtree: np.ndarray
-    secant: VertexSecant | None
-
-
-class Linearisation(NamedTuple):
-    """The equations around an evaluation: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
-
-    Args:
-        A: shape (nv, nv).
-        J_force: Jacobian on which the wrenches of the active contacts work, (k, rows, nv).
-        J_motion: derivative of their motions, shape (k, rows, nv).
-    """
-
-    A: np.ndarray
-    J_force: np.ndarray
-    J_motion: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)

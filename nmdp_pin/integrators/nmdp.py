@@ -10,11 +10,12 @@ import numpy as np
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form, Slopes
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.objective import objective_named
 from nmdp_pin.dynamics.position_based import PositionBased
-from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.initial_guess import (

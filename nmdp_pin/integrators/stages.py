@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Slopes
-from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.integrators.scheme import Scheme
 from nmdp_pin.kernels.wrenches import world_wrenches
 from nmdp_pin.status import Status

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.contact import contact_forces, locate
+from nmdp_pin.kernels.contact_forces import contact_forces
+from nmdp_pin.kernels.contact_kinematics import locate
 from nmdp_pin.kernels.friction_cone import cone_vertices
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.terrain import query

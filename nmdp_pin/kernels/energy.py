@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.contact import cross_into, relative_twist
+from nmdp_pin.kernels.contact_kinematics import cross_into, relative_twist
 from nmdp_pin.kernels.jit import jit
 
 

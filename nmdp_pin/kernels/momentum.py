@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.contact import relative_twist
+from nmdp_pin.kernels.contact_kinematics import relative_twist
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
 
