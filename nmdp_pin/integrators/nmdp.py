@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,25 +11,17 @@ from nmdp_pin.control.command_source import CommandSource
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form, Slopes
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.objective import objective_named
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import EnergyBound
-from nmdp_pin.integrators.initial_guess import (
-    InitialGuess,
-    guesses_of_minimum,
-    guesses_of_principle,
-)
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.plastic import rebounds
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
+from nmdp_pin.integrators.stage_solver import stage_solver
 from nmdp_pin.integrators.stages import Stages, Work
-from nmdp_pin.kernels.wrenches import carried_weights
-from nmdp_pin.solvers.pgm import ProjectedGradient, pgm
-from nmdp_pin.solvers.simplex_qp import SimplexQP
-from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
@@ -85,29 +75,23 @@ class Nmdp(Integrator):
         space = system.law
         if not (self.zeroth_order or space.differentiable):
             raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(space).__name__))
-        if max_evaluations < 1:
-            raise IntegratorError(f"max_evaluations must be >= 1, got {max_evaluations!r}")
         self.scheme = scheme_of_order(order)
         self.form = self.form_type(system, zeroth_order=self.zeroth_order, secants=secants)
-        self.objective, self.bound = objective, EnergyBound()
-        self._warm_start, self._restarts = warm_start, restarts
-        self._budget = max_evaluations
-        self._shape = (len(system.robot.contact_points), space.n_vertices)
-        self.solver: ViNewton | ProjectedGradient
-        absent = projected_gradient if objective == ViNewton.objective else vi_newton
-        if absent is not None:
-            raise IntegratorError(
-                f"objective '{objective}' is not solved by {type(absent).__name__}: leave out its "
-                "options"
-            )
-        if objective == ViNewton.objective:
-            self.solver = vi_newton or ViNewton()
-        else:
-            self.K = objective_named(objective)
-            self.solver = projected_gradient or ProjectedGradient()
-            self._qp = SimplexQP(*self._shape, solver=self.solver.qp_solver)
-        # A contact that comes in starts from its full normal force: an impact ends close to it.
-        self._full = np.full(self._shape, 1.0 / max(space.n_vertices, 1))
+        self.bound = EnergyBound()
+        self.objective, self._shape = (
+            objective,
+            (len(system.robot.contact_points), space.n_vertices),
+        )
+        self.solver = stage_solver(
+            self.form,
+            objective,
+            vi_newton,
+            projected_gradient,
+            bound=self.bound,
+            warm_start=warm_start,
+            restarts=restarts,
+            max_evaluations=max_evaluations,
+        )
 
     @property
     def order(self) -> int:
@@ -149,11 +133,7 @@ class Nmdp(Integrator):
     def stages(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
         """Solve the stages of a step one after another, and check its end."""
         form = self.form
-        w = self._full if state.warm is None else state.warm.w
-        gamma = 1.0
-        if isinstance(self.solver, ProjectedGradient):
-            warm = state.warm is not None and self.solver.carry_gamma
-            gamma = state.warm.gamma if warm and state.warm else self.solver.gamma
+        w, gamma = self.solver.begin(state.warm)
         before = form.energies_at(state.q, state.v)
         start = form.start(state.q, state.v, scheme.a[0][0] * h, self.scheme.order)
         problems: list[StepProblem] = []
@@ -167,7 +147,7 @@ class Nmdp(Integrator):
             at_end = command.at(state.t + c * h)
             problem = form.problem(reference, at_end, rate, scheme.acceleration * rate)
             given = sum(a * h * float(at.tau @ at.v) for a, at in zip(row, points, strict=False))
-            found, work, after = self._solve(problem, w, gamma, work, (*before, given))
+            found, work, after = self.solver.solve(problem, w, gamma, work, (*before, given))
             problems.append(problem)
             points.append(found.point)
             status, gamma, value = found.status, found.gamma, found.value
@@ -175,7 +155,7 @@ class Nmdp(Integrator):
                 break
             if len(problems) < len(scheme.a):
                 slopes.append(form.slopes(problem, found.point))
-                w = self._carried(found.point)
+                w = self.solver.carried(found.point)
         result = Stages(
             scheme,
             h,
@@ -201,7 +181,7 @@ class Nmdp(Integrator):
     def _finished(self, state: State, made: Stages) -> StepResult:
         """The result of stages that were accepted."""
         end = made.end
-        warm = WarmStart(self._carried(end), made.gamma)
+        warm = WarmStart(self.solver.carried(end), made.gamma)
         return finished_step(
             state,
             State(state.t + made.h, end.q, end.v, warm),
@@ -218,77 +198,6 @@ class Nmdp(Integrator):
             rejected=made.work.rejected,
             local_error=made.local_error(state.v),
         )
-
-    def _carried(self, at: Evaluation) -> np.ndarray:
-        """Weights to begin the next stage with: contacts that are apart begin with full forces."""
-        w = np.empty(self._shape)
-        carried_weights(at.w, at.active, 1.0 / max(self._shape[1], 1), w)
-        return w
-
-    def _solve(
-        self,
-        problem: StepProblem,
-        w: np.ndarray,
-        gamma: float,
-        work: Work,
-        before: tuple[float, float, float],
-    ) -> tuple[SolverResult, Work, tuple[float, float]]:
-        """Solve a stage from one guess after another; with the energies at its end.
-
-        G = 0 has roots far away, to which no motion leads: they gain energy, and are refused.
-
-        Args:
-            problem: the equations of the stage.
-            w: weights of the stage or the step before.
-            gamma: step-size parameter to begin with.
-            work: what the stages before took.
-            before: kinetic energy and that of gravity at the start of the step, and the work of
-                the torques in the stages before [J].
-        """
-        form, (kinetic, potential, given) = self.form, before
-        after = kinetic, potential
-        for guess in self._guesses(problem, w):
-            found = self._from(problem, guess, gamma, self._budget - work.evaluations)
-            work = work.plus(found.iterations, found.evaluations, found.rejected)
-            if found.status.ok:
-                at = found.point
-                after = form.energies(at.P, at.S, at.v)
-                done = given + float(at.tau @ at.v) / problem.rate
-                gain, moving = sum(after) - kinetic - potential - done, kinetic + max(done, 0.0)
-                if self.bound.allows(gain, moving, form.weight):
-                    break
-                found = replace(found, status=Status.ENERGY_GAINED)
-            if work.evaluations >= self._budget:
-                break
-        return found, work, after
-
-    def _from(
-        self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
-    ) -> SolverResult:
-        """Solve a stage from one guess."""
-        if isinstance(self.solver, ViNewton):
-            return self.solver.solve(
-                problem,
-                guess.q,
-                guess.w,
-                loose=guess.loose,
-                max_iterations=guess.max_iterations,
-                stubborn=guess.stubborn,
-                budget=budget,
-            )
-        options = self.solver.of_step(problem)
-        return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
-
-    def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
-        """Where to begin, one after another."""
-        if not self._warm_start:
-            yield InitialGuess(problem.q_ref, np.zeros(self._shape))
-        elif not self._restarts:
-            yield InitialGuess(problem.q_ref, w)
-        elif isinstance(self.solver, ViNewton):
-            yield from guesses_of_principle(problem, w, self._full)
-        else:
-            yield from guesses_of_minimum(problem, w, self._full)
 
 
 class NeNmdp(Nmdp):

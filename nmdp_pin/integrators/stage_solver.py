@@ -1,0 +1,180 @@
+"""The solution of a stage: a solver, its initial guesses and its acceptance check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from nmdp_pin.dynamics.evaluation import Evaluation
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.dynamics.objective import Objective, objective_named
+from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.energy_bound import EnergyBound
+from nmdp_pin.integrators.initial_guess import (
+    InitialGuess,
+    guesses_of_minimum,
+    guesses_of_principle,
+)
+from nmdp_pin.integrators.stages import Work
+from nmdp_pin.kernels.wrenches import carried_weights
+from nmdp_pin.solvers.pgm import ProjectedGradient, pgm
+from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.solvers.solver_result import SolverResult
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.state import WarmStart
+from nmdp_pin.status import Status
+
+
+class StageSolver:
+    """Solves the stages of a step.
+
+    Args:
+        form: of the dynamics.
+        method: the solver's options: those of the principle, or of an objective.
+        objective: what is minimised; None for the principle.
+        bound: how much energy a stage may gain.
+        warm_start: begin with the last weights; False: with w = 0.
+        restarts: where the first guess fails, begin again from others.
+        max_evaluations: of the dynamics in one step, after which it fails.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        method: ViNewton | ProjectedGradient,
+        objective: Objective | None,
+        *,
+        bound: EnergyBound,
+        warm_start: bool,
+        restarts: bool,
+        max_evaluations: int,
+    ) -> None:
+        self._form, self.method, self.K, self._bound = form, method, objective, bound
+        self._warm_start, self._restarts, self._budget = warm_start, restarts, max_evaluations
+        self._shape = (form.contacts.n, form.wrench_space.n_vertices)
+        # A contact that comes in starts from its full normal force: an impact ends close to it.
+        self._full = np.full(self._shape, 1.0 / max(self._shape[1], 1))
+        if isinstance(method, ProjectedGradient):
+            self._qp = SimplexQP(*self._shape, solver=method.qp_solver)
+
+    def begin(self, warm: WarmStart | None) -> tuple[np.ndarray, float]:
+        """Weights (n, m) and the step-size parameter that a step begins with."""
+        w = self._full if warm is None else warm.w
+        if not isinstance(self.method, ProjectedGradient):
+            return w, 1.0
+        carried = warm is not None and self.method.carry_gamma
+        return w, warm.gamma if carried and warm else self.method.gamma
+
+    def carried(self, at: Evaluation) -> np.ndarray:
+        """Weights to begin the next stage with: contacts that are apart begin with full forces."""
+        w = np.empty(self._shape)
+        carried_weights(at.w, at.active, 1.0 / max(self._shape[1], 1), w)
+        return w
+
+    def solve(
+        self,
+        problem: StepProblem,
+        w: np.ndarray,
+        gamma: float,
+        work: Work,
+        before: tuple[float, float, float],
+    ) -> tuple[SolverResult, Work, tuple[float, float]]:
+        """Solve a stage from one guess after another; with the energies at its end.
+
+        G = 0 has roots far away, to which no motion leads: they gain energy, and are refused.
+
+        Args:
+            problem: the equations of the stage.
+            w: weights of the stage or the step before.
+            gamma: step-size parameter to begin with.
+            work: what the stages before took.
+            before: kinetic energy and that of gravity at the start of the step, and the work of
+                the torques in the stages before [J].
+        """
+        form, (kinetic, potential, given) = self._form, before
+        after = kinetic, potential
+        for guess in self._guesses(problem, w):
+            found = self._from(problem, guess, gamma, self._budget - work.evaluations)
+            work = work.plus(found.iterations, found.evaluations, found.rejected)
+            if found.status.ok:
+                at = found.point
+                after = form.energies(at.P, at.S, at.v)
+                done = given + float(at.tau @ at.v) / problem.rate
+                gain, moving = sum(after) - kinetic - potential - done, kinetic + max(done, 0.0)
+                if self._bound.allows(gain, moving, form.weight):
+                    break
+                found = replace(found, status=Status.ENERGY_GAINED)
+            if work.evaluations >= self._budget:
+                break
+        return found, work, after
+
+    def _from(
+        self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
+    ) -> SolverResult:
+        """Solve a stage from one guess."""
+        if isinstance(self.method, ViNewton):
+            return self.method.solve(
+                problem,
+                guess.q,
+                guess.w,
+                loose=guess.loose,
+                max_iterations=guess.max_iterations,
+                stubborn=guess.stubborn,
+                budget=budget,
+            )
+        options = self.method.of_step(problem)
+        return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
+
+    def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
+        """Where to begin, one after another."""
+        if not self._warm_start:
+            yield InitialGuess(problem.q_ref, np.zeros(self._shape))
+        elif not self._restarts:
+            yield InitialGuess(problem.q_ref, w)
+        elif isinstance(self.method, ViNewton):
+            yield from guesses_of_principle(problem, w, self._full)
+        else:
+            yield from guesses_of_minimum(problem, w, self._full)
+
+
+def stage_solver(
+    form: Form,
+    objective: str,
+    vi_newton: ViNewton | None,
+    projected_gradient: ProjectedGradient | None,
+    *,
+    bound: EnergyBound,
+    warm_start: bool,
+    restarts: bool,
+    max_evaluations: int,
+) -> StageSolver:
+    """The solver of an objective: "dissipation", the principle itself, or one of `OBJECTIVES`.
+
+    Raises:
+        IntegratorError: an unknown objective, an option out of its range, or options of the solver
+            that the objective does not use.
+    """
+    principle = objective == ViNewton.objective
+    K = None if principle else objective_named(objective)
+    absent = projected_gradient if principle else vi_newton
+    if absent is not None:
+        raise IntegratorError(
+            f"objective '{objective}' is not solved by {type(absent).__name__}: leave out its "
+            "options"
+        )
+    if max_evaluations < 1:
+        raise IntegratorError(f"max_evaluations must be >= 1, got {max_evaluations!r}")
+    method: ViNewton | ProjectedGradient
+    method = vi_newton or ViNewton() if principle else projected_gradient or ProjectedGradient()
+    return StageSolver(
+        form,
+        method,
+        K,
+        bound=bound,
+        warm_start=warm_start,
+        restarts=restarts,
+        max_evaluations=max_evaluations,
+    )
