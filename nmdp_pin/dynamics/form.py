@@ -193,12 +193,14 @@ class Form(abc.ABC):
 
     def shifted(self, start: Reference, terms: list[tuple[float, Slopes]]) -> Reference:
         """The reference moved along slopes: each for a time [s]."""
-        dq = sum(s * slopes.v for s, slopes in terms)
-        dv = sum(s * slopes.a for s, slopes in terms)
+        dq, dv = np.zeros(self.nv), np.zeros(self.nv)
+        rates = None if start.rates is None else start.rates.copy()
+        for s, slopes in terms:
+            dq += s * slopes.v
+            dv += s * slopes.a
+            if rates is not None and slopes.accelerations is not None:
+                rates += s * slopes.accelerations
         q = start.q + dq if self.flat else pin.integrate(self.model, start.q, dq)
-        if start.rates is None:
-            return Reference(q, start.v + dv, start.carriers)
-        rates = start.rates + sum(s * slopes.accelerations for s, slopes in terms)
         return Reference(q, start.v + dv, start.carriers, rates)
 
     def carriers(self, q: np.ndarray) -> np.ndarray:

@@ -148,6 +148,8 @@ class PositionBased(Form):
         """See `Form.problem`."""
         torque = self.torques.law(command)
         start = (self, reference.q, reference.v, rate, acceleration_rate, torque)
+        if reference.rates is None:
+            raise RuntimeError("the position-based form needs the rates of the bodies")
         if reference.placements is None:
             expected = reference.rates.copy()
             expected[:, 3] += self._gravity / rate

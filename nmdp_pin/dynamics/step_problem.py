@@ -222,7 +222,7 @@ class StepProblem(abc.ABC):
         curvature, V = empty((n, 3, 3)), empty((n, 3, m))
         wrench, motion, work = empty((n, 3)), empty((n, 3)), empty((n, m))
         subtree, active = empty((len(v), 6)), empty(n, np.int64)
-        residual, gap, slip, k, curved = cone_contacts(
+        residual, gap, slip, k, curved = cone_contacts(  # type: ignore[call-arg]
             P,
             S,
             points.joints,

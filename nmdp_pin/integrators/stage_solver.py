@@ -125,6 +125,8 @@ class StageSolver:
                 stubborn=guess.stubborn,
                 budget=budget,
             )
+        if self.K is None:
+            raise RuntimeError("the projected gradient method needs an objective")
         options = self.method.of_step(problem)
         return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
 

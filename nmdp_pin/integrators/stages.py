@@ -67,8 +67,7 @@ class Stages(NamedTuple):
         weights = self.scheme.a[-1]
         if len(weights) == 1:
             return weights[0] * values[0]
-        result: np.ndarray = sum(b * value for b, value in zip(weights, values, strict=True))
-        return result
+        return np.tensordot(weights, values, axes=1)
 
     def torque_work(self) -> float:
         """Work of the joint torques over the step [J]."""

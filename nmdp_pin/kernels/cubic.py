@@ -28,8 +28,9 @@ def cubic(
         q: written.
         v: written.
     """
-    piece = np.searchsorted(breaks, t, side="right") - 1
-    piece = min(max(piece, 0), coefficients.shape[1] - 1)
+    piece = 0
+    while piece < coefficients.shape[1] - 1 and breaks[piece + 1] <= t:
+        piece += 1
     x = t - breaks[piece]
     for j in range(q_index.size):
         a, b = coefficients[0, piece, j], coefficients[1, piece, j]

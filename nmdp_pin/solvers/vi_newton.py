@@ -35,6 +35,10 @@ class InequalityProblem(ManifoldProblem, Protocol):
     def unit(self) -> float:
         """A typical force [N]."""
 
+    @property
+    def rate(self) -> float:
+        """One over the length of the step [1/s]."""
+
     def tolerance(self, relative: float) -> float:
         """What the norm of G should reach [N, N m]."""
 
