@@ -30,6 +30,7 @@ from nmdp_pin import (
 from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra
+from nmdp_pin.step_control import Halving
 from nmdp_pin.viz.replay import write_html
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
@@ -97,7 +98,7 @@ def scene(kp: float = 0.0) -> Scene:
     cone = FrictionCone(stiffness=stiffness_for_static_depth(mass, 4, STATIC_DEPTH, 2), power=2)
     ground = Terrain([Plane(height=GROUND, friction=0.7)])
     # A wild trial of the solver shall fail, not be simulated in ever smaller steps.
-    simulator = Simulator(robot, ground, cone, "ne-nmdp", min_step=1e-3)
+    simulator = Simulator(robot, ground, cone, "ne-nmdp", control=Halving(min_step=1e-3))
     stiff = StablePD(robot, kp=KP, kd=KD)
     for result in simulator.run(simulator.state(), stiff, dt=0.05, duration=3.0):
         rest = result.state.q

@@ -11,7 +11,7 @@ from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError, NmdpError, StateError
 from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
-from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.state import State, WarmStart
 
 MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
 _NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
@@ -53,8 +53,6 @@ class ArgumentCheck:
         self._check_manifold("q", state.q, StateError)
         if state.warm is not None:
             self._check_warm(state.warm)
-        if state.history is not None:
-            self._check_history(state.history)
         if state.h_next is not None and not _is_length(state.h_next):
             raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
 
@@ -108,19 +106,6 @@ class ArgumentCheck:
             raise StateError(
                 f"the warm start has forces of shape {np.shape(forces)}, expected {(shape[0], 3)}, "
                 "finite; use warm=None"
-            )
-
-    def _check_history(self, made: MadeStep) -> None:
-        """A history of another robot is a mistake."""
-        model = self._model
-        nq, nv = (model.nq,), (model.nv,)
-        fits = [np.shape(a) for a in (made.q0, made.v0, made.q1, made.v1)] == [nq, nv, nq, nv]
-        if made.rates is not None:
-            fits &= np.shape(made.rates) == (2, model.njoints - 1, 4, 3)
-        if not (fits and _is_length(made.h)):
-            raise StateError(
-                f"the history of the state is of another robot, or its length {made.h!r} is not "
-                "> 0 s; use history=None"
             )
 
     def _check_manifold(self, name: str, q: np.ndarray, error: type[NmdpError]) -> None:

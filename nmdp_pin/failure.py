@@ -43,7 +43,7 @@ class FailedStep:
     """A step that failed, with what it was made from.
 
     Args:
-        state: before the step, with the warm start and the history.
+        state: before the step, with the warm start.
         command: for the end of the step.
         h: length of the step [s].
         outcome: figures of the result, as `figures` gives them.

@@ -27,11 +27,11 @@ class StateVector:
         return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
 
     def pack(self, state: State) -> np.ndarray:
-        """[q; v] of a state, shape (nx,); time, warm start and history are left out."""
+        """[q; v] of a state, shape (nx,); time and warm start are left out."""
         return np.concatenate([state.q, state.v])
 
     def unpack(self, x: np.ndarray, t: float = 0.0) -> State:
-        """The state of [q; v], without warm start and history.
+        """The state of [q; v], without warm start.
 
         Raises:
             StateError: x has another shape, or is no array of numbers.

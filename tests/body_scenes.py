@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from typing import Any
 
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact import WrenchSpace
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.step_residual import StepResidual
+from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.robot import Robot, free_body, together, touching
-from nmdp_pin.state import State
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Plane, Sphere, Terrain
 
 FAR = Terrain([Plane(height=-100.0)])
@@ -51,26 +53,22 @@ def in_contact(
     base: str = "free-flyer",
     seed: int = 0,
     h: float = 0.05,
-    form: type[StepResidual] = NewtonEuler,
-    second_order: bool = False,
-    **options: object,
-) -> tuple[StepResidual, np.ndarray, np.ndarray]:
-    """A residual that has begun a step, a random end of it where bodies touch, and weights."""
+    form: type[Form] = NewtonEuler,
+    order: int = 1,
+    **options: Any,
+) -> tuple[StepProblem, np.ndarray, np.ndarray]:
+    """The equations of a step, a random end of it where bodies touch, and weights."""
     scene = robot(kind, base)
     model = scene.model
     rng = np.random.default_rng(seed)
-    residual = form(scene, FAR, space, **options)
+    made = form(System(scene, FAR, space), **options)
     w = samples.weights(len(scene.contact_points), space.n_vertices, rng)
     for _ in range(200):
         q0 = samples.configuration(model, rng, 0.3)
         v0 = rng.standard_normal(model.nv)
         q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
-        start = State(0.0, q0, v0)
-        if second_order:
-            start = samples.with_history(scene, start, 0.7 * h, rng)
-        residual.begin(start, samples.command(model, rng), h, second_order=second_order)
-        residual.evaluate(q, w)
-        depth = residual.contact.contacts.depth
+        problem = samples.stage(made, q0, v0, samples.command(model, rng), h, order, rng)
+        depth = problem.evaluate(q, w).contacts.depth
         if (depth > 0.01).sum() >= 2 and np.abs(depth).min() > 1e-3:
-            return residual, q, w
+            return problem, q, w
     raise RuntimeError("no configuration in contact was found")

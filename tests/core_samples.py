@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -11,11 +13,12 @@ import urdf_samples as urdf
 
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
+from nmdp_pin.dynamics.form import Form, Slopes
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.position_based import PositionBased
-from nmdp_pin.dynamics.step_residual import StepResidual
+from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
-from nmdp_pin.state import MadeStep, State
+from nmdp_pin.system import System
 from nmdp_pin.testing import assert_same, central_differences, ground_through, weights
 from nmdp_pin.testing.differences import DERIVATIVE, STEP
 from nmdp_pin.testing.scenes import GROUNDS, PLANES
@@ -124,33 +127,55 @@ def command(model: pin.Model, rng: np.random.Generator) -> Command:
     )
 
 
-def residual_at(
+def problem_at(
     robot: Robot,
     kind: str,
     space: WrenchSpace,
     seed: int,
     h: float = 0.05,
-    form: type[StepResidual] = NewtonEuler,
-    second_order: bool = False,
-) -> tuple[StepResidual, np.ndarray, np.ndarray]:
-    """A residual that has begun a step, a random end of the step in contact, and weights."""
+    form: type[Form] = NewtonEuler,
+    order: int = 1,
+    **options: Any,
+) -> tuple[StepProblem, np.ndarray, np.ndarray]:
+    """The equations of a step, a random end of it in contact, and weights.
+
+    Of second order they are those of a later stage, whose reference has left the start.
+    """
     rng = np.random.default_rng(seed)
     model = robot.model
     q0 = configuration(model, rng)
     v0 = rng.standard_normal(model.nv)
     q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
     terrain = ground_through(kind, centres(robot, q))
-    residual = form(robot, terrain, space)
-    start = State(0.0, q0, v0)
-    if second_order:
-        start = with_history(robot, start, 0.7 * h, rng)
-    residual.begin(start, command(model, rng), h, second_order=second_order)
-    return residual, q, weights(len(robot.contact_points), space.n_vertices, rng)
+    made = form(System(robot, terrain, space), **options)
+    problem = stage(made, q0, v0, command(model, rng), h, order, rng)
+    return problem, q, weights(len(robot.contact_points), space.n_vertices, rng)
 
 
-def with_history(robot: Robot, state: State, h: float, rng: np.random.Generator) -> State:
-    """The state after a step of length h, all of whose velocities were different."""
-    model, v = robot.model, rng.standard_normal((2, robot.model.nv))
-    before = pin.integrate(model, state.q, -h * v[0])
-    rates = rng.standard_normal((2, model.njoints - 1, 4, 3))
-    return replace(state, history=MadeStep(h, before, v[1], state.q, state.v, rates))
+def stage(
+    form: Form,
+    q0: np.ndarray,
+    v0: np.ndarray,
+    command: Command,
+    h: float,
+    order: int,
+    rng: np.random.Generator,
+) -> StepProblem:
+    """The equations of a step of length h from a start; of second order of its second stage."""
+    reference = form.start(q0, v0, h, order)
+    if order > 1:
+        v, a = rng.standard_normal((2, form.nv))
+        bodies = rng.standard_normal((form.model.njoints - 1, 4, 3))
+        reference = form.shifted(reference, [(0.3 * h, Slopes(v, a, bodies))])
+    return form.problem(reference, command, 1.0 / h, 1.0 / h)
+
+
+def derivative_of(
+    problem: StepProblem, q: np.ndarray, w: np.ndarray, value: Callable[[Evaluation], np.ndarray]
+) -> np.ndarray:
+    """Central differences of something of an evaluation with respect to q, tangent."""
+
+    def moved(dq: np.ndarray) -> np.ndarray:
+        return value(problem.evaluate(problem.retract(q, dq), w))
+
+    return central_differences(moved, problem.form.nv)

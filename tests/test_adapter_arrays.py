@@ -12,6 +12,8 @@ from nmdp_pin.adapters.function import StepFunction
 from nmdp_pin.adapters.mujoco import Rollout, rollout
 from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.rollout import rollout as roll_out
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Halving
 
 H = 0.02  # [s]
 DISTURBANCE = 1e-7
@@ -62,7 +64,7 @@ def test_scipy_finds_the_torque(hopper):
 
 def test_function_fails_with_nan(hopper):
     """A step that fails is NaN; what has no shape of a state is a typed error."""
-    f = StepFunction(simulator("hopper", max_iterations=1, min_step=H), H)
+    f = StepFunction(simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=H)), H)
     assert np.isnan(f(near(hopper, 0, 0.1), np.full(3, 50.0))).all()
     with pytest.raises(StateError, match="expected"):
         f(np.zeros(3), np.zeros(3))
@@ -104,7 +106,7 @@ def test_rollout_by_processes(hopper):
 
 def test_failed_rollouts_are_held():
     """What fails keeps its last good state and time."""
-    sim = simulator("hopper", max_iterations=1, min_step=H)
+    sim = simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=H))
     state, _ = rollout(sim, H, np.r_[0.5, near(sim, 0, 0.1)], np.full((1, 3, 3), 50.0))
     np.testing.assert_array_equal(state[0], np.tile(np.r_[0.5, near(sim, 0, 0.1)], (3, 1)))
 

@@ -12,6 +12,8 @@ from adapter_scenes import near, simulator, standing  # noqa: E402
 from nmdp_pin import Command  # noqa: E402
 from nmdp_pin.adapters.crocoddyl import StepAction, VectorState  # noqa: E402
 from nmdp_pin.errors import ControlError, DerivativeError, StateError  # noqa: E402
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Halving
 
 H = 0.02  # [s]
 DISTURBANCE = 1e-7  # of Crocoddyl's forward differences
@@ -140,7 +142,7 @@ def test_controls_beside_a_held_command():
 
 def test_failed_steps_are_not_a_number():
     """What cannot be stepped has a cost of NaN and raises nothing."""
-    sim = simulator("hopper", max_iterations=1, min_step=H)
+    sim = simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=H))
     model = action(sim)
     data = model.createData()
     model.calc(data, near(sim, 0, 0.1), np.full(model.nu, 50.0))

@@ -19,6 +19,8 @@ from nmdp_pin.adapters.gymnasium import (  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
 from nmdp_pin.adapters.motors import Motors  # noqa: E402
 from nmdp_pin.errors import ControlError, StateError  # noqa: E402
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Halving
 
 IDS = (HOPPER, WALKER)
 STEPS = 10
@@ -126,7 +128,7 @@ def test_episode_ends():
 
 def test_failed_step_cuts_the_episode():
     """A step that cannot be solved leaves the state, rewards nothing and says why."""
-    simulator = simulator_for(load_robot("hopper"), max_iterations=1, min_step=0.02)
+    simulator = simulator_for(load_robot("hopper"), vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=0.02))
     task = Forward(healthy_height=(0.0, np.inf), healthy_tilt=3.0)
     env = SimulatorEnv(simulator, task)
     first, _ = env.reset(seed=0)

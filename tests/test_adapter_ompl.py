@@ -10,6 +10,8 @@ from ompl import base, control, util
 
 from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.errors import ControlError, StateError
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Halving
 
 H = 0.04  # [s]
 ROUNDING = 1e-9  # to the tangent and back
@@ -68,7 +70,7 @@ def test_states_are_tangents(robot):
 
 def test_what_fails_is_invalid():
     """A start that is no state, a negative duration and a failed step leave NaN, no exception."""
-    sim = simulator("hopper", max_iterations=1, min_step=0.02)
+    sim = simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=0.02))
     propagator = Propagator(sim, h=0.02, reference=standing(sim))
     zero, u = np.zeros(propagator.size), np.zeros(3)
     for start, given, duration in (

@@ -26,7 +26,7 @@ HOPELESS = dataclasses.replace(
     preset="hopeless",
     dt=0.05,
     duration=0.3,
-    overrides=("integrator.max_iterations=1", "integrator.min_step=0.05"),
+    overrides=("integrator.vi_newton.max_iterations=1", "integrator.control.min_step=0.05"),
 )
 
 

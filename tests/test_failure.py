@@ -16,12 +16,14 @@ from nmdp_pin.failure import FIGURES, FailedStep, figures
 from nmdp_pin.recording import Recording
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.status import Status
+from nmdp_pin.step_control import Halving
 from nmdp_pin.step_failed import StepFailed
 
 JUMP = ["integrator.name=pbd-nmdp", "integrator.order=2", "integrator.dt=0.02"]
 # One iteration does not get there; two halvings are tried.
-HOPELESS = ["integrator.max_iterations=1", "integrator.min_step=0.005"]
+HOPELESS = ["integrator.vi_newton.max_iterations=1", "integrator.control.min_step=0.005"]
 PATIENCE = 60  # [s] for another process on a machine that is busy
 
 
@@ -105,10 +107,10 @@ def test_repeat_is_exact_in_another_process(failed, saved):
 def test_repeat_with_other_options(saved):
     """A change to the scenario shows whether it helps; the file's own scenario stays."""
     loaded = FailedStep.load(saved)
-    assert loaded.repeat(overrides=["integrator.max_iterations=100"]).status is Status.CONVERGED
+    assert loaded.repeat(overrides=["integrator.vi_newton.max_iterations=100"]).status is Status.CONVERGED
     assert not loaded.repeat().status.ok
     with pytest.raises(ScenarioError, match="max_iterations"):
-        loaded.repeat(overrides=["integrator.max_iterations=0"])
+        loaded.repeat(overrides=["integrator.vi_newton.max_iterations=0"])
 
 
 def test_simulators_built_by_hand(failed, tmp_path):
@@ -128,7 +130,7 @@ def test_a_bare_state_is_enough(tmp_path):
     """No warm start, no history, no command: the file holds what there is."""
     setup = Scenario.load("robosimian-jump").build(visuals=False)
     sim = Simulator(
-        setup.robot, setup.terrain, setup.simulator.contact, min_step=0.05, max_iterations=1
+        setup.robot, setup.terrain, setup.simulator.contact, control=Halving(min_step=0.05), vi_newton=ViNewton(max_iterations=1)
     )
     result = sim.step(setup.state, None, 0.05)
     assert not result.status.ok
@@ -230,8 +232,8 @@ def test_nonsense_that_fits_the_form_is_refused_by_the_step(saved):
 
 def test_run_leaves_the_step_and_repeat_shows_it(tmp_path, capsys):
     """`run` writes the step beside --out or to --dump and says so; `repeat` compares."""
-    words = ["run", "robosimian-jump", "--set", "integrator.max_iterations=1", "--dt", "0.05"]
-    words += ["--set", "integrator.min_step=0.05"]
+    words = ["run", "robosimian-jump", "--set", "integrator.vi_newton.max_iterations=1", "--dt", "0.05"]
+    words += ["--set", "integrator.control.min_step=0.05"]
     out, dump = tmp_path / "jump.npz", tmp_path / "step.npz"
     assert command(*words, "--out", out) == 1
     beside = tmp_path / "jump-failed-step.npz"
@@ -244,7 +246,7 @@ def test_run_leaves_the_step_and_repeat_shows_it(tmp_path, capsys):
     said = capsys.readouterr().out
     for word in ("residual", "condition", "iterations", "evaluations", "rejected"):
         assert word in said
-    assert command("repeat", dump, "--set", "integrator.max_iterations=100") == 0
+    assert command("repeat", dump, "--set", "integrator.vi_newton.max_iterations=100") == 0
     assert "converged" in capsys.readouterr().out
     assert command(*words) == 1
     assert "--dump" in capsys.readouterr().err

@@ -38,6 +38,7 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.friction_ncp import NCP_SOLVERS
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
+from nmdp_pin.step_control import Halving
 from nmdp_pin.step_failed import StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Sphere, Terrain
@@ -353,7 +354,7 @@ def test_too_few_iterations_are_a_failure(solver):
 def test_a_failed_step_is_kept_with_its_warm_start(tmp_path):
     """A dump of a step holds the forces that it started from, and repeats it to the bit."""
     cube = block(CUBE)
-    sim = hard(cube, ground(), max_iterations=1, min_step=0.01)
+    sim = hard(cube, ground(), max_iterations=1, control=Halving(min_step=0.01))
     good = hard(cube, ground())
     state = good.step(good.state(v=np.array([1.0, 0, 0, 0, 3.0, 0])), None, 0.01).state
     with pytest.raises(StepFailed) as caught:

@@ -12,8 +12,8 @@ from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.minimised import Energy, GradientLevel
 from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
-from nmdp_pin.dynamics.position_residual import PositionBased
 from nmdp_pin.dynamics.position_energy import PositionEnergy
+from nmdp_pin.dynamics.position_residual import PositionBased
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
 

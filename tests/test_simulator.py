@@ -15,8 +15,10 @@ from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import MadeStep, State, WarmStart
 from nmdp_pin.status import Status
+from nmdp_pin.step_control import Halving
 from nmdp_pin.step_failed import StepFailed
 from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
@@ -260,7 +262,7 @@ def failing():
     """A simulator that fails soon: one iteration is not enough when feet come down."""
     robot = samples.robot("robosimian planar")
     return Simulator(
-        robot, GROUND, CONE, max_iterations=1, max_newton=1, tolerance=1e-14, min_step=0.02
+        robot, GROUND, CONE, vi_newton=ViNewton(max_iterations=1), max_newton=1, tolerance=1e-14, control=Halving(min_step=0.02)
     )
 
 
@@ -311,7 +313,7 @@ def test_copies_step_alike(method, clone):
     )
     robot = samples.robot("robosimian planar")
     options = {"objective": "end_effector"} if method == "ne-nmdp" else {}
-    original = Simulator(robot, terrain, CONE, method, min_step=1e-3, **options)
+    original = Simulator(robot, terrain, CONE, method, control=Halving(min_step=1e-3), **options)
     controller = StablePD(robot, kp=1000.0, kd=1.0, gait="jump")
     state = original.state()
     for result in original.run(state, controller, dt=0.005, duration=0.02):
@@ -364,7 +366,7 @@ FUZZ_ROBOTS = ("robosimian planar", "wheels", "pendulum", "spider", "no-contact"
 def test_overflow_is_a_failure(speed, method):
     """Energies and torques beyond the range of numbers never come out of a step that is ok."""
     for name in ("spider", "wheels+damping", "no-contact"):
-        simulator = Simulator(samples.robot(name), GROUND, CONE, method, min_step=0.01)
+        simulator = Simulator(samples.robot(name), GROUND, CONE, method, control=Halving(min_step=0.01))
         nv = simulator.robot.model.nv
         state = simulator.state(v=speed * np.random.default_rng(0).standard_normal(nv))
         assert_sound(simulator.step(state, None, 0.01), state)
@@ -383,7 +385,7 @@ def test_fuzz(name, method):
     )
     options = {"max_iterations": 20} if method == "ne-nmdp" else {}
     for terrain in grounds:
-        simulator = Simulator(robot, terrain, CONE, method, min_step=0.02, **options)
+        simulator = Simulator(robot, terrain, CONE, method, control=Halving(min_step=0.02), **options)
         for _ in range(3):
             size = 10.0 ** rng.uniform(-3, 3)
             state = simulator.state(

@@ -11,6 +11,8 @@ import pytest
 from nmdp_pin.errors import RecordingError, StateError
 from nmdp_pin.files.state_file import load_state, save_state
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Halving
 
 ROUNDING = 1e-12
 H = scenes.H
@@ -89,7 +91,7 @@ def test_a_failed_step_stays(robot):
     """The vector that comes out is the one that went in."""
     sim, state, _ = robot
     stuck = Simulator(
-        sim.robot, sim.terrain, sim.contact, max_iterations=1, restarts=False, min_step=H
+        sim.robot, sim.terrain, sim.contact, vi_newton=ViNewton(max_iterations=1), restarts=False, control=Halving(min_step=H)
     )
     x = sim.vector.pack(state)
     x[-1] += 50.0

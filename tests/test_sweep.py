@@ -50,8 +50,8 @@ def sweep(*grids, source="sliding-box", overrides=SHORT) -> Sweep:
         ("integrator.dt=0.01,0.02", (0.01, 0.02)),
         ("contact.friction=0.4:1.0:7", FRICTIONS),
         ("contact.stiffness=1e4:1e6:3:log", (1e4, 1e5, 1e6)),
-        ("integrator.max_iterations=10:50:5", (10, 20, 30, 40, 50)),
-        ("integrator.max_iterations=1:2:3", (1.0, 1.5, 2.0)),
+        ("integrator.vi_newton.max_iterations=10:50:5", (10, 20, 30, 40, 50)),
+        ("integrator.vi_newton.max_iterations=1:2:3", (1.0, 1.5, 2.0)),
         ("integrator.name=ne-nmdp,pbd", ("ne-nmdp", "pbd")),
         ("integrator.name='ne-nmdp', 'a:b:c'", ("ne-nmdp", "a:b:c")),
         ("robot.initial.velocity=[1, 0, 0],[2.0, 0, 0]", ([1, 0, 0], [2.0, 0, 0])),
@@ -186,8 +186,8 @@ def test_failed_runs_are_rows(tmp_path):
     """A run that fails numerically is a row with its status, and no reason to stop."""
     pytest.importorskip("pyarrow")
     out = tmp_path / "jump.parquet"
-    hopeless = ("duration=0.1", "integrator.min_step=0.05", "integrator.dt=0.05")
-    grid = "integrator.max_iterations=1,100"
+    hopeless = ("duration=0.1", "integrator.control.min_step=0.05", "integrator.dt=0.05")
+    grid = "integrator.vi_newton.max_iterations=1,100"
     assert sweep(grid, source="robosimian-jump", overrides=hopeless).run(out).failed == 1
     failed, made = table_of(out)
     assert failed["status"] in {status.name.lower() for status in Status} - {"converged"}

@@ -10,8 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin.dynamics.attraction import Attraction
 from nmdp_pin.dynamics.spatial import support_of
-from nmdp_pin.dynamics.step_residual import StepResidual
-from nmdp_pin.state import MadeStep
+from nmdp_pin.dynamics.step_residual import MadeStep, StepResidual
 
 _TURN = 1e-6  # [rad, m] of central differences
 

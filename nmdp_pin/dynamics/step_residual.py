@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,12 +19,41 @@ from nmdp_pin.dynamics.joint_torque import JointTorque
 from nmdp_pin.dynamics.polytope_contact import PolytopeContact
 from nmdp_pin.dynamics.spatial import placements_of
 from nmdp_pin.robot import Robot
-from nmdp_pin.state import MadeStep, State
+from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
 
 _EPS = float(np.finfo(float).eps)
 _LARGEST_TURN = 0.5  # [rad] in a step; after more the history foretells nothing (a chain's whip)
 _ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
+
+
+@dataclass(frozen=True, eq=False)
+class MadeStep:
+    """The step that led to a state: the history of methods of second order.
+
+    Args:
+        h: its length [s].
+        q0: configuration at its start, shape (nq,).
+        v0: velocity at its start, shape (nv,).
+        q1: configuration at its end, shape (nq,).
+        v1: velocity at its end, shape (nv,).
+        rates: material velocities of the bodies at its start and at its end, of methods that
+            difference positions; each body's is affine, shape (2, n_bodies, 4, 3): the rates of
+            the rotation's columns and of the origin.
+        smooth: False after an impact: what came before it says nothing of what follows.
+    """
+
+    h: float
+    q0: np.ndarray
+    v0: np.ndarray
+    q1: np.ndarray
+    v1: np.ndarray
+    rates: np.ndarray | None = None
+    smooth: bool = True
+
+    def led_to(self, state: State) -> bool:
+        """Whether the state is the one that this step ended with, not a changed one."""
+        return np.array_equal(self.q1, state.q) and np.array_equal(self.v1, state.v)
 
 
 class StepResidual(abc.ABC):

@@ -10,20 +10,16 @@ import numpy as np
 
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
-from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.state import State, WarmStart
 
 FORMAT = 1
 """Version of the file format; a file of a later one is refused."""
-
-_HISTORY = ("q0", "v0", "q1", "v1")
 
 DIMENSIONS: dict[str, int] = {
     "q": 1,
     "v": 1,
     "w": 2,
     "forces": 2,
-    **{f"history.{name}": 1 for name in _HISTORY},
-    "history.rates": 4,
 }
 """Arrays that hold a state, and how many axes they have."""
 
@@ -40,6 +36,8 @@ def save_state(path: str | os.PathLike[str], state: State) -> None:
 
 def load_state(path: str | os.PathLike[str]) -> State:
     """Read a state; never runs code that a file may hold.
+
+    The history of multistep methods, which files of earlier versions may hold, is ignored.
 
     Raises:
         RecordingError: there is no such file, or it is truncated, no state, of a later version of
@@ -62,10 +60,6 @@ def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if state.warm is not None:
         arrays["w"], meta["gamma"] = state.warm.w, float(state.warm.gamma)
         arrays["forces"] = state.warm.forces
-    if state.history is not None:
-        made = state.history
-        meta["history"] = {"h": float(made.h), "smooth": bool(made.smooth)}
-        arrays |= {f"history.{name}": getattr(made, name) for name in (*_HISTORY, "rates")}
     return {name: array for name, array in arrays.items() if array is not None}, meta
 
 
@@ -78,10 +72,5 @@ def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Sta
     warm = None
     if "w" in arrays:
         warm = WarmStart(arrays["w"], float(meta["gamma"]), arrays.get("forces"))
-    history = None
-    if meta.get("history") is not None:
-        h, smooth = float(meta["history"]["h"]), bool(meta["history"]["smooth"])
-        q0, v0, q1, v1 = (arrays[f"history.{name}"] for name in _HISTORY)
-        history = MadeStep(h, q0, v0, q1, v1, arrays.get("history.rates"), smooth)
     h_next = None if meta["h_next"] is None else float(meta["h_next"])
-    return State(float(meta["t"]), arrays["q"], arrays["v"], warm, history, h_next)
+    return State(float(meta["t"]), arrays["q"], arrays["v"], warm, h_next)

@@ -16,20 +16,20 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"contracts.{name}"
-        for name in ("controller", "integrator", "objective", "step_residual", "wrench_space")
+        for name in ("controller", "integrator", "objective", "step_problem", "wrench_space")
     )
 )
 
 from contracts.controller import ControllerContract  # noqa: E402
 from contracts.integrator import IntegratorContract  # noqa: E402
 from contracts.objective import ObjectiveContract  # noqa: E402
-from contracts.step_residual import StepResidualContract  # noqa: E402
+from contracts.step_problem import StepProblemContract  # noqa: E402
 from contracts.wrench_space import WrenchSpaceContract  # noqa: E402
 
 __all__ = [
     "ControllerContract",
     "IntegratorContract",
     "ObjectiveContract",
-    "StepResidualContract",
+    "StepProblemContract",
     "WrenchSpaceContract",
 ]

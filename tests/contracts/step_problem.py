@@ -1,0 +1,239 @@
+"""The contract of forms of the dynamics: the equations of a step and their derivatives."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import body_scenes
+import core_samples as samples
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin.contact import WrenchSpace
+from nmdp_pin.control import Command
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.integrators.stages import in_world
+from nmdp_pin.solvers.pgm import vertex_forces
+from nmdp_pin.system import System
+from nmdp_pin.terrain import Plane, Terrain
+
+_LINEAR = 1e-9  # relative; G is linear in w, so differences are exact to rounding
+_ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
+
+At = tuple[StepProblem, np.ndarray, np.ndarray]
+
+
+class StepProblemContract:
+    """Needs the fixtures `form`, a class, `order`, and `space`, a wrench space that is smooth."""
+
+    ROBOTS = (
+        "robosimian planar",
+        "spider free-flyer",
+        "wheels+damping",
+        "wheels+points",
+        "chain fixed",
+        "pendulum",
+    )
+    GROUNDS = ("tilted", "sphere", "cylinder")
+
+    @pytest.mark.parametrize("name", ROBOTS)
+    @pytest.mark.parametrize("ground", GROUNDS)
+    def test_derivatives(
+        self, form: type[Form], order: int, space: WrenchSpace, name: str, ground: str
+    ) -> None:
+        """A, the motions' derivative and that of v agree with differences, in contact."""
+        problem, q, w = self._at(form, order, space, name, ground)
+        assert problem.evaluate(q, w).active.size
+        assert_derivatives(problem, q, w)
+
+    @pytest.mark.parametrize("kind", body_scenes.KINDS)
+    def test_derivatives_between_bodies(
+        self, form: type[Form], order: int, space: WrenchSpace, kind: str
+    ) -> None:
+        """The same where bodies touch each other, links of one tree too."""
+        problem, q, w = body_scenes.in_contact(kind, space, form=form, order=order, seed=3)
+        points = body_scenes.robot(kind).contact_points
+        assert (problem.evaluate(q, w).active >= points.n_terrain).sum() >= 2
+        assert_derivatives(problem, q, w)
+
+    @pytest.mark.parametrize("name", ["wheels", "chain fixed"])
+    def test_derivatives_out_of_contact(
+        self, form: type[Form], order: int, space: WrenchSpace, name: str
+    ) -> None:
+        """Far from the ground nothing acts, and A is that of a free body."""
+        problem, q, w = self._at(form, order, space, name, "tilted")
+        air = dataclasses.replace(
+            problem, form=form(System(samples.robot(name), body_scenes.FAR, space))
+        )
+        at = air.evaluate(q, w)
+        assert at.active.size == 0
+        assert not at.wrench.any()
+        assert at.gap == at.slip == 0.0
+        samples.assert_same(
+            air.linearise(at).A, samples.derivative_of(air, q, w, lambda at: at.G)
+        )
+
+    @pytest.mark.parametrize("name", ROBOTS)
+    def test_forces_of_the_vertices(
+        self, form: type[Form], order: int, space: WrenchSpace, name: str
+    ) -> None:
+        """J_force' V is -dG/dw; contacts that are apart have none."""
+        problem, q, w = self._at(form, order, space, name, "sphere")
+        at = problem.evaluate(q, w)
+        found = vertex_forces(at, problem.linearise(at).J_force)
+        change = [at.G - problem.evaluate(q, w + e.reshape(w.shape)).G for e in np.eye(w.size)]
+        np.testing.assert_allclose(found, change, atol=_LINEAR * np.abs(found).max())
+
+    @pytest.mark.parametrize("name", ["spider free-flyer", "wheels", "chain fixed"])
+    def test_wrenches_are_the_force_in_g(
+        self, form: type[Form], order: int, space: WrenchSpace, name: str
+    ) -> None:
+        """The wrenches in the world, by pinocchio's own Jacobians, are what G lacks without them."""
+        problem, q, w = self._at(form, order, space, name, "sphere")
+        assert_wrenches(samples.robot(name), problem, q, w)
+
+    @pytest.mark.parametrize("kind", body_scenes.KINDS)
+    def test_wrenches_between_bodies(
+        self, form: type[Form], order: int, space: WrenchSpace, kind: str
+    ) -> None:
+        """What is touched feels the opposite at the same place."""
+        problem, q, w = body_scenes.in_contact(kind, space, form=form, order=order, seed=3)
+        assert_wrenches(body_scenes.robot(kind), problem, q, w)
+
+    def test_work_and_gap(self, form: type[Form], order: int, space: WrenchSpace) -> None:
+        """Work is V'u; the gap is what other weights could save, the slip over its force."""
+        problem, q, w = self._at(form, order, space, "spider free-flyer", "sphere")
+        at = problem.evaluate(q, w)
+        work = np.einsum("nrm,nr->nm", at.V, at.motion)
+        np.testing.assert_allclose(at.work, work, atol=1e-12 * np.abs(work).max())
+        gaps = (w * work).sum(axis=1) - np.minimum(work.min(axis=1), 0.0)
+        assert (gaps >= 0.0).all()
+        assert at.gap == pytest.approx(gaps.sum())
+        assert 0.0 < at.slip < 10.0 * np.abs(at.motion).max()
+        assert at.residual == pytest.approx(np.linalg.norm(at.G))
+
+    @pytest.mark.parametrize("name", ROBOTS)
+    def test_velocity_and_torque(
+        self, form: type[Form], order: int, space: WrenchSpace, name: str
+    ) -> None:
+        """The velocity is a difference, the torque that of the command and the joints' damping."""
+        robot, rng = samples.robot(name), np.random.default_rng(0)
+        problem, q, w = self._at(form, order, space, name, "tilted")
+        model, c = robot.model, samples.command(robot.model, rng)
+        stated = problem.form.torques.law(c)
+        at = dataclasses.replace(problem, torque=stated).evaluate(q, w)
+        v = problem.rate * pin.difference(model, problem.q_ref, q)
+        np.testing.assert_allclose(at.v, v, rtol=1e-12, atol=1e-12)
+        tau = c.tau - c.kp * pin.difference(model, c.q_target, q)
+        tau -= c.kd * (v - c.v_target) + model.damping * v
+        np.testing.assert_allclose(at.tau, tau, rtol=1e-9, atol=1e-9)
+
+    def test_retract(self, form: type[Form], order: int, space: WrenchSpace) -> None:
+        """`retract` by zero is the identity, and it stays on the manifold."""
+        problem, q, _ = self._at(form, order, space, "wheels", "flat")
+        nv = problem.form.nv
+        np.testing.assert_allclose(problem.retract(q, np.zeros(nv)), q, atol=1e-15)
+        assert pin.isNormalized(problem.form.model, problem.retract(q, np.full(nv, 2.0)), 1e-12)
+
+    def test_evaluations_are_values(
+        self, form: type[Form], order: int, space: WrenchSpace
+    ) -> None:
+        """An evaluation survives others, and is the same to the bit when it is made again."""
+        for name in ("wheels+damping", "robosimian planar"):
+            problem, q, w = self._at(form, order, space, name, "sphere")
+            at = problem.evaluate(q, w)
+            linear = problem.linearise(at)
+            kept = [np.array(part) for part in (*_arrays(at), *linear)]
+            reference = problem.form.start(q, np.ones(problem.form.nv), 1e-3, order)
+            other = problem.form.problem(reference, Command(), 1e3, 1e3)
+            far = other.evaluate(problem.retract(q, np.full(problem.form.nv, 40.0)), 0.0 * w)
+            other.linearise(far)
+            assert_same_arrays((*_arrays(at), *linear), kept)
+            again = problem.evaluate(q, w)
+            assert_same_arrays((*_arrays(again), *problem.linearise(again)), kept)
+            assert_same_arrays(problem.linearise(at), kept[-3:])
+
+    def test_a_rigid_motion_moves_no_contact_between_bodies(
+        self, form: type[Form], order: int, space: WrenchSpace
+    ) -> None:
+        """Bodies that move together as one do not move against each other."""
+        problem, q, w = body_scenes.in_contact("box", space, form=form, order=order, seed=3)
+        q0 = problem.q_ref
+        twist = pin.Motion(np.array([0.3, -0.5, 0.9, 0.4, -0.8, 1.2]))
+        if order > 1:  # velocities at the end: a small turn has the same at both bodies
+            twist *= 1e-7
+        move = pin.exp6(twist)
+        q = q0.copy()
+        q[:7] = pin.SE3ToXYZQUAT(move * pin.XYZQUATToSE3(q0[:7]))
+        q[-7:] = pin.SE3ToXYZQUAT(move * pin.XYZQUATToSE3(q0[-7:]))
+        at = problem.evaluate(pin.normalize(problem.form.model, q), w)
+        n = body_scenes.robot("box").contact_points.n_terrain
+        largest = np.abs(at.motion[:n, :3]).max()
+        assert largest > 0.5 * np.abs(twist.linear).max()
+        np.testing.assert_allclose(at.motion[n:], 0.0, atol=1e-6 * largest + 1e-12)
+
+    def test_no_contact_points(self, form: type[Form], order: int, space: WrenchSpace) -> None:
+        """A robot without contact points has equations too."""
+        robot = samples.robot("no-contact")
+        made = form(System(robot, Terrain([Plane()]), space))
+        reference = made.start(robot.standing, np.ones(10), 0.01, order)
+        problem = made.problem(reference, Command(), 100.0, 100.0)
+        q, w = robot.standing + 0.01, np.zeros((0, space.n_vertices))
+        at = problem.evaluate(q, w)
+        linear = problem.linearise(at)
+        assert linear.J_force.shape[0] == 0
+        samples.assert_same(linear.A, samples.derivative_of(problem, q, w, lambda at: at.G))
+
+    @staticmethod
+    def _at(
+        form: type[Form], order: int, space: WrenchSpace, name: str, ground: str, **options: Any
+    ) -> At:
+        return samples.problem_at(
+            samples.robot(name), ground, space, 6, form=form, order=order, **options
+        )
+
+
+def assert_derivatives(problem: StepProblem, q: np.ndarray, w: np.ndarray) -> None:
+    """A, J_motion and dv/dq agree with central differences."""
+    at = problem.evaluate(q, w)
+    linear, active = problem.linearise(at), at.active
+    samples.assert_same(linear.A, samples.derivative_of(problem, q, w, lambda at: at.G))
+    expected = samples.derivative_of(problem, q, w, lambda at: at.motion[active])
+    samples.assert_same(linear.J_motion, expected)
+    D = problem.velocity_derivative(q)
+    if D.size == 0:
+        D = problem.rate * np.eye(problem.form.nv)
+    samples.assert_same(D, samples.derivative_of(problem, q, w, lambda at: at.v))
+
+
+def assert_wrenches(robot: Any, problem: StepProblem, q: np.ndarray, w: np.ndarray) -> None:
+    """The force in G is J' of the wrenches in the world, by pinocchio's Jacobians."""
+    model, points = robot.model, robot.contact_points
+    data = model.createData()
+    pin.computeJointJacobians(model, data, q)
+    at = problem.evaluate(q, w)
+    total = np.zeros(model.nv)
+    for k, wrench in enumerate(in_world(problem, at)):
+        joint, touched = int(points.joints[k]), int(points.touches[k])
+        centre = data.oMi[joint].act(np.array(points.positions[k]))
+        at_origin = np.r_[wrench[:3], wrench[3:] + np.cross(centre, wrench[:3])]
+        total += pin.getJointJacobian(model, data, joint, pin.WORLD).T @ at_origin
+        if touched:
+            total -= pin.getJointJacobian(model, data, touched, pin.WORLD).T @ at_origin
+    without = problem.evaluate(q, np.zeros_like(w)).G
+    assert np.abs(total).max() > 0.0
+    atol = _ROUNDING * max(np.abs(total).max(), np.abs(without).max())
+    np.testing.assert_allclose(without - at.G, total, atol=atol)
+
+
+def _arrays(at: Evaluation) -> list[np.ndarray]:
+    return [np.array(at.residual), np.array(at.slip), *(a for a in at if isinstance(a, np.ndarray))]
+
+
+def assert_same_arrays(found: Any, expected: Any) -> None:
+    """The same to the bit."""
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
