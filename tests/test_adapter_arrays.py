@@ -64,7 +64,9 @@ def test_scipy_finds_the_torque(hopper):
 
 def test_function_fails_with_nan(hopper):
     """A step that fails is NaN; what has no shape of a state is a typed error."""
-    f = StepFunction(simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=H)), H)
+    f = StepFunction(
+        simulator("hopper", vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=H)), H
+    )
     assert np.isnan(f(near(hopper, 0, 0.1), np.full(3, 50.0))).all()
     with pytest.raises(StateError, match="expected"):
         f(np.zeros(3), np.zeros(3))

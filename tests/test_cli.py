@@ -79,7 +79,12 @@ def test_replay_of_a_recording_is_exact(recorded):
 def test_failed_simulation_is_recorded(tmp_path, capsys):
     """A step that fails gives exit code 1, a reason, and a recording that holds it."""
     out = tmp_path / "failed.npz"
-    hopeless = ["--set", "integrator.vi_newton.max_iterations=1", "--set", "integrator.control.min_step=0.05"]
+    hopeless = [
+        "--set",
+        "integrator.vi_newton.max_iterations=1",
+        "--set",
+        "integrator.control.min_step=0.05",
+    ]
     assert command("run", "robosimian-jump", *hopeless, "--out", out) == 1
     said = capsys.readouterr()
     assert "the simulation failed at t = " in said.err

@@ -107,7 +107,10 @@ def test_repeat_is_exact_in_another_process(failed, saved):
 def test_repeat_with_other_options(saved):
     """A change to the scenario shows whether it helps; the file's own scenario stays."""
     loaded = FailedStep.load(saved)
-    assert loaded.repeat(overrides=["integrator.vi_newton.max_iterations=100"]).status is Status.CONVERGED
+    assert (
+        loaded.repeat(overrides=["integrator.vi_newton.max_iterations=100"]).status
+        is Status.CONVERGED
+    )
     assert not loaded.repeat().status.ok
     with pytest.raises(ScenarioError, match="max_iterations"):
         loaded.repeat(overrides=["integrator.vi_newton.max_iterations=0"])
@@ -130,7 +133,11 @@ def test_a_bare_state_is_enough(tmp_path):
     """No warm start, no history, no command: the file holds what there is."""
     setup = Scenario.load("robosimian-jump").build(visuals=False)
     sim = Simulator(
-        setup.robot, setup.terrain, setup.simulator.contact, control=Halving(min_step=0.05), vi_newton=ViNewton(max_iterations=1)
+        setup.robot,
+        setup.terrain,
+        setup.simulator.contact,
+        control=Halving(min_step=0.05),
+        vi_newton=ViNewton(max_iterations=1),
     )
     result = sim.step(setup.state, None, 0.05)
     assert not result.status.ok
@@ -232,7 +239,14 @@ def test_nonsense_that_fits_the_form_is_refused_by_the_step(saved):
 
 def test_run_leaves_the_step_and_repeat_shows_it(tmp_path, capsys):
     """`run` writes the step beside --out or to --dump and says so; `repeat` compares."""
-    words = ["run", "robosimian-jump", "--set", "integrator.vi_newton.max_iterations=1", "--dt", "0.05"]
+    words = [
+        "run",
+        "robosimian-jump",
+        "--set",
+        "integrator.vi_newton.max_iterations=1",
+        "--dt",
+        "0.05",
+    ]
     words += ["--set", "integrator.control.min_step=0.05"]
     out, dump = tmp_path / "jump.npz", tmp_path / "step.npz"
     assert command(*words, "--out", out) == 1

@@ -109,7 +109,11 @@ def test_failed_trajectories_are_marked_and_held(simulator):
     """Status and step of the failure are told, the last good state stays, others go on."""
     hopeless = Scenario.load(
         "robosimian-jump",
-        overrides=["integrator.vi_newton.max_iterations=1", "integrator.control.min_step=0.02", "integrator.dt=0.02"],
+        overrides=[
+            "integrator.vi_newton.max_iterations=1",
+            "integrator.control.min_step=0.02",
+            "integrator.dt=0.02",
+        ],
     )
     short = hopeless.build(visuals=False).simulator
     x0 = starts(short, 2)

@@ -22,7 +22,11 @@ MISTAKES = [
     ("integrator.name='ne-nmpd'", "integrator.name", "Did you mean 'ne-nmdp'?"),
     ("integrator.name=3", "integrator.name", "Known: "),
     ("integrator.max_iteration=3", "integrator.max_iteration", "Did you mean 'max_iterations'?"),
-    ("integrator.vi_newton.max_iterations=2.5", "integrator.vi_newton.max_iterations", "a whole number"),
+    (
+        "integrator.vi_newton.max_iterations=2.5",
+        "integrator.vi_newton.max_iterations",
+        "a whole number",
+    ),
     ("integrator.epsilon='a'", "integrator.epsilon", "must be a number"),
     ("integrator=3", "integrator", "must be a table"),
     ("duration=0", "duration", "must be > 0"),

@@ -262,7 +262,13 @@ def failing():
     """A simulator that fails soon: one iteration is not enough when feet come down."""
     robot = samples.robot("robosimian planar")
     return Simulator(
-        robot, GROUND, CONE, vi_newton=ViNewton(max_iterations=1), max_newton=1, tolerance=1e-14, control=Halving(min_step=0.02)
+        robot,
+        GROUND,
+        CONE,
+        vi_newton=ViNewton(max_iterations=1),
+        max_newton=1,
+        tolerance=1e-14,
+        control=Halving(min_step=0.02),
     )
 
 
@@ -366,7 +372,9 @@ FUZZ_ROBOTS = ("robosimian planar", "wheels", "pendulum", "spider", "no-contact"
 def test_overflow_is_a_failure(speed, method):
     """Energies and torques beyond the range of numbers never come out of a step that is ok."""
     for name in ("spider", "wheels+damping", "no-contact"):
-        simulator = Simulator(samples.robot(name), GROUND, CONE, method, control=Halving(min_step=0.01))
+        simulator = Simulator(
+            samples.robot(name), GROUND, CONE, method, control=Halving(min_step=0.01)
+        )
         nv = simulator.robot.model.nv
         state = simulator.state(v=speed * np.random.default_rng(0).standard_normal(nv))
         assert_sound(simulator.step(state, None, 0.01), state)
@@ -385,7 +393,9 @@ def test_fuzz(name, method):
     )
     options = {"max_iterations": 20} if method == "ne-nmdp" else {}
     for terrain in grounds:
-        simulator = Simulator(robot, terrain, CONE, method, control=Halving(min_step=0.02), **options)
+        simulator = Simulator(
+            robot, terrain, CONE, method, control=Halving(min_step=0.02), **options
+        )
         for _ in range(3):
             size = 10.0 ** rng.uniform(-3, 3)
             state = simulator.state(

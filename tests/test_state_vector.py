@@ -91,7 +91,12 @@ def test_a_failed_step_stays(robot):
     """The vector that comes out is the one that went in."""
     sim, state, _ = robot
     stuck = Simulator(
-        sim.robot, sim.terrain, sim.contact, vi_newton=ViNewton(max_iterations=1), restarts=False, control=Halving(min_step=H)
+        sim.robot,
+        sim.terrain,
+        sim.contact,
+        vi_newton=ViNewton(max_iterations=1),
+        restarts=False,
+        control=Halving(min_step=H),
     )
     x = sim.vector.pack(state)
     x[-1] += 50.0

@@ -107,7 +107,7 @@ class Form(abc.ABC):
         # friction cones on closed forms need one call of a kernel
         self.cone_scene: tuple[Any, ...] | None = None
         simple = terrain.compiled and not (self.touches_bodies or self.secants)
-        if simple and isinstance(system.law, FrictionCone):
+        if simple and type(system.law) is FrictionCone:  # one that is derived from it may differ
             self.cone_scene = (*terrain.arrays, *system.law.parameters)
         self.torques = JointTorques(model)
         self.weightless = pin.Model(model)

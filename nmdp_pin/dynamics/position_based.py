@@ -46,7 +46,7 @@ class PositionBasedStep(StepProblem):
         v = self.rate * form.difference(self.q_ref, q)
         D = self.velocity_derivative(q)
         pin.computeJointJacobians(form.model, work.data, q)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), np.ascontiguousarray(work.J.T)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
         n = len(form.moments)
         wrenches, stiffness, bodies = np.empty((n, 6)), np.empty((n, 36)), work.placements[1:]
         tree = (S, form.parents, form.first_dofs, wrenches)
@@ -88,7 +88,7 @@ class MaterialVelocityStep(StepProblem):
         v = self.rate * form.difference(self.q_ref, q)
         D = self.velocity_derivative(q)
         pin.computeRNEADerivatives(form.weightless, work.data, q, form.still, v)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), np.ascontiguousarray(work.J.T)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
         momentum_change(
             work.placements,
             self.expected,

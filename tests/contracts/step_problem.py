@@ -72,9 +72,7 @@ class StepProblemContract:
         assert at.active.size == 0
         assert not at.wrench.any()
         assert at.gap == at.slip == 0.0
-        samples.assert_same(
-            air.linearise(at).A, samples.derivative_of(air, q, w, lambda at: at.G)
-        )
+        samples.assert_same(air.linearise(at).A, samples.derivative_of(air, q, w, lambda at: at.G))
 
     @pytest.mark.parametrize("name", ROBOTS)
     def test_forces_of_the_vertices(
@@ -138,9 +136,7 @@ class StepProblemContract:
         np.testing.assert_allclose(problem.retract(q, np.zeros(nv)), q, atol=1e-15)
         assert pin.isNormalized(problem.form.model, problem.retract(q, np.full(nv, 2.0)), 1e-12)
 
-    def test_evaluations_are_values(
-        self, form: type[Form], order: int, space: WrenchSpace
-    ) -> None:
+    def test_evaluations_are_values(self, form: type[Form], order: int, space: WrenchSpace) -> None:
         """An evaluation survives others, and is the same to the bit when it is made again."""
         for name in ("wheels+damping", "robosimian planar"):
             problem, q, w = self._at(form, order, space, name, "sphere")
