@@ -54,7 +54,11 @@ class Run:
 def run(name: str, solver: str, ms: float, *overrides: str, duration: float | None = None) -> Run:
     """Run a scenario by `ne-ncp` with steps of `ms`, none of them halved."""
     h = 1e-3 * ms
-    options = [f"integrator.dt={h}", f"integrator.control.min_step={h}", f'integrator.solver="{solver}"']
+    options = [
+        f"integrator.dt={h}",
+        f"integrator.control.min_step={h}",
+        f'integrator.solver="{solver}"',
+    ]
     scenario = Scenario.load(name, overrides=['integrator.name="ne-ncp"', *options, *overrides])
     setup = scenario.build(visuals=False)
     simulator, state = setup.simulator, setup.state

@@ -47,12 +47,12 @@ class StablePD(Controller):
     ) -> None:
         self._kp = _gain_vector(robot, "kp", kp)
         self._kd = _gain_vector(robot, "kd", kd)
-        self._reference = _reference(robot, gait)
+        self.reference = _reference(robot, gait)
         self._track_velocity = track_velocity
 
     def command(self, state: State, h: float) -> Command:
         """See the contract."""
-        q, v = self._reference(state.t + h)
+        q, v = self.reference(state.t + h)
         return Command(
             kp=self._kp, kd=self._kd, q_target=q, v_target=v if self._track_velocity else None
         )
