@@ -36,7 +36,7 @@ test: lint types
 	$(PYTEST)
 
 # Python 3.12 and later count lines at little cost, 3.11 takes half as long again.
-coverage: lint types
+coverage: $(VENV)/test.stamp
 	COVERAGE_CORE=$$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
 	  $(PYTEST) --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
 
