@@ -1,11 +1,13 @@
 # make run     build .venv from nothing, simulate Robosimian's jump, draw it
 # make check   lint, types and the quick tests: before every commit
 # make test    lint, types and all tests; what .ci/run calls
+# make campaign MINUTES=10   attempts to break the program: docs/reliability.md
 # PYTHON=...   the Python to build .venv with (3.11 or later)
 # WORKERS=...  how many processes run tests at once (2)
 
 PYTHON ?= python3
 WORKERS := 2
+MINUTES := 10
 VENV := .venv
 BIN := $(VENV)/bin
 OUT := out
@@ -14,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test coverage slow lint format types bench clean environment
+.PHONY: help run check test coverage slow lint format types bench campaign clean environment
 
 help:
 	@sed -n '/^#/!q; s/^# //p' Makefile
@@ -34,7 +36,7 @@ test: lint types
 	$(PYTEST)
 
 # Python 3.12 and later count lines at little cost, 3.11 takes half as long again.
-coverage: lint types
+coverage: $(VENV)/test.stamp
 	COVERAGE_CORE=$$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
 	  $(PYTEST) --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
 
@@ -57,6 +59,10 @@ types: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Goes on where the last call ended.
+campaign: $(VENV)/test.stamp
+	$(BIN)/python -m campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage

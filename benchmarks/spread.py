@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from nmdp_pin import run
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import time_grid
 from nmdp_pin.experiments.nmdp.paper import NMDP_STEPS, TABLE, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS
 from nmdp_pin.experiments.nmdp.study import Study
-from nmdp_pin.recorder import Recorder
 
 MOTIONS = {row.motion.scenario: row.motion for row in TABLE}
 METHODS = ("ne-nmdp", "pbd-nmdp")
@@ -30,12 +30,7 @@ def row(motion: Motion, method: str, study: Study, settings: list[str], scale: f
     for dt in NMDP_STEPS:
         spec = study.spec(motion, method, scale * dt)
         spec = replace(spec, overrides=(*spec.overrides, *settings))
-        setup = spec.load().build(visuals=False)
-        recorder = Recorder(setup.robot, setup.state)
-        run = setup.simulator.run(setup.state, setup.controller, dt=spec.dt, duration=spec.duration)
-        for result in run:
-            recorder.record(result, 0.0)
-        recording = recorder.recording()
+        recording = run(spec.load())
         curves.append(motion.quantity.curve(recording))
         halved += int((recording.halvings > 0).sum())
     found = consistency(curves, time_grid(NMDP_STEPS[-1], motion.duration))

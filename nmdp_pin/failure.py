@@ -21,7 +21,7 @@ from nmdp_pin.state import State
 from nmdp_pin.step_failed import StepFailed
 
 FORMAT = 1
-"""Version of the file format; a file of a later one is refused."""
+"""Version of the file format; files of others are refused."""
 
 FIGURES = (
     "iterations",
@@ -120,7 +120,7 @@ class FailedStep:
         """Read one; never runs code that a file may hold.
 
         Raises:
-            RecordingError: there is no such file, or it is truncated, no failed step, of a later
+            RecordingError: there is no such file, or it is truncated, no failed step, of another
                 version of this package, lacks something or holds something of a wrong type.
         """
         arrays = read_npz(path, "failed step", (*_DIMENSIONS, "meta"))

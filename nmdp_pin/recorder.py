@@ -16,7 +16,7 @@ from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.journal import Journal, journal_path
 from nmdp_pin.files.json_text import to_json
 from nmdp_pin.files.output_file import check_writable
-from nmdp_pin.files.recording_file import FORMAT, SINCE_2, SINCE_3, row_type
+from nmdp_pin.files.recording_file import FORMAT, row_type
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
@@ -26,6 +26,13 @@ from nmdp_pin.status import Status
 PACKAGES = ("nmdp-pin", "pin", "coal", "proxsuite", "numpy")
 """Distributions whose versions a recording states."""
 
+# Fields of a result that are kept under their own names, and those not known of the first row.
+_OF_RESULT = (
+    *("tau", "kinetic_energy", "potential_energy", "objective", "evaluations", "halvings"),
+    *("residual", "rejected", "discarded", "condition", "error"),
+    *("primal", "dual", "complementarity"),
+)
+_UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "complementarity")
 _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
@@ -86,19 +93,13 @@ class Recorder:
         c["t"][i] = state.t
         c["q"][i] = state.q
         c["v"][i] = state.v
-        c["tau"][i] = result.tau
         c["contact_force"][i] = result.contact_forces
         c["contact_depth"][i] = result.contact_depths
-        c["kinetic_energy"][i] = result.kinetic_energy
-        c["potential_energy"][i] = result.potential_energy
-        c["objective"][i] = result.objective
         c["status"][i] = result.status.code
         c["outer_iterations"][i] = result.iterations
-        c["evaluations"][i] = result.evaluations
         c["step_size"][i] = min(result.step_sizes, default=0.0)
-        c["halvings"][i] = result.halvings
         c["wall_time"][i] = wall_time
-        for name in (*SINCE_2, *SINCE_3):
+        for name in _OF_RESULT:
             c[name][i] = getattr(result, name)
         self._n = i + 1  # last, so that an interrupt leaves whole rows only
         if self._journal is not None and time.monotonic() - self._kept_at > _INTERVAL:
@@ -188,7 +189,7 @@ class Recorder:
         c["v"][0] = state.v
         c["kinetic_energy"][0] = pin.computeKineticEnergy(model, data, state.q, state.v)
         c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
-        for name in ("objective", "residual", "condition", "error", *SINCE_3):
+        for name in _UNKNOWN:
             c[name][0] = np.nan
         self._n = 1
 

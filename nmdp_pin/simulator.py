@@ -16,6 +16,7 @@ from nmdp_pin.contact.shape_check import check_shapes
 from nmdp_pin.control.command_source import CommandSource, Held, Timed
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.errors import IntegratorError, StateError
+from nmdp_pin.free_flyer import from_free_flyer
 from nmdp_pin.integrators import (
     Integrator,
     StepResult,
@@ -132,15 +133,31 @@ class Simulator:
         )
 
     def state(
-        self, q: np.ndarray | None = None, v: np.ndarray | None = None, t: float = 0.0
+        self,
+        q: np.ndarray | None = None,
+        v: np.ndarray | None = None,
+        t: float = 0.0,
+        *,
+        free_flyer_v: np.ndarray | None = None,
     ) -> State:
         """A checked state: standing and at rest unless said otherwise.
+
+        Args:
+            q: configuration, shape (nq,).
+            v: velocity, shape (nv,); the linear part of a floating base has the world's axes.
+            t: time [s].
+            free_flyer_v: instead of v, the velocity of a model with pinocchio's free-flyer, whose
+                linear part has the axes of the base, shape (nv,).
 
         Raises:
             StateError: wrong shape, not finite, or a configuration off its manifold.
         """
         model = self.robot.model
         q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
+        if free_flyer_v is not None:
+            if v is not None:
+                raise StateError("give one of v and free_flyer_v")
+            v = from_free_flyer(model, q, free_flyer_v)
         v = numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
         state = State(t, q, v)
         self._check.state(state)

@@ -31,7 +31,9 @@ class State:
         t: time [s].
         q: configuration, shape (nq,).
         v: tangent velocity, shape (nv,); of a floating base the linear part in the world's frame,
-            the angular part in the base's own.
+            the angular part in the base's own. Pinocchio's free-flyer joint has the linear part in
+            the base's frame: `nmdp_pin.free_flyer` converts both ways, and
+            `Simulator.state(q, free_flyer_v=v)` takes it.
         warm: what the solver of the next step starts from; None is always valid.
         h_next: length that error control tries next [s]; None: all that is asked for.
     """

@@ -9,8 +9,9 @@ from adapter_scenes import near, simulator, standing
 from scipy.optimize import approx_fprime, least_squares
 
 from nmdp_pin.adapters.function import StepFunction
-from nmdp_pin.adapters.mujoco import Rollout, rollout
+from nmdp_pin.adapters.mujoco import rollout
 from nmdp_pin.errors import ControlError, StateError
+from nmdp_pin.executors import Processes
 from nmdp_pin.rollout import rollout as roll_out
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.step_control import Halving
@@ -77,7 +78,7 @@ def test_function_fails_with_nan(hopper):
 
 
 def test_rollout_has_mujocos_shapes(hopper):
-    """States are [t; q; v] without the first; singletons broadcast; arrays may be given."""
+    """States are [t; q; v] without the first; singletons broadcast."""
     x0 = standing(hopper)
     control = np.random.default_rng(0).uniform(-5.0, 5.0, (2, 4, 3))
     state, sensordata = rollout(hopper, H, np.concatenate([[1.0], x0]), control)
@@ -85,12 +86,10 @@ def test_rollout_has_mujocos_shapes(hopper):
     assert sensordata.shape == (2, 4, 0)
     np.testing.assert_allclose(state[:, :, 0], 1.0 + H * np.arange(1, 5)[None] * [[1], [1]])
     np.testing.assert_array_equal(state[:, :, 1:], roll_out(hopper, x0, control, h=H).x)
-    given = np.empty((2, 4, 13))
     again, heights = rollout(
-        hopper, H, np.concatenate([[1.0], x0]), control, state=given, sensors=lambda s: s[2:3]
+        hopper, H, np.concatenate([[1.0], x0]), control, sensors=lambda s: s[2:3]
     )
-    assert again is given
-    np.testing.assert_array_equal(given, state)
+    np.testing.assert_array_equal(again, state)
     np.testing.assert_array_equal(heights[:, :, 0], state[:, :, 2])
     one, _ = rollout(hopper, H, np.concatenate([[0.0], x0]), control[0, 0], nstep=2)
     assert one.shape == (1, 2, 13)
@@ -101,9 +100,10 @@ def test_rollout_by_processes(hopper):
     initial = np.array([np.r_[0.0, near(hopper, seed)] for seed in range(2)])
     control = np.zeros((1, 3, 3))
     expected, _ = rollout(hopper, H, initial, control)
-    with Rollout(nthread=2) as pool:
+    with Processes(2) as pool:
         for _ in range(2):
-            np.testing.assert_array_equal(pool.rollout(hopper, H, initial, control)[0], expected)
+            found, _ = rollout(hopper, H, initial, control, executor=pool)
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_failed_rollouts_are_held():
@@ -120,8 +120,6 @@ def test_rollout_names_mistakes(hopper):
         rollout(hopper, H, x[1:])
     with pytest.raises(StateError, match="one for each"):
         rollout(hopper, H, x, initial_warmstart=[None, None])
-    with pytest.raises(StateError, match="state has shape"):
-        rollout(hopper, H, x, nstep=2, state=np.empty((1, 1, 13)))
 
 
 @pytest.mark.parametrize(

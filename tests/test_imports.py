@@ -19,7 +19,7 @@ ROOTS = {
 # from its own layer and those below.
 LAYERS = (
     ("errors", "status", "number_array", "kernels"),
-    ("state", "state_vector", "gait", "files", "executors", "robot", "terrain"),
+    ("state", "state_vector", "free_flyer", "gait", "files", "executors", "robot", "terrain"),
     ("contact", "control", "argument_check", "system"),
     ("dynamics",),
     ("integrators",),

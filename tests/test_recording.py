@@ -16,7 +16,7 @@ from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_stat
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.journal import Journal, journal_path
 from nmdp_pin.files.output_file import check_writable, write_whole
-from nmdp_pin.files.recording_file import INTEGERS, ROWS, SINCE_2, SINCE_3
+from nmdp_pin.files.recording_file import INTEGERS, ROWS
 from nmdp_pin.recorder import Recorder, base_frame
 from nmdp_pin.recording import Recording
 from nmdp_pin.status import Status
@@ -97,35 +97,6 @@ def test_work_of_the_solver_is_recorded() -> None:
         column = getattr(recording, name)
         assert column[1] == value
         assert column[0] == 0 if name in INTEGERS else np.isnan(column[0])
-
-
-def test_files_of_the_first_format_are_read(saved: Path) -> None:
-    """What they lack is not known: NaN, and no rejected or discarded tries."""
-    with np.load(saved) as archive:
-        meta = json.loads(str(archive["meta"]))
-    old: dict[str, np.ndarray | None] = dict.fromkeys((*SINCE_2, *SINCE_3))
-    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 1})), **old)
-    loaded = Recording.load(saved)
-    assert np.isnan([loaded.residual, loaded.condition, loaded.error]).all()
-    assert not np.any([loaded.rejected, loaded.discarded])
-    assert loaded.q.tobytes() == hop_recording().q.tobytes()
-    _rewrite(saved, meta=np.array(json.dumps(meta)))
-    with pytest.raises(RecordingError, match="lacks residual"):
-        Recording.load(saved)
-
-
-def test_files_of_the_second_format_are_read(saved: Path) -> None:
-    """They have no residuals of a complementarity problem: NaN; what they have is kept."""
-    with np.load(saved) as archive:
-        meta = json.loads(str(archive["meta"]))
-    old: dict[str, np.ndarray | None] = dict.fromkeys(SINCE_3)
-    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 2})), **old)
-    loaded = Recording.load(saved)
-    assert np.isnan([loaded.primal, loaded.dual, loaded.complementarity]).all()
-    assert loaded.residual.tobytes() == hop_recording().residual.tobytes()
-    _rewrite(saved, meta=np.array(json.dumps(meta)))
-    with pytest.raises(RecordingError, match="lacks primal"):
-        Recording.load(saved)
 
 
 def test_summary_figures() -> None:
@@ -291,7 +262,7 @@ def _rewrite(path: Path, **changes: np.ndarray | None) -> None:
         ({"q": np.full((41, 9), "x")}, "q has the type <U1"),
         ({"meta": np.array("{")}, "meta data"),
         ({"meta": np.array("[1]")}, "meta data"),
-        ({"meta": np.array('{"format": 1}')}, "meta data"),
+        ({"meta": np.array('{"format": 3}')}, "meta data"),
     ],
 )
 def test_wrong_content_is_named(
@@ -306,8 +277,6 @@ def test_wrong_content_is_named(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"format": 0},
-        {"format": -1},
         {"contacts": ["one", "more", "than", "it", "has"]},
         {"contacts": []},
         {"contacts": [1, 2]},
@@ -316,7 +285,7 @@ def test_wrong_content_is_named(
     ids=lambda changes: str(changes),
 )
 def test_meta_data_that_disagree_are_refused(saved: Path, changes: dict[str, object]) -> None:
-    """No format before the first, and as many names as there are contact points."""
+    """There are as many names as contact points."""
     with np.load(saved) as archive:
         meta = json.loads(str(archive["meta"]))
     assert len(meta["contacts"]) not in (0, 5)
@@ -325,12 +294,13 @@ def test_meta_data_that_disagree_are_refused(saved: Path, changes: dict[str, obj
         Recording.load(saved)
 
 
-def test_later_format_is_refused(saved: Path) -> None:
-    """A file of a later version asks for an update."""
+@pytest.mark.parametrize("version", [-1, 0, 2, 99])
+def test_other_formats_are_refused(saved: Path, version: int) -> None:
+    """A file of another version names it."""
     with np.load(saved) as archive:
         meta = json.loads(str(archive["meta"]))
-    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": 99})))
-    with pytest.raises(RecordingError, match="update nmdp-pin"):
+    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": version})))
+    with pytest.raises(RecordingError, match=f"has format {version}"):
         Recording.load(saved)
 
 
@@ -506,7 +476,7 @@ def test_two_runs_do_not_share_a_file(tmp_path: Path, saved: Path) -> None:
         [b"{}"],
         [b"[1]"],
         [b"\xff"],
-        [json.dumps({"format": 1}).encode()],
+        [json.dumps({"format": 3}).encode()],
         [json.dumps({"format": 3, "sizes": {"nq": 10**15, "nv": 1, "nc": 0}}).encode()],
     ],
 )

@@ -8,7 +8,8 @@ from urdf_samples import HOPPER, hinge, link, mesh, robot, shape, write
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot import check_robot, load_robot
-from nmdp_pin.robot.urdf import MAX_DEPTH, MAX_LINKS, read_urdf
+from nmdp_pin.robot.urdf import MAX_LINKS, read_urdf
+from nmdp_pin.robot.xml_file import MAX_DEPTH
 
 BOMB = (
     '<?xml version="1.0"?><!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
@@ -197,7 +198,7 @@ def test_missing_file_and_folder(tmp_path):
 def test_size_limit(tmp_path, monkeypatch):
     """A file over the stated size is refused before it is read."""
     path = write(tmp_path, HOPPER)
-    monkeypatch.setattr("nmdp_pin.robot.urdf.MAX_BYTES", 100)
+    monkeypatch.setattr("nmdp_pin.robot.xml_file.MAX_BYTES", 100)
     with pytest.raises(RobotError, match="at most 100"):
         load_robot(path)
 

@@ -139,7 +139,7 @@ def array_bytes(array: np.ndarray) -> bytes:
 def take_meta(
     arrays: dict[str, np.ndarray],
     key: str,
-    latest: int,
+    expected: int,
     path: str | os.PathLike[str],
     what: str,
 ) -> dict[str, Any]:
@@ -148,12 +148,12 @@ def take_meta(
     Args:
         arrays: those of the file.
         key: of the version of the format in it.
-        latest: version that is understood.
+        expected: version that is read.
         path: of the file, for messages.
         what: it should be, likewise.
 
     Raises:
-        RecordingError: it is something else, or of a later version of this package.
+        RecordingError: it is something else, or of another version of the format.
     """
     try:
         text = arrays.pop("meta")
@@ -161,16 +161,16 @@ def take_meta(
             raise ValueError("it is not a text")
         meta = from_json(str(text))
         version = int(meta[key])
-        if version < 1 or not isinstance(meta, dict):
-            raise ValueError(f"it has the version {version}")
+        if not isinstance(meta, dict):
+            raise ValueError("it is not a table")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RecordingError(
             f"'{os.fspath(path)}' is not a {what}: its meta data cannot be used ({error!r})"
         ) from error
-    if version > latest:
+    if version != expected:
         raise RecordingError(
-            f"'{os.fspath(path)}' has format {version}; this nmdp-pin reads up to {latest}: "
-            "update nmdp-pin"
+            f"'{os.fspath(path)}' has format {version}; this nmdp-pin reads {expected}: use the "
+            "nmdp-pin that wrote it, or a later one"
         )
     return meta
 

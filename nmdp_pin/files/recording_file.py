@@ -13,7 +13,7 @@ from nmdp_pin.files.input_file import open_input
 from nmdp_pin.files.journal import MAGIC, journal_path, read_chunks
 
 FORMAT = 3
-"""Version of the file format; a file of a later one is refused."""
+"""Version of the file format; files of others are refused."""
 
 ROWS: dict[str, tuple[int | str, ...]] = {
     "t": (),
@@ -50,12 +50,6 @@ INTEGERS = frozenset(
 )
 """Arrays of whole numbers; the others hold floats."""
 
-SINCE_2 = ("residual", "rejected", "discarded", "condition", "error")
-"""Arrays that files of format 1 lack; read as NaN and 0."""
-
-SINCE_3 = ("primal", "dual", "complementarity")
-"""Arrays that files of formats 1 and 2 lack; likewise."""
-
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read the arrays of `ROWS` and the meta data; never runs code that a file may hold.
@@ -73,12 +67,9 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
         unfinished = file.read(len(MAGIC)) == MAGIC
     arrays = _read_journal(path) if unfinished else read_npz(path, "recording", (*ROWS, "meta"))
     missing = [name for name in (*ROWS, "meta") if name not in arrays]
-    if set(missing) - {*SINCE_2, *SINCE_3}:
+    if missing:
         raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
     meta = take_meta(arrays, "format", FORMAT, path, "recording")
-    version, shape = int(meta["format"]), np.shape(arrays["t"])
-    for name in (SINCE_2 if version < 2 else ()) + (SINCE_3 if version < 3 else ()):
-        arrays[name] = np.zeros(shape, int) if name in INTEGERS else np.full(shape, np.nan)
     sizes = _checked_sizes(meta, path)
     _check_arrays(arrays, sizes, len(meta["statuses"]), path)
     return {name: arrays[name] for name in ROWS}, meta
@@ -101,8 +92,6 @@ def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     try:
         arrays = {"meta": np.array(chunks[0].decode())}
         meta = take_meta(dict(arrays), "format", FORMAT, path, "recording")
-        if meta["format"] != FORMAT:
-            raise ValueError(f"it has format {meta['format']}, not {FORMAT}")
         kind = row_type(_checked_sizes(meta, path))
         rows = np.frombuffer(b"".join(chunks[1:]), kind)
     except (IndexError, ValueError, OverflowError, MemoryError) as error:
@@ -135,8 +124,6 @@ def _check_arrays(
     if n == 0:
         raise RecordingError(f"'{path}': t has shape {arrays['t'].shape}, expected (n,), n > 0")
     for name in ROWS:
-        if name not in arrays:
-            raise RecordingError(f"'{path}' is not a recording: it lacks {name}")
         shape = (n, *row_shape(name, sizes))
         if arrays[name].shape != shape:
             raise RecordingError(

@@ -13,7 +13,7 @@ from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, wri
 from nmdp_pin.state import State, WarmStart
 
 FORMAT = 1
-"""Version of the file format; a file of a later one is refused."""
+"""Version of the file format; files of others are refused."""
 
 DIMENSIONS: dict[str, int] = {
     "q": 1,
@@ -40,7 +40,7 @@ def load_state(path: str | os.PathLike[str]) -> State:
     The history of multistep methods, which files of earlier versions may hold, is ignored.
 
     Raises:
-        RecordingError: there is no such file, or it is truncated, no state, of a later version of
+        RecordingError: there is no such file, or it is truncated, no state, of another version of
             this package, lacks something or holds something of a wrong type.
     """
     arrays = read_npz(path, "state", (*DIMENSIONS, "meta"))

@@ -18,6 +18,11 @@ from nmdp_pin.robot.settings import RobotSettings, read_settings
 # A name, or the path of a .urdf or robot.toml.
 RobotSource = str | os.PathLike[str]
 SETTINGS_FILE = "robot.toml"
+# Descriptions that cannot be read, and what to do.
+_UNREADABLE = {
+    ".sdf": "is an SDF file, which this build of pinocchio has no parser for; convert it to URDF",
+    ".xacro": "is a xacro file; run xacro on it first: xacro robot.urdf.xacro > robot.urdf",
+}
 DESCRIPTIONS = (".urdf", ".xml", ".mjcf", ".sdf", ".xacro")
 # Entries of example-robot-data that move only some joints of their URDF; the others are locked.
 MOVING = {
@@ -93,6 +98,8 @@ def find_robot(
     text = os.fspath(source)
     if isinstance(source, os.PathLike) or text.endswith((*DESCRIPTIONS, ".toml")) or os.sep in text:
         path = Path(text).expanduser()
+        if path.suffix in _UNREADABLE:
+            raise RobotError(_UNREADABLE[path.suffix], file=text)
         if path.suffix == ".toml":
             return _from_settings(path, path.parent.name, variant, dirs)
         _refuse_variant(variant, {}, text)

@@ -17,7 +17,7 @@ from nmdp_pin.robot.feasibility import (
     joints_beyond_range,
     links_in_ground,
 )
-from nmdp_pin.robot.loading import Options, assemble
+from nmdp_pin.robot.loading import MJCF, Options, assemble, describe
 from nmdp_pin.robot.mesh_files import locate_meshes
 from nmdp_pin.robot.robot import Robot, robot_of
 from nmdp_pin.robot.settings import Base
@@ -140,13 +140,15 @@ def check_robot(
     report = RobotReport(os.fspath(source))
     try:
         files = find_robot(source, variant=variant, package_dirs=package_dirs)
-        urdf = read_urdf(files.urdf)
+        if files.urdf.suffix in MJCF:
+            report = _mjcf_report(report, files)
+        else:
+            report = _read_report(report, files, read_urdf(files.urdf))
     except RobotError as error:
         return replace(report, errors=(str(error),))
-    report = _read_report(report, files, urdf)
     try:
         options = Options(base, joints, contacts, contact_points, visuals=False)
-        parts = assemble(files, urdf, options)
+        parts = assemble(files, describe(files, visuals=False), options)
     except RobotError as error:
         known = any(error.element and error.element in text for text in report.errors)
         return report if known else replace(report, errors=(*report.errors, str(error)))
@@ -212,6 +214,34 @@ def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotRep
         missing=tuple(missing),
         warnings=tuple(str(problem) for problem in problems if not problem.fatal),
         errors=tuple(errors),
+    )
+
+
+def _mjcf_report(report: RobotReport, files: RobotFiles) -> RobotReport:
+    """What can be said of an MJCF file without putting it on its base."""
+    described = describe(files, visuals=True)
+    model = described.model
+    rows = []
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        written = ("", "", "", "")
+        if joint.nq == joint.nv == 1:
+            bounds = (
+                model.lowerPositionLimit[joint.idx_q],
+                model.upperPositionLimit[joint.idx_q],
+                model.upperEffortLimit[joint.idx_v],
+                model.upperVelocityLimit[joint.idx_v],
+            )
+            a, b, c, d = (f"{x:.6g}" if abs(x) < 1e300 else "" for x in bounds)
+            written = (a, b, c, d)
+        kind = joint.shortname().removeprefix("JointModel")
+        rows.append(JointRow(str(name), kind, written))
+    return replace(
+        report,
+        name=files.name or described.name,
+        file=str(described.path),
+        mass=sum(inertia.mass for inertia in model.inertias),
+        joints=tuple(rows),
+        warnings=described.warnings,
     )
 
 

@@ -15,17 +15,21 @@ from nmdp_pin.gait import Gait
 from nmdp_pin.robot.catalog import RobotFiles
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.robot.description import Description, describe_urdf
 from nmdp_pin.robot.joint_limits import Mimic
-from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.mjcf import read_mjcf
 from nmdp_pin.robot.model import (
     RobotModel,
+    append_model,
     build_model,
     idle_joints,
     standing_configuration,
 )
 from nmdp_pin.robot.settings import Base
-from nmdp_pin.robot.urdf import Urdf
-from nmdp_pin.robot.urdf_problems import find_problems
+from nmdp_pin.robot.urdf import read_urdf
+
+# Endings of files in MuJoCo's format; all others are read as URDF.
+MJCF = (".xml", ".mjcf")
 
 
 @dataclass(frozen=True)
@@ -63,28 +67,35 @@ class _Pose:
     base: pin.SE3
 
 
-def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
+def describe(files: RobotFiles, *, visuals: bool) -> Description:
+    """Read the description of a robot.
+
+    Raises:
+        RobotError: names the file and the element that cannot be used.
+    """
+    if files.urdf.suffix in MJCF:
+        return read_mjcf(files.urdf, visuals=visuals)
+    return describe_urdf(read_urdf(files.urdf), files.package_dirs, visuals=visuals)
+
+
+def assemble(files: RobotFiles, described: Description, options: Options) -> Parts:
     """Build the parts of a robot.
 
     Raises:
         RobotError: names the file and the element that cannot be used.
     """
-    file = str(urdf.path)
-    warnings = refuse_problems(urdf)
-    base = _base(files, options)
-    visual = locate_meshes(urdf, "visual", files.package_dirs) if options.visuals else None
-    collision = locate_meshes(urdf, "collision", files.package_dirs)
-    pose = _standing_pose(files, urdf)
-    moving, notes = _moving_joints(files, urdf, pose, options.joints)
-    body = _build(
-        urdf.text(),
-        file,
+    file = str(described.path)
+    base = _base(files, described, options)
+    pose = _standing_pose(files, described)
+    moving, notes = _moving_joints(files, described, pose, options.joints)
+    body = build_model(
+        described.model,
+        described.visual,
+        described.collision,
         base=base,
-        locked=[name for name in _hinges(urdf) if name not in moving],
+        locked=[name for name in described.hinges if name not in moving],
         pose=pose.joints,
         base_pose=pose.base,
-        visual=visual.text if visual else None,
-        collision=collision.text,
     )
     _add_armature(body.model, files, moving)
     _refuse_singular(body, file)
@@ -92,7 +103,7 @@ def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
         files,
         options.contacts,
         body,
-        collision.missing,
+        described.missing_collisions,
         fixed=base == "fixed",
         count=options.contact_points,
     )
@@ -100,59 +111,41 @@ def assemble(files: RobotFiles, urdf: Urdf, options: Options) -> Parts:
     if files.foreign and base != "fixed" and len(points):
         body, height = _put_on_ground(body, points, pose)
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
+    motors = moving if described.motors is None else described.motors
     return Parts(
-        files.name or urdf.name,
+        files.name or described.name,
         body,
         points,
-        _driven(body.model, [] if files.settings.passive else moving),
+        _driven(body.model, [] if files.settings.passive else [m for m in motors if m in moving]),
         _gaits(files, moving),
-        urdf.mimics,
+        described.mimics,
         tuple(notes),
-        warnings,
-        visual.missing if visual else (),
-        collision.missing,
+        described.warnings,
+        described.missing_visuals,
+        described.missing_collisions,
     )
 
 
-def refuse_problems(urdf: Urdf) -> tuple[str, ...]:
-    """The problems that stop no simulation.
-
-    Raises:
-        RobotError: the first of those that do.
-    """
-    problems = find_problems(urdf)
-    fatal = [problem for problem in problems if problem.fatal]
-    if fatal:
-        more = f" ({len(fatal) - 1} more problems: see nmdp-pin check)" if len(fatal) > 1 else ""
-        raise RobotError(f"{fatal[0].message}{more}", file=str(urdf.path), element=fatal[0].element)
-    return tuple(str(problem) for problem in problems)
-
-
-def _base(files: RobotFiles, options: Options) -> Base:
-    base = options.base or files.settings.base
+def _base(files: RobotFiles, described: Description, options: Options) -> Base:
+    base = options.base or described.base or files.settings.base
     if base not in get_args(Base):
         known = ", ".join(get_args(Base))
         raise RobotError(f"unknown base '{base}'; known: {known}", file=files.name, element="base")
     return base
 
 
-def _hinges(urdf: Urdf) -> list[str]:
-    """Names of the joints that are not fixed."""
-    return [joint.get("name", "") for joint in urdf.joints if joint.get("type") != "fixed"]
-
-
 def _moving_joints(
-    files: RobotFiles, urdf: Urdf, pose: _Pose, joints: str | Sequence[str] | None
+    files: RobotFiles, described: Description, pose: _Pose, joints: str | Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """Names of the joints that move, and notes on those that do not."""
-    hinges = _hinges(urdf)
+    hinges, file = described.hinges, str(described.path)
     if joints is None or joints == "driven":
         wanted = hinges if files.settings.driven is None else files.settings.driven
     elif isinstance(joints, str):
         if joints != "all":
             raise RobotError(
                 f"joints = '{joints}' is not one of 'driven', 'all', a list of joint names",
-                file=str(urdf.path),
+                file=file,
                 element="joints",
             )
         wanted = hinges
@@ -163,18 +156,17 @@ def _moving_joints(
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
-                file=str(urdf.path),
+                file=file,
                 element=f"joint '{name}'",
             )
-    plain = _plain_model(urdf)
-    standing = standing_configuration(plain, pose.joints, pose.base)
-    idle = [name for name in idle_joints(plain, standing) if name in wanted]
+    standing = standing_configuration(described.model, pose.joints, pose.base)
+    idle = [name for name in idle_joints(described.model, standing) if name in wanted]
     if idle and not (files.lock_idle and joints is None):
         raise RobotError(
             "moves links that have no mass, or none off its axis, so no torque on it makes "
             "sense; give them an <inertial>, make the joint fixed, or leave it out of `joints`"
             + (f" (also: {', '.join(idle[1:])})" if idle[1:] else ""),
-            file=str(urdf.path),
+            file=file,
             element=f"joint '{idle[0]}'",
         )
     locked = [name for name in hinges if name not in wanted]
@@ -184,40 +176,34 @@ def _moving_joints(
     return [name for name in hinges if name in wanted and name not in idle], notes
 
 
-def _plain_model(urdf: Urdf) -> pin.Model:
-    try:
-        return pin.buildModelFromXML(urdf.text())
-    except (ValueError, RuntimeError) as error:
-        raise RobotError(f"pinocchio cannot read it: {error}", file=str(urdf.path)) from error
-
-
-def _standing_pose(files: RobotFiles, urdf: Urdf) -> _Pose:
+def _standing_pose(files: RobotFiles, described: Description) -> _Pose:
     """The standing pose of the robot.toml, of the SRDF, or all joints at 0."""
     standing = files.settings.standing
     base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
     if files.srdf is None or files.posture is None:
-        return _Pose(dict(standing.joints), base)
-    root = pin.JointModelFreeFlyer() if files.settings.base == "free-flyer" else None
-    model = pin.buildModelFromXML(urdf.text(), root) if root else _plain_model(urdf)
+        return _Pose(dict(standing.joints), described.root * base)
+    free = files.settings.base == "free-flyer"
+    model = _floating(described.model) if free else pin.Model(described.model)
     pin.loadReferenceConfigurations(model, str(files.srdf), False)
     if files.posture not in model.referenceConfigurations:
         return _Pose({}, base)
     q = pin.normalize(model, model.referenceConfigurations[files.posture])
-    if root:
+    if free:
         base = pin.XYZQUATToSE3(q[:7])
     hinges = {
         name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
         for name, joint in zip(model.names, model.joints, strict=True)
-        if name in _hinges(urdf)
+        if name in described.hinges
     }
     return _Pose(hinges, base)
 
 
-def _build(text: str, file: str, **options: object) -> RobotModel:
-    try:
-        return build_model(text, **options)  # type: ignore[arg-type]
-    except (ValueError, RuntimeError) as error:
-        raise RobotError(f"pinocchio cannot read it: {error}", file=file) from error
+def _floating(model: pin.Model) -> pin.Model:
+    """A model on a free-flyer joint of the name that SRDF files have for it."""
+    holder, place = pin.Model(), pin.SE3.Identity()
+    joint = holder.addJoint(0, pin.JointModelFreeFlyer(), place, "root_joint")
+    holder.addJointFrame(joint)
+    return append_model(holder, model, (), holder.nframes - 1, place)[0]
 
 
 def _refuse_singular(body: RobotModel, file: str) -> None:

@@ -68,16 +68,44 @@ def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | No
     for scheme in SCHEMES:
         if name.startswith(scheme):
             return _in_package(name.removeprefix(scheme), folders, str(urdf), where)
-    path = Path(os.path.normpath(urdf.absolute().parent / name.removeprefix("file://")))
-    # A relative path may leave the folder of the URDF, not the package around it.
-    roots = [*folders[: -len(urdf.absolute().parents)], _package_root(urdf.absolute())]
-    if not any(path.is_relative_to(root) for root in roots):
+    given = folders[: -len(urdf.absolute().parents)]
+    return inside_package(urdf, Path(name.removeprefix("file://")), where, given)
+
+
+def inside_package(
+    description: Path, name: Path, where: str, folders: Sequence[Path] = ()
+) -> Path | None:
+    """A file named relative to a robot's description; None if there is none.
+
+    Links are followed before it is looked where the file lies.
+
+    Args:
+        description: the URDF or MJCF file.
+        name: the path that it gives.
+        where: names the mesh in errors.
+        folders: in which it may lie, besides the package of the description.
+
+    Raises:
+        RobotError: it lies outside all of them.
+    """
+    path = description.absolute().parent / name
+    # A relative path may leave the folder of the description, not the package around it.
+    roots = [*folders, _package_root(description.absolute())]
+    if not _contained(path, roots):
         raise RobotError(
             f"{where} lies outside the robot's package ({roots[-1]}); such paths are refused. "
             "Move the mesh, or name a folder above it in package_dirs",
-            file=str(urdf),
+            file=str(description),
         )
     return path if path.is_file() else None
+
+
+def _contained(path: Path, roots: Sequence[Path]) -> bool:
+    """Whether a path lies in one of the folders, as written and with all links followed."""
+    written, real = Path(os.path.normpath(path)), path.resolve()
+    return any(
+        written.is_relative_to(root) and real.is_relative_to(root.resolve()) for root in roots
+    )
 
 
 def _in_package(rest: str, folders: list[Path], file: str, where: str) -> Path | None:
@@ -88,8 +116,13 @@ def _in_package(rest: str, folders: list[Path], file: str, where: str) -> Path |
         homes = [folder / package] if folder.name != package else [folder / package, folder]
         for home in homes:
             path = home / os.path.normpath(inner)
-            if path.is_file():
-                return path
+            if not path.is_file():
+                continue
+            if not _contained(path, [home]):
+                raise RobotError(
+                    f"{where} is a link out of its package; such links are refused", file=file
+                )
+            return path
     return None
 
 

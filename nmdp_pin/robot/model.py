@@ -38,31 +38,27 @@ class RobotModel:
 
 
 def build_model(
-    text: str,
+    model: pin.Model,
+    visual: pin.GeometryModel | None,
+    collision: pin.GeometryModel,
     *,
     base: Base,
     locked: Iterable[str],
     pose: Mapping[str, float | np.ndarray],
     base_pose: pin.SE3,
-    visual: str | None,
-    collision: str | None,
 ) -> RobotModel:
     """Build a robot on its base with some joints locked at the standing pose.
 
     Args:
-        text: the URDF.
+        model: kinematics and inertias, with the root link in the world.
+        visual: what it looks like; None: not asked for.
+        collision: its collision geometry.
         base: how the root link is held.
         locked: names of the joints that do not move.
         pose: standing positions by joint name, 0 where absent [rad or m].
         base_pose: standing placement of the root link in the world.
-        visual: the URDF that holds the visual geometry with meshes at their paths; None: none.
-        collision: the same for the collision geometry.
     """
-    model = pin.buildModelFromXML(text)
-    kinds = ((visual, pin.GeometryType.VISUAL), (collision, pin.GeometryType.COLLISION))
-    geometries = [
-        pin.buildGeomFromUrdfString(model, source, kind) for source, kind in kinds if source
-    ]
+    geometries = [collision] if visual is None else [visual, collision]
     lock = [model.getJointId(name) for name in locked]
     if lock:
         model, geometries = pin.buildReducedModel(
@@ -71,13 +67,9 @@ def build_model(
     if base != "fixed" or not base_pose.isIdentity():
         holder, place = base_model(base, base_pose)
         model, geometries = _append(holder, model, geometries, place)
-    parts = iter(geometries)
-    return RobotModel(
-        model,
-        standing_configuration(model, pose, base_pose),
-        next(parts) if visual else None,
-        next(parts) if collision else None,
-    )
+    *looks, shapes = geometries
+    standing = standing_configuration(model, pose, base_pose)
+    return RobotModel(model, standing, looks[0] if looks else None, shapes)
 
 
 def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
@@ -170,6 +162,8 @@ def append_model(
             frame.name = f"{_BODY}{len(names) - 1}"
     moved = [pin.appendModel(first, second, a, b, carrier, place)[1] for a, b in geometries]
     whole = pin.appendModel(first, second, carrier, place)
+    # pinocchio 4.1 forgets the armature of both
+    whole.armature[:] = np.concatenate([first.armature, second.armature])
     for frame in whole.frames:
         frame.name = names.get(frame.name, frame.name)
     return whole, moved

@@ -15,10 +15,9 @@ from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.joint_limits import JointLimits
-from nmdp_pin.robot.loading import Options, Parts, assemble
+from nmdp_pin.robot.loading import Options, Parts, assemble, describe
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.robot.settings import Base
-from nmdp_pin.robot.urdf import read_urdf
 from nmdp_pin.terrain import Terrain
 
 # Contact points so little above the lowest one carry the robot as well [m].
@@ -164,7 +163,7 @@ def load_robot(
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     options = Options(base, joints, contacts, contact_points, visuals)
-    parts = assemble(files, read_urdf(files.urdf), options)
+    parts = assemble(files, describe(files, visuals=visuals), options)
     return robot_of(files, parts, limits=limits)
 
 

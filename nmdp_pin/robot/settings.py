@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nmdp_pin.errors import ControlError, RobotError
+from nmdp_pin.files.toml_text import read_toml
 from nmdp_pin.gait import Gait
 
 Base = Literal["free-flyer", "planar", "fixed"]
@@ -111,12 +111,7 @@ def read_settings(path: Path) -> RobotSettings:
     Raises:
         RobotError: the file is not readable TOML, or a key is unknown, missing or of a wrong type.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RobotError(f"cannot be read: {error.strerror}", file=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RobotError(f"is not valid TOML: {error}", file=str(path)) from error
+    table = read_toml(path, "robot.toml", error=RobotError)
     try:
         settings = RobotSettings.model_validate(table)
     except ValidationError as error:

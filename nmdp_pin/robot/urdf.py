@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.xml_file import read_xml
 
-# The largest URDF of example-robot-data is 0.2 MB; the limit only stops what is no robot.
-MAX_BYTES = 20_000_000
-# urdfdom reads five levels; <gazebo> and <transmission> blocks go a little deeper.
-MAX_DEPTH = 64
-# A tree this deep is read without recursion running out; the largest robot known has 150 links.
-MAX_LINKS = 2000
+# The largest robot known has 150 links; the time and memory of a step grow with their square.
+MAX_LINKS = 500
 # The joints whose limits have a default in the first two; many files use the capsules of the last.
 LIMITED = ("revolute", "prismatic")
 VERSIONS = ("1.0", "1.1", "1.2")
@@ -83,31 +78,6 @@ class Urdf:
         return ET.tostring(self.root, encoding="unicode")
 
 
-class _SafeBuilder(ET.TreeBuilder):
-    """Refuses document types (where entities live) and absurd nesting while it parses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.depth = 0
-
-    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise _Refused("has a DOCTYPE; document types and entities are refused, remove them")
-
-    def start(self, tag: Any, attrs: dict[Any, Any]) -> ET.Element:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise _Refused(f"nests more than {MAX_DEPTH} elements; a URDF never does")
-        return super().start(tag, attrs)
-
-    def end(self, tag: Any) -> ET.Element:
-        self.depth -= 1
-        return super().end(tag)
-
-
-class _Refused(Exception):
-    """XML that may be well formed and is not read all the same."""
-
-
 def read_urdf(path: Path) -> Urdf:
     """Read a URDF without trusting it: no entities, no document type, bounded size and depth.
 
@@ -115,18 +85,8 @@ def read_urdf(path: Path) -> Urdf:
         RobotError: the file cannot be read, is not XML (line and column), or is no URDF.
     """
     file = str(path)
-    try:
-        size = path.stat().st_size
-        if not path.is_file():
-            raise RobotError("is not a file; give the path of a .urdf", file=file)
-        if size > MAX_BYTES:
-            raise RobotError(f"is {size} bytes; at most {MAX_BYTES} are read", file=file)
-        data = path.read_bytes()
-    except OSError as error:
-        raise RobotError(f"cannot be read: {os.strerror(error.errno or 0)}", file=file) from error
-    if not data.strip():
-        raise RobotError("is empty; expected a URDF with a <robot> element", file=file)
-    root = _robot_element(data, file)
+    root = read_xml(path)
+    _check_robot_element(root, file)
     links = len(root.findall("link"))
     if links > MAX_LINKS:
         raise RobotError(f"has {links} links; at most {MAX_LINKS} are read", file=file)
@@ -157,30 +117,17 @@ def _number_or_nan(text: str) -> float:
         return math.nan
 
 
-def _robot_element(data: bytes, file: str) -> ET.Element:
-    """The `<robot>` element of a file."""
-    try:
-        root = ET.fromstring(data, parser=ET.XMLParser(target=_SafeBuilder()))
-    except _Refused as error:
-        raise RobotError(str(error), file=file) from error
-    except ET.ParseError as error:
-        line, column = error.position
-        what = str(error).split(":")[0]
-        raise RobotError(
-            f"is not valid XML: {what}", file=file, element=f"line {line}, column {column + 1}"
-        ) from error
-    except (LookupError, ValueError) as error:
-        raise RobotError(f"is not valid XML: {error}", file=file) from error
+def _check_robot_element(root: ET.Element, file: str) -> None:
+    """Refuse what is no URDF; give a nameless robot the name of its file."""
     if root.tag != "robot":
         raise RobotError(
-            f"starts with <{root.tag}>; a URDF starts with <robot> (SDF, MJCF and others: "
-            "convert to URDF first)",
+            f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
+            "name ends in .xml or .mjcf; SDF must be converted to URDF first",
             file=file,
         )
     if any("xacro" in str(element.tag) for element in root.iter()):
         raise RobotError("is a xacro file; run xacro on it first", file=file)
     root.set("name", root.get("name") or Path(file).stem)
-    return root
 
 
 def _strip(root: ET.Element) -> None:

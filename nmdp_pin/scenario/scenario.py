@@ -20,6 +20,7 @@ from nmdp_pin.errors import (
     ScenarioError,
     TerrainError,
 )
+from nmdp_pin.files.toml_text import read_toml
 from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
 from nmdp_pin.scenario.contact_sections import AnyContact, ContactModels
@@ -39,7 +40,7 @@ from nmdp_pin.scenario.sections import (
     fit_contact,
     positive_time,
 )
-from nmdp_pin.scenario.toml_source import apply_override, find_scenario, read_toml
+from nmdp_pin.scenario.toml_source import apply_override, find_scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
@@ -222,7 +223,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Path]:
     if table is not None:
         return table, Path(os.fspath(source))
     path = find_scenario(source)
-    return read_toml(path), path
+    return read_toml(path, "scenario", error=ScenarioError), path
 
 
 def _of_terrain(table: dict[str, Any], override: str) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import ScenarioError
-from nmdp_pin.files.input_file import read_text
+from nmdp_pin.files.toml_text import from_toml
 from nmdp_pin.scenario.section import unknown
 
-_LARGEST = 2**24  # [bytes] of a scenario file
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
 
 
@@ -43,20 +41,6 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
         f"{unknown(text, 'a bundled scenario', bundled)}; or give a .toml file, a robot's name "
         "(nmdp-pin robots), or a robot's file (.urdf, .xml, robot.toml)"
     )
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Content of a scenario file.
-
-    Raises:
-        ScenarioError: it cannot be read or is not TOML; the message gives the line.
-    """
-    try:
-        return tomllib.loads(read_text(path, "scenario", largest=_LARGEST, error=ScenarioError))
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"is not valid TOML: {error}", file=str(path)) from error
-    except RecursionError as error:
-        raise ScenarioError("is nested too deeply", file=str(path)) from error
 
 
 def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> None:
@@ -128,8 +112,8 @@ def _list_entry(place: list[Any], key: str, value: Any, last: bool, file: str, w
 def _toml_value(text: str, override: str) -> Any:
     """The value of an override."""
     try:
-        parsed = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        parsed = from_toml(f"value = {text}")
+    except ValueError as error:
         if _WORD.fullmatch(text):
             return text
         raise ScenarioError(

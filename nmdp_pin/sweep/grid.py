@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.errors import SweepError
+from nmdp_pin.files.toml_text import from_toml
 
 _DIGITS = 12  # significant ones of an evenly spaced value: 0.7, not 0.7000000000000001
 MOST_POINTS = 100_000
@@ -99,20 +99,20 @@ def _spaced(text: str, right: str) -> tuple[Any, ...]:
 def _listed(text: str, right: str) -> tuple[Any, ...]:
     """V1,V2,... as TOML, where single words need no quotes."""
     try:
-        return tuple(tomllib.loads(f"values = [{right}]")["values"])
-    except tomllib.TOMLDecodeError:
+        return tuple(from_toml(f"values = [{right}]")["values"])
+    except ValueError:
         pass
     try:
         return tuple(_value(word.strip()) for word in right.split(","))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise SweepError(f"the grid '{text}' must look like {_FORMS}: {error}") from error
 
 
 def _value(word: str) -> Any:
     """One value; what is not TOML is a word, if it looks like one."""
     try:
-        return tomllib.loads(f"value = {word}")["value"]
-    except tomllib.TOMLDecodeError:
+        return from_toml(f"value = {word}")["value"]
+    except ValueError:
         if word and not set(word) & set("\"'[]{}=:, \n"):
             return word
         raise

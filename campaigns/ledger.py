@@ -1,0 +1,65 @@
+"""Ledger of a campaign: what came of each attempt, kept so that a later call goes on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from campaigns.child import FINE
+from nmdp_pin.files.journal import Journal
+
+
+class Ledger:
+    """Outcomes of attempts, of which each has a number, in a journal.
+
+    Args:
+        path: of the journal.
+
+    Attributes:
+        outcomes: (campaign, number, kind, outcome) of every attempt.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._journal = Journal(path)
+        self.outcomes: list[tuple[str, int, str, str]] = [
+            tuple(json.loads(chunk)) for chunk in self._journal.chunks
+        ]
+
+    def next_number(self, campaign: str) -> int:
+        """The first number of a campaign that was not tried."""
+        return 1 + max((n for name, n, _, _ in self.outcomes if name == campaign), default=-1)
+
+    def add(self, campaign: str, number: int, kind: str, outcome: str) -> None:
+        """Keep what came of an attempt."""
+        entry = (campaign, number, kind, outcome)
+        self._journal.append(json.dumps(entry).encode())
+        self.outcomes.append(entry)
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    def table(self) -> str:
+        """What was tried and what fell, as markdown."""
+        lines = [
+            "| campaign | kind | tried | accepted | refused | fell |",
+            "|---|---|---|---|---|---|",
+        ]
+        kinds = sorted({(campaign, kind) for campaign, _, kind, _ in self.outcomes})
+        for campaign, kind in kinds:
+            found = Counter(o for c, _, k, o in self.outcomes if (c, k) == (campaign, kind))
+            fell = found.total() - sum(found[fine] for fine in FINE)
+            counts = [found.total(), *(found[fine] for fine in FINE), fell]
+            lines.append(f"| {campaign} | {kind} | " + " | ".join(map(str, counts)) + " |")
+        return "\n".join(lines)
+
+    def findings(self) -> list[str]:
+        """One line for each way of falling: how often, the first attempt, and what came of it."""
+        fallen = [entry for entry in self.outcomes if entry[3] not in FINE]
+        counts = Counter((campaign, kind, outcome) for campaign, _, kind, outcome in fallen)
+        first = {(c, k, o): n for c, n, k, o in reversed(fallen)}
+        return [
+            f"{count} x {key[0]}/{key[1]}, first number {first[key]}: {key[2]}"
+            for key, count in counts.most_common()
+        ]

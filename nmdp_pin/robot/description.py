@@ -1,0 +1,99 @@
+"""A robot as its file describes it, before a base is put under it or a joint is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pinocchio as pin
+
+from nmdp_pin.errors import RobotError
+from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.settings import Base
+from nmdp_pin.robot.urdf import Urdf
+from nmdp_pin.robot.urdf_problems import find_problems
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """What a URDF or MJCF file says.
+
+    Args:
+        path: the file.
+        name: of the robot.
+        model: kinematics and inertias, with the root link in the world.
+        visual: what it looks like, without the meshes that are missing; None if not asked for.
+        collision: its collision geometry, likewise.
+        hinges: names of the joints that can move, in the order of the file.
+        motors: names of the joints that have a motor; None: all.
+        base: how the root link is held; None: the file does not say.
+        root: placement of the root link in the world.
+        mimics: joints that copy others.
+        warnings: what is odd and stops no simulation, one sentence each.
+        missing_visuals: link and file of each visual mesh that was not found.
+        missing_collisions: link and file of each collision mesh that was not found.
+    """
+
+    path: Path
+    name: str
+    model: pin.Model
+    visual: pin.GeometryModel | None
+    collision: pin.GeometryModel
+    hinges: Sequence[str]
+    motors: Sequence[str] | None = None
+    base: Base | None = None
+    root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # never written to
+    mimics: tuple[Mimic, ...] = ()
+    warnings: tuple[str, ...] = ()
+    missing_visuals: tuple[tuple[str, str], ...] = ()
+    missing_collisions: tuple[tuple[str, str], ...] = ()
+
+
+def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
+    """The description that a URDF holds.
+
+    Args:
+        urdf: as read.
+        package_dirs: folders in which `package://` is looked up first.
+        visuals: whether what it looks like is read too.
+
+    Raises:
+        RobotError: a problem that stops a simulation, or a mesh that cannot be read.
+    """
+    warnings = refuse_problems(urdf)
+    collision = locate_meshes(urdf, "collision", package_dirs)
+    visual = locate_meshes(urdf, "visual", package_dirs) if visuals else None
+    try:
+        model = pin.buildModelFromXML(urdf.text())
+        shapes = pin.buildGeomFromUrdfString(model, collision.text, pin.COLLISION)
+        looks = visual and pin.buildGeomFromUrdfString(model, visual.text, pin.VISUAL)
+    except (ValueError, RuntimeError) as error:
+        raise RobotError(f"pinocchio cannot read it: {error}", file=str(urdf.path)) from error
+    return Description(
+        urdf.path,
+        urdf.name,
+        model,
+        looks,
+        shapes,
+        hinges=[j.get("name", "") for j in urdf.joints if j.get("type") != "fixed"],
+        mimics=urdf.mimics,
+        warnings=warnings,
+        missing_visuals=visual.missing if visual else (),
+        missing_collisions=collision.missing,
+    )
+
+
+def refuse_problems(urdf: Urdf) -> tuple[str, ...]:
+    """The problems that stop no simulation.
+
+    Raises:
+        RobotError: the first of those that do.
+    """
+    problems = find_problems(urdf)
+    fatal = [problem for problem in problems if problem.fatal]
+    if fatal:
+        more = f" ({len(fatal) - 1} more problems: see nmdp-pin check)" if len(fatal) > 1 else ""
+        raise RobotError(f"{fatal[0].message}{more}", file=str(urdf.path), element=fatal[0].element)
+    return tuple(str(problem) for problem in problems)

@@ -1,0 +1,85 @@
+"""The campaigns in small: damaged inputs, interrupted programs, and that findings are seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from campaigns import __main__ as campaigns
+from campaigns import inputs, interruptions
+from campaigns.child import Child
+from campaigns.ledger import Ledger
+
+INPUTS = 500
+LONG = 600.0  # [s]
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with good samples of all kinds of files."""
+    folder = tmp_path_factory.mktemp("samples")
+    inputs.prepare(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", inputs.INPUTS, ids=lambda kind: kind.name)
+def test_samples_without_damage_are_accepted(samples: Path, kind: inputs.Input) -> None:
+    """What is refused in a campaign is refused for its damage."""
+    folder = samples / kind.name
+    names = json.loads((folder / "samples.json").read_text())
+    assert names
+    for name in names:
+        copy = folder / f"copy{Path(name).suffix}"
+        shutil.copy(folder / name, copy)
+        kind.read(copy)
+
+
+def test_damaged_inputs_are_refused_or_accepted(tmp_path: Path) -> None:
+    """A typed error, or a result: no other exception, no crash, no hang, no file believed."""
+    ledger = Ledger(tmp_path / "ledger")
+    campaigns.campaign("inputs", tmp_path / "inputs", ledger, seconds=LONG, most=INPUTS)
+    ledger.close()
+    assert ledger.findings() == []
+    assert len(ledger.outcomes) == INPUTS
+    outcomes = {outcome for _, _, _, outcome in ledger.outcomes}
+    assert outcomes == {"accepted", "refused"}
+
+
+def test_interrupted_programs_lose_nothing(tmp_path: Path) -> None:
+    """One attempt of each kind of interruption."""
+    ledger = Ledger(tmp_path / "ledger")
+    most = len(interruptions.KINDS)
+    campaigns.campaign("interruptions", tmp_path / "work", ledger, seconds=LONG, most=most)
+    ledger.close()
+    assert ledger.findings() == []
+
+
+def fall(folder: Path, number: int) -> str:
+    """An attempt that falls in a way that its number says."""
+    if number == 0:
+        raise KeyError("a")
+    if number == 1:
+        os._exit(7)
+    if number == 2:
+        bytearray(2**36)
+    return "accepted"
+
+
+def test_findings_are_seen_and_kept(tmp_path: Path) -> None:
+    """Exceptions, crashes and bombs of the child are outcomes; the ledger goes on after a stop."""
+    ledger = Ledger(tmp_path / "ledger")
+    with Child(fall, tmp_path) as child:
+        for number in range(4):
+            ledger.add("a", number, "kind", child.outcome(number))
+    ledger.close()
+    again = Ledger(tmp_path / "ledger")
+    again.close()
+    assert again.next_number("a") == 4
+    assert again.table().splitlines()[2] == "| a | kind | 4 | 1 | 0 | 3 |"
+    said = "\n".join(again.findings())
+    for part in ("KeyError", "exit code 7", "MemoryError"):
+        assert part in said
