@@ -26,6 +26,7 @@ LAYERS = (
     (
         "step_control",
         "error_control",
+        "papers",
         "simulator",
         "step_failed",
         "batch",

@@ -251,7 +251,7 @@ class ContactTerms(abc.ABC):
         if self._bodies:
             self._axes = self._placements.take(self._touched, axis=0)
         self.centre = self._place(centre)
-        surface = self._surfaces.query(centre)
+        surface, _ = self._surfaces.query(centre)
         self.contacts = ContactState(
             centre,
             placements[:, :3].transpose(0, 2, 1),

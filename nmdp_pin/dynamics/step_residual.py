@@ -16,7 +16,6 @@ from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.backward_difference import LARGEST_GROWTH, BackwardDifference
 from nmdp_pin.dynamics.contact_terms import ContactTerms
 from nmdp_pin.dynamics.joint_torque import JointTorque
-from nmdp_pin.dynamics.polytope_contact import PolytopeContact
 from nmdp_pin.dynamics.spatial import placements_of
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
@@ -69,9 +68,7 @@ class StepResidual(abc.ABC):
         robot: what moves.
         terrain: the static world.
         wrench_space: the contact model; None where `contact` is given.
-        zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
-        secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
-        contact: makes the contact's terms, given pinocchio's data; None: those of `wrench_space`.
+        contact: makes the contact's terms, given pinocchio's data.
     """
 
     needs_rates: ClassVar[bool] = False  # of a step's history
@@ -82,22 +79,13 @@ class StepResidual(abc.ABC):
         terrain: Terrain,
         wrench_space: WrenchSpace | None,
         *,
-        zeroth_order: bool = False,
-        secants: bool = True,
-        contact: Callable[[pin.Data], ContactTerms] | None = None,
+        contact: Callable[[pin.Data], ContactTerms],
     ) -> None:
         self.model = model = robot.model
         self.data = data = model.createData()
         self.nv = model.nv
         self.is_vector_space = is_vector_space(model)
-        self.contact: ContactTerms
-        if contact is None:
-            assert wrench_space is not None  # noqa: S101
-            self.contact = PolytopeContact(
-                robot, terrain, wrench_space, data, zeroth_order=zeroth_order, secants=secants
-            )
-        else:
-            self.contact = contact(data)
+        self.contact: ContactTerms = contact(data)
         self.torque = JointTorque(model)
         self.evaluations = 0
         self.placements = placements_of(data, model.njoints)

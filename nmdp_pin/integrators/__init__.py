@@ -7,9 +7,10 @@ from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.ne_mdp import NeMdp
 from nmdp_pin.integrators.ne_ncp import NeNcp
 from nmdp_pin.integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
+from nmdp_pin.integrators.pbd import Pbd, Pbfd
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    c.name: c for c in (NeMdp, NeNcp, NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp)
+    c.name: c for c in (NeMdp, NeNcp, NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)
 }
 
 

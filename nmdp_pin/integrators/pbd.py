@@ -15,6 +15,7 @@ import pinocchio as pin
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.contact.penalty import Penalty
+from nmdp_pin.control.command_source import CommandSource
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.minimised import Energy, GradientLevel, Minimised
 from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
@@ -33,6 +34,8 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
+
+_LARGEST_GAIN = 0.5  # of the energy that moves; measured: below 0.2
 
 
 class PositionBasedStep(Integrator):
@@ -96,33 +99,36 @@ class PositionBasedStep(Integrator):
     def _objective(found: Minimum) -> float:
         """What StepResult says of its end."""
 
-    def step(
-        self, state: State, command: Command, h: float, *, dt: float | None = None
-    ) -> StepResult:
-        """See the contract; `objective` is E or |r|^2 / 2, `residual` |dE/dq| or |r|."""
-        residual = self.residual
-        found = self.solve(state, command, h, dt=dt)
+    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
+        """See `Integrator.step`; `objective` is E or |r|^2 / 2, `residual` |dE/dq| or |r|."""
+        residual, n = self.residual, len(self.problem.residual.contact._radius)
+        found = self.solve(state, command.at(state.t + h), h)
+        counts = {
+            "iterations": found.iterations,
+            "evaluations": residual.evaluations,
+            "residual": found.error,
+            "rejected": found.rejected,
+        }
         if not found.status.ok:
-            return failed_step(
-                state,
-                residual,
-                found.status,
-                found.iterations,
-                h,
-                residual_norm=found.error,
-                rejected=found.rejected,
-                condition=found.condition,
-            )
+            return failed_step(state, found.status, n_contacts=n, h=h, **counts)
+        data, model = residual.data, residual.model
+        wrenches, tau, depths = (
+            residual.contact.wrenches,
+            residual.torque.last,
+            residual.contact.depths,
+        )
         return finished_step(
             state,
             State(state.t + h, found.x, residual.v),
-            residual,
-            iterations=found.iterations,
-            residual_norm=found.error,
+            wrenches=wrenches,
+            tau=tau,
+            contact_depths=depths,
+            step_sizes=(h,),
             objective=self._objective(found),
-            h=h,
-            rejected=found.rejected,
+            kinetic_energy=pin.computeKineticEnergy(model, data, found.x, residual.v),
+            potential_energy=pin.computePotentialEnergy(model, data, found.x),
             condition=found.condition,
+            **counts,
         )
 
     def solve(
@@ -142,7 +148,7 @@ class PositionBasedStep(Integrator):
         if residual.q is not found.x:  # the last trial was rejected
             self.problem.evaluate(found.x)
         gain, moving = self.problem.energy_gain(found.x)
-        if not gain <= allowed_gain(moving, residual.weight):
+        if not gain <= allowed_gain(moving, residual.weight, _LARGEST_GAIN):
             return replace(found, status=Status.ENERGY_GAINED)
         return found
 
