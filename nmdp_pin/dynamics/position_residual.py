@@ -117,7 +117,7 @@ class PositionBased(StepResidual):
 
     def _begin_inertia(self, second_order: bool) -> None:
         start, h = self.placements[1:].copy(), self.h
-        made = self.start.history
+        made = None
         self.follows_rates = False
         if not second_order:
             # v0 was a backward difference of positions; with this step's own length h nothing of

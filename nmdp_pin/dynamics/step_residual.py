@@ -227,7 +227,7 @@ class StepResidual(abc.ABC):
 
     def _usable_history(self, h: float) -> MadeStep | None:
         """The step before, if it fits: smooth, not changed since, not far shorter, of this form."""
-        made = self.start.history
+        made = None
         if made is None or not made.smooth or (self.needs_rates and made.rates is None):
             return None
         turn = h * float(np.abs(self.v0[self._turning]).max(initial=0.0))
