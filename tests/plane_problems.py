@@ -1,69 +1,136 @@
-"""Small problems without robots for the solvers: q in R^2 or R^3, minimisers in closed form."""
+"""Small problems without robots for the solvers: q in R^1 to R^3, solutions in closed form."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
+class Point(NamedTuple):
+    """An evaluation, with what the solvers read of one."""
+
+    q: np.ndarray
+    w: np.ndarray
+    G: np.ndarray
+    residual: float
+    V: np.ndarray
+    active: np.ndarray
+    work: np.ndarray
+    gap: float
+    slip: float
+
+
+class Linear(NamedTuple):
+    """A linearisation."""
+
+    A: np.ndarray
+    J_force: np.ndarray
+    J_motion: np.ndarray
+
+
+def gap(work: np.ndarray, w: np.ndarray) -> float:
+    """Work that other weights could save."""
+    return float((w * work).sum() - np.minimum(work.min(axis=1, initial=0.0), 0.0).sum())
+
+
 @dataclass
 class Springs:
-    """G(q, w) = A q + cubic q^3 - B w - c = 0: q is pulled by weights w, linear where cubic = 0."""
+    """G(q, w) = A q + cubic q^3 - B w - c = 0: q is pulled by weights w, linear where cubic = 0.
+
+    The motion that the weights work on is d + bend d^3 with d = q - target; contacts are blocks of
+    `m` columns of B.
+    """
 
     A: np.ndarray
     B: np.ndarray
     c: np.ndarray
     cubic: float = 0.0
-    evaluations: int = field(default=0, init=False)
+    m: int = 2
+    target: Any = 0.0
+    bend: float = 0.0
+    points: list[Point] = field(default_factory=list, init=False)
 
-    def evaluate(self, q, w):
-        self.evaluations += 1
-        self.q = q
-        return self.A @ q + self.cubic * q**3 - self.B @ w.ravel() - self.c
+    unit = rate = 1.0
 
-    def linearise(self):
-        return self.A + np.diag(3.0 * self.cubic * self.q**2)
+    @property
+    def V(self) -> np.ndarray:
+        """Columns of B by contact, shape (n, rows, m)."""
+        n = self.B.shape[1] // self.m if self.m else 0
+        return self.B.reshape(len(self.B), n, self.m).transpose(1, 0, 2)
 
-    def vertex_jacobian(self):
-        return self.B.T
+    def tolerance(self, relative: float) -> float:
+        """On |G|."""
+        return relative
+
+    def evaluate(self, q, w, before=None):
+        """G and the work at a point."""
+        G = self.A @ q + self.cubic * q**3 - self.B @ w.ravel() - self.c
+        d = q - self.target
+        work = np.einsum("nrm,r->nm", self.V, d + self.bend * d**3)
+        left, n = gap(work, w), len(self.V)
+        at = Point(q, w, G, float(np.linalg.norm(G)), self.V, np.arange(n), work, left, left)
+        self.points.append(at)
+        return at
+
+    def linearise(self, at):
+        """The derivatives there."""
+        n, d = len(self.V), at.q - self.target
+        A = self.A + np.diag(3.0 * self.cubic * at.q**2)
+        moves = np.diag(1.0 + 3.0 * self.bend * d**2)
+        return Linear(A, np.tile(np.eye(len(d)), (n, 1, 1)), np.tile(moves, (n, 1, 1)))
 
     def retract(self, q, dq):
+        """A sum."""
         return q + dq
 
 
 @dataclass
 class Square:
-    """K(q) = |q - target|^2 / 2 at the manifold's last point."""
+    """K(q) = |q - target|^2 / 2."""
 
-    manifold: object
     target: np.ndarray
 
-    def value(self):
-        d = self.manifold.q - self.target
+    def value(self, problem, at):
+        """K at a point."""
+        d = at.q - self.target
         return 0.5 * float(d @ d)
 
-    def derivatives(self):
-        return self.manifold.q - self.target, np.eye(len(self.target))
+    def derivatives(self, problem, at, linear):
+        """Its gradient and Hessian."""
+        return at.q - self.target, np.eye(len(self.target))
 
 
+@dataclass
 class Scalar:
-    """G(q) = f(q) of one unknown, with its derivative."""
+    """G(q) = f(q) of one unknown, with its derivative; one weight that pushes it to the target."""
 
-    def __init__(self, function, slope):
-        self.function, self.slope, self.points = function, slope, []
+    function: Any
+    slope: Any
+    target: float = 0.0
+    points: list[float] = field(default_factory=list, init=False)
 
-    def evaluate(self, q, w):
-        self.q = q
+    unit = rate = 1.0
+
+    def tolerance(self, relative: float) -> float:
+        """On |G|."""
+        return relative
+
+    def evaluate(self, q, w, before=None):
+        """f(q)."""
         self.points.append(float(q[0]))
         with np.errstate(all="ignore"):
-            return np.array([self.function(float(q[0]))])
+            G = np.array([float(self.function(float(q[0])))])
+        work = np.full((1, 1), q[0] - self.target)
+        left = gap(work, w)
+        return Point(q, w, G, abs(float(G[0])), np.ones((1, 1, 1)), np.arange(1), work, left, left)
 
-    def linearise(self):
-        return np.array([[self.slope(float(self.q[0]))]])
-
-    def vertex_jacobian(self):
-        return np.array([[1.0]])
+    def linearise(self, at):
+        """f'(q)."""
+        slope = np.array([[float(self.slope(float(at.q[0])))]])
+        return Linear(slope, np.ones((1, 1, 1)), np.ones((1, 1, 1)))
 
     def retract(self, q, dq):
+        """A sum."""
         return q + dq

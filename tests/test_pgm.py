@@ -7,26 +7,26 @@ import pytest
 from plane_problems import Scalar, Springs, Square
 
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.solvers.pgm import PGMOptions, pgm
+from nmdp_pin.solvers.pgm import ProjectedGradient, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.status import Status
 
-OPTIONS = PGMOptions(tolerance=1e-12, epsilon=1e-9)
+OPTIONS = ProjectedGradient(tolerance=1e-12, epsilon=1e-9)
 CLOSE = 5e-5  # of the minimiser: the method stops when K can fall by 1e-9 of itself, K <= 1
 
 
 def run(manifold, objective, w, block_size=2, gamma=1.0, q=None, options=OPTIONS):
     """PGM from the given weights."""
-    w = np.asarray(w, dtype=float)
+    w = np.asarray(w, dtype=float).reshape(-1, block_size)
     q = np.zeros(len(objective.target)) if q is None else q
-    qp = SimplexQP(len(w) // block_size, block_size)
+    qp = SimplexQP(*w.shape)
     return pgm(manifold, objective, qp, q, w, gamma, options)
 
 
 def square(target, A=None, cubic=0.0):
     """G = q (+ cubic) - w: the minimiser is the projection of the target onto the triangle."""
     manifold = Springs(np.eye(2) if A is None else A, np.eye(2), np.zeros(2), cubic)
-    return manifold, Square(manifold, np.array(target))
+    return manifold, Square(np.array(target))
 
 
 TARGETS = {  # target: its nearest point of the triangle w >= 0, w1 + w2 <= 1
@@ -45,8 +45,8 @@ def test_nearest_point_of_a_triangle(target, nearest, start, gamma):
     """With G = q - w the minimiser is the target's nearest point, from any start and gamma."""
     found = run(*square(target), start, gamma=gamma)
     assert found.status is Status.CONVERGED
-    np.testing.assert_allclose(found.q, nearest, atol=CLOSE)
-    np.testing.assert_allclose(found.w, nearest, atol=CLOSE)
+    np.testing.assert_allclose(found.point.q, nearest, atol=CLOSE)
+    np.testing.assert_allclose(found.point.w[0], nearest, atol=CLOSE)
 
 
 @pytest.mark.parametrize(("target", "nearest"), TARGETS.values(), ids=TARGETS)
@@ -68,46 +68,46 @@ def test_random_problems(seed):
     rng = np.random.default_rng(seed)
     A = np.eye(3) + 0.3 * rng.standard_normal((3, 3))
     manifold = Springs(
-        A @ A.T + np.eye(3), rng.standard_normal((3, 8)), rng.standard_normal(3), 0.1
+        A @ A.T + np.eye(3), rng.standard_normal((3, 8)), rng.standard_normal(3), 0.1, m=4
     )
-    objective = Square(manifold, rng.standard_normal(3))
+    objective = Square(rng.standard_normal(3))
     found = run(manifold, objective, np.full(8, 0.1), block_size=4)
     assert found.status is Status.CONVERGED
     assert all(b <= a * (1.0 + 1e-11) for a, b in zip(found.values, found.values[1:], strict=False))
-    assert np.linalg.norm(manifold.evaluate(found.q, found.w)) <= OPTIONS.tolerance
-    assert found.w.min() >= 0.0
-    assert found.w.reshape(2, 4).sum(axis=1).max() <= 1.0
-    P = np.linalg.solve(manifold.linearise(), manifold.B)
-    gradient = (P.T @ (found.q - objective.target)).reshape(2, 4)
+    assert manifold.evaluate(found.point.q, found.point.w).residual <= OPTIONS.tolerance
+    assert found.point.w.min() >= 0.0
+    assert found.point.w.sum(axis=1).max() <= 1.0
+    P = np.linalg.solve(manifold.linearise(found.point).A, manifold.B)
+    gradient = (P.T @ (found.point.q - objective.target)).reshape(2, 4)
     best = np.minimum(gradient.min(axis=1), 0.0)
     assert (
-        (found.w.reshape(2, 4) * gradient).sum(axis=1) - best
+        (found.point.w * gradient).sum(axis=1) - best
     ).sum() <= 1e-4  # root of 1e-9 of K, as CLOSE
 
 
 def test_free_flight():
     """No vertex moves anything: converged after the projection, no program solved."""
     manifold = Springs(np.eye(2), np.zeros((2, 2)), np.array([1.0, 2.0]))
-    found = run(manifold, Square(manifold, np.zeros(2)), (0.5, 0.5))
+    found = run(manifold, Square(np.zeros(2)), (0.5, 0.5))
     assert found.status is Status.CONVERGED
     assert found.iterations == 0
-    np.testing.assert_allclose(found.q, [1.0, 2.0])
+    np.testing.assert_allclose(found.point.q, [1.0, 2.0])
 
 
 def test_no_weights():
     """A robot without contacts: the projection alone."""
-    manifold = Springs(np.eye(2), np.zeros((2, 0)), np.array([1.0, 2.0]))
+    manifold = Springs(np.eye(2), np.zeros((2, 0)), np.array([1.0, 2.0]), m=6)
     found = pgm(
         manifold,
-        Square(manifold, np.zeros(2)),
+        Square(np.zeros(2)),
         SimplexQP(0, 6),
         np.zeros(2),
-        np.zeros(0),
+        np.zeros((0, 6)),
         1.0,
         OPTIONS,
     )
     assert found.status is Status.CONVERGED
-    np.testing.assert_allclose(found.q, [1.0, 2.0])
+    np.testing.assert_allclose(found.point.q, [1.0, 2.0])
 
 
 def test_a_good_start_is_cheap():
@@ -120,11 +120,11 @@ def test_a_good_start_is_cheap():
 def test_singular():
     """A singular Jacobian at the start of the outer iterations is reported, without NaN."""
     manifold = Scalar(lambda q: 0.0, lambda q: 0.0)
-    objective = Square(manifold, np.zeros(1))
+    objective = Square(np.zeros(1))
     found = run(manifold, objective, [0.5], block_size=1, q=np.array([0.3]))
     assert found.status is Status.SINGULAR
-    assert found.q[0] == 0.3
-    assert np.isfinite(found.w).all()
+    assert found.point.q[0] == 0.3
+    assert np.isfinite(found.point.w).all()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -132,18 +132,18 @@ def test_not_finite(value):
     """G that is not finite at the start is reported, with the start."""
     manifold = Scalar(lambda q: value, lambda q: 1.0)
     q = np.array([0.3])
-    found = run(manifold, Square(manifold, np.zeros(1)), [0.5], block_size=1, q=q)
+    found = run(manifold, Square(np.zeros(1)), [0.5], block_size=1, q=q)
     assert found.status is Status.NOT_FINITE
-    assert found.q is q
+    assert found.point.q is q
     assert found.iterations == 0
 
 
 def test_projection_failure():
     """A manifold without points: the projection's failure is the method's."""
     manifold = Scalar(lambda q: q * q + 1.0, lambda q: 2.0 * q)
-    found = run(manifold, Square(manifold, np.zeros(1)), [0.5], block_size=1, q=np.array([1.3]))
+    found = run(manifold, Square(np.zeros(1)), [0.5], block_size=1, q=np.array([1.3]))
     assert found.status is Status.PROJECTION_FAILED
-    assert np.isfinite(found.q).all()
+    assert np.isfinite(found.point.q).all()
 
 
 def test_iteration_limit():
@@ -152,24 +152,24 @@ def test_iteration_limit():
     found = run(manifold, objective, (0.0, 0.0), options=replace(OPTIONS, max_iterations=1))
     assert found.status is Status.ITERATION_LIMIT
     assert found.iterations == 1
-    assert np.linalg.norm(manifold.evaluate(found.q, found.w)) <= OPTIONS.tolerance
+    assert manifold.evaluate(found.point.q, found.point.w).residual <= OPTIONS.tolerance
 
 
 class _Cliff(Square):
     """K that is not finite as soon as q moves, with a gradient that calls to move."""
 
-    def value(self):
-        return 1.0 if np.abs(self.manifold.q).max() == 0.0 else np.nan
+    def value(self, problem, at):
+        return 1.0 if np.abs(at.q).max() == 0.0 else np.nan
 
-    def derivatives(self):
+    def derivatives(self, problem, at, linear):
         return np.array([-1.0, -1.0]), np.eye(2)
 
 
 def test_an_objective_that_is_not_a_number_is_never_accepted():
     """K = NaN at every trial: gamma shrinks, and where it ends is the start."""
     manifold, _ = square((0.0, 0.0))
-    found = run(manifold, _Cliff(manifold, np.zeros(2)), (0.0, 0.0))
-    assert np.array_equal(found.w, [0.0, 0.0])
+    found = run(manifold, _Cliff(np.zeros(2)), (0.0, 0.0))
+    assert np.array_equal(found.point.w, [[0.0, 0.0]])
     assert found.values == (1.0,)
     assert np.isfinite(found.gamma)
     assert found.gamma > 0.0
@@ -178,10 +178,10 @@ def test_an_objective_that_is_not_a_number_is_never_accepted():
 def test_a_gradient_that_is_not_a_number():
     """A derivative of NaN ends in a failure, not in a hang."""
     manifold, objective = square((0.4, 0.2))
-    objective.derivatives = lambda: (np.full(2, np.nan), np.eye(2))
+    objective.derivatives = lambda *_: (np.full(2, np.nan), np.eye(2))
     found = run(manifold, objective, (0.0, 0.0))
     assert found.status is Status.QP_FAILED
-    assert np.isfinite(found.q).all()
+    assert np.isfinite(found.point.q).all()
 
 
 def test_deterministic():
@@ -191,9 +191,9 @@ def test_deterministic():
     for target in ((0.9, 0.7), (-3.0, 0.2), (0.9, 0.7)):
         manifold, objective = square(target, cubic=1.0)
         results.append(
-            pgm(manifold, objective, qp, np.zeros(2), np.array([0.1, 0.1]), 1.0, OPTIONS)
+            pgm(manifold, objective, qp, np.zeros(2), np.full((1, 2), 0.1), 1.0, OPTIONS)
         )
-    assert np.array_equal(results[0].q, results[2].q)
+    assert np.array_equal(results[0].point.q, results[2].point.q)
     assert results[0].values == results[2].values
     assert results[0].gamma == results[2].gamma
 
@@ -219,4 +219,4 @@ def test_bad_options(bad):
     """An option out of its range is named, with what was given."""
     name, value = next(iter(bad.items()))
     with pytest.raises(IntegratorError, match=f"{name} must be .*{value}"):
-        PGMOptions(**bad)
+        ProjectedGradient(**bad)

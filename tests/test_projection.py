@@ -9,44 +9,47 @@ from nmdp_pin.status import Status
 
 TOLERANCE = 1e-10
 LIMITS = {"tolerance": TOLERANCE, "max_iterations": 15}
-NO_WEIGHT = np.zeros(1)
+NO_WEIGHT = np.zeros((1, 1))
 
 
 def test_a_linear_problem_takes_one_step():
     """Newton is exact on linear equations: two evaluations."""
     problem = Springs(np.array([[3.0, 1.0], [0.5, 2.0]]), np.eye(2), np.array([1.0, -2.0]))
-    w = np.array([0.25, 0.5])
+    w = np.array([[0.25, 0.5]])
     found = project(problem, np.array([5.0, 5.0]), w, **LIMITS)
     assert found.status is Status.CONVERGED
-    assert problem.evaluations == 2
-    np.testing.assert_allclose(found.q, np.linalg.solve(problem.A, w + problem.c), rtol=1e-12)
+    assert len(problem.points) == 2
+    np.testing.assert_allclose(
+        found.point.q, np.linalg.solve(problem.A, w[0] + problem.c), rtol=1e-12
+    )
 
 
 def test_a_root_needs_no_step():
     """From a root nothing moves: the very same array comes back."""
     problem = Springs(np.eye(2), np.eye(2), np.zeros(2))
     q = np.array([0.25, 0.5])
-    found = project(problem, q, q, **LIMITS)
-    assert found.q is q
-    assert found.residual == 0.0
-    assert problem.evaluations == 1
+    found = project(problem, q, q[None], **LIMITS)
+    assert found.point.q is q
+    assert found.point.residual == 0.0
+    assert len(problem.points) == 1
 
 
 def test_a_nonlinear_problem():
     """Of q + q^3 = c the residual is below the tolerance, and the last evaluation was at q."""
     problem = Springs(np.eye(2), np.eye(2), np.array([10.0, -2.0]), cubic=1.0)
-    found = project(problem, np.zeros(2), np.zeros(2), **LIMITS)
+    found = project(problem, np.zeros(2), np.zeros((1, 2)), **LIMITS)
     assert found.status is Status.CONVERGED
-    assert problem.q is found.q
-    np.testing.assert_allclose(found.q, [2.0, -1.0], atol=TOLERANCE)
-    assert found.residual <= TOLERANCE
+    assert problem.points[-1] is found.point
+    assert found.evaluations == len(problem.points)
+    np.testing.assert_allclose(found.point.q, [2.0, -1.0], atol=TOLERANCE)
+    assert found.point.residual <= TOLERANCE
 
 
 def test_newton_converges_quadratically():
     """The number of evaluations stays small: a wrong Jacobian would need many more."""
     problem = Springs(np.eye(2), np.eye(2), np.array([10.0, -2.0]), cubic=1.0)
-    project(problem, np.array([2.5, -1.5]), np.zeros(2), **LIMITS)
-    assert problem.evaluations <= 7
+    project(problem, np.array([2.5, -1.5]), np.zeros((1, 2)), **LIMITS)
+    assert len(problem.points) <= 7
 
 
 def test_overshooting_is_damped():
@@ -54,7 +57,7 @@ def test_overshooting_is_damped():
     problem = Scalar(np.arctan, lambda q: 1.0 / (1.0 + q * q))
     found = project(problem, np.array([3.0]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.CONVERGED
-    assert abs(found.q[0]) <= 2.0 * TOLERANCE
+    assert abs(found.point.q[0]) <= 2.0 * TOLERANCE
     assert min(problem.points) < -1.0  # it did overshoot
 
 
@@ -63,15 +66,15 @@ def test_no_root():
     problem = Scalar(lambda q: q * q + 1.0, lambda q: 2.0 * q)
     found = project(problem, np.array([1.3]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.PROJECTION_FAILED
-    assert np.isfinite(found.q).all()
-    assert 1.0 <= found.residual < 1.3**2 + 1.0
+    assert np.isfinite(found.point.q).all()
+    assert 1.0 <= found.point.residual < 1.3**2 + 1.0
 
 
 def test_singular():
     """A Jacobian that is zero is singular, not a division by zero."""
     found = project(Scalar(lambda q: 1.0, lambda q: 0.0), np.array([0.5]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.SINGULAR
-    assert found.q[0] == 0.5
+    assert found.point.q[0] == 0.5
 
 
 @pytest.mark.parametrize("slope", [np.nan, 1e-320])
@@ -79,7 +82,7 @@ def test_a_step_that_is_not_finite(slope):
     """A Newton step of NaN or inf is never taken."""
     found = project(Scalar(lambda q: 1.0, lambda q: slope), np.array([0.5]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.SINGULAR
-    assert found.q[0] == 0.5
+    assert found.point.q[0] == 0.5
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -87,7 +90,7 @@ def test_a_start_that_is_not_finite(value):
     """NaN or inf at the start is reported, without a step."""
     found = project(Scalar(lambda q: value, lambda q: 1.0), np.array([0.5]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.NOT_FINITE
-    assert found.q[0] == 0.5
+    assert found.point.q[0] == 0.5
 
 
 def test_a_trial_that_is_not_finite_is_halved():
@@ -95,7 +98,7 @@ def test_a_trial_that_is_not_finite_is_halved():
     problem = Scalar(np.log, lambda q: 1.0 / q)
     found = project(problem, np.array([3.0]), NO_WEIGHT, **LIMITS)
     assert found.status is Status.CONVERGED
-    assert found.q[0] == pytest.approx(1.0, abs=1e-9)
+    assert found.point.q[0] == pytest.approx(1.0, abs=1e-9)
     assert min(problem.points) < 0.0
 
 
@@ -104,8 +107,8 @@ def test_iteration_limit():
     problem = Scalar(lambda q: q * q, lambda q: 2.0 * q)
     found = project(problem, np.array([1.0]), NO_WEIGHT, tolerance=1e-30, max_iterations=5)
     assert found.status is Status.PROJECTION_FAILED
-    assert found.q[0] == pytest.approx(2.0**-5)
-    assert found.residual == pytest.approx(2.0**-10)
+    assert found.point.q[0] == pytest.approx(2.0**-5)
+    assert found.point.residual == pytest.approx(2.0**-10)
 
 
 def test_the_residual_never_rises():
@@ -117,4 +120,4 @@ def test_the_residual_never_rises():
     for start in np.linspace(-4.0, 4.0, 17):
         first = abs(problem.function(start))
         found = project(problem, np.array([start]), NO_WEIGHT, **LIMITS)
-        assert found.residual <= first
+        assert found.point.residual <= first

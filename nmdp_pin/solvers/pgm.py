@@ -242,7 +242,7 @@ def vertex_forces(at: Any, J_force: np.ndarray) -> np.ndarray:
     n, m = at.w.shape
     B = np.zeros((n, m, J_force.shape[2]))
     B[at.active] = at.V[at.active].transpose(0, 2, 1) @ J_force
-    return B.reshape(n * m, -1)
+    return B.reshape(n * m, J_force.shape[2])
 
 
 def _reduced_model(
