@@ -44,7 +44,7 @@ coverage: $(VENV)/test.stamp
 slow: $(VENV)/test.stamp
 	@mkdir -p $(OUT)
 	$(PYTEST) --costs $(OUT)/costs.txt
-	$(BIN)/python tools/slow_tests.py $(OUT)/costs.txt
+	$(BIN)/python tools/slow_tests.py --anew $(OUT)/costs.txt
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -31,28 +31,30 @@ def pytest_configure(config: pytest.Config) -> None:
         # Started with `&` or under nohup: the programs that tests interrupt would ignore it too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(CostMeter())
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled_kernels(config))
     if hasattr(config, "workerinput"):  # a worker of pytest-xdist has the folder of its parent
         return
     config.stash[_CACHE] = Path(tempfile.mkdtemp(prefix="nmdp-pin-tests-"))
     os.environ["XDG_CACHE_HOME"] = str(config.stash[_CACHE])
-    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = str(compiled_kernels(config))
     config.pluginmanager.register(CostReport(config.getoption("--costs")))
 
 
 def compiled_kernels(config: pytest.Config) -> Path:
-    """Folder of the compiled kernels, of their sources alone.
+    """Folder of the compiled kernels, for their sources and for this process alone.
 
-    Numba looks for changes in the file of a function, not in those of the functions it calls.
+    Numba looks for changes in the file of a function, not in those of the functions it calls, and
+    its cache is not made for two processes that compile the same function at once.
     """
     kernels = Path(__file__).parents[1] / "nmdp_pin" / "kernels"
     digest = hashlib.sha256()
     for path in sorted(kernels.rglob("*.py")):
         digest.update(path.read_bytes())
-    compiled = config.cache.mkdir("kernels")
-    for stale in compiled.iterdir():
+    worker = getattr(config, "workerinput", {"workerid": "main"})["workerid"]
+    folder = config.cache.mkdir("kernels") / worker
+    for stale in folder.glob("*"):
         if stale.name != digest.hexdigest():
             shutil.rmtree(stale, ignore_errors=True)
-    return compiled / digest.hexdigest()
+    return folder / digest.hexdigest()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -77,4 +79,4 @@ def pytest_terminal_summary(
     """Names the seed, which repeats the order of the tests."""
     if config.pluginmanager.hasplugin("randomly"):
         seed = config.getoption("randomly_seed")
-        terminalreporter.write_line(f"order of the tests: -p randomly_seed={seed}")
+        terminalreporter.write_line(f"order of the tests: --randomly-seed={seed}")

@@ -2,7 +2,8 @@
 
 A test costs what its call costs and what its fixtures cost, whichever test happened to set them up
 first; so the order of the tests does not matter. Costs are in seconds of a machine on which
-`reference` takes REFERENCE seconds; other programs that share the processor hardly change them.
+`reference` takes REFERENCE seconds. Beside other programs, which take turns in the caches, they are
+larger: by two thirds with eight of them on two cores.
 """
 
 from __future__ import annotations

@@ -13,11 +13,17 @@ import pytest
 from PIL import Image
 from sample_motion import hop_recording, hop_result, hop_state, hopper
 
+from nmdp_pin.cli.compare import run_labels
+from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra, RecordingError
 from nmdp_pin.recorder import Recorder
 from nmdp_pin.recording import Recording
+from nmdp_pin.robot import free_body, together
+from nmdp_pin.runs.motion import Motion, motion_of
 from nmdp_pin.runs.run_figures import compare_table, distance, height, tilt
+from nmdp_pin.state import State
 from nmdp_pin.status import Status
+from nmdp_pin.terrain import Sphere
 from nmdp_pin.viz.plots import MAX_LINES, plot_comparison, plot_recording
 
 pytest.importorskip("matplotlib")
@@ -28,6 +34,11 @@ _ROUNDING = 1e-12
 _INTERPOLATION = 1e-3
 # Grey levels of 255: the palette is that of the whole picture, whose least shades it may move.
 _SHADES = 30
+
+
+def _hop_motion(recording: Recording) -> Motion:
+    robot = hopper()
+    return motion_of(recording, robot, StablePD(robot, kp=10.0, kd=1.0))
 
 
 def _picture(path: Path) -> np.ndarray:
@@ -43,11 +54,11 @@ def _panels(picture: np.ndarray, rows: int, columns: int) -> list[np.ndarray]:
 
 
 def test_plot_has_a_curve_in_every_panel(tmp_path: Path) -> None:
-    """Eight panels, and something is drawn in each."""
+    """Twelve panels, and something is drawn in each."""
     path = tmp_path / "run.png"
-    plot_recording(hop_recording(), path)
-    panels = _panels(_picture(path), 4, 2)
-    assert len(panels) == 8
+    plot_recording(hop_recording(), path, motion=_hop_motion(hop_recording()))
+    panels = _panels(_picture(path), 6, 2)
+    assert len(panels) == 12
     for panel in panels:
         assert panel.shape[0] > 200
         assert panel.shape[1] > 400
@@ -60,13 +71,12 @@ def test_plot_follows_the_data(tmp_path: Path) -> None:
     lowered = dataclasses.replace(recording, base_position=recording.base_position.copy())
     lowered.base_position[10:15, 2] -= 0.05  # within the axis' limits: its labels stay as wide
     first, again, other = (tmp_path / name for name in ("first.png", "again.png", "other.png"))
-    plot_recording(recording, first)
-    plot_recording(recording, again)
-    plot_recording(lowered, other)
+    for run, path in ((recording, first), (recording, again), (lowered, other)):
+        plot_recording(run, path, motion=_hop_motion(run))
     assert first.read_bytes() == again.read_bytes()
-    pairs = zip(_panels(_picture(first), 4, 2), _panels(_picture(other), 4, 2), strict=True)
+    pairs = zip(_panels(_picture(first), 6, 2), _panels(_picture(other), 6, 2), strict=True)
     changed = [bool((abs(before - after) > _SHADES).any()) for before, after in pairs]
-    assert changed == [True] + [False] * 7
+    assert changed == [True] + [False] * 11
 
 
 def _failed_run() -> Recording:
@@ -101,6 +111,108 @@ def test_unusual_runs_are_plotted(tmp_path: Path, make: object) -> None:
     path = tmp_path / "run.png"
     plot_recording(make(), path)  # type: ignore[operator]
     assert _picture(path).std() > 1.0
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_formats_of_figures(tmp_path: Path, ending: str) -> None:
+    """Each is what its name says, and the same run gives the same bytes."""
+    one, two = tmp_path / f"one.{ending}", tmp_path / f"two.{ending}"
+    for path in (one, two):
+        plot_recording(hop_recording(duration=0.2), path)
+    assert {"png": b"PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending] in one.read_bytes()[:1000]
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_other_formats_are_refused(tmp_path: Path) -> None:
+    """The message says which there are."""
+    with pytest.raises(RecordingError, match=r"\.png, \.svg or \.pdf"):
+        plot_recording(hop_recording(duration=0.2), tmp_path / "run.jpg")
+
+
+@pytest.mark.parametrize(
+    "name", [r"$\foo$", "$", r"\frac{", "_hidden", "a\x1b[31m\nb", "[red]x", ""]
+)
+def test_names_are_shown_as_they_are(tmp_path: Path, name: str) -> None:
+    """Names of robots, joints and contacts are neither mathematics nor hidden nor commands."""
+    recording = hop_recording(duration=0.2)
+    meta = recording.meta | {"robot": name, "contacts": [name, name + "b"]}
+    renamed = dataclasses.replace(recording, meta=meta)
+    path = tmp_path / "run.svg"
+    motion = _hop_motion(recording)
+    joints = tuple(dataclasses.replace(joint, name=name) for joint in motion.joints)
+    plot_recording(renamed, path, motion=Motion(joints))
+    plot_comparison([renamed, renamed], [name, name + "b"], tmp_path / "compare.png")
+    if name.isprintable() and name:
+        shown = path.read_text(encoding="utf-8").replace("&lt;", "<")
+        assert shown.count(f"{name}b</text>") >= 1
+
+
+def test_joints_and_targets_are_those_of_the_run() -> None:
+    """Angles and torques of the recording, targets of the controller, limits of the model."""
+    recording, robot = hop_recording(), hopper()
+    robot.model.upperEffortLimit[6] = 20.0
+    targets = np.array([0.2, -0.1])
+
+    def reference(t: float) -> tuple[np.ndarray, np.ndarray]:
+        return np.concatenate([robot.standing[:7], targets * t]), np.zeros(8)
+
+    motion = motion_of(recording, robot, StablePD(robot, kp=10.0, kd=1.0, gait=reference))
+    assert [joint.name for joint in motion.joints] == ["front_hip", "rear_hip"]
+    for k, joint in enumerate(motion.joints):
+        np.testing.assert_array_equal(joint.q, recording.q[:, 7 + k])
+        np.testing.assert_array_equal(joint.torque, recording.tau[:, 6 + k])
+        np.testing.assert_allclose(joint.target[1:], targets[k] * recording.t[1:], atol=_ROUNDING)
+        assert np.isnan(joint.target[0])
+        assert joint.unit == "rad"
+    assert motion.joints[0].effort == pytest.approx(np.abs(recording.tau[:, 6]).max() / 20.0)
+    assert motion.joints[1].effort == 0.0
+    assert motion.joints[0].travel == pytest.approx(0.6, rel=1e-3)
+    unknown = motion_of(recording, robot)
+    assert all(np.isnan(joint.target).all() for joint in unknown.joints)
+
+
+def test_objects_are_followed() -> None:
+    """A ball that is moved by 0.3 m and turned by 0.5 rad did so."""
+    robot = together(hopper(), [free_body("ball", mass=1.0, shape=Sphere(radius=0.1))])
+    q = robot.standing.copy()
+    recorder = Recorder(robot, State(0.0, q, np.zeros(robot.model.nv)))
+    v = np.zeros(robot.model.nv)
+    v[-6:] = [0.3, 0.0, 0.0, 0.0, 0.5, 0.0]
+    recording = recorder.recording()
+    rows = np.array([q, pin.integrate(robot.model, q, v)])
+    moved = dataclasses.replace(
+        recording,
+        **{
+            name: np.repeat(getattr(recording, name), 2, axis=0)
+            for name in ("t", "v", "tau", "base_position", "base_rotation")
+        },
+        q=rows,
+    )
+    (ball,) = motion_of(moved, robot).objects
+    assert ball.name == "ball"
+    np.testing.assert_allclose(ball.position[1] - ball.position[0], [0.3, 0, 0], atol=_ROUNDING)
+    np.testing.assert_allclose(ball.turned, [0.0, 0.5], atol=_ROUNDING)
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    """Other robots, other joints, other times; the message says which run and why."""
+    one = hop_recording(duration=0.2)
+    for other, why in (
+        (dataclasses.replace(one, meta=one.meta | {"robot": "cat"}), "of 'cat', not of 'hopper'"),
+        (dataclasses.replace(one, meta=one.meta | {"joints": ["a"]}), "other joints or objects"),
+        (dataclasses.replace(one, t=one.t + 10.0), "from 10 to 10.2 s"),
+    ):
+        with pytest.raises(RecordingError, match=rf"b cannot be compared with a: .*{why}"):
+            plot_comparison([one, other], ["a", "b"], tmp_path / "compare.png")
+
+
+def test_runs_are_called_by_what_differs() -> None:
+    """Up to three settings that differ make the name; else the file does."""
+    one, two = hop_recording(duration=0.2), hop_recording(duration=0.2, dt=0.025)
+    paths = [Path("x/a.npz"), Path("y/a.npz")]
+    assert run_labels([one, two], paths) == ["integrator.dt = 0.05", "integrator.dt = 0.025"]
+    assert run_labels([one, one], paths) == ["x/a.npz", "y/a.npz"]
+    assert run_labels([one, one], [Path("a.npz"), Path("b.npz")]) == ["a", "b"]
 
 
 def test_comparison_shows_all_runs(tmp_path: Path) -> None:

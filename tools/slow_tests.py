@@ -3,10 +3,11 @@
     python -m pytest --costs out/costs.txt
     python tools/slow_tests.py out/costs.txt [more costs ...]
 
-A test whose file was measured is listed when it costs more than the limit of tests/cost.py; the
-lines of files that were not measured stay. `make slow` measures all files.
+A test that was measured is listed when it costs more than the limit of tests/cost.py; other lines
+stay. With --anew only what was measured is listed: `make slow`, which runs all tests.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -14,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from cost import LIMIT, SLOW_TESTS, slow_tests
 
 
-def measured(paths: list[str]) -> dict[str, float]:
+def measured(paths: list[Path]) -> dict[str, float]:
     """Costs by node id, in s; the last file that has a test counts."""
     costs = {}
     for path in paths:
-        for line in Path(path).read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8").splitlines():
             cost, test = line.split(" ", 1)
             costs[test] = float(cost)
     return costs
@@ -26,11 +27,12 @@ def measured(paths: list[str]) -> dict[str, float]:
 
 def main() -> None:
     """Renews the list."""
-    costs = measured(sys.argv[1:])
-    if not costs:
-        sys.exit(__doc__)
-    files = {test.split("::")[0] for test in costs}
-    kept = {test for test in slow_tests() if test.split("::")[0] not in files}
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("costs", nargs="+", type=Path)
+    parser.add_argument("--anew", action="store_true", help="drop what was not measured")
+    options = parser.parse_args()
+    costs = measured(options.costs)
+    kept = set() if options.anew else slow_tests() - costs.keys()
     slow = {test for test, cost in costs.items() if cost > LIMIT}
     SLOW_TESTS.write_text("".join(f"{test}\n" for test in sorted(kept | slow)), encoding="utf-8")
     share = sum(costs[test] for test in slow) / sum(costs.values())

@@ -1,54 +1,64 @@
-"""Plots of recordings; they need the recording only, no robot."""
+"""Plots of recordings: panels for what there is in a run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.output_file import check_writable
 from nmdp_pin.recording import Recording
+from nmdp_pin.runs.motion import JointMotion, Motion, ObjectMotion
 from nmdp_pin.runs.run_figures import distance, height, tilt
-from nmdp_pin.viz.style import COLORS, new_figure, save_figure
+from nmdp_pin.viz.style import COLORS, literal, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    Panel = Callable[[Axes], None]
+
 MAX_LINES = 8
-"""Contact points up to which each has its own line; beyond it a plot shows their sum."""
+"""Joints, contact points and objects up to which each has its own line."""
+
+_STILL = 1e-9  # [m], [rad] below which nothing moved
+_GREY = "0.6"
+_ROW, _WIDTH = 2.75, 13.0  # [inch]
 
 
-def plot_recording(recording: Recording, path: str | os.PathLike[str]) -> None:
+def plot_recording(
+    recording: Recording, path: str | os.PathLike[str], *, motion: Motion | None = None
+) -> None:
     """Draw what happened in a run: motion, forces, energy and the work of the solver.
 
     Args:
         recording: the run.
-        path: the PNG to write, whole or not at all.
+        path: the .png, .svg or .pdf to write, whole or not at all.
+        motion: of the joints and objects, as `motion_of` finds it; None: these have no panels.
 
     Raises:
         MissingExtra: matplotlib is not installed.
         RecordingError: the path cannot be written.
     """
     check_writable(path)
-    figure = new_figure(13.0, 11.0)
-    axes = figure.subplots(4, 2, sharex=True)
-    t = recording.t
-    _line(axes[0, 0], t, height(recording), "torso height [m]")
-    _line(axes[0, 1], t, tilt(recording), "torso tilt [°]", color=COLORS[1], zero=True)
-    _line(axes[1, 0], t, distance(recording), "distance [m]", color=COLORS[2])
-    _forces(axes[1, 1], recording)
-    _line(axes[2, 0], t, recording.objective, "objective K", color=COLORS[5])
-    _energies(axes[2, 1], recording)
-    _steps(axes[3, 0], t, recording.outer_iterations, "outer iterations", COLORS[0])
-    axes[3, 0].set_ylim(bottom=0.0)
-    _step_sizes(axes[3, 1], recording)
-    _mark_failures(axes, recording)
-    for axis in axes[-1]:
+    panels = [*_motion_panels(recording, motion or Motion()), *_run_panels(recording)]
+    rows = (len(panels) + 1) // 2
+    figure = new_figure(_WIDTH, _ROW * rows)
+    grid = figure.subplots(rows, 2, sharex=True, squeeze=False)
+    for axis, panel in zip(grid.flat, panels, strict=False):
+        panel(axis)
+    for axis in grid.flat[len(panels) :]:
+        axis.remove()
+    for axis in grid.flat[: len(panels)]:
+        for k in np.flatnonzero(recording.status != 0):
+            axis.axvline(recording.t[k], color="red", linewidth=1.2, linestyle=":")
+    for axis in grid.flat[max(len(panels) - 2, 0) : len(panels)]:
         axis.set_xlabel("time [s]")
-    axes[0, 0].set_xlim(*_span(t))
+        axis.tick_params(labelbottom=True)
+    grid[0, 0].set_xlim(*_span(recording.t))
     figure.suptitle(_title(recording), fontsize=12, fontweight="bold")
     save_figure(figure, path)
 
@@ -56,39 +66,133 @@ def plot_recording(recording: Recording, path: str | os.PathLike[str]) -> None:
 def plot_comparison(
     recordings: Sequence[Recording], labels: Sequence[str], path: str | os.PathLike[str]
 ) -> None:
-    """Draw several runs over each other: height, tilt, distance and iterations.
+    """Draw several runs over each other.
+
+    Height, tilt and distance where the base moves, else how far the configurations are from those
+    of the first run; and the work of the solver.
 
     Args:
-        recordings: the runs, at least one.
+        recordings: the runs, at least one, of the same robot.
         labels: a name for each.
-        path: the PNG to write, whole or not at all.
+        path: the .png, .svg or .pdf to write, whole or not at all.
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        RecordingError: no recording, labels that do not match, or a path that cannot be written.
+        RecordingError: no recording, labels that do not match, runs that cannot be compared, or a
+            path that cannot be written.
     """
     if not recordings or len(recordings) != len(labels):
         raise RecordingError(
             f"a comparison needs one label a recording, and a recording: "
             f"{len(recordings)} recordings and {len(labels)} labels given"
         )
+    check_comparable(recordings, labels)
     check_writable(path)
-    figure = new_figure(13.0, 7.0)
+    figure = new_figure(_WIDTH, 7.0)
     axes = figure.subplots(2, 2, sharex=True)
+    moves = any(_base_moves(recording) for recording in recordings)
     for k, (recording, label) in enumerate(zip(recordings, labels, strict=True)):
-        color = COLORS[k % len(COLORS)]
-        t = recording.t
-        _line(axes[0, 0], t, height(recording), "torso height [m]", color=color, label=label)
-        _line(axes[0, 1], t, tilt(recording), "torso tilt [°]", color=color, zero=True)
-        _line(axes[1, 0], t, distance(recording), "distance [m]", color=color)
+        color, t = COLORS[k % len(COLORS)], recording.t
+        if moves:
+            _line(axes[0, 0], t, height(recording), "base height [m]", color=color, label=label)
+            _line(axes[0, 1], t, tilt(recording), "base tilt [°]", color=color)
+            _line(axes[1, 0], t, distance(recording), "distance [m]", color=color)
+        else:
+            apart = _apart(recording, recordings[0])
+            name = "largest difference of q\nfrom the first run [rad, m]"
+            _line(axes[0, 0], *apart, name, color=color, label=label)
+            force = np.linalg.norm(recording.contact_force, axis=2).sum(axis=1)
+            _line(axes[0, 1], t, force, "contact forces, sum [N]", color=color)
+            _line(axes[1, 0], t, recording.kinetic_energy, "kinetic energy [J]", color=color)
         _steps(axes[1, 1], t, recording.outer_iterations, "outer iterations", color)
-    axes[1, 1].set_ylim(bottom=0.0)
+    for axis in axes[:, 1]:
+        axis.set_ylim(bottom=0.0)
     for axis in axes[-1]:
         axis.set_xlabel("time [s]")
     spans = np.array([_span(recording.t) for recording in recordings])
     axes[0, 0].set_xlim(spans[:, 0].min(), spans[:, 1].max())
     figure.legend(loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
     save_figure(figure, path)
+
+
+def check_comparable(recordings: Sequence[Recording], labels: Sequence[str]) -> None:
+    """Check that runs are of one robot and share some time.
+
+    Raises:
+        RecordingError: they do not; names the first that differs, and how.
+    """
+    first = recordings[0]
+    for recording, label in zip(recordings[1:], labels[1:], strict=True):
+        reason = ""
+        if recording.meta["robot"] != first.meta["robot"]:
+            reason = f"it is of {recording.meta['robot']!r}, not of {first.meta['robot']!r}"
+        elif recording.meta["joints"] != first.meta["joints"]:
+            reason = "its robot has other joints or objects"
+        elif recording.t[-1] < first.t[0] or recording.t[0] > first.t[-1]:
+            reason = (
+                f"it is from {recording.t[0]:g} to {recording.t[-1]:g} s, the first one "
+                f"from {first.t[0]:g} to {first.t[-1]:g} s"
+            )
+        if reason:
+            raise RecordingError(
+                f"{label} cannot be compared with {labels[0]}: {reason}. Compare runs of one "
+                "robot that share some time"
+            )
+
+
+def _motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
+    """What moved: the base, joints, objects."""
+    t = recording.t
+    panels: list[Panel] = []
+    if _base_moves(recording) or not (motion.joints or motion.objects):
+        panels += [
+            partial(_line, t=t, y=height(recording), name="base height [m]"),
+            partial(
+                _line, t=t, y=tilt(recording), name="base tilt [°]", color=COLORS[1], zero=True
+            ),
+            partial(_line, t=t, y=distance(recording), name="distance [m]", color=COLORS[2]),
+        ]
+    joints = _most(motion.joints, lambda joint: joint.travel)
+    if joints:
+        panels.append(partial(_positions, t=t, joints=joints, total=len(motion.joints)))
+        if not all(np.isnan(joint.target).all() for joint in joints):
+            panels.append(partial(_tracking, t=t, joints=joints))
+        panels.append(partial(_torques, t=t, joints=_most(motion.joints, _torque)))
+    objects = motion.objects[:MAX_LINES]
+    if objects:
+        panels.append(partial(_object_places, t=t, objects=objects))
+        panels.append(partial(_object_turns, t=t, objects=objects))
+    return panels
+
+
+def _most(joints: Sequence[JointMotion], size: Callable[[JointMotion], float]) -> list[JointMotion]:
+    """The `MAX_LINES` joints of which `size` is largest, in their own order."""
+    order = sorted(range(len(joints)), key=lambda k: -size(joints[k]))
+    return [joints[k] for k in sorted(order[:MAX_LINES])]
+
+
+def _torque(joint: JointMotion) -> float:
+    return float(np.abs(joint.torque).max())
+
+
+def _run_panels(recording: Recording) -> list[Panel]:
+    """Forces, energy, and the work of the solver."""
+    vertical = recording.contact_force[:, :, 2]
+    level = np.linalg.norm(recording.contact_force[:, :, :2], axis=2)
+    panels: list[Panel] = []
+    if recording.contact_names:
+        for values, name in (
+            (vertical, "vertical contact force [N]"),
+            (level, "horizontal contact force [N]"),
+        ):
+            panels.append(partial(_forces, recording=recording, values=values, name=name))
+    return [
+        *panels,
+        partial(_energies, recording=recording),
+        partial(_objective, recording=recording),
+        partial(_iterations, recording=recording),
+        partial(_step_sizes, recording=recording),
+    ]
 
 
 def _line(
@@ -102,6 +206,7 @@ def _line(
     zero: bool = False,
 ) -> None:
     """A curve; `zero` puts the bottom of the axis there."""
+    label = None if label is None else literal(label)
     axis.plot(t, y, color=color, label=label, linewidth=1.3, alpha=0.9)
     axis.set_ylabel(name)
     if zero:
@@ -114,18 +219,72 @@ def _steps(axis: Axes, t: np.ndarray, y: np.ndarray, name: str, color: str) -> N
     axis.set_ylabel(name)
 
 
-def _forces(axis: Axes, recording: Recording) -> None:
-    vertical = recording.contact_force[:, :, 2]
+def _units(joints: Sequence[JointMotion]) -> str:
+    return ", ".join(sorted({joint.unit for joint in joints}, reverse=True))
+
+
+def _positions(axis: Axes, t: np.ndarray, joints: Sequence[JointMotion], total: int) -> None:
+    for k, joint in enumerate(joints):
+        _line(axis, t, joint.q, "", color=COLORS[k], label=joint.name)
+        axis.plot(t, joint.target, color=COLORS[k], linewidth=1.0, linestyle="--")
+    some = f"\n({len(joints)} of {total} that move most)" if len(joints) < total else ""
+    dashed = "" if all(np.isnan(joint.target).all() for joint in joints) else ", targets dashed"
+    axis.set_ylabel(f"joints [{_units(joints)}]{dashed}{some}")
+    _legend(axis, columns=4)
+
+
+def _tracking(axis: Axes, t: np.ndarray, joints: Sequence[JointMotion]) -> None:
+    for k, joint in enumerate(joints):
+        _line(axis, t, joint.target - joint.q, "", color=COLORS[k])
+    axis.set_ylabel(f"target less joint [{_units(joints)}]")
+
+
+def _torques(axis: Axes, t: np.ndarray, joints: Sequence[JointMotion]) -> None:
+    """Shares of the limits where all joints have one, else torques."""
+    limited = all(np.isfinite(joint.limit) for joint in joints)
+    for k, joint in enumerate(joints):
+        torque = 100.0 * joint.torque / joint.limit if limited else joint.torque
+        _steps(axis, t, torque, "", COLORS[k])
+        axis.lines[-1].set_label(literal(joint.name))
+    if limited:
+        for limit in (-100.0, 100.0):
+            axis.axhline(limit, color="red", linewidth=0.9, linestyle="--")
+    axis.set_ylabel("torque [% of its limit]" if limited else "torque [N m, N]")
+    _legend(axis, columns=4)
+
+
+def _object_places(axis: Axes, t: np.ndarray, objects: Sequence[ObjectMotion]) -> None:
+    for k, item in enumerate(objects):
+        moved = item.position - item.position[0]
+        for way, style in enumerate(("-", "--", ":")):
+            color = COLORS[k] if len(objects) > 1 else COLORS[way]
+            name = f"{item.name} {'xyz'[way]}"
+            axis.plot(t, moved[:, way], style, color=color, linewidth=1.3, label=literal(name))
+    axis.set_ylabel("objects moved [m]")
+    _legend(axis, columns=6)
+
+
+def _object_turns(axis: Axes, t: np.ndarray, objects: Sequence[ObjectMotion]) -> None:
+    for k, item in enumerate(objects):
+        _line(axis, t, np.degrees(item.turned), "", color=COLORS[k], label=item.name)
+    axis.set_ylabel("objects turned [°]")
+    axis.set_ylim(bottom=0.0)
+    _legend(axis)
+
+
+def _forces(axis: Axes, recording: Recording, values: np.ndarray, name: str) -> None:
+    """Force of each contact point, or of those that push the most and the sum of all."""
     names = recording.contact_names
-    if len(names) <= MAX_LINES:
-        # Thinner and thinner, so that forces that are alike are all seen.
-        widths = np.linspace(3.0 if len(names) > 1 else 1.3, 1.0, len(names))
-        for k, (name, width) in enumerate(zip(names, widths, strict=True)):
-            axis.plot(recording.t, vertical[:, k], color=COLORS[k], label=name, linewidth=width)
-    if len(names) != 1:
-        total = vertical.sum(axis=1)
-        axis.plot(recording.t, total, color="0.6", linewidth=0.9, label="sum", zorder=1)
-    axis.set_ylabel("vertical contact force [N]")
+    strongest = np.argsort(-np.abs(values).max(axis=0), kind="stable")[:MAX_LINES]
+    touching = [k for k in sorted(strongest) if np.abs(values[:, k]).max() > 0.0]
+    # Thinner and thinner, so that forces that are alike are all seen.
+    widths = np.linspace(3.0 if len(touching) > 1 else 1.3, 1.0, len(touching))
+    for color, k, width in zip(COLORS, touching, widths, strict=False):
+        axis.plot(recording.t, values[:, k], color=color, label=literal(names[k]), linewidth=width)
+    if len(touching) > 1:
+        total = values.sum(axis=1)
+        axis.plot(recording.t, total, color=_GREY, linewidth=0.9, label="sum of all", zorder=1)
+    axis.set_ylabel(name)
     _legend(axis)
 
 
@@ -137,9 +296,34 @@ def _energies(axis: Axes, recording: Recording) -> None:
     _legend(axis)
 
 
+def _objective(axis: Axes, recording: Recording) -> None:
+    _line(axis, recording.t, recording.objective, _objective_name(recording), color=COLORS[5])
+
+
+def _objective_name(recording: Recording) -> str:
+    """What the method minimises, and its unit."""
+    integrator = (recording.meta.get("scenario") or {}).get("integrator") or {}
+    method, objective = integrator.get("name"), integrator.get("objective")
+    if method in ("pbd", "pbfd"):
+        return "energy of the step [J]" if method == "pbd" else "½ |residual|² [N², N² m²]"
+    if method in ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp"):
+        return {
+            None: "work that other forces\nwould save [J]",
+            "dissipation": "work that other forces\nwould save [J]",
+            "kinetic": "kinetic energy K [J]",
+            "end_effector": "K of contact points\nwith 1 kg each [J]",
+        }.get(objective, "objective K")
+    return "kinetic energy K [J]" if method else "objective K"
+
+
+def _iterations(axis: Axes, recording: Recording) -> None:
+    _steps(axis, recording.t, recording.outer_iterations, "outer iterations", COLORS[0])
+    axis.set_ylim(bottom=0.0)
+
+
 def _step_sizes(axis: Axes, recording: Recording) -> None:
     _steps(axis, recording.t, 1e3 * recording.step_size, "smallest sub-step [ms]", COLORS[3])
-    axis.set_ylim(bottom=0.0)
+    axis.set_ylim(0.0, 1.1e3 * recording.step_size.max() or 1.0)
     halved = np.flatnonzero(recording.halvings > 0)
     if halved.size:
         axis.plot(
@@ -154,24 +338,37 @@ def _step_sizes(axis: Axes, recording: Recording) -> None:
         _legend(axis)
 
 
-def _legend(axis: Axes) -> None:
+def _legend(axis: Axes, *, columns: int = 5) -> None:
     """Names of the curves above the panel, where they hide nothing."""
+    handles, names = axis.get_legend_handles_labels()
+    if not names:
+        return
+    # Long names in as many rows as they need.
+    longest = max(map(len, names))
     axis.legend(
+        handles,
+        names,
         loc="lower right",
         bbox_to_anchor=(1.0, 0.98),
-        fontsize=8,
-        ncols=5,
+        fontsize=8 if longest < 24 else 6.5,
+        ncols=min(columns, max(96 // (longest + 6), 1)),
         frameon=False,
         borderaxespad=0.0,
         columnspacing=1.2,
     )
 
 
-def _mark_failures(axes: Any, recording: Recording) -> None:
-    """A red line in every panel at the steps that failed."""
-    for k in np.flatnonzero(recording.status != 0):
-        for axis in axes.flat:
-            axis.axvline(recording.t[k], color="red", linewidth=1.2, linestyle=":")
+def _base_moves(recording: Recording) -> bool:
+    turned = np.abs(recording.base_rotation - recording.base_rotation[0]).max()
+    return bool(np.ptp(recording.base_position, axis=0).max() > _STILL or turned > _STILL)
+
+
+def _apart(recording: Recording, first: Recording) -> tuple[np.ndarray, np.ndarray]:
+    """Times that both runs cover, and the largest difference of a coordinate at them."""
+    t = recording.t[(recording.t >= first.t[0]) & (recording.t <= first.t[-1])]
+    columns = zip(recording.q.T, first.q.T, strict=True)
+    gaps = [np.interp(t, recording.t, a) - np.interp(t, first.t, b) for a, b in columns]
+    return t, np.abs(gaps).max(axis=0, initial=0.0)
 
 
 def _span(t: np.ndarray) -> tuple[float, float]:
@@ -189,4 +386,4 @@ def _title(recording: Recording) -> str:
     parts.append(f"{recording.duration:.4g} s in {recording.wall_time.sum():.3g} s")
     failed = int(np.count_nonzero(recording.status))
     parts.append(f"{failed} failed steps" if failed else "")
-    return "  ·  ".join(str(part) for part in parts if part)
+    return literal("  ·  ".join(str(part) for part in parts if part))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,8 +12,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
+from nmdp_pin.cli.printable import printable
+from nmdp_pin.errors import RecordingError
 from nmdp_pin.recording import Recording
 
+_MOST_SETTINGS = 3  # that differ and still make a label
 _WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
 _COLUMNS = {
     "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
@@ -30,27 +34,62 @@ _COLUMNS = {
 
 def compare(
     recordings: Annotated[list[Path], typer.Argument(help="Recordings (.npz).")],
-    out: Annotated[Path | None, typer.Option(help="Draw them over each other (.png).")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Name of a run, once a recording, in their order.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Draw them over each other (.png, .svg, .pdf).")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Compare runs: height, distance, tilt, work of the solver; the first one is the reference."""
+    """Compare runs of one robot: how it moved, work of the solver; the first is the reference.
+
+    Runs are called by the settings in which they differ, unless --label names them.
+    """
     check_outputs((out, PLOTS), force=force)
     from nmdp_pin.runs.run_figures import compare_table
+    from nmdp_pin.viz.plots import check_comparable, plot_comparison
 
     loaded = [Recording.load(path) for path in recordings]
-    labels = _labels(recordings)
-    table = Table("recording", *map(escape, _COLUMNS), box=None, pad_edge=False)
-    for label, figures in zip(labels, compare_table(loaded), strict=True):
-        table.add_row(label, *(column(figures) for column in _COLUMNS.values()))
+    if label and len(label) != len(loaded):
+        raise RecordingError(
+            f"--label names each recording once: {len(loaded)} recordings, {len(label)} labels"
+        )
+    labels = label or run_labels(loaded, recordings)
+    check_comparable(loaded, labels)
+    table = Table("run", *map(escape, _COLUMNS), box=None, pad_edge=False)
+    for name, figures in zip(labels, compare_table(loaded), strict=True):
+        table.add_row(escape(printable(name)), *(column(figures) for column in _COLUMNS.values()))
     Console(width=_WIDTH).print(table)
     if out is not None:
-        from nmdp_pin.viz.plots import plot_comparison
-
         plot_comparison(loaded, labels, out)
         print(f"wrote {out}")
 
 
-def _labels(paths: list[Path]) -> list[str]:
-    """File names, or whole paths where two names are the same."""
+def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[str]:
+    """Names of runs: the few settings in which they differ, else their files.
+
+    Args:
+        recordings: the runs.
+        paths: their files; whole paths are taken where two files have the same name.
+    """
     stems = [path.stem for path in paths]
-    return stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    files = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    settings = [dict(_flat(recording.meta.get("scenario"))) for recording in recordings]
+    keys = {key: None for setting in settings for key in setting}
+    differ = [k for k in keys if len({repr(setting.get(k)) for setting in settings}) > 1]
+    if not 1 <= len(differ) <= _MOST_SETTINGS:
+        return files
+    labels = [", ".join(f"{key} = {s.get(key)}" for key in differ) for s in settings]
+    return labels if len(set(labels)) == len(labels) else files
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys of a scenario and their values."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value or ())
+    for name, part in parts:
+        dotted = f"{key}.{name}" if key else str(name)
+        if isinstance(part, dict | list):
+            yield from _flat(part, dotted)
+        else:
+            yield dotted, part

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from nmdp_pin.cli.printable import printable
 from nmdp_pin.robot import Base, bundled_robots, example_robots
 from nmdp_pin.robot.check import check_robot
 from nmdp_pin.scenario import bundled_scenarios
@@ -47,8 +48,8 @@ def check(
     """Report on a robot: mass, joints, inertias that are not physical, contacts, missing meshes."""
     report = check_robot(robot, base=base, package_dirs=package_dir or ())
     if not report.file:
-        print(f"error: {report.errors[0]}", file=sys.stderr)
+        print(f"error: {printable(report.errors[0])}", file=sys.stderr)
     else:
-        print(report)
+        print(printable(report))
     if not report.ok:
         raise typer.Exit(CANNOT_BE_USED)

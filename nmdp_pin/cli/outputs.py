@@ -13,7 +13,7 @@ from nmdp_pin.errors import MissingExtra, RecordingError
 from nmdp_pin.files.output_file import check_writable
 
 RECORDINGS = (".npz",)
-PLOTS = (".png",)
+PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 TABLES = (".parquet",)
 

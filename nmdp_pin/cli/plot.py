@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
+from nmdp_pin.cli.printable import printable
 from nmdp_pin.recording import Recording
+from nmdp_pin.runs.motion import Motion, motion_in
+from nmdp_pin.scenario import Scenario
 
 
 def plot(
     recording: Annotated[Path, typer.Argument(help="A recording (.npz).")],
     out: Annotated[
-        Path | None, typer.Option(help="The figure; beside the recording unless given.")
+        Path | None,
+        typer.Option(help="A .png, .svg or .pdf; beside the recording unless given."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Draw torso height, tilt, distance, contact forces, energy, iterations and step size."""
+    """Draw base, joints against targets, torques, objects, forces, energy and the solver's work."""
     target = out or recording.with_suffix(".png")
     check_outputs((target, PLOTS), force=force)
     from nmdp_pin.viz.plots import plot_recording
 
-    plot_recording(Recording.load(recording), target)
+    loaded = Recording.load(recording)
+    motion, problem = Motion(), "joints and objects are left out: the recording has no scenario"
+    if isinstance(loaded.meta.get("scenario"), dict):
+        scenario = Scenario.from_dict(loaded.meta["scenario"], file=str(recording))
+        motion, problem = motion_in(loaded, scenario)
+    if problem:
+        print(printable(problem), file=sys.stderr)
+    plot_recording(loaded, target, motion=motion)
     print(f"wrote {target}")

@@ -19,6 +19,7 @@ from nmdp_pin.cli.summary import summary
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.recording import Recording
+from nmdp_pin.runs.motion import Motion, motion_of
 from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.scenario import Scenario, Setup
 from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings
@@ -41,7 +42,7 @@ def run(
     integrator: Annotated[str | None, typer.Option(help="Method, such as ne-nmdp.")] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time in seconds.")] = None,
     out: Annotated[Path | None, typer.Option(help="Recording to write (.npz).")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Figure to write (.png).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure to write (.png, .svg, .pdf).")] = None,
     html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser.")] = False,
     speed: Annotated[
@@ -84,11 +85,12 @@ def run(
                 recording = simulate(
                     loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
                 )
-        _write_pictures(recording, loaded, setup, plot, html)
+        motion = motion_of(recording, setup.robot, setup.controller)
+        _write_pictures(recording, motion, loaded, setup, plot, html)
         if not quiet:
             written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
             odd = [f"warning: {printable(text)}" for text in recorded_warnings(setup, recording)]
-            print("\n".join([summary(recording), *odd, *written]))
+            print("\n".join([summary(recording, motion), *odd, *written]))
         if viewer is not None and not interruption.requested:
             _replay(viewer)
     if interruption.requested:
@@ -133,13 +135,18 @@ def _announce(scenario: Scenario, setup: Setup) -> None:
 
 
 def _write_pictures(
-    recording: Recording, scenario: Scenario, setup: Setup, plot: Path | None, html: Path | None
+    recording: Recording,
+    motion: Motion,
+    scenario: Scenario,
+    setup: Setup,
+    plot: Path | None,
+    html: Path | None,
 ) -> None:
     """The figure and the animation that were asked for."""
     if plot is not None:
         from nmdp_pin.viz.plots import plot_recording
 
-        plot_recording(recording, plot)
+        plot_recording(recording, plot, motion=motion)
     if html is not None:
         from nmdp_pin.viz.ground import ground_kinds
         from nmdp_pin.viz.replay import write_html

@@ -6,14 +6,16 @@ import numpy as np
 
 from nmdp_pin.cli.printable import printable
 from nmdp_pin.recording import Recording
-from nmdp_pin.runs.run_figures import compare_table
+from nmdp_pin.runs.motion import Motion
+from nmdp_pin.runs.run_figures import RunFigures, compare_table
 
 
-def summary(recording: Recording) -> str:
-    """Steps and how they ended, speed, and what the base did, in a few lines.
+def summary(recording: Recording, motion: Motion | None = None) -> str:
+    """Steps and how they ended, speed, and what base, joints and objects did, in a few lines.
 
     Args:
         recording: the run; its first row is the initial state.
+        motion: of its joints and objects; None: of these nothing is said.
     """
     steps = recording.n - 1
     failed = int(np.count_nonzero(recording.status))
@@ -39,9 +41,34 @@ def summary(recording: Recording) -> str:
             f"{np.nanmax(errors):.2g}; {np.count_nonzero(errors > 1.0)} steps beyond), "
             f"{sub_steps.sum()} sub-steps, {recording.discarded.sum()} tries discarded"
         )
-    lines.append(
-        f"base: rose {figures.height_gain:.3f} m, moved {figures.distance:.3f} m, "
-        f"mean tilt {figures.mean_tilt:.3g} deg; "
-        f"deepest contact {1e3 * recording.contact_depth.max(initial=0.0):.3g} mm"
-    )
+    lines += _movements(motion or Motion(), figures)
+    deepest = 1e3 * recording.contact_depth.max(initial=0.0)
+    lines.append(f"deepest contact {deepest:.3g} mm")
     return "\n".join(lines)
+
+
+def _movements(motion: Motion, figures: RunFigures) -> list[str]:
+    """What the base, the joints and the objects did, a line each."""
+    lines = []
+    if figures.distance > 0.0 or figures.height_gain > 0.0 or not motion.joints:
+        lines.append(
+            f"base: rose {figures.height_gain:.3f} m, moved {figures.distance:.3f} m, "
+            f"mean tilt {figures.mean_tilt:.3g} deg"
+        )
+    if motion.joints:
+        far = max(motion.joints, key=lambda joint: joint.travel)
+        line = f"joints: {printable(far.name)} moved the most, {far.travel:.3g} {far.unit}"
+        off = max(motion.joints, key=lambda joint: joint.off_target)
+        if off.off_target > 0.0:
+            line += f"; {printable(off.name)} was {off.off_target:.3g} {off.unit} off its target"
+        hard = max(motion.joints, key=lambda joint: joint.effort)
+        if hard.effort > 0.0:
+            line += f"; {printable(hard.name)} needed {100.0 * hard.effort:.3g} % of its torque"
+        lines.append(line)
+    for item in motion.objects:
+        moved = np.linalg.norm(item.position[-1] - item.position[0])
+        lines.append(
+            f"{printable(item.name)}: moved {moved:.3f} m, "
+            f"turned {np.degrees(item.turned[-1]):.3g} deg"
+        )
+    return lines

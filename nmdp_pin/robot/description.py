@@ -11,6 +11,7 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.joint_limits import Mimic
 from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.mesh_trial import try_meshes
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import Urdf
 from nmdp_pin.robot.urdf_problems import find_problems
@@ -65,6 +66,7 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
     warnings = refuse_problems(urdf)
     collision = locate_meshes(urdf, "collision", package_dirs)
     visual = locate_meshes(urdf, "visual", package_dirs) if visuals else None
+    try_meshes([*collision.paths, *(visual.paths if visual else ())], str(urdf.path))
     try:
         model = pin.buildModelFromXML(urdf.text())
         shapes = pin.buildGeomFromUrdfString(model, collision.text, pin.COLLISION)

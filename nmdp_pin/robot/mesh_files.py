@@ -22,24 +22,27 @@ class Geometry:
     Args:
         text: the URDF with every mesh at its path and the shapes of missing meshes left out.
         missing: one entry a mesh that was not found: its link and file name.
+        paths: of the meshes that were found.
     """
 
     text: str
     missing: tuple[tuple[str, str], ...]
+    paths: tuple[Path, ...]
 
 
 def locate_meshes(urdf: Urdf, kind: str, package_dirs: Sequence[Path]) -> Geometry:
     """Find the meshes of the `<visual>` or `<collision>` elements of a robot.
 
     `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
-    ROS_PACKAGE_PATH, then in the folders above the URDF; other names start at the URDF's folder.
+    ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
+    other names start at the URDF's folder.
 
     Raises:
         RobotError: a path that climbs out of its package, or an absolute one outside all of them.
     """
     tree = copy.deepcopy(urdf.root)
     folders = search_folders(urdf.path, package_dirs)
-    missing = []
+    missing, paths = [], []
     for link in tree.findall("link"):
         for holder in list(link.iterfind(kind)):
             mesh = holder.find("geometry/mesh")
@@ -53,14 +56,25 @@ def locate_meshes(urdf: Urdf, kind: str, package_dirs: Sequence[Path]) -> Geomet
                 missing.append((link.get("name", ""), name))
             else:
                 mesh.set("filename", str(found))
-    return Geometry(ET.tostring(tree, encoding="unicode"), tuple(missing))
+                paths.append(found)
+    return Geometry(ET.tostring(tree, encoding="unicode"), tuple(missing), tuple(paths))
 
 
 def search_folders(urdf: Path, package_dirs: Sequence[Path]) -> list[Path]:
-    """The folders in which packages are looked up, in order."""
+    """The folders in which packages are looked up, in order.
+
+    Of the folders above the URDF those up to the one that holds its own package, as in a workspace.
+    """
     ros = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
     listed = [*package_dirs, *(Path(folder) for folder in ros if folder)]
-    return [folder.absolute() for folder in listed] + list(urdf.absolute().parents)
+    return [folder.absolute() for folder in listed] + _above(urdf)
+
+
+def _above(urdf: Path) -> list[Path]:
+    """The folders above a URDF in which packages are looked up; never the root of the disk."""
+    top = _package_root(urdf.absolute()).parent
+    found = [folder for folder in urdf.absolute().parents if folder.is_relative_to(top)]
+    return [folder for folder in found if folder != Path(folder.anchor)]
 
 
 def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | None:
@@ -68,7 +82,7 @@ def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | No
     for scheme in SCHEMES:
         if name.startswith(scheme):
             return _in_package(name.removeprefix(scheme), folders, str(urdf), where)
-    given = folders[: -len(urdf.absolute().parents)]
+    given = folders[: len(folders) - len(_above(urdf))]
     return inside_package(urdf, Path(name.removeprefix("file://")), where, given)
 
 

@@ -13,6 +13,7 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.description import Description
 from nmdp_pin.robot.mesh_files import inside_package
+from nmdp_pin.robot.mesh_trial import try_meshes
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.xml_file import read_xml
 
@@ -109,6 +110,7 @@ def _place_meshes(root: ET.Element, path: Path) -> None:
     if compiler is not None:
         folder = Path(compiler.attrib.pop("meshdir", compiler.attrib.pop("assetdir", ".")))
         compiler.attrib.pop("assetdir", None)
+    found_meshes = []
     for mesh in root.iterfind("asset/mesh"):
         name = mesh.get("file")
         if name is None:
@@ -118,6 +120,8 @@ def _place_meshes(root: ET.Element, path: Path) -> None:
             raise RobotError("was not found", file=str(path), element=f"mesh '{name}'")
         mesh.set("name", mesh.get("name") or Path(name).stem)
         mesh.set("file", str(found))
+        found_meshes.append(found)
+    try_meshes(found_meshes, str(path))
     for asset in root.findall("asset"):
         for kind in ("texture", "hfield", "skin"):
             for element in asset.findall(kind):
