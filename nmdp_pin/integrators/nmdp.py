@@ -27,6 +27,7 @@ from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 
+_FEW_GUESSES = 4  # in second order: what they do not solve is better made in first order
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
@@ -140,6 +141,7 @@ class Nmdp(Integrator):
         points: list[Evaluation] = []
         slopes: list[Slopes] = []
         work, value, status = Work(), 0.0, Status.CONVERGED
+        few = _FEW_GUESSES if scheme.order > 1 else None
         for row, c in zip(scheme.a, scheme.c, strict=True):
             terms = [(a * h, slope) for a, slope in zip(row, slopes, strict=False)]
             reference = form.shifted(start, terms) if terms else start
@@ -147,7 +149,9 @@ class Nmdp(Integrator):
             at_end = command.at(state.t + c * h)
             problem = form.problem(reference, at_end, rate, scheme.acceleration * rate)
             given = sum(a * h * float(at.tau @ at.v) for a, at in zip(row, points, strict=False))
-            found, work, after = self.solver.solve(problem, w, gamma, work, (*before, given))
+            found, work, after = self.solver.solve(
+                problem, w, gamma, work, (*before, given), guesses=few
+            )
             problems.append(problem)
             points.append(found.point)
             status, gamma, value = found.status, found.gamma, found.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -81,6 +82,8 @@ class StageSolver:
         gamma: float,
         work: Work,
         before: tuple[float, float, float],
+        *,
+        guesses: int | None = None,
     ) -> tuple[SolverResult, Work, tuple[float, float]]:
         """Solve a stage from one guess after another; with the energies at its end.
 
@@ -93,10 +96,11 @@ class StageSolver:
             work: what the stages before took.
             before: kinetic energy and that of gravity at the start of the step, and the work of
                 the torques in the stages before [J].
+            guesses: how many are tried at most; None: all.
         """
         form, (kinetic, potential, given) = self._form, before
         after = kinetic, potential
-        for guess in self._guesses(problem, w):
+        for guess in islice(self._guesses(problem, w), guesses):
             found = self._from(problem, guess, gamma, self._budget - work.evaluations)
             work = work.plus(found.iterations, found.evaluations, found.rejected)
             if found.status.ok:
