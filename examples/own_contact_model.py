@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin import ContactState, Plane, Simulator, Terrain, WrenchSpace, load_robot
+from nmdp_pin import Plane, Simulator, Terrain, WrenchSpace, load_robot
+from nmdp_pin.contact import ContactState
 from nmdp_pin.control import Passive
 
 

@@ -21,7 +21,6 @@ from nmdp_pin import (
     Command,
     FrictionCone,
     Plane,
-    Recorder,
     Recording,
     Simulator,
     Terrain,
@@ -30,6 +29,7 @@ from nmdp_pin import (
 from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra
+from nmdp_pin.recorder import Recorder
 from nmdp_pin.step_control import Halving
 from nmdp_pin.viz.replay import write_html
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure

@@ -21,7 +21,6 @@ from nmdp_pin import (
     Command,
     FrictionCone,
     Plane,
-    Recorder,
     Recording,
     Robot,
     Simulator,
@@ -32,6 +31,7 @@ from nmdp_pin import (
 )
 from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.contact import stiffness_for_static_depth
+from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import write_html

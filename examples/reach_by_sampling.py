@@ -20,7 +20,6 @@ from scipy.interpolate import PchipInterpolator
 from nmdp_pin import (
     Command,
     FrictionCone,
-    Recorder,
     Recording,
     Simulator,
     State,
@@ -29,6 +28,7 @@ from nmdp_pin import (
 )
 from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
+from nmdp_pin.recorder import Recorder
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.step_control import Halving
 from nmdp_pin.terrain import Box
@@ -123,7 +123,9 @@ def reach_over(gap: float) -> Reach:
     far = Box(size=(1.0, 2.0, 0.5), position=(EDGE + gap + 0.5, 0.0, GROUND + RISE - 0.25))
     stiffness = stiffness_for_static_depth(100.0, 4, STATIC_DEPTH, 2)
     cone = FrictionCone(stiffness=stiffness, power=2)
-    simulator = Simulator(robot, Terrain([near, far]), cone, "ne-nmdp", control=Halving(min_step=MIN_STEP))
+    simulator = Simulator(
+        robot, Terrain([near, far]), cone, "ne-nmdp", control=Halving(min_step=MIN_STEP)
+    )
     radius = robot.contact_points.radii[FOOT]
     return Reach(simulator, np.array([EDGE + gap + 0.1, 0.45, GROUND + RISE + radius]))
 

@@ -1,16 +1,15 @@
 """A robotics simulator on Pinocchio whose time steps are optimisation problems.
 
-What a script needs is here; further shapes are in `nmdp_pin.terrain`, controllers in
-`nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`.
+What a script needs is here; further shapes are in `nmdp_pin.terrain`, contact laws in
+`nmdp_pin.contact`, controllers in `nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`.
 """
 
-from nmdp_pin.contact import ContactState, DryFriction, FrictionCone, Penalty, WrenchSpace
+from nmdp_pin.contact import DryFriction, FrictionCone, Penalty, WrenchSpace
 from nmdp_pin.control import Command, Controller, StablePD
 from nmdp_pin.errors import NmdpError
-from nmdp_pin.integrators import Integrator, StepResult
-from nmdp_pin.recorder import Recorder
+from nmdp_pin.integrators import StepResult
 from nmdp_pin.recording import Recording
-from nmdp_pin.robot import Robot, check_robot, load_robot
+from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.runs.run import run
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
@@ -21,15 +20,12 @@ from nmdp_pin.terrain import Plane, Terrain
 
 __all__ = [
     "Command",
-    "ContactState",
     "Controller",
     "DryFriction",
     "FrictionCone",
-    "Integrator",
     "NmdpError",
     "Penalty",
     "Plane",
-    "Recorder",
     "Recording",
     "Robot",
     "Scenario",
@@ -41,7 +37,6 @@ __all__ = [
     "System",
     "Terrain",
     "WrenchSpace",
-    "check_robot",
     "load_robot",
     "run",
 ]
