@@ -16,7 +16,7 @@ from nmdp_pin.batch.factor import inverse_factor, product
 from nmdp_pin.batch.lanes import Lanes
 from nmdp_pin.batch.problem import Gains, Point, Problem, Start
 from nmdp_pin.integrators.energy_bound import allowed_gain
-from nmdp_pin.solvers.levenberg_marquardt import GROW, LARGEST, LEAST, ROUNDING, SHRINK
+from nmdp_pin.kernels.levenberg_marquardt import GROW, LARGEST, LEAST, ROUNDING, SHRINK
 from nmdp_pin.status import Status
 
 RUNNING = -1  # in place of a status' code

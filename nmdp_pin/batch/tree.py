@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.attraction import second_moments
+from nmdp_pin.dynamics.kinematic_tree import second_moments
 from nmdp_pin.errors import BatchError
 from nmdp_pin.robot import Robot
 

@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.attraction import second_moments
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, Slopes
+from nmdp_pin.dynamics.kinematic_tree import second_moments
 from nmdp_pin.dynamics.spatial import placements_derivative, support_of
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.kernels.inertial_potential import (
