@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.state import State
@@ -39,6 +40,29 @@ class StepControl(abc.ABC):
             The result at the end, with the counters of everything that was tried; on failure the
             given state and the status of the sub-step that failed.
         """
+
+    def last_length(self, state: State, h: float) -> float:
+        """Length of the sub-step before a step of length h, where one depends on it [s]."""
+        return h
+
+    def sub_step(
+        self, integrator: Integrator, state: State, command: CommandSource, s: float, last: float
+    ) -> StepResult:
+        """One of the sub-steps, of length s after one of length `last`."""
+        return integrator.step(state, command, s)
+
+    def linearised(
+        self,
+        integrator: Integrator,
+        state: State,
+        command: CommandSource,
+        s: float,
+        last: float,
+        end: State,
+        names: tuple[str, ...],
+    ) -> LinearisedStep:
+        """The equations of a sub-step; see `Integrator.linearised`."""
+        return integrator.linearised(state, command, s, end, names)
 
 
 @dataclass(frozen=True)

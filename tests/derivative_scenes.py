@@ -17,6 +17,8 @@ from nmdp_pin.control import Command
 from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.pgm import ProjectedGradient
+from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
 
@@ -26,19 +28,17 @@ STEP = 1e-6  # [rad, m, m/s] of the differences
 TORQUE_STEP = 1e-2  # [N m]; the motion of a step answers a torque with 1e-4 rad/(N m)
 
 # The solvers are asked for all they can give, so that differences of steps mean something.
-_PRINCIPLE = {"epsilon": 1e-13, "tolerance": 1e-13, "max_iterations": 100}
-_MINIMUM = {**_PRINCIPLE, "early_stop": False, "gamma": 1e6}
+_PRINCIPLE = {"vi_newton": ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-10)}
+_PGM = ProjectedGradient(
+    tolerance=1e-13, epsilon=1e-13, max_iterations=100, early_stop=False, gamma=1e6
+)
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "ne-nmdp": ("ne-nmdp", _PRINCIPLE),
-    "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic", **_MINIMUM}),
-    "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector", **_MINIMUM}),
-    "ne-zonmdp": ("ne-zonmdp", _PRINCIPLE),
-    "pbd-nmdp": ("pbd-nmdp", _PRINCIPLE),
-    "pbd-nmdp kinetic": ("pbd-nmdp", {"objective": "kinetic", **_MINIMUM}),
-    "pbd-nmdp end_effector": ("pbd-nmdp", {"objective": "end_effector", **_MINIMUM}),
-    "pbd-zonmdp": ("pbd-zonmdp", _PRINCIPLE),
-    "pbd": ("pbd", {"tolerance": 1e-10}),
-    "pbfd": ("pbfd", {"tolerance": 1e-13}),
+    **{name: (name, _PRINCIPLE) for name in ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")},
+    **{
+        f"{name} {objective}": (name, {"objective": objective, "projected_gradient": _PGM})
+        for name in ("ne-nmdp", "pbd-nmdp")
+        for objective in ("kinetic", "end_effector")
+    },
 }
 REGIMES = ("flight", "sticking", "sliding")
 
@@ -51,10 +51,10 @@ def simulator(robot, terrain, method, depth=DEPTH, **options):
     return Simulator(robot, terrain, law_for(name, contact), name, **(tight | options))
 
 
-def box(method: str, regime: str) -> tuple[Simulator, State]:
+def box(method: str, regime: str, order: int = 1) -> tuple[Simulator, State]:
     """A box on a floating base in one of REGIMES."""
     robot = scenes.block()
-    sim = simulator(robot, scenes.ground(0.5), method)
+    sim = simulator(robot, scenes.ground(0.5), method, order=order)
     rest = scenes.resting(robot, depth=DEPTH)
     if regime == "flight":
         q = pin.integrate(robot.model, rest, np.array([0.0, 0.0, 1.0, 0.3, -0.2, 0.5]))
@@ -66,12 +66,14 @@ def box(method: str, regime: str) -> tuple[Simulator, State]:
 
 
 @functools.cache
-def standing(base: str, method: str, pushed: bool) -> tuple[Simulator, State, Command]:
+def standing(
+    base: str, method: str, pushed: bool, order: int = 1
+) -> tuple[Simulator, State, Command]:
     """Robosimian on its feet under PD control; pushed on slippery ground, they slide."""
     robot = load_robot("robosimian", base=base, visuals=False)
     lowest = (samples.centres(robot, robot.standing)[:, 2] - robot.contact_points.radii).min()
     ground = Terrain([Plane(height=float(lowest) + DEPTH, friction=0.1 if pushed else 0.7)])
-    sim = simulator(robot, ground, method)
+    sim = simulator(robot, ground, method, order=order)
     kp, kd = np.zeros((2, robot.model.nv))
     kp[robot.driven], kd[robot.driven] = 1000.0, 10.0
     command = Command(kp=kp, kd=kd, q_target=robot.standing, v_target=np.zeros_like(kp))
@@ -83,37 +85,32 @@ def standing(base: str, method: str, pushed: bool) -> tuple[Simulator, State, Co
     return sim, state, command
 
 
-def chain() -> tuple[Simulator, State]:
+def chain(order: int = 1) -> tuple[Simulator, State]:
     """A chain that hangs from a fixed joint, part of it on the ground."""
     robot, rng = samples.robot("chain fixed"), np.random.default_rng(3)
     q = samples.configuration(robot.model, rng, 0.4)
     ground = samples.ground_through("flat", samples.centres(robot, q))
-    sim = simulator(robot, ground, "ne-nmdp", depth=5e-3)
+    sim = simulator(robot, ground, "ne-nmdp", depth=5e-3, order=order)
     state = sim.state(q, rng.standard_normal(robot.model.nv))
     return sim, settled(sim, state, Command(), H, 5)
 
 
-def weightless_ball() -> tuple[Simulator, State]:
+def weightless_ball(order: int = 1) -> tuple[Simulator, State]:
     """A ball that rests in the ground, without weight: pushed down it is held, pulled up it goes.
 
     Its contact has neither a force nor anything that would call for one.
     """
     ball = scenes.weightless(scenes.ball())
-    sim = Simulator(ball, scenes.ground(0.5), FrictionCone(stiffness=1e9, power=2))
+    sim = Simulator(ball, scenes.ground(0.5), FrictionCone(stiffness=1e9, power=2), order=order)
     q = ball.standing.copy()
     q[2] -= DEPTH
     return sim, sim.state(q)
 
 
-def of_order_two(sim: Simulator, **options: Any) -> Simulator:
-    """The same simulator, of second order."""
-    options = {**sim.options, **options, "order": 2}
-    return Simulator(sim.robot, sim.terrain, sim.contact, sim.method, **options)
-
-
 def settled(sim, state, command, h, steps) -> State:
     """The state after some steps at usual tolerances, all of which have to converge."""
-    name, options = sim.method, {k: v for k, v in sim.options.items() if k == "objective"}
+    name = sim.method
+    options = {k: v for k, v in sim.options.items() if k in ("objective", "order")}
     sim = Simulator(sim.robot, sim.terrain, sim.contact, name, **options)
     for _ in range(steps):
         result = sim.step(state, command, h)
@@ -173,45 +170,3 @@ def taylor_order(sim, state, command, h, sizes) -> float:
         moved = space.difference(x1, end(sim, start, command, h))
         remainders.append(np.linalg.norm(moved - s * (J @ d)))
     return scenes.order(sizes, remainders)
-
-
-def changed(sim, state, dz) -> State:
-    """A state near by, of second order: its step before led to it."""
-    model, nv, made = sim.robot.model, sim.vector.nv, state.history
-    q, v = pin.integrate(model, state.q, dz[:nv]), state.v + dz[nv : 2 * nv]
-    if made is not None:
-        q0 = pin.integrate(model, made.q0, dz[2 * nv : 3 * nv])
-        rates = made.rates
-        if rates is not None:
-            rates = rates + dz[4 * nv :].reshape(rates.shape)
-        made = replace(made, q0=q0, v0=made.v0 + dz[3 * nv : 4 * nv], q1=q, v1=v, rates=rates)
-    return replace(state, q=q, v=v, history=made)
-
-
-def between(sim, first, second) -> np.ndarray:
-    """What leads from one state of second order to another, the memory at the end."""
-    model, a, b = sim.robot.model, first.history, second.history
-    parts = [pin.difference(model, first.q, second.q), second.v - first.v]
-    parts += [pin.difference(model, a.q0, b.q0), b.v0 - a.v0]
-    if a.rates is not None:
-        parts.append((b.rates - a.rates).ravel())
-    return np.concatenate(parts)
-
-
-def units(sim, n: int) -> np.ndarray:
-    """Of the entries of a state with memory: 1 for configurations, h for velocities."""
-    nv = sim.vector.nv
-    return np.repeat([1.0, H, 1.0, H], [nv, nv, nv, n - 3 * nv])
-
-
-def memory_error(sim, state, command, h, found, direction) -> float:
-    """Error of the derivative of the whole state along a direction, relative to the largest."""
-    unit, result, ends = units(sim, len(direction)), found.result, []
-    for s in (STEP, -STEP):
-        start = replace(changed(sim, state, s * direction / unit), warm=result.state.warm)
-        made = sim.step(start, command, h)
-        assert made.status.ok
-        ends.append(between(sim, result.state, made.state))
-    expected = unit * (ends[0] - ends[1]) / (2.0 * STEP)
-    slope = unit * (found.of_state @ (direction / unit))
-    return float(np.abs(slope - expected).max() / np.abs(expected).max())

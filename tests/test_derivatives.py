@@ -1,180 +1,136 @@
-"""Every derivative of the dynamics against central differences, over robots, bases and grounds."""
+"""Partial derivatives of a stage by its end and by its reference, against central differences."""
 
+import body_scenes
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
-from contracts import ObjectiveContract, StepResidualContract
+from six_rows import Glue
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.objective import OBJECTIVES
-from nmdp_pin.state import State
+from nmdp_pin.dynamics.form import Slopes
+from nmdp_pin.dynamics.stationarity import StageReference, WorkStationarity
+from nmdp_pin.system import System
 
+H = 0.05  # [s]
+SHIFT = 0.4 * H  # [s] from the start to the reference of a second stage
 ROBOTS = (
     "robosimian planar",
     "robosimian free-flyer",
-    "robosimian all",
-    "spider planar",
-    "spider free-flyer+damping",
     "chain fixed",
-    "chain free-flyer+points",
     "wheels+damping",
-    "pendulum",
-    "go2",
+    "wheels+points",
+    "spider free-flyer",
 )
-CONES = {
-    "power 1": FrictionCone(stiffness=1e3, power=1),
-    "power 2": FrictionCone(stiffness=1e4, power=2, directions=3, angle=0.3),
-    "power 3": FrictionCone(stiffness=1e5, power=3, circumscribed=True),
-    "power 1, zeta": FrictionCone(stiffness=1e3, power=1, zeta=1e-2),
-    "zeta": FrictionCone(stiffness=1e4, power=2, zeta=1e-2),
-}
+SPACES = {"forces": samples.CONE, "wrenches": Glue()}
 
 
-@pytest.fixture(params=sorted(samples.FORMS))
-def form(request):
-    """Each form of the dynamics."""
-    return samples.FORMS[request.param]
+class Stage:
+    """A first or a second stage from any start, and a random end in contact."""
+
+    def __init__(self, robot, ground, space, form, order, seed=5):
+        rng = np.random.default_rng(seed)
+        model, n = robot.model, len(robot.contact_points)
+        self.q0, self.v0 = samples.configuration(model, rng), rng.standard_normal(model.nv)
+        self.q = pin.integrate(model, self.q0, H * (self.v0 + rng.standard_normal(model.nv)))
+        if ground is None:
+            terrain = body_scenes.FAR
+            self.q = self.q0 = body_scenes.in_contact("box", samples.CONE, seed=2)[1]
+        else:
+            terrain = samples.ground_through(ground, samples.centres(robot, self.q))
+        self.form, self.order = form(System(robot, terrain, space)), order
+        self.command = samples.command(model, rng)
+        bodies = rng.standard_normal((model.njoints - 1, 4, 3))
+        self.slopes = Slopes(*rng.standard_normal((2, model.nv)), bodies)
+        self.w = samples.weights(n, space.n_vertices, rng)
+
+    def reference(self, dx):
+        """That of the start moved by dx."""
+        nv = self.form.nv
+        start = self.form.start(
+            self.form.integrate(self.q0, dx[:nv]), self.v0 + dx[nv:], H, self.order
+        )
+        return start if self.order == 1 else self.form.shifted(start, [(SHIFT, self.slopes)])
+
+    def of_reference(self):
+        """Its derivative with respect to the start."""
+        form, nv = self.form, self.form.nv
+        start = form.start(self.q0, self.v0, H, self.order)
+        of_start = form.start_tangent(start, H, 2 * nv)
+        if self.order == 1:
+            return of_start
+        accelerations = None if of_start.rates is None else np.zeros_like(of_start.rates)
+        still = Slopes(*np.zeros((2, nv, 2 * nv)), accelerations)
+        return form.shifted_tangent(start, of_start, [(SHIFT, self.slopes)], [still])
+
+    def problem(self, dx):
+        """The equations from the start moved by dx."""
+        return self.form.problem(self.reference(dx), self.command, 1.0 / H, 1.0 / H)
 
 
-@pytest.fixture(params=[1, 2])
-def order(request):
-    """Each order of the time step."""
-    return request.param
+def check(stage):
+    """G, r and the slopes by the start, and r by the end."""
+    form, nv, q, w = stage.form, stage.form.nv, stage.q, stage.w
+    still = np.zeros(2 * nv)
+    problem = stage.problem(still)
+    at = problem.evaluate(q, w)
+    assert at.active.size
+    of_reference = stage.of_reference()
+    of_v = problem.velocity_by_reference(q) @ of_reference.q
+    r = WorkStationarity(problem, at, problem.linearise(at))
+    reference = StageReference(form, stage.reference(still), of_reference, None)
+    found = [
+        problem.inertial_derivative(at, of_reference, of_v) + problem.torque.kd[:, None] * of_v,
+        of_v,
+        r.of_reference(reference, of_v),
+    ]
+
+    def moved(dx):
+        at = stage.problem(dx).evaluate(q, w)
+        return np.concatenate([at.G, at.v, at.work[r.at.active].ravel()])
+
+    expected = np.split(samples.central_differences(moved, 2 * nv), [nv, 2 * nv])
+    for each, other in zip(found, expected, strict=True):
+        samples.assert_same(each, other)
+    samples.assert_same(
+        r.of_motion(),
+        samples.derivative_of(problem, q, w, lambda at: at.work[r.at.active].ravel()),
+    )
+    if stage.order == 1:
+        return
+
+    def slopes(dz):
+        """By the start and the end."""
+        problem, end = stage.problem(dz[: 2 * nv]), form.integrate(q, dz[2 * nv :])
+        parts = form.slopes(problem, problem.evaluate(end, w))
+        return np.concatenate([part.ravel() for part in parts if part is not None])
+
+    of_q = np.eye(nv, 3 * nv, k=2 * nv)
+    wide = type(of_reference)(
+        *(
+            None if p is None else np.pad(p, [(0, 0)] * (p.ndim - 1) + [(0, nv)])
+            for p in of_reference
+        )
+    )
+    D = problem.velocity_derivative(q)
+    of_v = np.hstack([of_v, np.eye(nv) / H if D.size == 0 else D])
+    parts = form.slopes_tangent(problem, at, wide, of_q, of_v)
+    found = np.concatenate([part.reshape(-1, 3 * nv) for part in parts if part is not None])
+    samples.assert_same(found, samples.central_differences(slopes, 3 * nv))
 
 
-class TestFirstOrder(StepResidualContract):
-    @pytest.fixture
-    def make(self, form):
-        return form
-
-
-class TestSecondOrder(StepResidualContract):
-    second_order = True
-
-    @pytest.fixture
-    def make(self, form):
-        return form
-
-
-class TestObjectives(ObjectiveContract):
-    @pytest.fixture(params=sorted(OBJECTIVES))
-    def kind(self, request):
-        return OBJECTIVES[request.param]
-
-
-@pytest.mark.parametrize("kind", ["flat", "overhang", "cylinder"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("form", sorted(samples.FORMS))
+@pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_residual_of_every_robot(name, kind, form):
-    """dG/dq with everything in it agrees with central differences on the manifold."""
-    residual, q, w = samples.residual_at(samples.robot(name), kind, samples.CONE, 7, form=form)
-    residual.evaluate(q, w)
-    assert residual.contact.active
-    found = residual.linearise()
-
-    def moved(dq):
-        return residual.evaluate(residual.retract(q, dq), w)
-
-    samples.assert_same(found, samples.central_differences(moved, residual.nv))
+def test_a_stage(name, space, form, order):
+    """On all bases, forces and wrenches, rolling spheres and points, in both orders: 1e-6."""
+    ground = samples.GROUNDS[ROBOTS.index(name) % len(samples.GROUNDS)]
+    check(Stage(samples.robot(name), ground, SPACES[space], samples.FORMS[form], order))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_residual_of_random_states(seed):
-    """The derivative holds all over the state space, not at one lucky state."""
-    kind = samples.GROUNDS[seed % len(samples.GROUNDS)]
-    residual, q, w = samples.residual_at(samples.robot("wheels+damping"), kind, samples.CONE, seed)
-    residual.evaluate(q, w)
-    found = residual.linearise()
-
-    def moved(dq):
-        return residual.evaluate(residual.retract(q, dq), w)
-
-    samples.assert_same(found, samples.central_differences(moved, residual.nv))
-
-
-def test_residual_out_of_contact(form):
-    """Far from the ground the derivative is that of the free robot."""
-    robot = samples.robot("spider")
-    residual, q, w = samples.residual_at(robot, "flat", samples.CONE, seed=2, form=form)
-    q = q.copy()
-    q[2] += 10.0
-    residual.evaluate(q, w)
-    assert not residual.contact.active
-    found = residual.linearise()
-
-    def moved(dq):
-        return residual.evaluate(residual.retract(q, dq), w)
-
-    samples.assert_same(found, samples.central_differences(moved, residual.nv))
-
-
-@pytest.mark.parametrize("cone", CONES.values(), ids=CONES)
-@pytest.mark.parametrize("kind", samples.GROUNDS)
-def test_contact_terms(kind, cone):
-    """d(J' V w)/dq alone, which the inertia M / h^2 would hide in dG/dq."""
-    for name in ("wheels", "wheels+points"):
-        residual, q, w = samples.residual_at(samples.robot(name), kind, cone, seed=11)
-        residual.evaluate(q, w)
-        found = residual.contact.linearise()
-        depth = residual.contact.contacts.depth
-        # At a kink (touch) power 1 has no derivative, and central differences would straddle it.
-        assert np.abs(depth).min() > 10 * samples.STEP
-
-        def moved(dq, residual=residual, q=q, w=w):
-            residual.evaluate(residual.retract(q, dq), w)
-            return residual.contact.evaluate(w)
-
-        samples.assert_same(found, samples.central_differences(moved, residual.nv))
-
-
-@pytest.mark.parametrize("kind", ["tilted", "ceiling", "sphere", "cylinder"])
-@pytest.mark.parametrize("name", ["wheels", "wheels+points", "spider", "robosimian planar"])
-def test_displacements(name, kind):
-    """The derivative of the material points' displacements, with rolling spheres and curvature."""
-    residual, q, w = samples.residual_at(samples.robot(name), kind, samples.CONE, seed=4)
-    residual.evaluate(q, w)
-    residual.contact.kinematics()
-    found = residual.contact.displacement_jacobian().copy()
-
-    def moved(dq):
-        residual.evaluate(residual.retract(q, dq), w)
-        return residual.contact.displacements()
-
-    samples.assert_same(found, samples.central_differences(moved, residual.nv))
-
-
-@pytest.mark.parametrize("name", ["robosimian planar", "wheels", "chain free-flyer"])
-def test_velocity(name):
-    """dv/dq of v = difference(q0, q) / h."""
-    residual, q, w = samples.residual_at(samples.robot(name), "flat", samples.CONE, seed=4)
-    residual.evaluate(q, w)
-    D = residual.velocity_derivative()
-    found = np.eye(residual.nv) / residual.h if D is None else D.copy()
-
-    def moved(dq):
-        residual.evaluate(residual.retract(q, dq), w)
-        return residual.v.copy()
-
-    samples.assert_same(found, samples.central_differences(moved, residual.nv))
-
-
-def test_kinetic_energy_is_pinocchios():
-    """K of the kinetic objective is pinocchio's kinetic energy of (q, v)."""
-    residual, q, w = samples.residual_at(samples.robot("spider"), "flat", samples.CONE, seed=4)
-    residual.evaluate(q, w)
-    data = residual.model.createData()
-    expected = pin.computeKineticEnergy(residual.model, data, q, residual.v)
-    assert OBJECTIVES["kinetic"](residual).value() == pytest.approx(expected, rel=1e-12)
-
-
-def test_residual_is_newton_euler():
-    """Without command and contact G is RNEA at (q, v, a), term by term."""
-    robot = samples.robot("wheels")
-    residual, q, w = samples.residual_at(robot, "flat", samples.CONE, seed=9)
-    q0, v0, h = residual.q0, residual.v0, residual.h
-    residual.begin(State(0.0, q0, v0), Command(), h)
-    G = residual.evaluate(q, np.zeros_like(w))
-    v = pin.difference(robot.model, q0, q) / h
-    expected = pin.rnea(robot.model, robot.model.createData(), q, v, (v - v0) / h)
-    np.testing.assert_allclose(G, expected, rtol=1e-12, atol=1e-9)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("form", sorted(samples.FORMS))
+@pytest.mark.parametrize("space", SPACES)
+def test_bodies_that_touch(space, form, order):
+    """Motions seen from a body that moves: 1e-6."""
+    check(Stage(body_scenes.robot("box"), None, SPACES[space], samples.FORMS[form], order))

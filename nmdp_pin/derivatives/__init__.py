@@ -3,8 +3,8 @@
 from nmdp_pin.derivatives.active_set import Switch
 from nmdp_pin.derivatives.differentiator import StepDifferentiator, step_derivatives
 from nmdp_pin.derivatives.horizon import Horizon, horizon_derivatives
-from nmdp_pin.derivatives.parameters import PARAMETERS
 from nmdp_pin.derivatives.step_derivatives import StepDerivatives
+from nmdp_pin.dynamics.parameters import PARAMETERS
 
 __all__ = [
     "PARAMETERS",

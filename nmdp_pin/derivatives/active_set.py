@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,10 +36,10 @@ class ActiveSet:
     """The face of the simplices that the weights stay on.
 
     Args:
-        free: weights that move, shape (n w,).
+        free: weights that move, shape (n, m).
         tight: contacts whose sum stays at one, shape (n,).
         switches: where the step might leave the face.
-        slack: r_j + lambda_c of every weight [J], shape (n w,).
+        slack: r_j + lambda_c of every weight [J], shape (n m,).
         multiplier: lambda_c of every contact [J], shape (n,).
     """
 
@@ -48,13 +49,33 @@ class ActiveSet:
     slack: np.ndarray
     multiplier: np.ndarray
 
+    def basis(self) -> np.ndarray:
+        """Orthonormal changes of the weights along the face, as columns, shape (n m, d)."""
+        n, m = self.free.shape
+        columns = []
+        for c in range(n):
+            free = np.flatnonzero(self.free[c])
+            block = np.zeros((n * m, len(free) - (self.tight[c] and len(free) > 0)))
+            block[c * m + free] = _helmert(len(free)) if self.tight[c] else np.eye(len(free))
+            columns.append(block)
+        return np.hstack(columns)
+
+
+@functools.cache
+def _helmert(n: int) -> np.ndarray:
+    """Orthonormal columns that sum to zero, shape (n, n - 1); of none there are none."""
+    result = np.zeros((n, max(n - 1, 0)))
+    for k in range(1, n):
+        result[:k, k - 1], result[k, k - 1] = 1.0, -k
+        result[:, k - 1] /= np.sqrt(k * (k + 1.0))
+    return result
+
 
 def active_set(
     w: np.ndarray,
     r: np.ndarray,
     forces: np.ndarray,
     moves: np.ndarray,
-    touching: np.ndarray,
     tolerance: float,
 ) -> ActiveSet:
     """Tell the face from the weights and their multipliers.
@@ -64,21 +85,20 @@ def active_set(
     above zero: a linear program tells. If not, the step has a kink there.
 
     Args:
-        w: weights, shape (n, m).
+        w: weights of the contacts that act, shape (n, m).
         r: what vanishes for free weights but for the multiplier of the sum [J], shape (n m,).
         forces: generalised force of each vertex, shape (n m, nv).
         moves: motion that a weight would make for each joule of its multiplier, shape (n m,).
-        touching: which contacts can feel a force, shape (n,).
         tolerance: motion below which a multiplier counts as zero [m, rad].
     """
     n, m = w.shape
     sums = w.sum(axis=1)
-    positive = (w > _POSITIVE * np.maximum(sums, _LEAST)[:, None]) & touching[:, None]
-    tight = touching & (sums >= 1.0 - _TIGHT)
+    positive = w > _POSITIVE * np.maximum(sums, _LEAST)[:, None]
+    tight = sums >= 1.0 - _TIGHT
     r, moves = r.reshape(n, m), moves.reshape(n, m)
     multiplier = np.where(tight, -(w * r).sum(axis=1) / np.where(tight, sums, 1.0), 0.0)
     slack = r + multiplier[:, None]
-    weak = touching[:, None] & ~positive & (np.abs(slack) * moves <= tolerance)
+    weak = ~positive & (np.abs(slack) * moves <= tolerance)
     largest = np.where(positive, moves, 0.0).max(axis=1, initial=0.0)
     weak_sum = tight & (np.abs(multiplier) * largest <= tolerance)
     switches: list[Switch] = []
@@ -89,7 +109,7 @@ def active_set(
         tight = tight & ~(weak_sum & inside.sums)
         switches += [Switch(int(c), "weight", int(j)) for c, j in np.argwhere(weak & ~opened)]
         switches += [Switch(int(c), "sum") for c in np.flatnonzero(weak_sum & tight)]
-    return ActiveSet(positive.ravel(), tight, tuple(switches), slack.ravel(), multiplier)
+    return ActiveSet(positive, tight, tuple(switches), slack.ravel(), multiplier)
 
 
 class _Inside(NamedTuple):

@@ -19,36 +19,17 @@ from nmdp_pin.state import State
 class Horizon:
     """A trajectory of nt steps, or nb of them side by side, and its derivatives.
 
-    The state z is x = [q; v], and in second order the memory behind it: see `StepDerivatives`.
-
     Args:
-        of_state: dz_k+1/dz_k, shape (..., nt, nz, nz).
-        of_torque: shape (..., nt, nz, nu).
-        of_parameters: shape (..., nt, nz, k) each.
-        nx: 2 nv.
+        dx_dx: dx_k+1/dx_k of x = [q; v], shape (..., nt, 2 nv, 2 nv).
+        dx_du: shape (..., nt, 2 nv, nu).
+        parameters: shape (..., nt, 2 nv, k) each.
         steps: those of one trajectory; empty where several are side by side.
     """
 
-    of_state: np.ndarray
-    of_torque: np.ndarray
-    of_parameters: Mapping[str, np.ndarray]
-    nx: int
+    dx_dx: np.ndarray
+    dx_du: np.ndarray
+    parameters: Mapping[str, np.ndarray]
     steps: tuple[StepDerivatives, ...] = ()
-
-    @property
-    def dx_dx(self) -> np.ndarray:
-        """Shape (..., nt, 2 nv, 2 nv)."""
-        return self.of_state[..., : self.nx, : self.nx]
-
-    @property
-    def dx_du(self) -> np.ndarray:
-        """Shape (..., nt, 2 nv, nu)."""
-        return self.of_torque[..., : self.nx, :]
-
-    @property
-    def parameters(self) -> dict[str, np.ndarray]:
-        """Shape (..., nt, 2 nv, k) each."""
-        return {name: D[..., : self.nx, :] for name, D in self.of_parameters.items()}
 
     @classmethod
     def of(cls, steps: Sequence[StepDerivatives]) -> Horizon:
@@ -59,12 +40,11 @@ class Horizon:
         """
         if not steps:
             raise DerivativeError("a horizon needs at least one step")
-        names = steps[0].of_parameters
+        names = steps[0].parameters
         return cls(
-            np.stack([step.of_state for step in steps]),
-            np.stack([step.of_torque for step in steps]),
-            {name: np.stack([step.of_parameters[name] for step in steps]) for name in names},
-            steps[0].nx,
+            np.stack([step.dx_dx for step in steps]),
+            np.stack([step.dx_du for step in steps]),
+            {name: np.stack([step.parameters[name] for step in steps]) for name in names},
             tuple(steps),
         )
 
@@ -75,66 +55,55 @@ class Horizon:
         Raises:
             DerivativeError: there are none, or their lengths differ.
         """
-        lengths = {trajectory.of_state.shape[-3] for trajectory in trajectories}
+        lengths = {trajectory.dx_dx.shape[-3] for trajectory in trajectories}
         if len(lengths) != 1:
             raise DerivativeError(
                 f"trajectories side by side must have one length, got {sorted(lengths)}"
             )
-        names = trajectories[0].of_parameters
+        names = trajectories[0].parameters
         return cls(
-            np.stack([trajectory.of_state for trajectory in trajectories]),
-            np.stack([trajectory.of_torque for trajectory in trajectories]),
-            {name: np.stack([t.of_parameters[name] for t in trajectories]) for name in names},
-            trajectories[0].nx,
+            np.stack([trajectory.dx_dx for trajectory in trajectories]),
+            np.stack([trajectory.dx_du for trajectory in trajectories]),
+            {name: np.stack([t.parameters[name] for t in trajectories]) for name in names},
         )
 
     def vjp(self, gradients: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Gradients of a sum of functions of the states, backwards in time.
 
         Args:
-            gradients: of the function with respect to x_1 ... x_nt, shape (..., nt, 2 nv), or
-                to z_1 ... z_nt, (..., nt, nz). Axes before those of the trajectories are several
-                functions at once.
+            gradients: of the function with respect to x_1 ... x_nt, shape (..., nt, 2 nv). Axes
+                before those of the trajectories are several functions at once.
 
         Returns:
-            With respect to z_0, shape (..., nz): x_0 and, in second order, its memory behind; to
-            the torques, (..., nt, nu); and to each parameter, which is the same in all steps,
-            (..., k).
+            With respect to x_0, shape (..., 2 nv), to the torques, (..., nt, nu), and to each
+            parameter, which is the same in all steps, (..., k).
         """
-        nt = self.of_state.shape[-3]
-        gradients = self._filled(gradients)
         covector = np.zeros(gradients[..., 0, :].shape)
         of_u = []
         sums: dict[str, np.ndarray] = {}
-        for k in reversed(range(nt)):
+        for k in reversed(range(self.dx_dx.shape[-3])):
             covector = covector + gradients[..., k, :]
-            of_u.append(_times(covector, self.of_torque[..., k, :, :]))
-            for name, D in self.of_parameters.items():
+            of_u.append(_times(covector, self.dx_du[..., k, :, :]))
+            for name, D in self.parameters.items():
                 part = _times(covector, D[..., k, :, :])
                 sums[name] = part if name not in sums else sums[name] + part
-            covector = _times(covector, self.of_state[..., k, :, :])
+            covector = _times(covector, self.dx_dx[..., k, :, :])
         return covector, np.stack(of_u[::-1], axis=-2), sums
 
     def jvp(self, dx0: np.ndarray, du: np.ndarray | None = None) -> np.ndarray:
         """Change of x_1 ... x_nt, forwards in time, shape (..., nt, 2 nv).
 
         Args:
-            dx0: change of x_0, shape (..., 2 nv), or of z_0, (..., nz).
+            dx0: change of x_0, shape (..., 2 nv).
             du: change of the torques, shape (..., nt, nu); None: none.
         """
-        dz, changes = self._filled(dx0), []
-        for k in range(self.of_state.shape[-3]):
-            dz = (self.of_state[..., k, :, :] @ dz[..., None])[..., 0]
+        dx, changes = np.asarray(dx0, dtype=float), []
+        for k in range(self.dx_dx.shape[-3]):
+            dx = (self.dx_dx[..., k, :, :] @ dx[..., None])[..., 0]
             if du is not None:
-                dz = dz + (self.of_torque[..., k, :, :] @ du[..., k, :, None])[..., 0]
-            changes.append(dz[..., : self.nx])
+                dx = dx + (self.dx_du[..., k, :, :] @ du[..., k, :, None])[..., 0]
+            changes.append(dx)
         return np.stack(changes, axis=-2)
-
-    def _filled(self, vectors: np.ndarray) -> np.ndarray:
-        """Vectors of x as vectors of z, the memory's part being zero."""
-        vectors = np.asarray(vectors, dtype=float)
-        missing = self.of_state.shape[-1] - vectors.shape[-1]
-        return np.pad(vectors, [(0, 0)] * (vectors.ndim - 1) + [(0, missing)])
 
 
 def horizon_derivatives(

@@ -64,8 +64,32 @@ class Reference(NamedTuple):
     placements: np.ndarray | None = None
 
 
+class ReferenceTangent(NamedTuple):
+    """Derivative of a `Reference` with respect to K numbers, along a last axis.
+
+    The carriers follow q.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    rates: np.ndarray | None = None
+    placements: np.ndarray | None = None
+
+    def along(self, k: int) -> ReferenceTangent:
+        """The tangent of one of the numbers."""
+        rates, placements = self.rates, self.placements
+        return ReferenceTangent(
+            self.q[:, k],
+            self.v[:, k],
+            None if rates is None else rates[..., k],
+            None if placements is None else placements[..., k],
+        )
+
+
 class Slopes(NamedTuple):
     """Rates of change at the end of a stage, one for each part of a `Reference`.
+
+    Derivatives of them have a last axis more.
 
     Args:
         v: velocity, shape (nv,).
@@ -179,18 +203,6 @@ class Form(abc.ABC):
             gradient, hessian = MD.T @ v, D.T @ MD
         return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
 
-    @abc.abstractmethod
-    def start_derivative(
-        self, problem: StepProblem, at: Evaluation, of_v: np.ndarray
-    ) -> np.ndarray:
-        """Derivative of inertia and gravity with respect to (q_ref, v_ref), q held, (nv, 2 nv).
-
-        Args:
-            problem: a step of first order, whose reference is its start.
-            at: its end.
-            of_v: derivative of v with respect to the start, shape (nv, 2 nv).
-        """
-
     def shifted(self, start: Reference, terms: list[tuple[float, Slopes]]) -> Reference:
         """The reference moved along slopes: each for a time [s]."""
         dq, dv = np.zeros(self.nv), np.zeros(self.nv)
@@ -200,8 +212,70 @@ class Form(abc.ABC):
             dv += s * slopes.a
             if rates is not None and slopes.accelerations is not None:
                 rates += s * slopes.accelerations
-        q = start.q + dq if self.flat else pin.integrate(self.model, start.q, dq)
-        return Reference(q, start.v + dv, start.carriers, rates)
+        return Reference(self.integrate(start.q, dq), start.v + dv, start.carriers, rates)
+
+    def start_tangent(self, start: Reference, h: float, n: int) -> ReferenceTangent:
+        """Derivative of `start` with respect to (q, v), filled up with zeros to n columns."""
+        return ReferenceTangent(np.eye(self.nv, n), np.eye(self.nv, n, k=self.nv))
+
+    def shifted_tangent(
+        self,
+        start: Reference,
+        of_start: ReferenceTangent,
+        terms: list[tuple[float, Slopes]],
+        of_slopes: list[Slopes],
+    ) -> ReferenceTangent:
+        """Derivative of `shifted`.
+
+        Args:
+            start: see `shifted`.
+            of_start: its derivative.
+            terms: see `shifted`.
+            of_slopes: those of the slopes.
+        """
+        dq, of_dq, of_v = np.zeros(self.nv), np.zeros_like(of_start.q), of_start.v
+        rates = of_start.rates
+        for (s, slopes), of in zip(terms, of_slopes, strict=True):
+            dq += s * slopes.v
+            of_dq += s * of.v
+            of_v = of_v + s * of.a
+            if rates is not None and of.accelerations is not None:
+                rates = rates + s * of.accelerations
+        if self.flat:
+            return ReferenceTangent(of_start.q + of_dq, of_v, rates)
+        by_q = pin.dIntegrate(self.model, start.q, dq, pin.ARG0)
+        by_dq = pin.dIntegrate(self.model, start.q, dq, pin.ARG1)
+        return ReferenceTangent(by_q @ of_start.q + by_dq @ of_dq, of_v, rates)
+
+    def moved(self, reference: Reference, along: ReferenceTangent, step: float) -> Reference:
+        """The reference moved by a step along one of its tangents."""
+        q = self.integrate(reference.q, step * along.q)
+        carriers = self.carriers(q) if len(reference.carriers) else VELOCITIES
+        rates, placements = reference.rates, reference.placements
+        if rates is not None and along.rates is not None:
+            rates = rates + step * along.rates
+        if placements is not None and along.placements is not None:
+            placements = placements + step * along.placements
+        return Reference(q, reference.v + step * along.v, carriers, rates, placements)
+
+    def slopes_tangent(
+        self,
+        problem: StepProblem,
+        at: Evaluation,
+        of_reference: ReferenceTangent,
+        of_q: np.ndarray,
+        of_v: np.ndarray,
+    ) -> Slopes:
+        """Derivative of `slopes`.
+
+        Args:
+            problem: the stage.
+            at: its end.
+            of_reference: derivative of its reference.
+            of_q: of q at its end, tangent, shape (nv, K).
+            of_v: of the velocity there, shape (nv, K).
+        """
+        return Slopes(of_v, problem.acceleration_rate * (of_v - of_reference.v))
 
     def carriers(self, q: np.ndarray) -> np.ndarray:
         """Placements of the bodies that carry the contacts, from what they touch, (n, 4, 3)."""
@@ -229,6 +303,10 @@ class Form(abc.ABC):
         V = np.zeros((len(contacts.depth), space.rows, space.n_vertices))
         V[near] = space.vertices(contacts.take(near))
         return V
+
+    def integrate(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """The configuration at tangent dq from q."""
+        return q + dq if self.flat else pin.integrate(self.model, q, dq)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The tangent that leads from q0 to q1."""

@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, Slopes
+from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.step_problem import IDENTITY, StepProblem
 from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 
@@ -44,6 +44,17 @@ class NewtonEulerStep(StepProblem):
         )
         return self._completed(q, w, v, D, G, A, S, before)
 
+    def inertial_derivative(
+        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
+    ) -> np.ndarray:
+        """dRNEA/dv dv + M da with a = acceleration_rate (v - v_ref)."""
+        form, work = self.form, self.form.workspace
+        a = self.acceleration_rate * (at.v - self.v_ref)
+        pin.computeRNEADerivatives(form.model, work.data, at.q, at.v, a)
+        of_a = self.acceleration_rate * (of_v - of_reference.v)
+        result: np.ndarray = work.dtau_dv @ of_v + work.M @ of_a
+        return result
+
 
 class NewtonEuler(Form):
     """Joint coordinates: v = rate * difference(q_ref, q) and a = rate * (v - v_ref).
@@ -72,15 +83,3 @@ class NewtonEuler(Form):
     def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
         """See `Form.slopes`."""
         return Slopes(at.v, problem.acceleration_rate * (at.v - problem.v_ref))
-
-    def start_derivative(
-        self, problem: StepProblem, at: Evaluation, of_v: np.ndarray
-    ) -> np.ndarray:
-        """dRNEA/dv dv + M da with a = acceleration_rate (v - v_ref)."""
-        nv, work = len(at.v), self.workspace
-        a = problem.acceleration_rate * (at.v - problem.v_ref)
-        pin.computeRNEADerivatives(self.model, work.data, at.q, at.v, a)
-        impulse = problem.acceleration_rate * work.M
-        result: np.ndarray = (work.dtau_dv + impulse) @ of_v
-        result[:, nv:] -= impulse
-        return result

@@ -10,14 +10,14 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, Slopes
+from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.kinematic_tree import second_moments
 from nmdp_pin.dynamics.spatial import placements_derivative, support_of
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.kernels.inertial_potential import (
     inertial_gradient,
     inertial_hessian,
-    reference_derivative,
+    rates_derivative,
 )
 from nmdp_pin.kernels.momentum import momentum_change, placement_rates
 
@@ -60,6 +60,16 @@ class PositionBasedStep(StepProblem):
             G += rotors * (v - self.v_ref)
             A += np.diag(self.rate * rotors) if D.size == 0 else rotors[:, None] * D
         return self._completed(q, w, v, D, G, A, S, before)
+
+    def inertial_derivative(
+        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
+    ) -> np.ndarray:
+        """Through the target, and of the rotors."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        change = _given(of_reference.placements) + _given(of_reference.rates) / self.rate
+        rotors = self.acceleration_rate * form.armature[:, None]
+        grown = self.rate * self.acceleration_rate * form.target_derivative(at, change)
+        return grown + rotors * (of_v - of_reference.v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +117,16 @@ class MaterialVelocityStep(StepProblem):
         if form.has_armature:  # M has it, and the material points have not
             G -= self.rate * form.armature * self.v_ref
         return self._completed(q, w, v, D, G, A, S, before)
+
+    def inertial_derivative(
+        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
+    ) -> np.ndarray:
+        """Through the expected velocities, and those of the end; q is held."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        M = _mass_matrix(form, at.q)
+        rotors = form.armature[:, None] * of_reference.v
+        change = form.target_derivative(at, _given(of_reference.rates))
+        return self.rate * (M @ of_v - rotors + change)
 
 
 class PositionBased(Form):
@@ -189,32 +209,70 @@ class PositionBased(Form):
             gradient += problem.rate * rotors if D.size == 0 else D.T @ rotors
         return gradient, hessian
 
-    def start_derivative(
-        self, problem: StepProblem, at: Evaluation, of_v: np.ndarray
-    ) -> np.ndarray:
-        """Through the target: X0 and the rate (X(q0) - X(q0 - h v0)) / h."""
-        model, nv, h = self.model, self.nv, 1.0 / problem.rate
-        q0, v0 = problem.q_ref, problem.v_ref
-        back = -h * v0
-        before = q0 + back if self.flat else pin.integrate(model, q0, back)
-        start, earlier = (self._derivative(*self._moving(q)) for q in (q0, before))
-        change = np.zeros((2 * nv, *start.shape[1:]))
-        change[:nv] = 2.0 * start
-        for rows, wrt, factor in ((slice(nv), pin.ARG0, 1.0), (slice(nv, None), pin.ARG1, -h)):
-            carried = factor * pin.dIntegrate(model, q0, back, wrt)
-            change[rows] -= np.tensordot(carried.T, earlier, axes=1)
-        result = np.empty((2 * nv, nv))
-        placements, S = self._moving(at.q)
-        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs)
-        wrenches = np.empty((len(self.moments), 6))
-        reference_derivative(placements, self.moments, *tree, change, wrenches, result)
-        result *= problem.rate * problem.acceleration_rate
-        result = result.T
-        if self.has_armature:
-            rotors = problem.acceleration_rate * self.armature
-            result = result + rotors[:, None] * of_v
-            result[:, nv:] -= np.diag(rotors)
+    def start_tangent(self, start: Reference, h: float, n: int) -> ReferenceTangent:
+        """See `Form.start_tangent`; with the rates and the placements of the bodies."""
+        q, v, _, _ = super().start_tangent(start, h, n)
+        if start.placements is None:
+            by_q, by_v = self._rates_derivatives(start.q, start.v)
+            rates = np.tensordot(by_q, q, 1) + np.tensordot(by_v, v, 1)
+            return ReferenceTangent(q, v, rates)
+        back = -h * start.v
+        here = self._by_dof(start.q)
+        if self.flat:
+            before = np.tensordot(self._by_dof(start.q + back), q - h * v, 1)
+        else:
+            by_q, by_v = (
+                pin.dIntegrate(self.model, start.q, back, argument)
+                for argument in (pin.ARG0, pin.ARG1)
+            )
+            moved = by_q @ q - h * by_v @ v
+            before = np.tensordot(self._by_dof(pin.integrate(self.model, start.q, back)), moved, 1)
+        placements = np.tensordot(here, q, 1)
+        return ReferenceTangent(q, v, (placements - before) / h, placements)
+
+    def slopes_tangent(
+        self,
+        problem: StepProblem,
+        at: Evaluation,
+        of_reference: ReferenceTangent,
+        of_q: np.ndarray,
+        of_v: np.ndarray,
+    ) -> Slopes:
+        """See `Form.slopes_tangent`."""
+        v, a, _ = super().slopes_tangent(problem, at, of_reference, of_q, of_v)
+        if of_reference.placements is not None:
+            return Slopes(v, a)
+        by_q, by_v = self._rates_derivatives(at.q, at.v)
+        rates = (
+            np.tensordot(by_q, of_q, 1) + np.tensordot(by_v, of_v, 1) - _given(of_reference.rates)
+        )
+        return Slopes(v, a, problem.acceleration_rate * rates)
+
+    def target_derivative(self, at: Evaluation, change: np.ndarray) -> np.ndarray:
+        """Derivative of the inertial potential's gradient, which is affine in its target, (nv, K).
+
+        Args:
+            at: the point.
+            change: of the target, (n_bodies, 4, 3, K).
+        """
+        n = len(self.moments)
+        by_dof = placements_derivative(at.S.T, self._support, at.P[1:])
+        weighted = (self.moments @ change.reshape(n, 4, -1)).reshape(12 * n, -1)
+        result: np.ndarray = -by_dof.reshape(len(by_dof), -1) @ weighted
         return result
+
+    def _by_dof(self, q: np.ndarray) -> np.ndarray:
+        """How the placements change with the configuration, shape (n_bodies, 4, 3, nv)."""
+        return np.moveaxis(self._derivative(*self._moving(q)), 0, -1)
+
+    def _rates_derivatives(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How the rates change with q and with v, shape (n_bodies, 4, 3, nv) each."""
+        placements, S = self._moving(q)
+        n = len(placements)
+        by_q = np.empty((n, 4, 3, self.nv))
+        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs)
+        rates_derivative(placements, *tree, v, by_q)
+        return by_q, np.moveaxis(self._derivative(placements, S), 0, -1)
 
     def _placements(self, q: np.ndarray) -> np.ndarray:
         """Placements of the bodies, shape (n_bodies, 4, 3)."""
@@ -242,3 +300,16 @@ class PositionBased(Form):
         E = inertial_gradient(placements, problem.reference, self.moments, *tree, gradient)
         square = problem.rate**2
         return square * E + 0.5 * float(self.armature @ at.v**2), square * gradient
+
+
+def _given(part: np.ndarray | None) -> np.ndarray:
+    """A part of a reference that the position-based form always has."""
+    if part is None:
+        raise RuntimeError("the position-based form needs the rates of the bodies")
+    return part
+
+
+def _mass_matrix(form: Form, q: np.ndarray) -> np.ndarray:
+    """M(q), symmetric, shape (nv, nv)."""
+    M: np.ndarray = pin.crba(form.model, form.workspace.data, q)
+    return np.triu(M) + np.triu(M, 1).T

@@ -20,7 +20,7 @@ from nmdp_pin.kernels.contact_forces import contact_forces
 from nmdp_pin.kernels.step import subtract_torque
 
 if TYPE_CHECKING:
-    from nmdp_pin.dynamics.form import Form
+    from nmdp_pin.dynamics.form import Form, ReferenceTangent
 
 IDENTITY = np.zeros((0, 0))  # stands for a derivative that is the identity
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces, for kernels that see none
@@ -64,6 +64,18 @@ class StepProblem(abc.ABC):
             before: a point of the same step, from which zeroth order learns.
         """
 
+    @abc.abstractmethod
+    def inertial_derivative(
+        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
+    ) -> np.ndarray:
+        """Derivative of the inertia in G with respect to the reference, q held, shape (nv, K).
+
+        Args:
+            at: the point.
+            of_reference: derivative of the reference with respect to K numbers.
+            of_v: derivative of the velocity that follows, q held, shape (nv, K).
+        """
+
     @property
     def unit(self) -> float:
         """A typical force, the weight [N]."""
@@ -80,6 +92,13 @@ class StepProblem(abc.ABC):
         D: np.ndarray = pin.dDifference(self.form.model, self.q_ref, q, pin.ARG1)
         D *= self.rate
         return D
+
+    def velocity_by_reference(self, q: np.ndarray) -> np.ndarray:
+        """dv/dq_ref [1/s], shape (nv, nv)."""
+        if self.form.flat:
+            return -self.rate * np.eye(self.form.nv)
+        result: np.ndarray = pin.dDifference(self.form.model, self.q_ref, q, pin.ARG0)
+        return self.rate * result
 
     def tolerance(self, relative: float) -> float:
         """What the norm of G can and should reach [N, N m].

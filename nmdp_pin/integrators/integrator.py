@@ -12,6 +12,8 @@ import numpy as np
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.dynamics.linearised_step import LinearisedStep
+from nmdp_pin.errors import DerivativeError
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -114,3 +116,28 @@ class Integrator(abc.ABC):
             command: for its stages.
             h: its length [s].
         """
+
+    def linearised(
+        self,
+        state: State,
+        command: CommandSource,
+        h: float,
+        end: State,
+        names: tuple[str, ...] = (),
+    ) -> LinearisedStep:
+        """The equations of a step around its end, for its derivatives.
+
+        Args:
+            state: its start.
+            command: for its stages.
+            h: its length [s].
+            end: where `step` led.
+            names: parameters to differentiate with respect to, of `parameters.PARAMETERS`.
+
+        Raises:
+            DerivativeError: the method has no derivatives, or not by these parameters.
+        """
+        raise DerivativeError(
+            f"there are no derivatives of '{self.name}'; use ne-nmdp, pbd-nmdp, ne-zonmdp, "
+            "pbd-zonmdp, pbd or pbfd"
+        )

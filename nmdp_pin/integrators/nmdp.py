@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -10,12 +11,14 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.command_source import CommandSource
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form, Slopes
+from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.linearised import differentiable, linearised_step, stage_ends
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.plastic import rebounds
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
@@ -94,6 +97,11 @@ class Nmdp(Integrator):
             max_evaluations=max_evaluations,
         )
 
+    @functools.cached_property
+    def _exact(self) -> Form:
+        """The form with the exact derivative of the contact model, in zeroth order as well."""
+        return differentiable(self.form, self.form.system) if self.zeroth_order else self.form
+
     @property
     def order(self) -> int:
         """Order of the time scheme on smooth motion."""
@@ -130,6 +138,27 @@ class Nmdp(Integrator):
             return made
         again = self.stages(state, command, h, BACKWARD_EULER)
         return again._replace(work=again.work.plus(*made.work))
+
+    def linearised(
+        self,
+        state: State,
+        command: CommandSource,
+        h: float,
+        end: State,
+        names: tuple[str, ...] = (),
+        *,
+        scheme: Scheme | None = None,
+    ) -> LinearisedStep:
+        """See `Integrator.linearised`; of a step by another scheme of first order, if given."""
+        scheme = scheme or self.scheme
+        ends = stage_ends(self.form, scheme, state, h, end)
+        if ends is None:
+            made = self.made(state, command, h, scheme)
+            scheme, ends = made.scheme, [(at.q, at.w) for at in made.points]
+        start = self._exact.start(state.q, state.v, scheme.a[0][0] * h, self.order)
+        return linearised_step(
+            self._exact, self.solver, scheme, start, state.t, command, h, ends, names
+        )
 
     def stages(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
         """Solve the stages of a step one after another, and check its end."""

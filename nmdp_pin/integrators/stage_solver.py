@@ -134,6 +134,15 @@ class StageSolver:
         options = self.method.of_step(problem)
         return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
 
+    def tight(self, problem: StepProblem, q: np.ndarray, w: np.ndarray) -> SolverResult:
+        """Solve a stage on from near its end, to rounding."""
+        if isinstance(self.method, ViNewton):
+            return self.method.tight(problem).solve(problem, q, w, loose=np.inf, stubborn=True)
+        if self.K is None:
+            raise RuntimeError("the projected gradient method needs an objective")
+        options = self.method.tight().of_step(problem)
+        return pgm(problem, self.K, self._qp, q, w, options.gamma_max, options)
+
     def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
         """Where to begin, one after another."""
         if not self._warm_start:

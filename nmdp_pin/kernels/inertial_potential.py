@@ -18,6 +18,7 @@ For the tree (S, parents, first_dofs), see `subtree`.
 
 import numpy as np
 
+from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
 
@@ -172,42 +173,61 @@ def inertial_hessian(
 
 
 @jit
-def reference_derivative(
+def rates_derivative(
     placements: np.ndarray,
-    moments: np.ndarray,
     S: np.ndarray,
     parents: np.ndarray,
     first_dofs: np.ndarray,
-    change: np.ndarray,
-    wrenches: np.ndarray,
+    v: np.ndarray,
     derivative: np.ndarray,
 ) -> None:
-    """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
+    """Derivative of the rates of the placements with respect to the configuration, v held.
+
+    The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
+    own joint and below along, by S_l x S_k v_k, and the body itself.
 
     Args:
         placements: see the module.
-        moments: see the module.
         S: see `subtree`.
         parents: see `subtree`.
         first_dofs: see `subtree`.
-        change: of the reference along m directions, shape (m, n, 4, 3).
-        wrenches: workspace, shape (n, 6).
-        derivative: shape (m, nv), a row for each direction; written.
+        v: velocity, shape (nv,).
+        derivative: shape (n, 4, 3, nv); written.
     """
-    for d in range(len(change)):
-        for b in range(len(placements)):
-            P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
-            F[:] = 0.0
-            for i in range(4):
-                x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
-                for j in range(4):
-                    x -= Sigma[i, j] * Q[j, 0]
-                    y -= Sigma[i, j] * Q[j, 1]
-                    z -= Sigma[i, j] * Q[j, 2]
-                F[3] += P[i, 1] * z - P[i, 2] * y
-                F[4] += P[i, 2] * x - P[i, 0] * z
-                F[5] += P[i, 0] * y - P[i, 1] * x
-                if i == 3:
-                    F[0], F[1], F[2] = x, y, z
-        add_children(parents, wrenches)
-        project_wrenches(S, first_dofs, wrenches, derivative[d])
+    n = len(placements)
+    twists = np.zeros((n, 6))
+    derivative[:] = 0.0
+    t, c, w, x = np.empty(6), np.empty(6), np.empty(3), np.empty(3)
+    for b in range(n):
+        if parents[b] >= 0:
+            twists[b] = twists[parents[b]]
+        for k in range(first_dofs[b], first_dofs[b + 1]):
+            for i in range(6):
+                twists[b, i] += S[k, i] * v[k]
+        w[:] = twists[b, 3:]
+        above = b
+        while above >= 0:
+            t[:] = twists[b]
+            if parents[above] >= 0:
+                t -= twists[parents[above]]
+            for l in range(first_dofs[above], first_dofs[above + 1]):
+                s = S[l]
+                cross_into(s[3:], t[:3], c[:3])
+                cross_into(s[:3], t[3:], x)
+                for i in range(3):
+                    c[i] += x[i]
+                cross_into(s[3:], t[3:], c[3:])
+                for r in range(4):
+                    # c x P + w x (S_l x P), and the linear parts of both at the origin
+                    p = placements[b, r]
+                    cross_into(s[3:], p, x)
+                    if r == 3:
+                        for i in range(3):
+                            x[i] += s[i]
+                    for i in range(3):
+                        j, k = (i + 1) % 3, (i + 2) % 3
+                        value = c[3 + j] * p[k] - c[3 + k] * p[j] + w[j] * x[k] - w[k] * x[j]
+                        if r == 3:
+                            value += c[i]
+                        derivative[b, r, i, l] = value
+            above = parents[above]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp import Nmdp
-from nmdp_pin.integrators.scheme import BACKWARD_EULER
+from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme
 from nmdp_pin.state import State
 from nmdp_pin.step_control import StepControl, check_min_step, merged
 
@@ -38,13 +39,13 @@ class PrintedHalving(StepControl):
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
         """See `StepControl.step`."""
-        last = h if state.h_next is None else state.h_next
+        last = self.last_length(state, h)
         tried: list[StepResult] = []
         made: list[StepResult] = []
         lengths, at = [h], state
         while lengths:
             s = lengths.pop()
-            part = self._part(integrator, at, command, s, last)
+            part = self.sub_step(integrator, at, command, s, last)
             tried.append(part)
             if part.status.ok:
                 made.append(part)
@@ -58,12 +59,33 @@ class PrintedHalving(StepControl):
             return result
         return replace(result, state=replace(result.state, h_next=last))
 
-    @staticmethod
-    def _part(
-        integrator: Integrator, state: State, command: CommandSource, s: float, last: float
+    def last_length(self, state: State, h: float) -> float:
+        """See `StepControl.last_length`."""
+        return h if state.h_next is None else state.h_next
+
+    def sub_step(
+        self, integrator: Integrator, state: State, command: CommandSource, s: float, last: float
     ) -> StepResult:
         """One sub-step whose differences of velocities are over `last`."""
         if not isinstance(integrator, Nmdp) or last == s:
             return integrator.step(state, command, s)
-        scheme = replace(BACKWARD_EULER, acceleration=s / last)
-        return integrator.step_by(scheme, state, command, s)
+        return integrator.step_by(_scheme(s, last), state, command, s)
+
+    def linearised(
+        self,
+        integrator: Integrator,
+        state: State,
+        command: CommandSource,
+        s: float,
+        last: float,
+        end: State,
+        names: tuple[str, ...],
+    ) -> LinearisedStep:
+        """See `StepControl.linearised`."""
+        if not isinstance(integrator, Nmdp) or last == s:
+            return integrator.linearised(state, command, s, end, names)
+        return integrator.linearised(state, command, s, end, names, scheme=_scheme(s, last))
+
+
+def _scheme(s: float, last: float) -> Scheme:
+    return replace(BACKWARD_EULER, acceleration=s / last)

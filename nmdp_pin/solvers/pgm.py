@@ -108,6 +108,10 @@ class ProjectedGradient:
         """The same method that solves to rounding, for the derivatives at a solution."""
         return replace(self, tolerance=1e-13, epsilon=1e-13, max_iterations=50, early_stop=False)
 
+    def resolution(self, problem: Any) -> float:
+        """Motions of a step that the method can tell from none [m, rad]."""
+        return self.of_step(problem).epsilon
+
 
 def pgm(
     problem: ManifoldProblem,

@@ -12,7 +12,7 @@ programs with a definite model of it converge linearly at best (docs/choices.md,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from nmdp_pin.status import Status
 _LOST = 10  # iterations for each projection that may fail
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
+_TIGHT = 1e-13  # tolerance of a solution to rounding
+_PLACE = 2e-14  # [m] to which a contact's place is known, beside a robot of about a metre
+_FREE = 1e-10  # proximal term there
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 
 
@@ -161,13 +164,12 @@ class ViNewton:
                 proximal = max(_RELAX * proximal, self.proximal)
         return SolverResult(point, 1.0, status, point.gap, iterations, evaluations, rejected)
 
-    def tight(self, problem: InequalityProblem, at: Any) -> ViNewton:
+    def tight(self, problem: InequalityProblem) -> ViNewton:
         """The same method that solves to rounding, for the derivatives at a solution."""
-        place = 2e-15  # [m] to which a contact's place is known, beside a robot of about a metre
         return replace(
-            self,
-            tolerance=1e-13,
-            slip=max(1e-13, place) * problem.rate,
-            max_iterations=50,
-            proximal=1e-10,
+            self, tolerance=_TIGHT, slip=_PLACE * problem.rate, max_iterations=50, proximal=_FREE
         )
+
+    def resolution(self, problem: InequalityProblem) -> float:
+        """Motions of a step that the method can tell from none [m]."""
+        return self.slip / problem.rate

@@ -1,0 +1,156 @@
+"""Parameters of a step other than its start: what they are, and steps with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.control.controller import Command
+from nmdp_pin.errors import DerivativeError
+from nmdp_pin.robot import Robot
+from nmdp_pin.system import Law, System
+from nmdp_pin.terrain import Shape, Terrain
+
+COMMAND = ("tau", "kp", "kd", "q_target", "v_target")
+"""Of the command, each with one entry a velocity."""
+
+MODEL = ("friction", "stiffness", "mass")
+"""Of what is touched, one a shape; of the contact law, one; of the bodies, one a joint."""
+
+PARAMETERS = (*COMMAND, *MODEL)
+
+_TARGET_STEP = 1e-6  # [rad, m]; all else enters linearly, so that any step does
+_RELATIVE = 1e-2  # of the parameters of models
+_POINT = 1e-2  # [kg] given to joints that carry nothing
+
+
+def checked(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, all of which are known.
+
+    Raises:
+        DerivativeError: one is not.
+    """
+    for name in names:
+        if name not in PARAMETERS:
+            raise DerivativeError(
+                f"there is no derivative with respect to '{name}'; choose from {PARAMETERS} "
+                "(those with respect to the state and the torque are always there)"
+            )
+    return names
+
+
+def columns(system: System[Law], name: str) -> int:
+    """Number of entries of a parameter."""
+    sizes = {
+        "friction": len(_shapes(system)),
+        "stiffness": 1,
+        "mass": system.robot.model.njoints - 1,
+    }
+    return sizes.get(name, int(system.robot.model.nv))
+
+
+def other_commands(
+    model: pin.Model, command: Command, name: str
+) -> Iterator[tuple[Command, Command, float]]:
+    """For each entry of a parameter two commands around the given one, and their distance.
+
+    Raises:
+        DerivativeError: the target of a command that has none.
+    """
+    nv = model.nv
+    if name in ("q_target", "kp") and command.q_target is None:
+        raise DerivativeError(f"the command has no q_target, without which '{name}' means nothing")
+    if name == "q_target":
+        for dq in _TARGET_STEP * np.eye(nv):
+            ahead, behind = (pin.integrate(model, command.q_target, s * dq) for s in (1.0, -1.0))
+            pair = (replace(command, q_target=ahead), replace(command, q_target=behind))
+            yield (*pair, 2.0 * _TARGET_STEP)
+        return
+    given = getattr(command, name)
+    given = np.zeros(nv) if given is None else given
+    for one in np.eye(nv):
+        ahead, behind = given + one, given - one
+        yield replace(command, **{name: ahead}), replace(command, **{name: behind}), 2.0
+
+
+def other_systems(
+    system: System[Law], name: str
+) -> Iterator[tuple[System[Law], System[Law], float]]:
+    """For each entry of a parameter two systems around the given one, and their distance.
+
+    Raises:
+        DerivativeError: the stiffness of a contact law that has none.
+    """
+    if name == "stiffness":
+        law = system.law
+        field = "stiffness" if hasattr(law, "stiffness") else "normal_stiffness"
+        value = getattr(law, field, None)
+        if not isinstance(value, float | int):
+            raise DerivativeError(f"the contact law {type(law).__name__} has no single stiffness")
+        step = _RELATIVE * value
+        ahead, behind = (
+            replace(system, law=replace(law, **{field: value + s}))  # type: ignore[type-var]
+            for s in (step, -step)
+        )
+        yield ahead, behind, 2.0 * step
+    elif name == "friction":
+        for i, shape in enumerate(_shapes(system)):
+            step = _RELATIVE * max(shape.friction, 1.0)
+            ahead, behind = (_with_friction(system, i, shape.friction + s) for s in (step, -step))
+            yield ahead, behind, 2.0 * step
+    else:
+        for joint in range(1, system.robot.model.njoints):
+            mass = system.robot.model.inertias[joint].mass
+            masses = (
+                ((1.0 + _RELATIVE) * mass, (1.0 - _RELATIVE) * mass)
+                if mass > 0.0
+                else (_POINT, 0.0)
+            )
+            ahead, behind = (
+                replace(system, robot=_with_mass(system.robot, joint, m)) for m in masses
+            )
+            yield ahead, behind, masses[0] - masses[1]
+
+
+def _shapes(system: System[Law]) -> list[Shape]:
+    """What contacts may touch: the shapes of the terrain, then those of the robot's bodies."""
+    surfaces = system.robot.surfaces.values()
+    return [*system.terrain.shapes, *(s for surface in surfaces for s in surface.shapes)]
+
+
+def _with_friction(system: System[Law], index: int, friction: float) -> System[Law]:
+    """The system, one of its shapes with another friction."""
+    robot, terrain = system.robot, system.terrain
+    if index < len(terrain.shapes):
+        return replace(system, terrain=_with_shape(terrain, index, friction))
+    surfaces, index = dict(robot.surfaces), index - len(terrain.shapes)
+    for joint, surface in surfaces.items():
+        if index < len(surface.shapes):
+            surfaces[joint] = _with_shape(surface, index, friction)
+            break
+        index -= len(surface.shapes)
+    return replace(system, robot=replace(robot, surfaces=surfaces))
+
+
+def _with_shape(terrain: Terrain, index: int, friction: float) -> Terrain:
+    shapes = list(terrain.shapes)
+    shapes[index] = replace(shapes[index], friction=friction)
+    return Terrain(shapes, query=terrain.measured_by)
+
+
+def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:
+    """The robot with another mass of what a joint carries.
+
+    Its shape and its centre stay; what had no mass gets that of a point at the joint.
+    """
+    model = pin.Model(robot.model)
+    inertia = model.inertias[joint].toDynamicParameters()
+    if inertia[0] > 0.0:
+        inertia *= mass / inertia[0]
+    else:
+        inertia[0] = mass
+    model.inertias[joint] = pin.Inertia.FromDynamicParameters(inertia)
+    return replace(robot, model=model)

@@ -1,0 +1,245 @@
+"""The stages of an NMDP step around their ends, for its derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.contact import FiniteDifferences, WrenchSpace
+from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.evaluation import Evaluation
+from nmdp_pin.dynamics.form import Form, Reference, Slopes
+from nmdp_pin.dynamics.linearised_step import LinearisedStage, LinearisedStep, LinearisedWeights
+from nmdp_pin.dynamics.parameters import COMMAND, other_commands, other_systems
+from nmdp_pin.dynamics.stationarity import (
+    GradientStationarity,
+    StageReference,
+    Stationarity,
+    WorkStationarity,
+)
+from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.integrators.scheme import Scheme
+from nmdp_pin.integrators.stage_solver import StageSolver
+from nmdp_pin.state import State
+from nmdp_pin.system import System
+
+_KNOWN = 1e-11  # [m, rad] below which a motion counts as none in any case
+_NEAR = 10.0  # times what the solver leaves undone, it does where the end is not known better
+_SAME = 1e-4  # [m, rad] that solving on may move the end; what is farther is another solution
+_SAME_VELOCITY = 1e-12  # relative: rounding of differences
+
+End = tuple[np.ndarray, np.ndarray]  # q and w
+Changed = list[tuple[StepProblem, StepProblem, float]]
+
+
+def stage_ends(form: Form, scheme: Scheme, state: State, h: float, end: State) -> list[End] | None:
+    """Where the stages of a step ended, by its own end.
+
+    The last stage ends with the step and gives its velocity; what is left of the way is that of the
+    first one. None where the step may as well have been made in first order. The weights are those
+    of the end.
+    """
+    assert end.warm is not None  # noqa: S101
+    w = end.warm.w
+    if len(scheme.a) == 1:
+        return [(end.q, w)]
+
+    mean = form.difference(state.q, end.q) / h
+    if np.abs(mean - end.v).max(initial=0.0) <= _SAME_VELOCITY * np.abs(mean).max(initial=1.0):
+        return None
+    (first,), (before, last) = scheme.a
+    reference = form.integrate(end.q, -last * h * end.v)
+    v = form.difference(state.q, reference) / (before * h)
+    return [(form.integrate(state.q, first * h * v), w), (end.q, w)]
+
+
+def differentiable(form: Form, system: System[WrenchSpace]) -> Form:
+    """The form of a system with the exact derivative of its contact model."""
+    if not system.law.differentiable:
+        system = replace(system, law=FiniteDifferences(model=system.law))
+    return type(form)(system)
+
+
+class _Parameters(NamedTuple):
+    """Stages with other parameters.
+
+    Args:
+        names: of the parameters.
+        forms: for each entry of those of the models two forms, and how far they are apart.
+    """
+
+    names: tuple[str, ...]
+    forms: dict[str, list[tuple[Form, Form, float]]]
+
+    @classmethod
+    def of(cls, form: Form, system: System[WrenchSpace], names: tuple[str, ...]) -> _Parameters:
+        """Around a system."""
+        forms = {
+            name: [
+                (differentiable(form, ahead), differentiable(form, behind), apart)
+                for ahead, behind, apart in other_systems(system, name)
+            ]
+            for name in names
+            if name not in COMMAND
+        }
+        return cls(names, forms)
+
+    def changed(self, problem: StepProblem, command: Command) -> Iterator[Changed]:
+        """For each parameter and each of its entries two stages, and how far they are apart."""
+        law, model = problem.form.torques.law, problem.form.model
+        for name in self.names:
+            if name in COMMAND:
+                yield [
+                    (replace(problem, torque=law(a)), replace(problem, torque=law(b)), apart)
+                    for a, b, apart in other_commands(model, command, name)
+                ]
+            else:
+                yield [
+                    (replace(problem, form=a), replace(problem, form=b), apart)
+                    for a, b, apart in self.forms[name]
+                ]
+
+
+def linearised_step(
+    form: Form,
+    solver: StageSolver,
+    scheme: Scheme,
+    start: Reference,
+    t: float,
+    command: CommandSource,
+    h: float,
+    ends: list[End],
+    names: tuple[str, ...],
+) -> LinearisedStep:
+    """The stages of a step around their ends, solved to rounding.
+
+    Args:
+        form: of the dynamics, with the exact derivative of the contact model.
+        solver: of the stages.
+        scheme: by which the step was made.
+        start: of its first stage, the start of the step.
+        t: time there [s].
+        command: for its stages.
+        h: its length [s].
+        ends: where the stages ended.
+        names: parameters.
+    """
+    nv = form.nv
+    nz = (1 + len(scheme.a)) * nv
+    of_start = form.start_tangent(start, scheme.a[0][0] * h, nz)
+    parameters = _Parameters.of(form, form.system, names)
+    stages: list[LinearisedStage] = []
+    slopes: list[Slopes] = []
+    of_slopes: list[Slopes] = []
+    sizes: dict[str, int] = {}
+    settled = True
+    for i, (row, c, guess) in enumerate(zip(scheme.a, scheme.c, ends, strict=True)):
+        reference, of_reference = start, of_start
+        if slopes:
+            terms = [(a * h, slope) for a, slope in zip(row, slopes, strict=False)]
+            reference = form.shifted(start, terms)
+            of_reference = form.shifted_tangent(start, of_start, terms, of_slopes)
+        told, rate = command.at(t + c * h), 1.0 / (row[-1] * h)
+        stated = partial(
+            form.problem,
+            command=told,
+            rate=rate,
+            acceleration_rate=scheme.acceleration * rate,
+        )
+        problem = stated(reference)
+        at, known = _settled(solver, problem, *guess)
+        settled = settled and known <= _KNOWN
+        changed = list(parameters.changed(problem, told))
+        sizes = dict(zip(names, map(len, changed), strict=True))
+        stage = _linearised(
+            solver,
+            problem,
+            at,
+            StageReference(form, reference, of_reference, stated),
+            [pair for pairs in changed for pair in pairs],
+            known,
+        )
+        stages.append(stage)
+        if i + 1 < len(scheme.a):
+            of_q = np.eye(nv, nz, k=(2 + i) * nv)
+            of_v = stage.v_q @ of_q + stage.v_z
+            slopes.append(form.slopes(problem, at))
+            of_slopes.append(form.slopes_tangent(problem, at, of_reference, of_q, of_v))
+    return LinearisedStep(tuple(stages), {"u": nv, **sizes}, settled)
+
+
+def _settled(
+    solver: StageSolver, problem: StepProblem, q: np.ndarray, w: np.ndarray
+) -> tuple[Evaluation, float]:
+    """The end of a stage to rounding, if it can be had, and motions it can tell from none.
+
+    Which contacts slide is a matter of motions far below what a solver need resolve: a foot may
+    creep by less than its tolerance, and it has other derivatives than one that holds.
+    """
+    found = solver.tight(problem, q, w)
+    moved = np.abs(problem.form.difference(q, found.point.q)).max(initial=0.0)
+    if found.status.ok and moved <= _SAME:
+        return found.point, _KNOWN
+    return problem.evaluate(q, w), max(_NEAR * solver.method.resolution(problem), _KNOWN)
+
+
+def _linearised(
+    solver: StageSolver,
+    problem: StepProblem,
+    at: Evaluation,
+    stage: StageReference,
+    changed: Changed,
+    known: float,
+) -> LinearisedStage:
+    """A stage around its end."""
+    form, linear = problem.form, problem.linearise(at)
+    D = problem.velocity_derivative(at.q)
+    v_q = problem.rate * np.eye(form.nv) if D.size == 0 else D
+    v_z = problem.velocity_by_reference(at.q) @ stage.of_reference.q
+    inertia = problem.inertial_derivative(at, stage.of_reference, v_z)
+    G_z = inertia + problem.torque.kd[:, None] * v_z
+    stationarity: Stationarity | None = None
+    if at.active.size:
+        if solver.K is None:
+            stationarity = WorkStationarity(problem, at, linear)
+        else:
+            stationarity = GradientStationarity(problem, at, linear, solver.K)
+    forces, turns = [-np.eye(form.nv)], []
+    for *pair, apart in changed:
+        sides = [(other, other.evaluate(at.q, at.w)) for other in pair]
+        forces.append(((sides[0][1].G - sides[1][1].G) / apart)[:, None])
+        if stationarity is not None:
+            r = [stationarity.value(*side) for side in sides]
+            turns.append((r[0] - r[1]) / apart)
+    weights = None
+    if stationarity is not None:
+        r_p = np.zeros((len(stationarity.forces), form.nv + len(turns)))
+        if turns:
+            r_p[:, form.nv :] = np.stack(turns, axis=-1)
+        weights = LinearisedWeights(
+            at.active,
+            at.w[at.active],
+            stationarity.forces,
+            stationarity.value(problem, at),
+            stationarity.of_motion(),
+            stationarity.of_weights(),
+            stationarity.of_reference(stage, v_z),
+            r_p,
+            stationarity.curved(),
+        )
+    touching = np.flatnonzero(np.abs(at.contacts.depth) <= known)
+    return LinearisedStage(
+        linear.A,
+        G_z,
+        np.hstack(forces),
+        v_q,
+        v_z,
+        weights,
+        tuple(int(c) for c in touching),
+        known,
+    )
