@@ -4,8 +4,8 @@
 
 Accuracy: the largest error of the Jacobians against central differences of the step, relative to
 the largest entry, velocities counted as motions over a step. Taylor remainders must fall with the
-square. The scenes are those of the tests. Cost: medians of processor times over a run in which every step is followed by
-its derivative; only ratios mean something.
+square. The scenes are those of the tests. Cost: medians of processor times over a run in which
+every step is followed by its derivative; only ratios mean something.
 """
 
 from __future__ import annotations
