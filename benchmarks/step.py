@@ -1,8 +1,9 @@
-"""What a step costs: ms a step, us an evaluation, evaluations a step, the share of each part.
+"""What a step costs, and an evaluation of the dynamics in units of pinocchio's derivatives.
 
-    OMP_NUM_THREADS=1 python benchmarks/step.py [SCENARIO] [--dt H] [--set KEY=VALUE ...]
+    OMP_NUM_THREADS=1 python benchmarks/step.py [SCENARIO ...] [--set KEY=VALUE ...]
 
-Times are the least of several runs: on a shared machine the least is the one that says something.
+The unit is one `computeRNEADerivatives` on the same machine at the same time. Times are the least
+of several runs: on a shared machine the least is the one that says something.
 """
 
 from __future__ import annotations
@@ -15,98 +16,95 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.dissipation import Dissipation
-from nmdp_pin.dynamics.objective import Kinetic
+from nmdp_pin.integrators.nmdp import Nmdp
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.solvers.simplex_qp import SimplexQP
-from nmdp_pin.solvers.simplex_vi import SimplexVI
+from nmdp_pin.solvers.vi_newton import ViNewton
 
-REPEATS = 7
+REPEATS = 5
 CALLS = 300
 
 
 def least_time(function: Callable[[], Any]) -> float:
-    """Least time of one call over the repeats [us]."""
+    """Least mean time of one call over the repeats [us]."""
     least = float("inf")
-    for _ in range(5 * REPEATS):
-        begin = time.perf_counter()
+    for _ in range(REPEATS):
+        begin = time.process_time()
         for _ in range(CALLS):
             function()
-        least = min(least, time.perf_counter() - begin)
+        least = min(least, time.process_time() - begin)
     return 1e6 * least / CALLS
 
 
-def measure_step(scenario: Scenario) -> None:
-    """Whole steps of a run: the loop that `nmdp-pin run` makes, without recording."""
-    setup = scenario.build(visuals=False)
-    dt, duration = scenario.integrator.dt, scenario.duration
-    least = float("inf")
+def unit(model: pin.Model, q: np.ndarray) -> float:
+    """One call of pinocchio's derivatives of the inverse dynamics [us]."""
+    data, v = model.createData(), np.zeros(model.nv)
+    return least_time(lambda: pin.computeRNEADerivatives(model, data, q, v, v))
+
+
+def measure(name: str, overrides: list[str], duration: float) -> None:
+    """Whole steps of a run, the same loop that `nmdp-pin run` makes, and their parts."""
+    setup = Scenario.load(name, overrides=overrides).build(visuals=False)
+    scenario = Scenario.load(name, overrides=overrides)
+    simulator, dt = setup.simulator, scenario.integrator.dt
+    least, ratio, results = float("inf"), float("inf"), []
     for _ in range(REPEATS):
-        begin = time.perf_counter()
-        results = list(setup.simulator.run(setup.state, setup.controller, dt=dt, duration=duration))
-        least = min(least, time.perf_counter() - begin)
+        before = unit(setup.robot.model, setup.state.q)
+        begin = time.process_time()
+        results = list(simulator.run(setup.state, setup.controller, dt=dt, duration=duration))
+        took = 1e6 * (time.process_time() - begin)
+        after = unit(setup.robot.model, setup.state.q)
+        evaluations = sum(result.evaluations for result in results)
+        least = min(least, took)
+        ratio = min(ratio, took / evaluations / (0.5 * (before + after)))
     steps = len(results)
-    evaluations = sum(result.evaluations for result in results)
-    print(f"steps                 {steps} of {1e3 * dt:g} ms, {results[-1].status.value}")
-    print(f"real time             {results[-1].state.t / least:.1f} x")
-    print(f"a step                {1e3 * least / steps:.3f} ms")
-    print(f"evaluations a step    {evaluations / steps:.1f}")
-    print(f"outer iterations      {sum(r.iterations for r in results) / steps:.1f}")
-    print(f"everything            {1e6 * least / evaluations:.1f} us an evaluation")
+    print(f"{name} {' '.join(overrides)}")
+    print(f"  steps                {steps} of {1e3 * dt:g} ms, {results[-1].status.value}")
+    print(f"  real time            {1e6 * results[-1].state.t / least:.0f} x")
+    print(f"  a step               {least / steps:.0f} us")
+    print(f"  evaluations a step   {evaluations / steps:.2f}")
+    print(f"  everything           {ratio:.2f} units an evaluation")
+    if isinstance(simulator.integrator, Nmdp):
+        parts(simulator.integrator, results, setup.controller, dt)
 
 
-def measure_parts(scenario: Scenario) -> None:
-    """One evaluation and the other parts of an outer iteration, at the state in mid-crouch."""
-    setup = scenario.build(visuals=False)
-    dt = scenario.integrator.dt
-    state = setup.state
-    for result in setup.simulator.run(setup.state, setup.controller, dt=dt, duration=0.5):
-        state = result.state
-    residual = setup.simulator._integrator.residual  # type: ignore[attr-defined]
-    objective, principle = Kinetic(residual), Dissipation(residual)
-    residual.begin(state, setup.controller.command(state, dt), dt)
-    w = state.warm.w  # type: ignore[union-attr]
-
-    def both() -> None:
-        residual.evaluate(state.q, w)
-        residual.linearise()
-
-    both()
-    V = residual.vertex_jacobian()
-    H = V @ V.T
-    H += 1e-4 * H.diagonal().max() * np.eye(len(H))
-    g = 1e-3 * V @ objective.derivatives()[0]
-    qp, vi = SimplexQP(*w.shape), SimplexVI(*w.shape)
-    data, nothing = residual.data, np.zeros(residual.nv)
-    parts = {
-        "G": lambda: residual.evaluate(state.q, w),
-        "G and dG/dq": both,
-        "  RNEA derivatives": lambda: pin.computeRNEADerivatives(
-            residual.model, data, state.q, nothing, nothing
-        ),
-        "vertices' response": residual.vertex_jacobian,
-        "K": objective.value,
-        "dK/dq and its Hessian": objective.derivatives,
-        "work g": principle.work,
-        "dg/dq": principle.derivative,
-        "quadratic program": lambda: qp.solve(H, g, w.ravel()),
-        "affine inequality": lambda: vi.solve(H, g, w.ravel()),
+def parts(method: Nmdp, results: list[Any], controller: Any, dt: float) -> None:
+    """The parts of the first stage of a step in the middle of the run."""
+    state = results[len(results) // 2].state
+    form, h = method.form, method.scheme.a[0][0] * dt
+    start = form.start(state.q, state.v, h, method.scheme.order)
+    problem = form.problem(start, controller.command(state, h), 1.0 / h, 1.0 / h)
+    w = state.warm.w
+    at = problem.evaluate(state.q, w)
+    one = unit(form.model, state.q)
+    times = {
+        "computeRNEADerivatives": one,
+        "evaluate": least_time(lambda: problem.evaluate(state.q, w)),
+        "linearise": least_time(lambda: problem.linearise(at)),
     }
-    for name, function in parts.items():
-        print(f"{name:22s}{least_time(function):.1f} us")
+    solver = method.solver.method
+    if isinstance(solver, ViNewton):
+        ahead = problem.retract(problem.q_ref, h * problem.v_ref)
+
+        def solve() -> Any:
+            return solver.solve(problem, ahead, w, loose=3.0)
+
+        found = solve()
+        times["solve a stage"] = least_time(solve)
+        share = times["solve a stage"] / found.evaluations / one
+        print(f"  in the solver        {share:.2f} units an evaluation")
+    for part, took in times.items():
+        print(f"    {part:24s} {took:6.1f} us")
 
 
 def main() -> None:
-    """Print both."""
+    """Print the table of each scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scenario", nargs="?", default="robosimian-jump")
-    parser.add_argument("--dt", type=float, default=0.05)
+    parser.add_argument("scenarios", nargs="*", default=["robosimian-jump"])
     parser.add_argument("--set", nargs="*", default=[], dest="overrides")
+    parser.add_argument("--duration", type=float, default=2.0)
     arguments = parser.parse_args()
-    overrides = [f"integrator.dt={arguments.dt}", *arguments.overrides]
-    scenario = Scenario.load(arguments.scenario, overrides=overrides)
-    measure_step(scenario)
-    measure_parts(scenario)
+    for name in arguments.scenarios:
+        measure(name, arguments.overrides, arguments.duration)
 
 
 if __name__ == "__main__":
