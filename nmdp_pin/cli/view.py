@@ -33,6 +33,11 @@ def view(
     loaded = Recording.load(recording)
     scenario = _scenario(loaded, recording)
     robot, terrain = scenario.build_robot(), scenario.build_terrain()
+    if loaded.q.shape[1] != robot.model.nq:
+        raise RecordingError(
+            f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "
+            f"scenario has {robot.model.nq}"
+        )
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.replay import view_recording, write_html
 

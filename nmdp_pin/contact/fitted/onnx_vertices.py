@@ -103,7 +103,7 @@ class OnnxVertices(VertexMap):
         options.log_severity_level = 4  # what is wrong is raised
         try:
             self._session = runtime.InferenceSession(
-                self._content, options, providers=["CPUExecutionProvider"]
+                self._content, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # its errors have no common class
             raise self._error(f"cannot be used as an ONNX model: {error}") from None
