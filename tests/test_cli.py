@@ -281,3 +281,12 @@ def test_names_cannot_steer_the_terminal(tmp_path, recorded, capsys):
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
     assert "\\x1b[2J" in said.err
+
+
+def test_a_recording_of_another_robot_is_not_shown(tmp_path, recorded, capsys):
+    """Rows that the robot of the scenario has not are refused."""
+    loaded = Recording.load(recorded)
+    loaded.meta["scenario"]["robot"] = {"name": "finger"}
+    loaded.save(tmp_path / "a.npz")
+    assert command("view", tmp_path / "a.npz", "--html", tmp_path / "a.html") == 2
+    assert "coordinates" in capsys.readouterr().err

@@ -282,6 +282,7 @@ def test_pushes_add_up():
     np.testing.assert_allclose(apart[0][:3], PUSH["force"], atol=ROUNDING)  # upright base
     quiet = Pushed(inner, robot, pushes).command(simulator.state(t=5.0), 0.01)
     np.testing.assert_array_equal(quiet.tau, np.full(18, 0.5))
+    assert Pushed(Passive(), robot, pushes).command(simulator.state(t=5.0), 0.01).tau is None
 
 
 @pytest.mark.parametrize(
@@ -310,6 +311,14 @@ def test_push_on_nothing():
     rock = samples.replace(robot, model=pin.Model())
     with pytest.raises(ControlError, match="robot that moves"):
         Pushed(Passive(), rock, [Push(**PUSH)])
+
+
+def test_knots_may_be_lists():
+    """A gait holds arrays of what it was given."""
+    gait = nod()
+    np.testing.assert_array_equal(gait.times, np.array([0.0, 0.5, 1.5, 2.0]))
+    assert gait.positions.shape == (4, 2)
+    assert gait.positions.dtype == np.float64
 
 
 BAD_GAITS = {

@@ -210,3 +210,13 @@ def test_the_map_has_no_jacobian(tmp_path):
     assert not Fitted(vertex_map=vertices, touch=0.01).differentiable
     with pytest.raises(ContactError, match="no jacobian"):
         vertices.jacobian(POSES)
+
+
+def test_metadata_that_are_no_text(tmp_path):
+    """Bytes that are not UTF-8 are an error of ours."""
+    path = network(tmp_path)
+    content = path.read_bytes()
+    assert b"depth,tilt_x,tilt_y" in content
+    path.write_bytes(content.replace(b"depth,tilt_x,tilt_y", b"\xb0epth,tilt_x,tilt_y"))
+    with pytest.raises(ContactError):
+        OnnxVertices(path)

@@ -501,3 +501,15 @@ def test_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         journal.append(b"123")
     with pytest.raises(RecordingError, match="not the journal of a recording"):
         Recording.load(path)
+
+
+def test_a_sparse_journal_takes_no_memory(tmp_path: Path) -> None:
+    """A terabyte of nothing behind the first bytes is not read, and is cut off by the next run."""
+    path = tmp_path / "a.npz.unfinished"
+    with Journal(path) as journal:
+        journal.append(b"{}")
+    with path.open("r+b") as file:
+        file.truncate(2**40)
+    with Journal(path) as journal:
+        assert journal.chunks == [b"{}"]
+    assert path.stat().st_size < 1000

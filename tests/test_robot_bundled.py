@@ -194,6 +194,16 @@ def test_listed_variant_is_stiffer():
     )
 
 
+def test_the_torso_turns_like_a_body_of_its_size():
+    """The torso's moments lie between a half and the whole of a uniform box of its hull's size."""
+    ours = load_robot("robosimian", joints="all")
+    torso = ours.model.inertias[ours.model.getJointId("root_rotation")]
+    box = pin.Inertia.FromBox(40.0, 0.949, 0.522, 0.270)
+    ratio = np.diag(torso.inertia) / np.diag(box.inertia)
+    assert (ratio > 0.5).all()
+    assert (ratio < 1.0).all()
+
+
 @pytest.mark.parametrize("name", bundled_robots())
 def test_inertias_are_physical(name):
     """Every moving body has positive mass or none, and principal moments of a real solid."""

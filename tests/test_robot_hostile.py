@@ -3,13 +3,13 @@
 import os
 
 import pytest
-from urdf_samples import HOPPER, link, mesh, pyramid, robot, write
+from urdf_samples import HOPPER, hinge, link, mesh, pyramid, robot, write
 
 from nmdp_pin import load_robot
 from nmdp_pin.cli import main
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot import check_robot, mesh_trial, xml_file
-from nmdp_pin.robot.urdf import MAX_LINKS
+from nmdp_pin.robot.urdf import MAX_LINKS, MAX_MOVING
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.run_warnings import start_warnings
 
@@ -109,6 +109,15 @@ def test_too_many_links(tmp_path):
     """A robot of more links than memory serves is refused before it is built."""
     path = write(tmp_path, robot(*(link(f"l{k}") for k in range(MAX_LINKS + 1))))
     with pytest.raises(RobotError, match=f"at most {MAX_LINKS} are read"):
+        load_robot(path)
+
+
+def test_too_many_joints(tmp_path):
+    """The joints that move are counted, those that are fixed are not."""
+    links = [link(f"l{k}") for k in range(MAX_MOVING + 2)]
+    joints = [hinge(f"j{k}", f"l{k}", f"l{k + 1}") for k in range(MAX_MOVING + 1)]
+    path = write(tmp_path, robot(*links, *joints))
+    with pytest.raises(RobotError, match=f"at most {MAX_MOVING} are read"):
         load_robot(path)
 
 

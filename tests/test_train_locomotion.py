@@ -190,3 +190,22 @@ def test_a_batch_is_the_environment():
     assert not truncated.any()
     assert not rewards.any()
     assert [state.t for state in batch.states] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("change", ["none", "kernel0", "bias1", "limit"])
+def test_other_files_are_no_policies(tmp_path, change):
+    """An array that is missing or does not fit is an error of ours."""
+    from policy import Policy
+
+    from nmdp_pin.errors import RecordingError
+
+    path = tmp_path / "policy.npz"
+    with np.load(EXAMPLE / "policies" / "hopper.npz") as file:
+        arrays = dict(file)
+    if change == "none":
+        del arrays["mean"]
+    else:
+        arrays[change] = np.zeros((2, 3))
+    np.savez(path, **arrays)
+    with pytest.raises(RecordingError, match="not a policy"):
+        Policy.load(path)

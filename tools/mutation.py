@@ -17,6 +17,7 @@ import ast
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -194,6 +195,7 @@ def survivors(copy: Path, chosen: list[Mutant], tests: list[str]) -> list[Mutant
 
 def main() -> None:
     """Runs the tests once for each planted error."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without its tests and its copy
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("modules", nargs="*", help="paths; none: all of [tool.mutation]")
     parser.add_argument("--tests", nargs="+", help="files of tests, instead of the listed ones")

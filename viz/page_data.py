@@ -12,7 +12,7 @@ from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
 from nmdp_pin.viz.scene import LONGEST_ARROW, Scene
 
 _ALIGNMENT = 4  # [bytes] of arrays of numbers
-_ARROW_RADII = 0.009, 0.022  # of shaft and head, in units of the robot's size
+ARROW_RADII = 0.009, 0.022  # of shaft and head, in units of the robot's size
 
 
 class _Arrays:
@@ -87,7 +87,7 @@ def _mesh(mesh: ColoredMesh, arrays: _Arrays) -> dict[str, Any]:
 
 
 def _unit_arrow(size: float) -> tuple[ColoredMesh, ColoredMesh]:
-    shaft, head = _ARROW_RADII
+    shaft, head = ARROW_RADII
     return arrow(shaft * size, head * size)
 
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.array_file import read_npz
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -43,13 +46,22 @@ class Policy:
 
     @classmethod
     def load(cls, path: Path) -> Policy:
-        """Read what `save` wrote."""
-        with np.load(path) as file:
-            layers = range(sum(name.startswith("kernel") for name in file.files))
-            return cls(
+        """Read what `save` wrote.
+
+        Raises:
+            RecordingError: the file is something else.
+        """
+        file = read_npz(path, "policy")
+        layers = range(sum(name.startswith("kernel") for name in file))
+        try:
+            policy = cls(
                 file["mean"],
                 file["deviation"],
                 float(file["limit"]),
                 tuple(file[f"kernel{i}"] for i in layers),
                 tuple(file[f"bias{i}"] for i in layers),
             )
+            policy(np.zeros(policy.mean.shape))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise RecordingError(f"'{path}' is not a policy: {error!r}") from error
+        return policy

@@ -42,7 +42,8 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         dt: length of a step [s].
         duration: of an episode [s].
         terminate_when_unhealthy: False lets a robot that fell lie there.
-        render_mode: "human" shows it in a page of the browser at real time; None: not.
+        render_mode: "human" shows it in a page of the browser at real time, "rgb_array" makes
+            `render` return pictures (extra `video`); None: not.
 
     Raises:
         StateError: the base is fixed, or dt, duration or render_mode cannot be used.
@@ -62,15 +63,19 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     ) -> None:
         if not 0.0 < dt <= duration:
             raise StateError(f"dt must be > 0 s and at most the duration, got {dt}, {duration}")
-        self.metadata = {"render_modes": ["human"], "render_fps": round(1.0 / dt)}
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise StateError(f"render_mode must be None or 'human', got {render_mode!r}")
+        modes = ["human", "rgb_array"]
+        self.metadata = {"render_modes": modes, "render_fps": round(1.0 / dt)}
+        if render_mode not in (None, *modes):
+            raise StateError(
+                f"render_mode must be None, 'human' or 'rgb_array', got {render_mode!r}"
+            )
         robot = simulator.robot
         self.simulator, self.task, self.dt, self.render_mode = simulator, task, dt, render_mode
         self._motors, self._base = Motors(robot, action), Base.of(robot)
         self._duration, self._terminates = duration, terminate_when_unhealthy
         self._state = simulator.state()
         self._view: Any = None
+        self._forces: np.ndarray | None = None  # of the last step [N]
         self._shown_until = 0.0  # clock time of the last step shown [s]
         low, high = task.observed_range(self._base, self._state)
         self.observation_space = spaces.Box(low, high, dtype=np.float64)
@@ -94,7 +99,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         given = (options or {}).get("state")
         if given is None:
             given = self.simulator.state(*self.task.start(self.simulator.robot, self.np_random))
-        self._state = given
+        self._state, self._forces = given, None
         self._end = given.t + self._duration
         return self._observed(), {"status": "converged"}
 
@@ -107,7 +112,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         info: dict[str, Any] = {"status": result.status.value, "evaluations": result.evaluations}
         if not result.status.ok:
             return self._observed(), 0.0, False, True, info
-        self._state = result.state
+        self._state, self._forces = result.state, result.contact_forces
         rewards = self.task.rewards(self._base, before, result.state, action)
         info |= rewards | {"x_position": float(result.state.q[self._base.ground[0]])}
         terminated = self._terminates and not self.task.healthy(self._base, result.state)
@@ -116,11 +121,27 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._show(result)
         return self._observed(), sum(rewards.values()), terminated, truncated, info
 
-    def render(self) -> None:
-        """Nothing: with render_mode "human" every step is shown as it is made."""
+    def render(self) -> np.ndarray | None:
+        """With render_mode "rgb_array" a picture of the state, shape (540, 960, 3), 0 to 255.
+
+        Nothing otherwise: with "human" every step is shown as it is made.
+
+        Raises:
+            MissingExtra: VTK is not installed.
+            ViewerError: nothing can draw on this machine.
+        """
+        if self.render_mode != "rgb_array":
+            return None
+        from nmdp_pin.viz.renderer import Renderer
+
+        if self._view is None:
+            self._view = Renderer(self.simulator.robot, self.simulator.terrain)
+        state = self._state
+        frame = self._view.scene.frame(state.t, state.q, self._forces)
+        return np.asarray(self._view.picture(frame, caption=f"t = {state.t:.2f} s"))
 
     def close(self) -> None:
-        """End the page, if there is one."""
+        """End the page or the renderer, if there is one."""
         if self._view is not None:
             self._view.close()
             self._view = None

@@ -15,6 +15,7 @@ from nmdp_pin.files.output_file import check_writable
 RECORDINGS = (".npz",)
 PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
+FILMS = (".mp4",)
 TABLES = (".parquet",)
 
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
@@ -30,7 +31,7 @@ def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) ->
     Raises:
         RecordingError: another ending, a place that cannot be written to, a file that is there
             already, or one file given twice.
-        MissingExtra: a plot is asked for, but matplotlib is not installed.
+        MissingExtra: a plot or a film is asked for, and what makes it is not installed.
     """
     given: set[str] = set()
     for path, endings in outputs:
@@ -47,6 +48,8 @@ def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) ->
         given.add(os.path.realpath(path))
         if endings is PLOTS:
             check_plots()
+        if endings is FILMS:
+            check_films()
 
 
 def check_plots() -> None:
@@ -57,3 +60,14 @@ def check_plots() -> None:
     """
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingExtra("matplotlib", "plots")
+
+
+def check_films() -> None:
+    """Check that films can be made.
+
+    Raises:
+        MissingExtra: VTK or PyAV is not installed.
+    """
+    for module, package in (("vtkmodules", "vtk"), ("av", "av")):
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtra(package, "video")

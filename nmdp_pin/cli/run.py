@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmdp_pin.cli.interruption import Interruption
-from nmdp_pin.cli.outputs import PAGES, PLOTS, RECORDINGS, Force, check_outputs
+from nmdp_pin.cli.outputs import FILMS, PAGES, PLOTS, RECORDINGS, Force, check_outputs
 from nmdp_pin.cli.printable import printable
 from nmdp_pin.cli.progress import RunProgress
 from nmdp_pin.cli.summary import summary
@@ -44,9 +44,10 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Recording to write (.npz).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Figure to write (.png, .svg, .pdf).")] = None,
     html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
+    video: Annotated[Path | None, typer.Option(help="Film to write (.mp4).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Show it in the browser.")] = False,
     speed: Annotated[
-        float, typer.Option(min=0.01, max=100.0, help="At which the page plays; 1 is real time.")
+        float, typer.Option(min=0.01, max=100.0, help="Of page and film; 1 is real time.")
     ] = 1.0,
     dump: Annotated[
         Path | None, typer.Option(help="Where to put a step that fails (.npz), for `repeat`.")
@@ -65,11 +66,18 @@ def run(
     """
     if dump is None and out is not None:
         dump = out.with_name(f"{out.stem}-failed-step.npz")
-    check_outputs((out, RECORDINGS), (plot, PLOTS), (html, PAGES), (dump, RECORDINGS), force=force)
+    check_outputs(
+        (out, RECORDINGS),
+        (plot, PLOTS),
+        (html, PAGES),
+        (video, FILMS),
+        (dump, RECORDINGS),
+        force=force,
+    )
     given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
     extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
     loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
-    setup = loaded.build(visuals=view or html is not None)
+    setup = loaded.build(visuals=view or html is not None or video is not None)
     with _viewer(loaded, setup, speed, port) if view else nullcontext() as viewer:
         with Interruption() as interruption:
             if not quiet:
@@ -86,9 +94,9 @@ def run(
                     loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
                 )
         motion = motion_of(recording, setup.robot, setup.controller)
-        _write_pictures(recording, motion, loaded, setup, plot, html)
+        _write_pictures(recording, motion, loaded, setup, plot, html, video, speed)
         if not quiet:
-            written = [f"wrote {path}" for path in (out, plot, html) if path is not None]
+            written = [f"wrote {path}" for path in (out, plot, html, video) if path is not None]
             odd = [f"warning: {printable(text)}" for text in recorded_warnings(setup, recording)]
             print("\n".join([summary(recording, motion), *odd, *written]))
         if viewer is not None and not interruption.requested:
@@ -141,8 +149,10 @@ def _write_pictures(
     setup: Setup,
     plot: Path | None,
     html: Path | None,
+    video: Path | None,
+    speed: float,
 ) -> None:
-    """The figure and the animation that were asked for."""
+    """The figure, the animation and the film that were asked for."""
     if plot is not None:
         from nmdp_pin.viz.plots import plot_recording
 
@@ -151,7 +161,14 @@ def _write_pictures(
         from nmdp_pin.viz.ground import ground_kinds
         from nmdp_pin.viz.replay import write_html
 
-        write_html(html, recording, setup.robot, setup.terrain, kinds=ground_kinds(scenario))
+        kinds = ground_kinds(scenario)
+        write_html(html, recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
+    if video is not None:
+        from nmdp_pin.viz.film import write_film
+        from nmdp_pin.viz.ground import ground_kinds
+
+        kinds = ground_kinds(scenario)
+        write_film(video, recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
 
 
 def _viewer(scenario: Scenario, setup: Setup, speed: float, port: int | None) -> Viewer:

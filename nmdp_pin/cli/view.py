@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.outputs import PAGES, Force, check_outputs
+from nmdp_pin.cli.outputs import FILMS, PAGES, Force, check_outputs
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.recording import Recording
 from nmdp_pin.scenario import Scenario
@@ -19,6 +19,9 @@ def view(
     html: Annotated[
         Path | None, typer.Option(help="Write a page of its own (.html), open no browser.")
     ] = None,
+    video: Annotated[
+        Path | None, typer.Option(help="Write a film (.mp4), open no browser.")
+    ] = None,
     speed: Annotated[
         float, typer.Option(min=0.01, max=100.0, help="Of the replay; 1 is real time.")
     ] = 1.0,
@@ -26,10 +29,15 @@ def view(
     force: Force = False,
 ) -> None:
     """Replay a recording with pause, speed and scrubbing."""
-    check_outputs((html, PAGES), force=force)
+    check_outputs((html, PAGES), (video, FILMS), force=force)
     loaded = Recording.load(recording)
     scenario = _scenario(loaded, recording)
     robot, terrain = scenario.build_robot(), scenario.build_terrain()
+    if loaded.q.shape[1] != robot.model.nq:
+        raise RecordingError(
+            f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "
+            f"scenario has {robot.model.nq}"
+        )
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.replay import view_recording, write_html
 
@@ -37,6 +45,12 @@ def view(
     if html is not None:
         write_html(html, loaded, robot, terrain, kinds=kinds, speed=speed)
         print(f"wrote {html}")
+    if video is not None:
+        from nmdp_pin.viz.film import write_film
+
+        write_film(video, loaded, robot, terrain, kinds=kinds, speed=speed)
+        print(f"wrote {video}")
+    if html is not None or video is not None:
         return
     # From the line that invites Ctrl-C on, it ends the replay and is no error.
     with (

@@ -20,6 +20,8 @@ from nmdp_pin.files.json_text import from_json, to_json
 from nmdp_pin.files.output_file import write_whole
 
 _MOST_MEMBERS = 256
+_LARGEST_FILE = 2**40  # [bytes]
+_RATIO = 100  # of unpacked to packed bytes, beyond LARGEST; recordings have 2 to 16
 _LONGEST_HEADER = 4096  # [characters]; that of a plain array has about 80
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1  # bit of a member's flags
@@ -63,9 +65,10 @@ def read_npz(
 
     Raises:
         NmdpError: of the type `error`: there is no such file, or it is no whole archive of
-            arrays, or has more than 256 of them or more than `LARGEST` bytes.
+            arrays, has more than 256 of them, or more than `LARGEST` bytes and 100 times as many as
+            the file when it is unpacked.
     """
-    with open_input(path, what, error=error) as file:
+    with open_input(path, what, largest=_LARGEST_FILE, error=error) as file:
         # Damaged input makes zipfile, zlib and numpy raise errors of many types.
         try:
             if not zipfile.is_zipfile(file):
@@ -74,7 +77,7 @@ def read_npz(
                     ".npz archive"
                 )
             with zipfile.ZipFile(file) as archive:
-                _check_members(archive.infolist())
+                _check_members(archive.infolist(), os.fstat(file.fileno()).st_size)
                 return {
                     name: _read_member(archive, info)
                     for info in archive.infolist()
@@ -195,13 +198,14 @@ def _wanted(name: str, names: Container[str] | None) -> bool:
     return names is None or name in names
 
 
-def _check_members(members: list[zipfile.ZipInfo]) -> None:
-    """Check what the directory of an archive states, before anything is unpacked."""
+def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Check what the directory of an archive of `size` bytes states, before it is unpacked."""
     if len(members) > _MOST_MEMBERS:
         raise ValueError(f"it has {len(members)} members; at most {_MOST_MEMBERS} are read")
     total = sum(member.file_size for member in members)
-    if total > LARGEST:
-        raise ValueError(f"unpacked it has {total} bytes; at most {LARGEST} are read")
+    most = max(LARGEST, _RATIO * size)
+    if total > most:
+        raise ValueError(f"unpacked it has {total} bytes; at most {most} are read")
     if len({member.filename for member in members}) < len(members):
         raise ValueError("it has two members of one name")
     for member in members:

@@ -9,14 +9,16 @@ import struct
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from nmdp_pin.errors import NmdpError, RecordingError
-from nmdp_pin.files.input_file import read_input
+from nmdp_pin.files.input_file import open_input
 
 MAGIC = b"nmdp-pin journal 1\n"
 """Beginning of every journal."""
 
+_LARGEST = 2**50  # [bytes]: read chunk by chunk, so that only whole ones take memory
+_LONGEST = 2**30  # [bytes] of a chunk
 _LENGTH = struct.Struct("<Q")
 _DIGEST_SIZE = 16  # [bytes]
 
@@ -55,9 +57,9 @@ class Journal:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as cause:
                 raise error(f"another process is writing {path}: wait for it to end") from cause
-            content = self._read()
-            self.chunks, self._end = _chunks(content, path, error)
-            if self._end < len(content):
+            with open_input(path, "journal", largest=_LARGEST, error=error) as file:
+                self.chunks, self._end = _chunks(file, path, error)
+            if self._end < os.fstat(self._file.fileno()).st_size:
                 self._file.truncate(self._end)
             if self._end == 0:
                 self._write(MAGIC)
@@ -100,9 +102,6 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _read(self) -> bytes:
-        return read_input(self.path, "journal", error=self._error)
-
     def _write(self, content: bytes) -> None:
         """All of the bytes or, where an error or a signal ends it, none."""
         try:
@@ -128,26 +127,27 @@ def read_chunks(
     Raises:
         NmdpError: of the type `error`: there is no such file, or it is no journal.
     """
-    return _chunks(read_input(path, what, error=error), path, error)[0]
+    with open_input(path, what, largest=_LARGEST, error=error) as file:
+        return _chunks(file, path, error)[0]
 
 
 def _chunks(
-    content: bytes, path: str | os.PathLike[str], error: type[NmdpError]
+    file: BinaryIO, path: str | os.PathLike[str], error: type[NmdpError]
 ) -> tuple[list[bytes], int]:
     """The chunks that are whole, and where they end."""
-    if not content.startswith(MAGIC):
-        if MAGIC.startswith(content):
+    begin = file.read(len(MAGIC))
+    if begin != MAGIC:
+        if MAGIC.startswith(begin):
             return [], 0
         raise error(f"{path} is not a journal of nmdp-pin: remove it, or give another name")
     chunks, end = [], len(MAGIC)
-    head = _LENGTH.size + _DIGEST_SIZE
-    while len(content) - end >= head:
-        (length,) = _LENGTH.unpack_from(content, end)
-        chunk = content[end + head : end + head + length]
-        if content[end + _LENGTH.size : end + head] != _digest(end, chunk) or len(chunk) < length:
+    while len(head := file.read(_LENGTH.size + _DIGEST_SIZE)) == _LENGTH.size + _DIGEST_SIZE:
+        (length,) = _LENGTH.unpack_from(head)
+        chunk = file.read(min(length, _LONGEST))
+        if len(chunk) < length or head[_LENGTH.size :] != _digest(end, chunk):
             break
         chunks.append(chunk)
-        end += head + length
+        end += len(head) + length
     return chunks, end
 
 

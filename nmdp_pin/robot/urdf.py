@@ -11,8 +11,10 @@ from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.joint_limits import Mimic
 from nmdp_pin.robot.xml_file import read_xml
 
-# The largest robot known has 150 links; the time and memory of a step grow with their square.
+# The largest robot known has 150 links.
 MAX_LINKS = 500
+# Time and memory of a step grow with the square of the joints: 200 of them take 1.1 GB.
+MAX_MOVING = 250
 # The joints whose limits have a default in the first two; many files use the capsules of the last.
 LIMITED = ("revolute", "prismatic")
 VERSIONS = ("1.0", "1.1", "1.2")
@@ -90,6 +92,9 @@ def read_urdf(path: Path) -> Urdf:
     links = len(root.findall("link"))
     if links > MAX_LINKS:
         raise RobotError(f"has {links} links; at most {MAX_LINKS} are read", file=file)
+    moving = sum(joint.get("type") != "fixed" for joint in root.findall("joint"))
+    if moving > MAX_MOVING:
+        raise RobotError(f"has {moving} joints that move; at most {MAX_MOVING} are read", file=file)
     mimics = _mimics(root)
     _strip(root)
     return Urdf(path, root, mimics)

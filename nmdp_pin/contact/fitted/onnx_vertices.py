@@ -39,7 +39,10 @@ class OnnxVertices(VertexMap):
         self._path = str(path)
         self._content = read_input(path, "ONNX model", largest=_LARGEST, error=ContactError)
         self._open()
-        metadata = self._session.get_modelmeta().custom_metadata_map
+        try:
+            metadata = self._session.get_modelmeta().custom_metadata_map
+        except UnicodeDecodeError as error:
+            raise self._error(f"has metadata that are not text in UTF-8: {error}") from None
         missing = [key for key in _KEYS if key not in metadata]
         if missing:
             raise self._error(f"lacks the metadata {missing}; it needs {list(_KEYS)}")
@@ -103,7 +106,7 @@ class OnnxVertices(VertexMap):
         options.log_severity_level = 4  # what is wrong is raised
         try:
             self._session = runtime.InferenceSession(
-                self._content, options, providers=["CPUExecutionProvider"]
+                self._content, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # its errors have no common class
             raise self._error(f"cannot be used as an ONNX model: {error}") from None

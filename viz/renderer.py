@@ -1,0 +1,307 @@
+"""Pictures of a scene without a window or a graphics card: VTK, drawing into memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+from PIL import Image
+
+from nmdp_pin.errors import ViewerError
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+from nmdp_pin.viz.body_shapes import Piece
+from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
+from nmdp_pin.viz.page_data import ARROW_RADII
+from nmdp_pin.viz.scene import LONGEST_ARROW, Scene
+from nmdp_pin.viz.vtk_window import offscreen_window, vtk_parts
+
+_CREASE = 40.0  # [deg] faces that meet at less are shaded as one
+_FIELD_OF_VIEW = 35.0  # [deg]
+_AZIMUTH, _ELEVATION, _DISTANCE = -1.17, 0.27, 1.97  # of the camera; [rad], units of the size
+_STEEPEST, _RISE = 1.5, 0.1  # [rad] of the camera over the horizon, and of a try to get higher
+_SKY = ((0.74, 0.79, 0.85), (0.93, 0.95, 0.98))
+_FORCE, _CUT = (0.17, 0.66, 0.29), (0.94, 0.49, 0.07)
+_POINT, _TOUCH = (0.95, 0.76, 0.31), (0.89, 0.34, 0.18)
+
+
+class Renderer:
+    """Draws a robot on its terrain into pictures; the same scene as in a page.
+
+    Args:
+        robot: the robot.
+        terrain: the ground, None for none.
+        kinds: look of terrain shapes, as in `Scene`.
+        size: width and height of a picture [pixels].
+        follow: the camera keeps beside the robot.
+
+    Attributes:
+        scene: what is drawn.
+
+    Raises:
+        MissingExtra: VTK is not installed.
+        ViewerError: the size is not one, or nothing can draw on this machine.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain | None,
+        *,
+        kinds: Mapping[int, str] | None = None,
+        size: tuple[int, int] = (960, 540),
+        follow: bool = True,
+    ) -> None:
+        if not all(16 <= length <= 8192 for length in size):
+            raise ViewerError(f"a picture is 16 to 8192 pixels wide and high; {size} was given")
+        self._vtk = vtk = vtk_parts()
+        self.scene = Scene(robot, terrain, kinds=kinds)
+        self._follow = follow
+        self._base: np.ndarray | None = None
+        self._window = offscreen_window(size)
+        self._world, self._front = vtk.vtkRenderer(), vtk.vtkRenderer()
+        self._moving: list[tuple[Any, int, np.ndarray]] = []  # actor, joint, placement in it
+        self._ground = vtk.vtkAppendPolyData()
+        for piece in self.scene.bodies:
+            self._moving.append((self._add(piece.mesh), piece.joint, piece.placement))
+        for piece in self.scene.terrain:
+            self._add_ground(piece)
+        self._contacts = [self._add_contact(k) for k in range(len(robot.contact_points))]
+        self._set_stage()
+
+    def picture(self, frame: np.ndarray, *, lift: float = 0.0, caption: str = "") -> np.ndarray:
+        """Draw a frame.
+
+        Args:
+            frame: as `Scene.frame` makes it, shape (frame_size,).
+            lift: how far over the base's height the camera looks, such as what takes it to a mean
+                over some time [m].
+            caption: text in the lower left corner.
+
+        Returns:
+            red, green and blue, shape (height, width, 3), 0 to 255.
+        """
+        places = self._places(frame)
+        for actor, joint, placement in self._moving:
+            _place(actor, places[joint] @ placement)
+        forces = frame[1 + 7 * len(self.scene.joints) :].reshape(-1, 3).astype(float)
+        for k, (touch, arrow_parts) in enumerate(self._contacts):
+            self._show_contact(k, places, forces[k], touch, arrow_parts)
+        self._look(places, lift)
+        self._caption.SetInput(caption)
+        self._window.Render()
+        grab = self._vtk.vtkWindowToImageFilter()
+        grab.SetInput(self._window)
+        grab.ReadFrontBufferOff()
+        grab.ShouldRerenderOff()  # which would draw it twice
+        grab.Update()
+        image = grab.GetOutput()
+        width, rows, _ = image.GetDimensions()
+        pixels = self._vtk.vtk_to_numpy(image.GetPointData().GetScalars())
+        return pixels.reshape(rows, width, -1)[::-1, :, :3].copy()
+
+    def close(self) -> None:
+        """Give back what drawing took."""
+        self._window.Finalize()
+
+    def _places(self, frame: np.ndarray) -> dict[int, np.ndarray]:
+        """Joint → placement in the world, shape (4, 4)."""
+        places = {0: np.eye(4)}
+        for k, joint in enumerate(self.scene.joints):
+            pose = frame[1 + 7 * k : 8 + 7 * k].astype(float)
+            pose[3:] /= np.linalg.norm(pose[3:])
+            places[joint] = pin.XYZQUATToSE3(pose).homogeneous
+        return places
+
+    def _add(self, mesh: ColoredMesh, layer: Any = None) -> Any:
+        """An actor that shows a mesh."""
+        mapper = self._vtk.vtkPolyDataMapper()
+        mapper.SetInputData(_poly_data(self._vtk, mesh))
+        mapper.ScalarVisibilityOff()
+        actor = self._vtk.vtkActor()
+        actor.SetMapper(mapper)
+        looks = actor.GetProperty()
+        looks.SetColor(*mesh.color[:3])
+        looks.SetOpacity(mesh.color[3])
+        looks.SetAmbient(0.35)
+        looks.SetDiffuse(0.75)
+        looks.SetSpecular(0.5 * mesh.gloss)
+        looks.SetSpecularPower(5.0 + 60.0 * mesh.gloss)
+        if mesh.image:
+            actor.SetTexture(_texture(self._vtk, mesh.image))
+        (layer or self._world).AddActor(actor)
+        return actor
+
+    def _add_ground(self, piece: Piece) -> None:
+        _place(self._add(piece.mesh), piece.placement)
+        vertices = piece.mesh.vertices @ piece.placement[:3, :3].T + piece.placement[:3, 3]
+        placed = ColoredMesh(vertices, piece.mesh.faces)
+        self._ground.AddInputData(_poly_data(self._vtk, placed))
+
+    def _add_contact(self, k: int) -> tuple[Any, tuple[Any, ...]]:
+        """A mark at a contact point, a larger one where it touches, and the force's arrow."""
+        points, size = self.scene.robot.contact_points, self.scene.size
+        place = np.eye(4)
+        place[:3, 3] = points.positions[k]
+        radius = max(float(points.radii[k]), 0.008 * size)
+        marks = []
+        for factor, color in ((1.05, _POINT), (1.18, _TOUCH)):
+            ball = self._vtk.vtkSphereSource()
+            ball.SetRadius(factor * radius)
+            ball.SetThetaResolution(16)
+            ball.SetPhiResolution(12)
+            mapper = self._vtk.vtkPolyDataMapper()
+            mapper.SetInputConnection(ball.GetOutputPort())
+            actor = self._vtk.vtkActor()
+            actor.SetMapper(mapper)
+            actor.GetProperty().SetColor(*color)
+            self._world.AddActor(actor)
+            self._moving.append((actor, int(points.joints[k]), place))
+            marks.append(actor)
+        shaft, head = (length * size for length in ARROW_RADII)
+        return marks[1], tuple(self._add(part, self._front) for part in arrow(shaft, head))
+
+    def _show_contact(
+        self,
+        k: int,
+        places: dict[int, np.ndarray],
+        force: np.ndarray,
+        touch: Any,
+        parts: tuple[Any, ...],
+    ) -> None:
+        points, size = self.scene.robot.contact_points, self.scene.size
+        whole = self.scene.arrow_scale * float(np.linalg.norm(force))
+        length = min(whole, LONGEST_ARROW * size)
+        touch.SetVisibility(whole > 1e-3 * size)
+        matrix = places[int(points.joints[k])].copy()
+        matrix[:3, 3] += matrix[:3, :3] @ points.positions[k]
+        if length > 1e-6:
+            upright = np.array([0.0, 0.0, 1.0])
+            width = min(1.0, length / (0.12 * size))
+            turn = pin.Quaternion.FromTwoVectors(upright, force).matrix()
+            matrix[:3, :3] = turn * np.array([width, width, length])
+        for part in parts:
+            part.SetVisibility(length > 1e-6)
+            part.GetProperty().SetColor(*(_CUT if whole > length else _FORCE))
+            _place(part, matrix)
+
+    def _set_stage(self) -> None:
+        """Layers, sky, lights and caption."""
+        vtk, world, front = self._vtk, self._world, self._front
+        world.UseFXAAOn()
+        world.GradientBackgroundOn()
+        world.SetBackground(*_SKY[0])
+        world.SetBackground2(*_SKY[1])
+        front.SetLayer(1)
+        front.InteractiveOff()
+        self._window.SetNumberOfLayers(2)
+        for layer in (world, front):
+            layer.AutomaticLightCreationOff()
+            self._window.AddRenderer(layer)
+        front.SetActiveCamera(world.GetActiveCamera())
+        self._sun = vtk.vtkLight()
+        self._sun.SetIntensity(0.9)
+        self._sun.SetPositional(False)
+        self._fill = vtk.vtkLight()
+        self._fill.SetLightTypeToHeadlight()
+        self._fill.SetIntensity(0.35)
+        for layer in (world, front):
+            layer.AddLight(self._sun)
+            layer.AddLight(self._fill)
+        self._caption = vtk.vtkTextActor()
+        self._caption.SetPosition(16, 12)
+        self._caption.GetTextProperty().SetFontSize(max(self._window.GetSize()[1] // 26, 10))
+        self._caption.GetTextProperty().SetColor(0.12, 0.14, 0.17)
+        front.AddViewProp(self._caption)
+        self._locator = None
+        if self.scene.terrain:
+            self._ground.Update()
+            self._locator = vtk.vtkStaticCellLocator()
+            self._locator.SetDataSet(self._ground.GetOutput())
+            self._locator.BuildLocator()
+
+    def _look(self, places: dict[int, np.ndarray], lift: float) -> None:
+        """Put the camera beside the robot, higher where the ground would hide it."""
+        scene, target = self.scene, np.array(self.scene.center)
+        if scene.base is not None:
+            base = places[scene.joints[scene.base]][:3, 3].copy()
+            base[2] += lift
+            self._base = base if self._follow or self._base is None else self._base
+            target = target + self._base
+        distance = _DISTANCE * scene.size
+        tries = np.arange(_ELEVATION, _STEEPEST, _RISE)
+        free = (e for e in tries if not self._hidden(target, e, distance + 0.1 * scene.size))
+        camera = self._world.GetActiveCamera()
+        camera.SetViewAngle(_FIELD_OF_VIEW)
+        camera.SetViewUp(0.0, 0.0, 1.0)
+        camera.SetFocalPoint(*target)
+        camera.SetPosition(*(target + distance * _direction(next(free, _ELEVATION))))
+        camera.SetClippingRange(0.02 * scene.size, 400.0)
+        self._sun.SetFocalPoint(*target)
+        self._sun.SetPosition(*(target + scene.size * np.array([0.5, -0.9, 2.0])))
+
+    def _hidden(self, target: np.ndarray, elevation: float, distance: float) -> bool:
+        if self._locator is None:
+            return False
+        end = target + distance * _direction(elevation)
+        place, local = [0.0] * 3, [0.0] * 3
+        share, part = self._vtk.reference(0.0), self._vtk.reference(0)
+        return bool(self._locator.IntersectWithLine(target, end, 1e-9, share, place, local, part))
+
+
+def _direction(elevation: float) -> np.ndarray:
+    """From the robot to the camera, shape (3,)."""
+    flat = np.cos(elevation)
+    return np.array([flat * np.cos(_AZIMUTH), flat * np.sin(_AZIMUTH), np.sin(elevation)])
+
+
+def _place(actor: Any, matrix: np.ndarray) -> None:
+    placed = vtk_parts().vtkMatrix4x4()
+    placed.DeepCopy(matrix.ravel())
+    actor.SetUserMatrix(placed)
+
+
+def _poly_data(vtk: Any, mesh: ColoredMesh) -> Any:
+    """A mesh with normals; corners are separate where there is a picture on it."""
+    vertices, faces = mesh.vertices, mesh.faces.astype(np.int64)
+    data = vtk.vtkPolyData()
+    if mesh.uv is not None:
+        vertices = mesh.vertices[mesh.faces].reshape(-1, 3)
+        faces = np.arange(len(vertices)).reshape(-1, 3)
+        uv = vtk.numpy_to_vtk(np.ascontiguousarray(mesh.uv.reshape(-1, 2)), deep=True)
+        uv.SetName("uv")
+        data.GetPointData().SetTCoords(uv)
+    points = vtk.vtkPoints()
+    points.SetData(vtk.numpy_to_vtk(np.ascontiguousarray(vertices, np.float32), deep=True))
+    cells = vtk.vtkCellArray()
+    offsets = np.arange(0, 3 * len(faces) + 1, 3)
+    cells.SetData(
+        vtk.numpy_to_vtkIdTypeArray(offsets, deep=True),
+        vtk.numpy_to_vtkIdTypeArray(faces.ravel(), deep=True),
+    )
+    data.SetPoints(points)
+    data.SetPolys(cells)
+    normals = vtk.vtkPolyDataNormals()
+    normals.SetInputData(data)
+    normals.SetFeatureAngle(_CREASE)
+    normals.ConsistencyOff()
+    normals.Update()
+    return normals.GetOutput()
+
+
+def _texture(vtk: Any, image: bytes) -> Any:
+    with Image.open(io.BytesIO(image)) as picture:
+        pixels = np.ascontiguousarray(np.asarray(picture.convert("RGB"))[::-1])
+    data = vtk.vtkImageData()
+    data.SetDimensions(pixels.shape[1], pixels.shape[0], 1)
+    data.GetPointData().SetScalars(vtk.numpy_to_vtk(pixels.reshape(-1, 3), deep=True))
+    texture = vtk.vtkTexture()
+    texture.SetInputData(data)
+    texture.RepeatOn()
+    texture.InterpolateOn()
+    texture.MipmapOn()
+    texture.SetMaximumAnisotropicFiltering(8)
+    return texture
