@@ -30,7 +30,7 @@ from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, Terrain, load_rob
 from nmdp_pin.robot import Robot
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 GRID = 0.05  # [s] between the samples that are compared
 ACCURATE = 0.01

@@ -1,7 +1,8 @@
 """A robotics simulator on Pinocchio whose time steps are optimisation problems.
 
 What a script needs is here; further shapes are in `nmdp_pin.terrain`, contact laws in
-`nmdp_pin.contact`, controllers in `nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`.
+`nmdp_pin.contact`, controllers in `nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the
+viewer in `nmdp_pin.viz`.
 """
 
 from nmdp_pin.contact import DryFriction, FrictionCone, Penalty, WrenchSpace

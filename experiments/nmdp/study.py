@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from nmdp_pin.dynamics.objective import OBJECTIVE_NAMES
+from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.nmdp.paper import BASELINE, MDP_STEPS, METHODS, NMDP_STEPS, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS, Preset
 from nmdp_pin.experiments.run_spec import RunSpec, method_label
 from nmdp_pin.integrators import integrator_named, options_of
+from nmdp_pin.solvers.vi_newton import ViNewton
 
 VARIANT, BASE = "listed", "planar"
 """What the paper ran: inertias as listed, motion in the plane."""
@@ -73,7 +74,7 @@ class Study:
             integrator_named(method)
         # An objective is first looked up when the first step is made, in another process.
         for name in (self._preset.objective, self.reference.objective):
-            _choose("objective", name, OBJECTIVE_NAMES)
+            _choose("objective", name, (*OBJECTIVES, ViNewton.objective))
         _choose("variant", self.variant, (VARIANT, "com"))
         _choose("base", self.base, (BASE, "free-flyer"))
         if not self.methods:
@@ -181,7 +182,7 @@ def choice(method: str, objective: str, order: int) -> tuple[str, int]:
 
 def objectives_of(method: str) -> tuple[str, ...]:
     """Every objective that a method can minimise; ("",) where it has no choice."""
-    return OBJECTIVE_NAMES if choice(method, "any", 1)[0] else ("",)
+    return (*OBJECTIVES, ViNewton.objective) if choice(method, "any", 1)[0] else ("",)
 
 
 def orders_of(method: str) -> tuple[int, ...]:

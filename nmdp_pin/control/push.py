@@ -77,7 +77,7 @@ class Pushed(Controller):
         return self.within(state, h, h)
 
     def within(self, state: State, s: float, h: float) -> Command:
-        """See `Controller.within`; the forces are the same at all stages, so their impulse is exact."""
+        """See `Controller.within`; forces are the same at all stages: their impulse is exact."""
         command = self.controller.within(state, s, h)
         force = self._generalised(state, h)
         if force is None:

@@ -189,7 +189,7 @@ class PositionBased(Form):
         return Slopes(at.v, acceleration, a * (rates - problem.rates))
 
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
-        """K [J], in first order the integral of rho |X(q) - X0|^2 / 2 h^2, with the rotors' energy."""
+        """K [J]; in first order the integral of rho |X(q) - X0|^2 / 2 h^2, and the rotors'."""
         if isinstance(problem, PositionBasedStep):
             return self._kinetic_terms(problem, at)[0]
         return super().kinetic(problem, at)

@@ -110,7 +110,7 @@ class StepProblem(abc.ABC):
         return max(relative * self.form.weight, _ROUNDINGS * rounding)
 
     def linearise(self, at: Evaluation) -> Linearisation:
-        """The derivatives at an evaluation; in zeroth order those of V are left out or estimated."""
+        """The derivatives at a point; in zeroth order those of V are left out or estimated."""
         points, contacts = self.form.contacts, at.contacts
         k, rows, nv = len(at.active), at.V.shape[1], len(at.v)
         A = at.stiffness.copy()

@@ -13,8 +13,8 @@ class EnergyBound:
     """The acceptance check of a step's energy.
 
     An implicit step loses energy: in first order v' M (v - v0) is more than the change of
-    v' M v / 2, and contact forces only take. What large turns and steps of second order may add is a
-    share of the energy that moves (docs/choices.md, 15).
+    v' M v / 2, and contact forces only take. What large turns and steps of second order may add
+    is a share of the energy that moves (docs/choices.md, 15).
 
     Args:
         share: of the energy that moves [-].

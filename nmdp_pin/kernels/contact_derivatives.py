@@ -44,9 +44,8 @@ def subtract_carried(S: np.ndarray, above: np.ndarray, subtree: np.ndarray, A: n
     nv = S.shape[0]
     for k in range(nv):
         F = subtree[k]
-        if F[0] == 0.0 and F[1] == 0.0 and F[2] == 0.0 and F[3] == 0.0:
-            if F[4] == 0.0 and F[5] == 0.0:
-                continue
+        if not F.any():
+            continue
         for l in range(nv):
             if above[k, l]:
                 A[k, l] -= crossed(S, l, k, F)
@@ -108,8 +107,17 @@ def linearise_contacts(
     change as the points where they act move with the spheres.
 
     Args:
-        P: see `contact_forces`, likewise S, touched, support, radii, reference, placements, centre,
-            normal, wrench and subtree.
+        P: see `contact_forces`, likewise:
+        S: see there.
+        touched: see there.
+        support: see there.
+        radii: see there.
+        reference: see there.
+        placements: see there.
+        centre: see there.
+        normal: see there.
+        wrench: see there.
+        subtree: see there.
         moves: whether a dof moves what is touched, shape (n, nv).
         above: see `subtract_carried`.
         curvature: derivative of the normal [1/m], shape (n, 3, 3), or (0, 3, 3) where it is 0.

@@ -151,7 +151,13 @@ def velocity_motion_jacobian(
     the axes from which the motion is seen.
 
     Args:
-        P: see `contact_jacobians`, likewise S, b, support, J_centre, J_point and J_angular.
+        P: see `contact_jacobians`, likewise:
+        S: see there.
+        b: see there.
+        support: see there.
+        J_centre: see there.
+        J_point: see there.
+        J_angular: see there.
         moves: whether a dof moves what is touched, shape (nv,).
         above: see `subtract_carried`.
         v: velocity, shape (nv,).

@@ -59,7 +59,10 @@ def locate(
     """Placements of the carriers and centres of the spheres, seen from what they touch.
 
     Args:
-        P: see `relative_placements`, likewise `joints`, `touched` and `placements`.
+        P: see `relative_placements`, likewise:
+        joints: see there.
+        touched: see there.
+        placements: see there.
         local: centres in the frames of the carriers [m], shape (n, 3).
         centre: an output [m], shape (n, 3).
     """

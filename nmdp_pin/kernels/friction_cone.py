@@ -77,7 +77,13 @@ def cone_derivative(
     R s = s_z n + s_t - a (n . s_t) b, b = n + sign e_z and a = 1 / (1 + sign n_z).
 
     Args:
-        depth: see `cone_vertices`, likewise the others.
+        depth: see `cone_vertices`, likewise:
+        normal: see there.
+        friction: see there.
+        tangents: see there.
+        stiffness: see there.
+        power: see there.
+        zeta: see there.
         curvature: dn/dx [1/m], shape (n, 3, 3), or (0, 3, 3) where the surfaces are flat.
         w: weights, shape (n, m).
         force: V w, shape (n, 3).

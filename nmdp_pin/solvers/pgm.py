@@ -98,7 +98,7 @@ class ProjectedGradient:
             raise IntegratorError(f"shrink must be in (0, 1), got {self.shrink}")
 
     def of_step(self, problem: Any) -> ProjectedGradient:
-        """The method with tolerances of one step: that of G in newtons, epsilon as its length asks."""
+        """The method with the tolerances of one step, in its units."""
         epsilon = self.epsilon
         if self.early_stop:
             epsilon = min(epsilon, _ACCELERATION / problem.rate**2)
