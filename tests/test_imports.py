@@ -23,7 +23,7 @@ LAYERS = (
     ("contact", "control", "argument_check", "system"),
     ("dynamics",),
     ("integrators",),
-    ("step_control", "error_control", "simulator", "batch", "rollout", "derivatives"),
+    ("step_control", "error_control", "simulator", "rollout", "derivatives"),
     ("scenario", "recording", "failure", "testing"),
     ("viz",),
     ("experiments", "sweep", "adapters"),
