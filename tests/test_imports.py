@@ -29,7 +29,6 @@ LAYERS = (
         "papers",
         "simulator",
         "step_failed",
-        "batch",
         "rollout",
         "derivatives",
     ),
