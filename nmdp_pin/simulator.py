@@ -69,7 +69,8 @@ class Simulator:
     ) -> None:
         if preset is not None:
             table = preset_options(preset, {*options_of(integrator_named(method)), "control"})
-            control = table.pop("control", None) if control is None else control
+            preferred = table.pop("control", None)
+            control = preferred if control is None else control
             options = {**table, **options}
         self.system = System(robot, terrain, contact)
         self.method, self.options = method, dict(options)

@@ -29,11 +29,11 @@ PATIENCE = 60  # [s] for another process on a machine that is busy
 
 @pytest.fixture(scope="module")
 def failed() -> FailedStep:
-    """A step that fails in the middle of a jump: with warm start, history and PD targets."""
+    """A step that fails in the middle of a jump: with warm start and PD targets."""
     setup = Scenario.load("robosimian-jump", overrides=JUMP).build(visuals=False)
     run = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=0.1)
     middle = list(run)[-1].state
-    assert middle.history is not None
+    assert middle.warm is not None
     scenario = Scenario.load("robosimian-jump", overrides=[*JUMP, *HOPELESS])
     simulator = scenario.build(visuals=False).simulator
     middle = replace(middle, h_next=0.01)
@@ -64,11 +64,10 @@ def same(a: dict, b: dict) -> bool:
 
 
 def test_round_trip_is_exact(failed, saved):
-    """State, warm start, history, command and length come back with the same bits."""
+    """State, warm start, command and length come back with the same bits."""
     loaded = FailedStep.load(saved)
     a, b = failed.state, loaded.state
-    pairs = [(a.q, b.q), (a.v, b.v), (a.warm.w, b.warm.w), (a.history.rates, b.history.rates)]
-    pairs += [(getattr(a.history, n), getattr(b.history, n)) for n in ("q0", "v0", "q1", "v1", "h")]
+    pairs = [(a.q, b.q), (a.v, b.v), (a.warm.w, b.warm.w)]
     pairs += [
         (getattr(failed.command, n), getattr(loaded.command, n))
         for n in ("kp", "kd", "q_target", "v_target")
@@ -77,7 +76,6 @@ def test_round_trip_is_exact(failed, saved):
     for before, after in pairs:
         assert np.asarray(before).tobytes() == np.asarray(after).tobytes()
     assert loaded.command.tau is None
-    assert a.history.smooth is b.history.smooth
     assert same(failed.outcome, loaded.outcome)
     assert (loaded.versions, loaded.scenario) == (failed.versions, failed.scenario)
 
@@ -130,7 +128,7 @@ def test_simulators_built_by_hand(failed, tmp_path):
 
 
 def test_a_bare_state_is_enough(tmp_path):
-    """No warm start, no history, no command: the file holds what there is."""
+    """No warm start, no command: the file holds what there is."""
     setup = Scenario.load("robosimian-jump").build(visuals=False)
     sim = Simulator(
         setup.robot,
@@ -144,7 +142,7 @@ def test_a_bare_state_is_enough(tmp_path):
     path = tmp_path / "bare.npz"
     FailedStep.of(StepFailed(result, Command(), 0.05)).save(path)
     loaded = FailedStep.load(path)
-    assert (loaded.state.warm, loaded.state.history, loaded.state.h_next) == (None, None, None)
+    assert (loaded.state.warm, loaded.state.h_next) == (None, None)
     assert same(figures(loaded.repeat(sim)), figures(result))
 
 
@@ -181,8 +179,6 @@ def edit(path, **changes) -> None:
         {"q": np.zeros((3, 3))},
         {"q": np.full(15, "x")},
         {"w": np.zeros(24)},
-        {"history.q0": None},
-        {"history.rates": np.zeros(3)},
         {"command.kp": np.ones(15, dtype=int)},
     ],
 )
@@ -201,8 +197,6 @@ def test_wrong_content_is_refused(saved, changes):
         {"h": None},
         {"h": "x"},
         {"gamma": None},
-        {"history": {"h": 0.1}},
-        {"history": 3},
         {"outcome": None},
         {"scenario": 3},
     ],
@@ -283,7 +277,8 @@ def test_a_run_that_works_leaves_no_step(tmp_path):
 
 def test_summary_tells_the_error(capsys):
     """With tolerances the summary has the accepted error and the number of sub-steps."""
-    words = ["run", "sliding-box", "--duration", "0.05", "--set", "integrator.rtol=0.01"]
+    words = ["run", "sliding-box", "--duration", "0.05", "--set", "integrator.control.kind=error"]
+    words += ["--set", "integrator.control.rtol=0.01"]
     assert command(*words) == 0
     said = capsys.readouterr()
     assert "sub-steps" in said.out

@@ -8,17 +8,21 @@ import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
+from contact_laws import law_for
 from contracts.integrator import assert_same_bits, assert_sound
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.papers import PrintedHalving
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import MadeStep, State, WarmStart
+from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving
+from nmdp_pin.step_control import Fixed, Halving
 from nmdp_pin.step_failed import StepFailed
 from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
@@ -78,12 +82,6 @@ BAD_STEPS = {
     "too much weight": (WarmStart(W + 0.5, 1.0), "sum is <= 1"),
     "gamma zero": (WarmStart(W, 0.0), "gamma > 0"),
     "gamma nan": (WarmStart(W, np.nan), "gamma > 0"),
-    "history of another robot": (MadeStep(0.1, *[np.zeros(14)] * 4), "history=None"),
-    "rates of another robot": (
-        MadeStep(0.1, *[np.zeros(15)] * 4, rates=np.zeros((2, 3, 4, 3))),
-        "history=None",
-    ),
-    "history of no length": (MadeStep(0.0, *[np.zeros(15)] * 4), "its length 0.0"),
 }
 
 
@@ -93,8 +91,6 @@ def test_bad_states_of_steps(simulator, bad, message):
     state = bad
     if isinstance(bad, WarmStart):
         state = replace(simulator.state(), warm=bad)
-    elif isinstance(bad, MadeStep):
-        state = replace(simulator.state(), history=bad)
     with pytest.raises(StateError, match=message):
         simulator.step(state, None, 0.01)
 
@@ -149,18 +145,28 @@ def test_bad_commands(simulator, bad, message):
 BAD_SIMULATORS = {
     "method": ({"method": "euler"}, r"'euler' is not known; choose from \['ne-mdp', "),
     "no method": ({"method": None}, "'None' is not known; choose from"),
-    "option": ({"gama": 1.0}, "has no option 'gama'; choose from .*'gamma'"),
+    "option": ({"ordre": 1}, "has no option 'ordre'; choose from .*'order'"),
     "baseline has none": (
-        {"method": "ne-mdp", "gamma": 1.0},
-        "no option 'gamma'; choose from none",
+        {"method": "ne-mdp", "order": 1},
+        "no option 'order'; choose from none",
     ),
-    "value": ({"max_iterations": 0}, "max_iterations must be finite and > 0, got 0"),
-    "type": ({"tolerance": "small"}, "method 'ne-nmdp': .*str"),
+    "order": ({"order": 3}, r"order must be one of \[1, 2\], got 3"),
+    "budget": ({"max_evaluations": 0}, "max_evaluations must be >= 1, got 0"),
+    "type": ({"max_evaluations": "few"}, "method 'ne-nmdp': .*str"),
+    "options of the other solver": (
+        {"projected_gradient": ProjectedGradient()},
+        "'dissipation' is not solved by ProjectedGradient: leave out its options",
+    ),
+    "options of the principle": (
+        {"objective": "kinetic", "vi_newton": ViNewton()},
+        "'kinetic' is not solved by ViNewton",
+    ),
     "objective": ({"objective": "x"}, "'x' is not known; choose from .*'kinetic'"),
-    "qp": ({"qp_solver": "osqp"}, "'osqp' is not known; choose from .*daqp"),
-    "min_step": ({"min_step": 0.0}, r"min_step must be in \(0, 1.0\] s, got 0.0"),
-    "min_step text": ({"min_step": "a"}, "min_step must be in"),
-    "min_step nan": ({"min_step": np.nan}, "min_step must be in"),
+    "qp": (
+        {"objective": "kinetic", "projected_gradient": ProjectedGradient(qp_solver="osqp")},
+        "'osqp' is not known; choose from .*daqp",
+    ),
+    "min_step is step control's": ({"min_step": 1e-3}, "has no option 'min_step'"),
 }
 
 
@@ -265,9 +271,7 @@ def failing():
         robot,
         GROUND,
         CONE,
-        vi_newton=ViNewton(max_iterations=1),
-        max_newton=1,
-        tolerance=1e-14,
+        vi_newton=ViNewton(max_iterations=1, max_newton=1, tolerance=1e-14),
         control=Halving(min_step=0.02),
     )
 
@@ -319,7 +323,9 @@ def test_copies_step_alike(method, clone):
     )
     robot = samples.robot("robosimian planar")
     options = {"objective": "end_effector"} if method == "ne-nmdp" else {}
-    original = Simulator(robot, terrain, CONE, method, control=Halving(min_step=1e-3), **options)
+    original = Simulator(
+        robot, terrain, law_for(method, CONE), method, control=Halving(min_step=1e-3), **options
+    )
     controller = StablePD(robot, kp=1000.0, kd=1.0, gait="jump")
     state = original.state()
     for result in original.run(state, controller, dt=0.005, duration=0.02):
@@ -327,16 +333,15 @@ def test_copies_step_alike(method, clone):
     copied = clone(original)
     command = controller.command(state, 0.005)
     assert_same_bits(copied.step(state, command, 0.005), original.step(state, command, 0.005))
-    assert (copied.min_step, copied.options) == (1e-3, options)
+    assert (copied.control, copied.options) == (Halving(min_step=1e-3), options)
 
 
-@pytest.mark.parametrize("control", [{"halving": "paper"}, {"rtol": 0.1, "atol": 0.2}])
+@pytest.mark.parametrize("control", [Fixed(), PrintedHalving(), ErrorControl(rtol=0.1, atol=0.2)])
 def test_copies_control_steps_alike(control):
-    """A pickled copy has the same form of Algorithm 2 and the same tolerances."""
-    original = Simulator(samples.robot("robosimian planar"), GROUND, CONE, **control)
+    """A pickled copy has the same step control."""
+    original = Simulator(samples.robot("robosimian planar"), GROUND, CONE, control=control)
     copied = pickle.loads(pickle.dumps(original))
-    for name in ("min_step", "halving", "rtol", "atol"):
-        assert getattr(copied, name) == getattr(original, name)
+    assert copied.control == original.control
     state = original.state(v=np.full(15, -0.3))
     assert_same_bits(copied.step(state, None, 0.02), original.step(state, None, 0.02))
 
@@ -373,7 +378,11 @@ def test_overflow_is_a_failure(speed, method):
     """Energies and torques beyond the range of numbers never come out of a step that is ok."""
     for name in ("spider", "wheels+damping", "no-contact"):
         simulator = Simulator(
-            samples.robot(name), GROUND, CONE, method, control=Halving(min_step=0.01)
+            samples.robot(name),
+            GROUND,
+            law_for(method, CONE),
+            method,
+            control=Halving(min_step=0.01),
         )
         nv = simulator.robot.model.nv
         state = simulator.state(v=speed * np.random.default_rng(0).standard_normal(nv))
@@ -391,10 +400,10 @@ def test_fuzz(name, method):
         Terrain([Plane(normal=(0.3, 0.2, -1.0), offset=0.2), Sphere(radius=1.0)]),
         Terrain([Cylinder(radius=0.5, length=3.0, position=(0.0, 0.0, -0.6))]),
     )
-    options = {"max_iterations": 20} if method == "ne-nmdp" else {}
+    options = {"vi_newton": ViNewton(max_iterations=20)} if method == "ne-nmdp" else {}
     for terrain in grounds:
         simulator = Simulator(
-            robot, terrain, CONE, method, control=Halving(min_step=0.02), **options
+            robot, terrain, law_for(method, CONE), method, control=Halving(min_step=0.02), **options
         )
         for _ in range(3):
             size = 10.0 ** rng.uniform(-3, 3)

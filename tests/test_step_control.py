@@ -1,4 +1,4 @@
-"""Algorithm 2 with a method that fails where it is told to."""
+"""Step control with a method that fails where it is told to."""
 
 from dataclasses import replace
 
@@ -7,14 +7,20 @@ import numpy as np
 import pytest
 
 from nmdp_pin.control import Command
+from nmdp_pin.control.command_source import CommandSource, Held
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import Integrator, StepResult, integrator_named
+from nmdp_pin.integrators.nmdp import Nmdp
+from nmdp_pin.papers import PrintedHalving
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import step_with_halving
+from nmdp_pin.step_control import Fixed, Halving
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 MIN_STEP = 1e-3  # [s]
 EMPTY = np.zeros(0)
+PASSIVE = Held(Command())
 
 
 class Fake(Integrator):
@@ -49,7 +55,7 @@ class Fake(Integrator):
 def run(fails, h=0.064, min_step=MIN_STEP):
     """One step from t = 2 s with a method that fails there."""
     fake, state = Fake(fails), State(2.0, np.zeros(1), np.zeros(1))
-    return step_with_halving(fake, state, Command(), h, min_step), fake, state
+    return Halving(min_step=min_step).step(fake, state, PASSIVE, h), fake, state
 
 
 def test_a_step_that_works_is_made_once():
@@ -121,13 +127,21 @@ def test_min_step_longer_than_the_step():
     assert not result.status.ok
 
 
+def made(method):
+    """A method of first order for Robosimian in the air."""
+    robot = samples.robot("robosimian planar")
+    options = {} if method == "ne-mdp" else {"order": 1}
+    return integrator_named(method)(
+        System(robot, Terrain([Plane(height=-50.0)]), samples.CONE), **options
+    )
+
+
 @pytest.mark.parametrize("method", ["ne-mdp", "ne-nmdp"])
 @pytest.mark.parametrize("seed", range(3))
 def test_free_fall_is_exact_under_any_halving(seed, method):
     """The speed is g t to rounding whatever is halved: sub-steps use their own length."""
     rng = np.random.default_rng(seed)
-    robot = samples.robot("robosimian planar")
-    inner = integrator_named(method)(robot, Terrain([Plane(height=-50.0)]), samples.CONE)
+    robot, inner = samples.robot("robosimian planar"), made(method)
 
     class Flaky(Integrator):
         name = "flaky"
@@ -145,7 +159,7 @@ def test_free_fall_is_exact_under_any_halving(seed, method):
     flaky = Flaky()
     state = State(0.0, robot.standing, np.zeros(15))
     for _ in range(4):
-        result = step_with_halving(flaky, state, Command(), 0.05, MIN_STEP)
+        result = Halving(min_step=MIN_STEP).step(flaky, state, PASSIVE, 0.05)
         assert result.status is Status.CONVERGED
         state = result.state
     assert state.t == pytest.approx(0.2)
@@ -154,16 +168,21 @@ def test_free_fall_is_exact_under_any_halving(seed, method):
     assert flaky.failures > 3
 
 
-class Failing(Integrator):
+class Failing(Nmdp):
     """A method that fails where it is told to; its other steps are those of the method."""
-
-    name = "failing"
 
     def __init__(self, inner, fails):
         self.inner, self.fails = inner, fails
 
-    def step(self, state, command, h, *, dt=None):
-        result = self.inner.step(state, command, h, dt=dt)
+    order = property(lambda self: self.inner.order)
+
+    def step(self, state, command, h):
+        return self._or_failed(self.inner.step(state, command, h), state, h)
+
+    def step_by(self, scheme, state, command, h):
+        return self._or_failed(self.inner.step_by(scheme, state, command, h), state, h)
+
+    def _or_failed(self, result, state, h):
         if self.fails(state.t, h):
             return replace(result, state=state, status=Status.PROJECTION_FAILED)
         return result
@@ -172,22 +191,22 @@ class Failing(Integrator):
 def falling(method, fails):
     """A method that fails in free flight, and a state at rest there."""
     robot = samples.robot("robosimian planar")
-    inner = integrator_named(method)(robot, Terrain([Plane(height=-50.0)]), samples.CONE)
-    return Failing(inner, fails), State(0.0, robot.standing, np.zeros(15))
+    return Failing(made(method), fails), State(0.0, robot.standing, np.zeros(15))
 
 
 FALLING = ("ne-nmdp", "pbd-nmdp")
 G = 9.81  # [m/s^2]
 SPEED = 1e-6  # [m/s]; 1e-8 of the weight over 0.2 s, with a factor for the lever arms
+HALVING, PRINTED = Halving(min_step=MIN_STEP), PrintedHalving(min_step=MIN_STEP)
 
 
 @pytest.mark.parametrize("method", FALLING)
-@pytest.mark.parametrize(("paper", "gained"), [(False, (1.0, 2.0)), (True, (1.5, 2.0))])
-def test_two_halves_in_free_fall(method, paper, gained):
+@pytest.mark.parametrize(("control", "gained"), [(HALVING, (1.0, 2.0)), (PRINTED, (1.5, 2.0))])
+def test_two_halves_in_free_fall(method, control, gained):
     """Two halves gain g dt, in the papers' form 1.5 g dt, whose next step gains 0.5 g dt then."""
     failing, state = falling(method, lambda t, h: t < 0.02 and h > 0.03)
     for share in gained:
-        result = step_with_halving(failing, state, Command(), 0.05, MIN_STEP, paper=paper)
+        result = control.step(failing, state, PASSIVE, 0.05)
         assert result.status is Status.CONVERGED
         state = result.state
         assert state.v[1] == pytest.approx(-share * G * 0.05, abs=SPEED)
@@ -202,7 +221,7 @@ def test_papers_form_gains_by_the_length_of_the_step_before(method, seed):
     failing, state = falling(method, lambda t, h: h > 4e-3 and rng.random() < 0.6)
     lengths = [0.05]
     for _ in range(3):
-        result = step_with_halving(failing, state, Command(), 0.05, MIN_STEP, paper=True)
+        result = PRINTED.step(failing, state, PASSIVE, 0.05)
         lengths += result.step_sizes
         state = result.state
         assert state.v[1] == pytest.approx(-G * sum(lengths[:-1]), abs=SPEED)
@@ -210,22 +229,96 @@ def test_papers_form_gains_by_the_length_of_the_step_before(method, seed):
 
 
 def test_papers_form_is_the_same_where_nothing_is_halved():
-    """At alpha = 1 both forms give the same bits; a changed state forgets the length before."""
+    """At alpha = 1 both forms give the same bits."""
     failing, state = falling("ne-nmdp", lambda t, h: False)
     one = two = state
     for _ in range(3):
-        one = step_with_halving(failing, one, Command(), 0.05, MIN_STEP).state
-        two = step_with_halving(failing, two, Command(), 0.05, MIN_STEP, paper=True).state
+        one = HALVING.step(failing, one, PASSIVE, 0.05).state
+        two = PRINTED.step(failing, two, PASSIVE, 0.05).state
         assert np.array_equal(one.q, two.q)
         assert np.array_equal(one.v, two.v)
-    changed = replace(two, v=np.zeros(15))
-    short = step_with_halving(failing, changed, Command(), 0.01, MIN_STEP, paper=True).state
-    assert short.v[1] == pytest.approx(-G * 0.01, abs=SPEED)
-    kept = step_with_halving(failing, two, Command(), 0.01, MIN_STEP, paper=True).state
+    assert two.h_next == 0.05
+    fresh = PRINTED.step(failing, replace(two, h_next=None), PASSIVE, 0.01).state
+    assert fresh.v[1] - two.v[1] == pytest.approx(-G * 0.01, abs=SPEED)
+    kept = PRINTED.step(failing, two, PASSIVE, 0.01).state
     assert kept.v[1] - two.v[1] == pytest.approx(-G * 0.05, abs=SPEED)
+
+
+def test_fixed_steps_are_the_methods_own():
+    """A step that fails has failed, and is tried once."""
+    fake, state = Fake(lambda t, h: h > 0.02), State(2.0, np.zeros(1), np.zeros(1))
+    result = Fixed().step(fake, state, PASSIVE, 0.064)
+    assert result.status is Status.ITERATION_LIMIT
+    assert fake.tried == [(2.0, 0.064)]
+    assert Fixed().step(fake, state, PASSIVE, 0.01).status.ok
 
 
 def test_discarded_tries_are_counted():
     """Every try that was not kept counts once."""
     result, fake, _ = run(lambda t, h: h > 0.02)
     assert result.discarded == len(fake.tried) - len(result.step_sizes) == 3
+
+
+def test_the_budget_ends_a_step_that_fails_for_ever():
+    """No more sub-steps are tried than evaluations are allowed; the status says so."""
+    fake, state = Fake(lambda t, h: True), State(2.0, np.zeros(1), np.zeros(1))
+    result = Halving(min_step=1e-300, max_evaluations=100).step(fake, state, PASSIVE, 0.064)
+    assert result.status is Status.BUDGET_SPENT
+    assert result.state is state
+    assert result.evaluations == 10 * len(fake.tried) <= 120
+    # one that fails at its shortest steps alone is long as well: 2^40 sub-steps
+    fake.fails = lambda t, h: h > 1e-12
+    result = Halving(min_step=1e-13, max_evaluations=1000).step(fake, state, PASSIVE, 0.064)
+    assert result.status is Status.BUDGET_SPENT
+    assert result.evaluations <= 1020
+
+
+def test_forces_are_the_mean_over_the_sub_steps():
+    """Each counts by its length, so that force times length is the impulse."""
+
+    class Pushing(Fake):
+        def step(self, state, command, h):
+            wrenches = np.array([[state.t, 1.0, h, 0.0, 0.0, 0.0]])
+            return replace(
+                super().step(state, command, h),
+                wrenches=wrenches,
+                contact_forces=wrenches[:, :3],
+            )
+
+    fake = Pushing(lambda t, h: h > 0.032 or (t < 2.03 and h > 0.01))
+    state = State(2.0, np.zeros(1), np.zeros(1))
+    result = HALVING.step(fake, state, PASSIVE, 0.064)
+    sizes = np.array(result.step_sizes)
+    assert sizes.tolist() == [0.008] * 4 + [0.032]
+    starts = 2.0 + np.r_[0.0, np.cumsum(sizes)[:-1]]
+    expected = [sizes @ starts / 0.064, 1.0, sizes @ sizes / 0.064]
+    assert result.contact_forces[0] == pytest.approx(expected)
+    assert np.array_equal(result.contact_forces, result.wrenches[:, :3])
+
+
+def test_sub_steps_ask_for_the_command_at_their_ends():
+    """The times that a command is asked for are those of the sub-steps' stages."""
+
+    class Recorded(CommandSource):
+        def __init__(self):
+            self.times = []
+
+        def at(self, t):
+            self.times.append(round(t, 9))
+            return Command()
+
+    failing, state = falling("ne-nmdp", lambda t, h: h > 0.03)
+    source = Recorded()
+    HALVING.step(failing, state, source, 0.05)
+    assert source.times == [0.05, 0.025, 0.05]
+
+
+BAD = (0.0, -1.0, np.nan, np.inf, 2.0, "a", None, True)
+
+
+@pytest.mark.parametrize("min_step", BAD)
+@pytest.mark.parametrize("control", [Halving, PrintedHalving])
+def test_bad_lengths(control, min_step):
+    """The shortest step is a number in (0, 1] s."""
+    with pytest.raises(IntegratorError, match=r"min_step must be in \(0, 1\] s, got"):
+        control(min_step=min_step)

@@ -108,7 +108,8 @@ class StageSolver:
                 after = form.energies(at.P, at.S, at.v)
                 done = given + float(at.tau @ at.v) / problem.rate
                 gain, moving = sum(after) - kinetic - potential - done, kinetic + max(done, 0.0)
-                if self._bound.allows(gain, moving, form.weight):
+                printed = problem.acceleration_rate != problem.rate  # which is not consistent
+                if printed or self._bound.allows(gain, moving, form.weight):
                     break
                 found = replace(found, status=Status.ENERGY_GAINED)
             if work.evaluations >= self._budget:

@@ -13,6 +13,7 @@ import pytest
 
 from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.control import Command, StablePD
+from nmdp_pin.control.command_source import Held
 from nmdp_pin.integrators import Integrator, StepResult
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
@@ -22,16 +23,17 @@ from nmdp_pin.terrain import Plane, Sphere, Terrain
 MOST_EVALUATIONS = 20_000  # of one step: 3 starts x 100 outer x (15 Newton x 5 halvings), rarely
 
 Make = Callable[[Robot, Terrain, WrenchSpace], Integrator]
+PASSIVE = Held(Command())
 
 
 class IntegratorContract:
-    """Needs the fixture `make`: the integrator's class, or a function with its arguments."""
+    """Needs the fixture `make`: a function of robot, terrain and contact law."""
 
     def test_shapes(self, make: Make) -> None:
         """Every array of a result has the shape that StepResult states."""
         for name in ("robosimian planar", "wheels", "pendulum", "no-contact"):
             robot, integrator, state = self._standing(make, name)
-            result = integrator.step(state, Command(), 0.005)
+            result = integrator.step(state, PASSIVE, 0.005)
             n, nv = len(robot.contact_points), robot.model.nv
             assert result.status is Status.CONVERGED
             assert result.state.q.shape == (robot.model.nq,)
@@ -51,14 +53,14 @@ class IntegratorContract:
         """A step gives the same bits before and after other steps, and in another integrator."""
         robot, integrator, state = self._standing(make, "robosimian planar")
         command = StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.01)
-        first = integrator.step(state, command, 0.01)
-        second = integrator.step(first.state, command, 0.01)
+        first = integrator.step(state, Held(command), 0.01)
+        second = integrator.step(first.state, Held(command), 0.01)
         for odd in self._extremes(robot, state):
-            integrator.step(*odd)
-        assert_same_bits(integrator.step(first.state, command, 0.01), second)
-        assert_same_bits(integrator.step(state, command, 0.01), first)
+            integrator.step(odd[0], Held(odd[1]), odd[2])
+        assert_same_bits(integrator.step(first.state, Held(command), 0.01), second)
+        assert_same_bits(integrator.step(state, Held(command), 0.01), first)
         assert_same_bits(
-            self._standing(make, "robosimian planar")[1].step(state, command, 0.01), first
+            self._standing(make, "robosimian planar")[1].step(state, Held(command), 0.01), first
         )
 
     def test_results_are_kept(self, make: Make) -> None:
@@ -67,26 +69,26 @@ class IntegratorContract:
         command = samples.command(robot.model, np.random.default_rng(0))
         arguments = [state.q, state.v, command.tau, command.kp, command.kd, command.q_target]
         before = [np.copy(a) for a in arguments]
-        result = integrator.step(state, command, 0.01)
+        result = integrator.step(state, Held(command), 0.01)
         kept = snapshot(result)
-        integrator.step(result.state, Command(), 0.005)
+        integrator.step(result.state, PASSIVE, 0.005)
         assert snapshot(result) == kept
         assert all(np.array_equal(a, b) for a, b in zip(arguments, before, strict=True))
 
     def test_warm_start_is_optional(self, make: Make) -> None:
         """With and without warm start a step of free flight is the same; both ones work."""
         _, integrator, state = self._standing(make, "robosimian planar")
-        warm = integrator.step(state, Command(), 0.002).state
-        result = integrator.step(replace(warm, warm=None), Command(), 0.002)
+        warm = integrator.step(state, PASSIVE, 0.002).state
+        result = integrator.step(replace(warm, warm=None), PASSIVE, 0.002)
         assert result.status is Status.CONVERGED
-        again = integrator.step(warm, Command(), 0.002)
+        again = integrator.step(warm, PASSIVE, 0.002)
         # [m/s] two solves of one step differ by the solver's own tolerance
         np.testing.assert_allclose(result.state.v, again.state.v, atol=2e-2)
 
     def test_without_contact_points(self, make: Make) -> None:
         """A robot without contact points moves: one step of a hanging chain falls."""
         robot, integrator, state = self._standing(make, "no-contact")
-        result = integrator.step(state, Command(), 1e-3)
+        result = integrator.step(state, PASSIVE, 1e-3)
         assert result.status is Status.CONVERGED
         assert result.contact_forces.shape == (0, 3)
         assert result.potential_energy < pin.computePotentialEnergy(
@@ -98,7 +100,7 @@ class IntegratorContract:
         _, integrator, state = self._standing(make, "robosimian planar")
         q = state.q.copy()
         q[1] += 50.0
-        result = integrator.step(State(0.0, q, np.zeros(15)), Command(), 0.01)
+        result = integrator.step(State(0.0, q, np.zeros(15)), PASSIVE, 0.01)
         expected = np.zeros(15)
         expected[1] = -9.81 * 0.01
         # [m/s] the projection stops at 1e-8 of the weight: 1e-9 m/s at this h
@@ -113,7 +115,7 @@ class IntegratorContract:
         weight = np.array([0.0, 0.0, -9.81 * pin.computeTotalMass(robot.model)])
         impulse = np.zeros(3)
         for _ in range(40):
-            result = integrator.step(state, command, 0.005)
+            result = integrator.step(state, Held(command), 0.005)
             assert result.status is Status.CONVERGED
             assert (result.contact_forces[:, 2] >= 0.0).all()
             impulse += 0.005 * (result.contact_forces.sum(axis=0) + weight)
@@ -131,7 +133,7 @@ class IntegratorContract:
         """Whatever comes in, a status comes out, nothing that is not finite, and soon."""
         robot, integrator, state = self._standing(make, name)
         for start, command, h in self._extremes(robot, state):
-            result = integrator.step(start, command, h)
+            result = integrator.step(start, Held(command), h)
             assert_sound(result, start)
             assert result.evaluations <= MOST_EVALUATIONS
 
@@ -144,7 +146,7 @@ class IntegratorContract:
         massless = replace(robot, model=model)
         integrator = make(massless, Terrain([Plane(height=-9.0)]), samples.CONE)
         state = State(0.0, np.array(robot.standing), np.ones(model.nv))
-        result = integrator.step(state, Command(tau=np.ones(model.nv)), 0.01)
+        result = integrator.step(state, Held(Command(tau=np.ones(model.nv))), 0.01)
         assert_sound(result, state)
         assert not result.status.ok
 
@@ -157,11 +159,11 @@ class IntegratorContract:
             replace(state, v=np.full_like(state.v, np.nan)),
             replace(state, v=np.full_like(state.v, 1e300)),
         ):
-            result = integrator.step(bad, Command(), 0.01)
+            result = integrator.step(bad, PASSIVE, 0.01)
             assert not result.status.ok
             assert result.state is bad
             assert np.isfinite(result.contact_forces).all()
-        good = integrator.step(state, Command(), 0.01)
+        good = integrator.step(state, PASSIVE, 0.01)
         assert good.status is Status.CONVERGED
 
     def _standing(self, make: Make, name: str) -> tuple[Robot, Integrator, State]:
@@ -212,7 +214,7 @@ def numbers(result: StepResult) -> dict[str, np.ndarray]:
     found = {
         f.name: np.asarray(getattr(result, f.name), dtype=float)
         for f in fields(result)
-        if f.name not in ("state", "status")
+        if f.name not in ("state", "status") and getattr(result, f.name) is not None
     }
     found |= {"t": np.array(result.state.t), "q": result.state.q, "v": result.state.v}
     if result.state.warm is not None:
