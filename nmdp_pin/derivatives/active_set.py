@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,27 +47,6 @@ class ActiveSet:
     switches: tuple[Switch, ...]
     slack: np.ndarray
     multiplier: np.ndarray
-
-    def basis(self) -> np.ndarray:
-        """Orthonormal changes of the weights along the face, as columns, shape (n m, d)."""
-        n, m = self.free.shape
-        columns = []
-        for c in range(n):
-            free = np.flatnonzero(self.free[c])
-            block = np.zeros((n * m, len(free) - (self.tight[c] and len(free) > 0)))
-            block[c * m + free] = _helmert(len(free)) if self.tight[c] else np.eye(len(free))
-            columns.append(block)
-        return np.hstack(columns)
-
-
-@functools.cache
-def _helmert(n: int) -> np.ndarray:
-    """Orthonormal columns that sum to zero, shape (n, n - 1); of none there are none."""
-    result = np.zeros((n, max(n - 1, 0)))
-    for k in range(1, n):
-        result[:k, k - 1], result[k, k - 1] = 1.0, -k
-        result[:, k - 1] /= np.sqrt(k * (k + 1.0))
-    return result
 
 
 def active_set(

@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
+from scipy.linalg.lapack import dgelsy
 
 from nmdp_pin.derivatives.active_set import ActiveSet, Switch, active_set
 from nmdp_pin.dynamics.linearised_step import LinearisedStage, LinearisedStep, LinearisedWeights
-from nmdp_pin.solvers.simplices import block_scales
+from nmdp_pin.kernels.newton import block_scales
+from nmdp_pin.kernels.stage_response import face_basis, motion_response, weight_conditions
 
 _RANK = 1e-10  # singular values below this share of the largest count as zero: redundant contacts
 
@@ -56,24 +58,23 @@ def _of_stage(
     dq = P dw - G_q^-1 dG, and along free weights r_q dq + r_w dw + dr + dlambda = 0; dG and dr
     are those of z and p.
     """
-    weights, n = stage.weights, Z.shape[1]
+    weights, (nv, n) = stage.weights, (len(stage.G_q), Z.shape[1])
     switches = tuple(Switch(c, "touch") for c in stage.touching)
-    known = stage.G_p.shape[1]
-    right = stage.G_z @ Z
-    right[:, n - known :] += stage.G_p
+    forces = np.zeros((0, nv)) if weights is None else weights.forces
+    dq, P = np.empty((nv, n)), np.empty((nv, len(forces)))
+    if not motion_response(stage.G_q, stage.G_z, stage.G_p, Z, forces, dq, P):
+        raise np.linalg.LinAlgError("dG/dq is singular")
     if weights is None:
-        return -np.linalg.solve(stage.G_q, right), switches
-    both = np.linalg.solve(stage.G_q, np.hstack([right, weights.forces.T]))
-    dq, P = -both[:, :n], both[:, n:]
-    m = weights.w.shape[1]
-    scale = block_scales(np.abs(np.vecdot(weights.curved, P.T)), m)
-    scale = np.where(scale > 0.0, scale, 1.0)
-    moves = np.abs(P).max(axis=0) / scale
-    face = active_set(weights.w, weights.r, weights.forces, moves, stage.known)
+        return dq, switches
+    nw, m = len(forces), weights.w.shape[1]
+    H, turned = np.empty((nw, nw)), np.empty((nw, n))
+    curvature, moves, scale = np.empty(nw), np.empty(nw), np.empty(nw)
+    _, _, _, _, r_q, r_w, r_z, r_p, curved = weights
+    weight_conditions(r_q, r_w, r_z, r_p, curved, Z, dq, P, H, turned, curvature, moves)
+    if not block_scales(curvature, m, scale):
+        scale[:] = 1.0
+    face = active_set(weights.w, weights.r, forces, moves / scale, stage.known)
     switches += tuple(s._replace(contact=int(weights.contacts[s.contact])) for s in face.switches)
-    turned = weights.r_q @ dq + weights.r_z @ Z
-    turned[:, n - known :] += weights.r_p
-    H = weights.r_q @ P + weights.r_w
     if smoothing == 0.0:
         dw = of_weights(H, turned, scale, face)
     else:
@@ -93,14 +94,16 @@ def of_weights(H: np.ndarray, turned: np.ndarray, scale: np.ndarray, face: Activ
         scale: curvature of each contact [J], shape (k m,).
         face: where the weights may move.
     """
-    basis = face.basis() / np.sqrt(scale)[:, None]
+    whole = np.zeros_like(H)
+    basis = whole[:, : face_basis(face.free, face.tight, scale, whole)]
     if not basis.shape[1]:
         return np.zeros_like(turned)
     A, b = basis.T @ H @ basis, basis.T @ turned
     # where a contact slides much further than it is deep its rows outweigh those of the others
     size = np.maximum(np.abs(A).max(axis=1), 1.0)[:, None]
-    found = lstsq(A / size, -b / size, cond=_RANK, check_finite=False, lapack_driver="gelsy")[0]
-    result: np.ndarray = basis @ found
+    pivots, space = np.zeros(len(A), np.int32), 4 * len(A) + 64 * (1 + b.shape[1])
+    found = dgelsy(A / size, b / size, pivots, _RANK, space)[1]
+    result: np.ndarray = basis @ -found
     return result
 
 
