@@ -7,6 +7,7 @@ import pytest
 from nmdp_pin.kernels.inertial_potential import (
     inertial_gradient,
     inertial_hessian,
+    reference_derivative,
 )
 
 STEP = 1e-6  # [rad, m] of central differences of quadratic potentials of size 1
@@ -141,3 +142,29 @@ def test_hessian_is_the_derivative_of_the_gradient(kinds):
         hessian,
     )
     assert hessian == pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_reference_derivative_is_exact(kinds):
+    """The gradient is affine in the reference: a difference of any length gives its derivative."""
+    scene = Scene(kinds)
+    change = np.random.default_rng(2).normal(size=(2, *scene.reference.shape))
+    here, expected = scene.gradient(scene.q)[1], []
+    reference = scene.reference
+    for direction in change:
+        scene.reference = reference + direction
+        expected.append(scene.gradient(scene.q)[1] - here)
+    placements, S = scene.at(scene.q)
+    derivative = np.zeros((2, scene.model.nv))
+    reference_derivative(
+        placements,
+        scene.moments,
+        S,
+        scene.parents,
+        scene.first_dofs,
+        change,
+        np.zeros((scene.n, 6)),
+        derivative,
+    )
+    size = np.abs(expected).max()
+    assert derivative == pytest.approx(np.array(expected), abs=ROUNDING * size)

@@ -231,3 +231,45 @@ def rates_derivative(
                             value += c[i]
                         derivative[b, r, i, l] = value
             above = parents[above]
+
+
+@jit
+def reference_derivative(
+    placements: np.ndarray,
+    moments: np.ndarray,
+    S: np.ndarray,
+    parents: np.ndarray,
+    first_dofs: np.ndarray,
+    change: np.ndarray,
+    wrenches: np.ndarray,
+    derivative: np.ndarray,
+) -> None:
+    """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
+
+    Args:
+        placements: see the module.
+        moments: see the module.
+        S: see `subtree`.
+        parents: see `subtree`.
+        first_dofs: see `subtree`.
+        change: of the reference along m directions, shape (m, n, 4, 3).
+        wrenches: workspace, shape (n, 6).
+        derivative: shape (m, nv), a row for each direction; written.
+    """
+    for d in range(len(change)):
+        for b in range(len(placements)):
+            P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
+            F[:] = 0.0
+            for i in range(4):
+                x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
+                for j in range(4):
+                    x -= Sigma[i, j] * Q[j, 0]
+                    y -= Sigma[i, j] * Q[j, 1]
+                    z -= Sigma[i, j] * Q[j, 2]
+                F[3] += P[i, 1] * z - P[i, 2] * y
+                F[4] += P[i, 2] * x - P[i, 0] * z
+                F[5] += P[i, 0] * y - P[i, 1] * x
+                if i == 3:
+                    F[0], F[1], F[2] = x, y, z
+        add_children(parents, wrenches)
+        project_wrenches(S, first_dofs, wrenches, derivative[d])
