@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nmdp_pin.control.controller import Command
+from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.executors import Executor, Serial
 from nmdp_pin.executors.executor import check_count
@@ -179,7 +180,8 @@ def _run_at_once(
 ) -> int:
     """Steps made by one compiled call; 0 where the method has none, or the first step fails."""
     method = simulator.integrator
-    if simulator.error_control is not None or not isinstance(method, PositionBasedStep):
+    fixed = not isinstance(simulator.control, ErrorControl)
+    if not (fixed and isinstance(method, PositionBasedStep)):
         return 0
     nv, driven = simulator.vector.nv, simulator.robot.driven
     torques = np.zeros((len(u), nv))

@@ -133,7 +133,7 @@ class IntegratorSection(OptionsSection):
     name: str = Field("ne-nmdp", description="name of the method")
     dt: Annotated[float, positive_time(LARGEST_DT, "length of a step")] = Field(0.01)
     control: AnyControl = Field(
-        default_factory=lambda: _controls()["halving"].model_validate({}),  # type: ignore[assignment, return-value]
+        default_factory=lambda: _controls()["halving"].model_validate({}),  # type: ignore[assignment]
         description="what is made of a step that fails or is not accurate",
     )
     preset: str | None = Field(
