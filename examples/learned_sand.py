@@ -2,11 +2,11 @@
 
 python examples/learned_sand.py      # writes rod_in_sand.csv and rod_in_sand.onnx
 
-A rig would push a foot through sand at many depths and tilts, in the same motions at each, and write
-down the wrenches. Here resistive force theory computes them, so the outcome can be compared: the
-wrench of each motion is interpolated over depth and tilt by cubic radial basis functions, as Zhu,
-Abdulmajeid and Hauser (ICRA 2019) did with their measurements, the interpolation is written as an
-ONNX file with its derivative, and Robosimian walks on both. Needs the packages onnx and onnxruntime.
+A rig would push a foot through sand at many depths and tilts, in the same motions at each, and
+write down the wrenches. Here resistive force theory computes them, so the outcome can be compared:
+the wrench of each motion is interpolated over depth and tilt by cubic radial basis functions, as
+Zhu, Abdulmajeid and Hauser (ICRA 2019) did with their measurements, the interpolation is written
+as an ONNX file with its derivative, and Robosimian walks on both. It needs onnx and onnxruntime.
 """
 
 import sys
