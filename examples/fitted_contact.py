@@ -3,8 +3,8 @@
 python examples/fitted_contact.py      # writes rubber_pad.csv
 
 The samples are computed here from a formula, that of a rubber ball on a hard floor: the normal
-force grows with depth^1.5, the friction coefficient falls with the load's cube root, and the tread holds
-better across than along. With a rig of your own, write the same columns.
+force grows with depth^1.5, the friction coefficient falls with the load's cube root, and the tread
+holds better across than along. With a rig of your own, write the same columns.
 """
 
 from pathlib import Path
