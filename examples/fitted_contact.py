@@ -1,10 +1,10 @@
-"""A contact model learned from measurements: rubber pads under a box.
+"""A contact model fitted to samples of forces: rubber pads under a box.
 
 python examples/fitted_contact.py      # writes rubber_pad.csv
 
-The measurements are made up here, after the law of a rubber ball on a hard floor: the normal force
-grows with depth^1.5, the friction coefficient falls with the load's cube root, and the tread holds
-better across than along. With a rig of your own, write the same columns.
+The samples are computed here from a formula, that of a rubber ball on a hard floor: the normal
+force grows with depth^1.5, the friction coefficient falls with the load's cube root, and the tread
+holds better across than along. With a rig of your own, write the same columns.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def friction_at(load: np.ndarray) -> np.ndarray:
     return np.array(FRICTION) * (load / LOAD) ** (-1.0 / 3.0)
 
 
-def measure(depths: np.ndarray, directions: int = 12) -> np.ndarray:
+def sampled(depths: np.ndarray, directions: int = 12) -> np.ndarray:
     """Depth and force on the pad when it is dragged in many directions, shape (n, 4)."""
     rows = []
     for depth in depths:
@@ -39,8 +39,8 @@ def measure(depths: np.ndarray, directions: int = 12) -> np.ndarray:
 
 
 def main(path: Path = Path("rubber_pad.csv")) -> None:
-    """Measure, fit, and send a box along the tread and across it."""
-    table = measure(np.linspace(0.0003, 0.003, 10))
+    """Sample, fit, and send a box along the tread and across it."""
+    table = sampled(np.linspace(0.0003, 0.003, 10))
     np.savetxt(path, table, delimiter=",", fmt="%.6g", header=TITLES, comments="")
     fit = fit_hulls(WrenchSamples.load(path))
     print(

@@ -20,12 +20,11 @@ from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.contact_rules import ContactRule
 from nmdp_pin.scenario.contact_sections import CONTACTS, ContactSection
+from nmdp_pin.scenario.controller_sections import CONTROLLERS, MotionSection
 from nmdp_pin.scenario.object_sections import OBJECTS, ObjectSection
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
 from nmdp_pin.scenario.sections import (
-    CONTROLLERS,
     IntegratorSection,
-    MotionSection,
     PushSection,
     ShapeSection,
     TerrainSection,

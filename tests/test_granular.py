@@ -19,17 +19,17 @@ from nmdp_pin.testing import contact_state
 ROUNDING = 1e-12  # relative
 TABLE_DIGITS = 2e-3  # the coefficients are published with three decimals
 RINGS = 2e-3  # relative error of the integration over a few hundred elements
-TABLE = {"rod": (0.01, 1e-3), "sphere": (0.02, 1e-3), "plate": (0.04, 1.5e-3)}
+TABLE = {"rod": (0.025, 1e-3), "sphere": (0.02, 1e-3), "plate": (0.04, 1.5e-3)}
 """Error of nineteen poses in twenty, tilted by less than 0.5 rad: of the force [-], its lever [m].
 
-Measured: 0.005, 0.016, 0.026 and 0.7, 0.7, 0.9 mm."""
+Measured: 0.018, 0.016, 0.026 and 0.4, 0.1, 0.9 mm."""
 
 GENERIC = MEDIA["generic"]
 UP = np.array([[0.0, 0.0, 1.0]])
 DOWN = np.array([[0.0, 0.0, -1.0, 0.0, 0.0, 0.0]])
 AHEAD = -DOWN[:, [2, 0, 1, 3, 4, 5]]
 FEET = {
-    "rod": Rod(radius=0.0267, length=0.1233),
+    "rod": Rod(radius=0.0267, length=0.15),
     "sphere": Sphere(radius=0.04),
     "plate": Plate(radius=0.06),
 }

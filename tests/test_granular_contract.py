@@ -14,6 +14,13 @@ SHAPES = {
 }
 
 
+# Feet with an edge touch where their contact point is still above the ground; 2 mm below that touch
+# central differences of 1e-6 m are off by 2.6e-6 (and by a quarter of it with half the step).
+_TOUCH = 5e-6
+
+
 @pytest.mark.parametrize("space", SHAPES.values(), ids=SHAPES)
 class TestGranular(WrenchSpaceContract):
     """The whole suite, for every shape; tilts of up to 180 degrees occur in it."""
+
+    tolerance = _TOUCH

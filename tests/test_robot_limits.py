@@ -71,7 +71,9 @@ def test_friction_and_mimics_are_read(tmp_path):
 def test_zeros_are_no_limits(tmp_path):
     """A range of no width at 0 and an effort of 0 mean that the writer did not know."""
     text = HOPPER.replace('lower="-1" upper="1" effort="10"', 'lower="0" upper="0" effort="0"')
-    assert load_robot(write(tmp_path, text)).limits.kinds == ()
+    bot = load_robot(write(tmp_path, text))
+    assert bot.limits.kinds == ()
+    assert any("taken as none given: hip" in note for note in bot.notes)
 
 
 def test_two_robots_keep_theirs(tmp_path):

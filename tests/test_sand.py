@@ -12,6 +12,12 @@ from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.evaluation import evaluate
 from nmdp_pin.experiments.sand import FIGURES, Study, modes_figure
+from nmdp_pin.experiments.sand.calibration_figure import (
+    MEASURED,
+    ROD,
+    calibrated_scale,
+    largest_lift,
+)
 from nmdp_pin.experiments.sand.walk_figure import ORDERS, ROWS
 from nmdp_pin.recording import Recording
 from nmdp_pin.scenario import Scenario
@@ -20,6 +26,8 @@ pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/results/sand.md"
+SCALE = 1.9  # of the sand in which the rod was measured
+LIFT = 0.13  # relative: what one scale leaves at three depths
 SHORT = Study(steps=(0.05,), duration=0.2)
 
 
@@ -42,7 +50,7 @@ def test_every_figure_is_made(tmp_path, monkeypatch):
     campaign = Campaign(tmp_path / "runs", workers=1, quiet=True)
     products, failed = evaluate(SHORT, list(FIGURES.values()), campaign, tmp_path)
     assert failed == []
-    assert set(products) == {"walk", "modes"}
+    assert set(products) == {"calibration", "walk", "modes"}
     for product in products.values():
         assert all(path.stat().st_size > 1000 for path in product.pictures)
     consistency, cost = products["walk"].tables
@@ -78,12 +86,26 @@ def test_the_page_says_what_the_data_say():
     found = {(r["ground"], r["method"]): r for r in rows(PAGE.parent / "sand-walk.csv")}
     sand, rock = found["sand", "ne-nmdp"], found["rock", "ne-nmdp"]
     ways = [float(v) for k, v in sand.items() if k.startswith("distance at")]
-    assert {f"{x:.1f}" for x in ways} <= {"2.7", "2.8"}
+    assert {f"{x:.1f}" for x in ways} <= {"3.0", "3.1", "3.2"}
     assert max(ways) < min(float(v) for k, v in rock.items() if k.startswith("distance at"))
     assert f"differs by {1e3 * float(sand['std of distance [m]']):.0f} mm" in text
-    assert f"less than on rock ({1e3 * float(rock['std of distance [m]']):.0f} mm)" in text
+    assert f"as much as on rock ({1e3 * float(rock['std of distance [m]']):.0f} mm)" in text
     assert f"the sinkage by {1e3 * float(sand['std of depth [m]']):.1f} mm" in text
     assert re.search(r"^`nmdp-pin paper sand walk`; data:", text, re.MULTILINE)
+
+
+def test_the_lift_of_a_rod_is_the_measured_one():
+    """One scale fits all depths, it is the documented one, and the walk has three times it."""
+    depths, lifts = np.array(MEASURED).T
+    np.testing.assert_allclose(largest_lift(depths, scale=SCALE), lifts, rtol=LIFT)
+    assert calibrated_scale() == pytest.approx(SCALE, abs=0.05)
+    data = rows(PAGE.parent / "sand-calibration.csv")
+    assert [(float(r["depth [m]"]), float(r["measured [N]"])) for r in data] == [*MEASURED]
+    computed = [float(r["calibrated [N]"]) for r in data]
+    np.testing.assert_allclose(computed, largest_lift(depths, scale=calibrated_scale()), rtol=1e-4)
+    walk = Scenario.load("robosimian-walk-sand").resolved()["contact"]
+    assert walk["scale"] == pytest.approx(3.0 * SCALE)
+    assert (walk["radius"], walk["length"]) == (ROD.radius, ROD.length)
 
 
 def test_half_of_spider_is_on_sand():

@@ -63,7 +63,7 @@ BAD_SLIDING = {
     "two surfaces": ({"path": "a.json"}, "'path' and 'ellipsoid'"),
     "no length": ({"length": None}, "'length'"),
     "flat": ({"ellipsoid": [0.4, 0.3, 0.0]}, "three finite numbers > 0"),
-    "no file": ({"path": "a.json", "ellipsoid": None, "length": None}, "cannot be read"),
+    "no file": ({"path": "a.json", "ellipsoid": None, "length": None}, "there is no"),
     "frame": ({"frame": "moon"}, "frame"),
     "axis": ({"axis": [0.0, 0.0, 0.0]}, "axis"),
 }
@@ -78,7 +78,7 @@ def test_bad_sliding(change, message):
 
 BAD_FITTED = {
     "no path": ({"path": None}, "missing"),
-    "no file": ({"path": "none.csv"}, "cannot be read"),
+    "no file": ({"path": "none.csv"}, "there is no"),
     "another kind": ({"path": "a.txt"}, r"\.onnx"),
     "touch": ({"touch": 0.0}, "touch"),
 }

@@ -23,6 +23,7 @@ FRAME_RATE = 30
 """Pictures a second of the film."""
 
 _CALM = 0.5  # [s] to each side over which the camera's height is a mean
+_LIFT = 0.2  # how far the base may leave the middle of the picture, in units of its size
 _QUALITY = "20"  # of H.264: constant rate factor; 18 is as good as lossless to the eye
 
 
@@ -91,6 +92,7 @@ def _encode(
 ) -> None:
     """Draw and encode a picture every 1/30 s of the film."""
     av = _av()
+    most = _LIFT * renderer.scene.size
     times = np.arange(recording.t[0], recording.t[-1] + 1e-9, speed / FRAME_RATE)
     with av.open(str(path), "w") as film:
         stream = film.add_stream("libx264", rate=FRAME_RATE)
@@ -100,7 +102,8 @@ def _encode(
         for t in times:
             q, force, height = _at(recording, renderer.scene.robot, t)
             near = np.abs(recording.t - t) <= _CALM
-            lift = float(recording.base_position[near, 2].mean()) - height if near.any() else 0.0
+            lift = recording.base_position[near, 2].mean() - height if near.any() else 0.0
+            lift = float(np.clip(lift, -most, most))
             frame = renderer.scene.frame(t, q, force)
             picture = renderer.picture(frame, lift=lift, caption=f"t = {t:.2f} s")
             for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):

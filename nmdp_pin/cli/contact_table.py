@@ -30,9 +30,7 @@ _WIDTH = 160  # [characters]
 def contact_table(
     intruder: Annotated[str, typer.Option(help="rod, sphere or plate.")] = "rod",
     radius: Annotated[float, typer.Option(help="[m]")] = 0.0267,
-    length: Annotated[
-        float | None, typer.Option(help="Of a rod's straight part [m]; 0.1233 unless given.")
-    ] = None,
+    length: Annotated[float | None, typer.Option(help="Of a rod [m]; 0.15 unless given.")] = None,
     medium: Annotated[
         str, typer.Option(help="generic, poppy-seeds-loose or poppy-seeds-close.")
     ] = "generic",
@@ -113,7 +111,7 @@ def _vertices(table: WrenchTable, depths: np.ndarray, tilt: float) -> np.ndarray
 
 def _intruder(name: str, radius: float, length: float | None) -> Intruder:
     if name == "rod":
-        return Rod(radius=radius, length=0.1233 if length is None else length)
+        return Rod(radius=radius, length=0.15 if length is None else length)
     if length is not None:
         raise ContactError(f"only a rod has a length; leave out --length for a {name}")
     if name in ("sphere", "plate"):

@@ -23,7 +23,7 @@ def robots() -> None:
     console = Console()
     console.print(f"Bundled: {', '.join(bundled_robots())}", highlight=False)
     console.print(f"Of example-robot-data: {', '.join(example_robots())}", highlight=False)
-    console.print("Or any URDF, by its path.")
+    console.print("Or any URDF or MJCF file, by its path.")
 
 
 def scenarios() -> None:

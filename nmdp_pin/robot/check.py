@@ -122,6 +122,8 @@ class RobotReport:
         return "\n".join(parts)
 
 
+# Rows of a table that are printed; the report holds all.
+_MOST_ROWS = 120
 JOINT_HEAD = ("name", "type", "lower", "upper", "effort", "velocity", "use")
 CONTACT_HEAD = ("name", "on joint", "x", "y", "z [m]", "radius [m]")
 
@@ -272,8 +274,10 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     if not rows:
         return []
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    hidden = len(rows) - _MOST_ROWS
+    rest = [f"... and {hidden} more"] if hidden > 0 else []
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in [head, *rows]
+        for row in [head, *rows[:_MOST_ROWS]]
     ]
-    return _listed(f"{title} ({len(rows)})", [line.rstrip() for line in lines])
+    return _listed(f"{title} ({len(rows)})", [*(line.rstrip() for line in lines), *rest])

@@ -85,6 +85,16 @@ class JointLimits:
         kept = [m for m in mimics if m.joint in moving and m.primary in {*moving} - {m.joint}]
         return replace(result, mimics=tuple(kept))
 
+    @staticmethod
+    def empty(model: pin.Model) -> list[str]:
+        """The joints whose range of no width at 0, or effort of 0, counts as not given."""
+        return [
+            name
+            for name, joint in simple_joints(model).items()
+            if model.lowerPositionLimit[joint.idx_q] == model.upperPositionLimit[joint.idx_q] == 0.0
+            or model.upperEffortLimit[joint.idx_v] == 0.0
+        ]
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """Which bounds there are: some of "position", "effort", "friction", "mimic"."""

@@ -16,7 +16,7 @@ from nmdp_pin.robot.catalog import RobotFiles
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.description import Description, describe_urdf
-from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.joint_limits import JointLimits, Mimic
 from nmdp_pin.robot.mjcf import read_mjcf
 from nmdp_pin.robot.model import (
     RobotModel,
@@ -111,6 +111,8 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Par
     if files.foreign and base != "fixed" and len(points):
         body, height = _put_on_ground(body, points, pose)
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
+    if empty := JointLimits.empty(body.model):
+        notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
     return Parts(
         files.name or described.name,

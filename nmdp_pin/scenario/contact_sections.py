@@ -131,7 +131,7 @@ class GranularSection(ContactSection):
     model: Literal["granular"] = "granular"
     intruder: Literal["rod", "sphere", "plate"] = Field("rod", description="shape of the foot")
     radius: Number | None = Field(None, gt=0, description="[m]; that of the contact spheres")
-    length: Number | None = Field(None, gt=0, description="of a rod's straight part [m]")
+    length: Number | None = Field(None, gt=0, description="of a rod [m]")
     axis: Vector3 = Field((0.0, 0.0, -1.0), description="where the foot points; any length")
     medium: Literal["generic", "poppy-seeds-loose", "poppy-seeds-close"] = "generic"
     scale: Number = Field(1.0, gt=0, description="zeta, factor of all stresses [-]")
@@ -139,11 +139,11 @@ class GranularSection(ContactSection):
 
     @model_validator(mode="after")
     def _shape_is_given(self) -> GranularSection:
-        """A rod needs a length, a plate a radius, and nothing else has a length."""
+        """A rod needs a length, rods and plates a radius, and nothing else has a length."""
         if (self.length is None) == (self.intruder == "rod"):
             raise worded(f"needs the key 'length' for a rod only, here is a {self.intruder}")
-        if self.intruder == "plate" and self.radius is None:
-            raise worded("needs the key 'radius' for a plate")
+        if self.intruder != "sphere" and self.radius is None:
+            raise worded(f"needs the key 'radius' for a {self.intruder}")
         return self
 
     def build(self, robot: Robot) -> ContactLaw:

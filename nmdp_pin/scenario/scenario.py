@@ -24,6 +24,7 @@ from nmdp_pin.files.toml_text import read_toml
 from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
 from nmdp_pin.scenario.contact_sections import AnyContact, ContactModels
+from nmdp_pin.scenario.controller_sections import AnyController, PassiveSection
 from nmdp_pin.scenario.initial_state import initial_state
 from nmdp_pin.scenario.object_sections import AnyObject, with_objects
 from nmdp_pin.scenario.robot_section import RobotSection
@@ -31,9 +32,7 @@ from nmdp_pin.scenario.robot_table import robot_table
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.scenario.sections import (
     LONGEST,
-    AnyController,
     AnyIntegrator,
-    PassiveSection,
     PushSection,
     TerrainSection,
     drop_foreign_options,

@@ -2,6 +2,7 @@
 "use strict";
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
+const CALM = 0.2;  // how far the base may leave the middle of the picture, in units of its size
 const element = id => document.getElementById(id);
 
 class Player {
@@ -88,8 +89,9 @@ class Player {
     const target = new THREE.Vector3(...header.center);
     if (header.base !== null) {
       const k = header.base, shown = header.follow ? frame : timeline.frame(0);
-      const height = header.follow ? timeline.height(k, this.time) : shown[3 + 7 * k];
-      target.add(new THREE.Vector3(shown[1 + 7 * k], shown[2 + 7 * k], height));
+      const [x, y, z] = shown.subarray(1 + 7 * k, 4 + 7 * k), most = CALM * header.size;
+      const lift = header.follow ? timeline.height(k, this.time) - z : 0;
+      target.add(new THREE.Vector3(x, y, z + Math.min(Math.max(lift, -most), most)));
     }
     this.camera.look(target, canvas.clientWidth / canvas.clientHeight, view.terrain);
     view.sun.target.position.copy(target);

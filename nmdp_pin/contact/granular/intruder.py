@@ -15,7 +15,7 @@ import numpy as np
 from nmdp_pin.errors import ContactError
 
 _AROUND = 16  # elements around the axis; a multiple of 4 is symmetric under both mirrors
-_ROUNDED = 0.4  # sine of the tilt below which the reach of a plate is rounded off
+_ROUNDED = 0.4  # sine of the tilt below which the reach of a disc is rounded off
 _RINGS = 10  # elements from pole to equator, and half as many along a shaft
 
 
@@ -98,11 +98,30 @@ class Sphere(Intruder):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rod(Intruder):
-    """A rod with a round end, which is the contact sphere; its other end is not in the sand.
+class _FlatEnded(Intruder):
+    """A shape whose lowest part is a disc square to the axis, its middle at a bare contact point.
+
+    A bare point is a contact sphere of radius 0.
+    """
+
+    @property
+    def height(self) -> float:
+        """The middle of the disc is the point itself."""
+        return 0.0
+
+    def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of the edge, R sin(tilt), less near an upright axis, where it is rounded off."""
+        edge = np.sqrt(tilt + _ROUNDED**2)
+        slope = (1.0 - 0.5 * tilt / edge**2) / edge
+        return self.radius * tilt / edge, self.radius * slope
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rod(_FlatEnded):
+    """A rod with a flat end; its other end is not in the sand.
 
     Args:
-        length: of the straight part, from the sphere's centre up [m].
+        length: from the flat end up [m].
     """
 
     length: float
@@ -111,8 +130,8 @@ class Rod(Intruder):
         _check(radius=self.radius, length=self.length)
 
     def surface(self) -> Surface:
-        """The lower half sphere and the shaft."""
-        points, normals, areas = _half_sphere(self.radius)
+        """The end, which faces down, and the shaft."""
+        points, normals, areas = _disc(self.radius)
         n = 2 * _RINGS
         angles = 2.0 * np.pi * (np.arange(_AROUND) + 0.5) / _AROUND
         around = np.array([np.cos(angles), np.sin(angles), 0.0 * angles]).T
@@ -128,53 +147,41 @@ class Rod(Intruder):
         )
 
     @property
-    def height(self) -> float:
-        """The radius."""
-        return self.radius
-
-    @property
     def size(self) -> float:
-        """All of it upright."""
-        return self.length + self.radius
+        """The length: all of it upright."""
+        return self.length
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plate(Intruder):
-    """A thin round plate square to the axis, its middle at a contact point of radius 0."""
+class Plate(_FlatEnded):
+    """A thin round plate square to the axis."""
 
     def __post_init__(self) -> None:
         _check(radius=self.radius)
 
     def surface(self) -> Surface:
-        """A disc of rings of equal area."""
-        edges = self.radius * np.sqrt(np.arange(_RINGS + 1) / _RINGS)
-        # the mean of the radius over a ring, so that first moments are exact
-        r = 2.0 / 3.0 * np.diff(edges**3) / np.diff(edges**2)
-        angles = 2.0 * np.pi * (np.arange(_AROUND) + 0.5) / _AROUND
-        spokes = np.array([np.cos(angles), np.sin(angles), 0.0 * angles]).T
-        points = (r[:, None, None] * spokes).reshape(-1, 3)
-        normals = np.tile([0.0, 0.0, -1.0], (len(points), 1))
-        area = np.pi * self.radius**2 / len(points)
-        return Surface(points, normals, np.full(len(points), area), thin=True)
-
-    @property
-    def height(self) -> float:
-        """The plate's middle is the point itself."""
-        return 0.0
+        """One disc for both sides."""
+        return Surface(*_disc(self.radius), thin=True)
 
     @property
     def size(self) -> float:
         """The diameter: all of it on edge."""
         return 2.0 * self.radius
 
-    def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the edge, R sin(tilt), less near a flat plate, where it is rounded off."""
-        edge = np.sqrt(tilt + _ROUNDED**2)
-        slope = (1.0 - 0.5 * tilt / edge**2) / edge
-        return self.radius * tilt / edge, self.radius * slope
-
 
 INTRUDERS: dict[str, type[Intruder]] = {"rod": Rod, "sphere": Sphere, "plate": Plate}
+
+
+def _disc(radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, normals and areas of a disc that faces down, in rings of equal area."""
+    edges = radius * np.sqrt(np.arange(_RINGS + 1) / _RINGS)
+    # the mean of the radius over a ring, so that first moments are exact
+    r = 2.0 / 3.0 * np.diff(edges**3) / np.diff(edges**2)
+    angles = 2.0 * np.pi * (np.arange(_AROUND) + 0.5) / _AROUND
+    spokes = np.array([np.cos(angles), np.sin(angles), 0.0 * angles]).T
+    points = (r[:, None, None] * spokes).reshape(-1, 3)
+    normals = np.tile([0.0, 0.0, -1.0], (len(points), 1))
+    return points, normals, np.full(len(points), np.pi * radius**2 / len(points))
 
 
 def _half_sphere(radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

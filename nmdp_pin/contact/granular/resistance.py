@@ -9,7 +9,7 @@ from nmdp_pin.contact.granular.medium import Medium
 
 # [cosine] over which an element goes from trailing to leading. A sharp edge would let half of a
 # shaft count or not, where it moves along itself.
-_EDGE = 0.1
+_EDGE = 0.2
 
 
 def resistive_wrenches(
