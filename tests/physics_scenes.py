@@ -23,10 +23,10 @@ POWER = 2  # exponent of the penetration in all the scenes
 DEPTH = 1e-4  # [m] at rest; the closed forms are those of rigid bodies, so little of it
 SOFT = 1e-3  # [m] at rest; what the bundled scenarios use, for impacts
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic"}),
-    "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector"}),
-    "ne-nmdp dissipation": ("ne-nmdp", {"objective": "dissipation"}),
-    "pbd-nmdp dissipation": ("pbd-nmdp", {"objective": "dissipation"}),
+    "ne-nmdp kinetic": ("ne-nmdp", {"objective": "kinetic", "order": 1}),
+    "ne-nmdp end_effector": ("ne-nmdp", {"objective": "end_effector", "order": 1}),
+    "ne-nmdp dissipation": ("ne-nmdp", {"objective": "dissipation", "order": 1}),
+    "pbd-nmdp dissipation": ("pbd-nmdp", {"objective": "dissipation", "order": 1}),
     "ne-mdp": ("ne-mdp", {}),
 }
 IMPLICIT = tuple(METHODS)[:4]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from contracts.integrator import assert_same_bits
 from physics_scenes import SOFT, G, block, cone, far_ground, flying, ground, pendulum, resting
-from test_step_control import Failing
+from test_step_control import PASSIVE, Failing
 
 from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command, Passive
+from nmdp_pin.control import Passive
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.integrators import StepResult
@@ -36,7 +36,9 @@ def results(sim: Simulator, state: State, duration: float, dt: float = PERIOD) -
 def swinging(method: str, order: int, tolerance: float) -> tuple[Simulator, State]:
     """A pendulum that is let go at 1 rad."""
     space = FrictionCone(stiffness=1.0)
-    sim = Simulator(pendulum(), far_ground(), space, method, atol=tolerance, order=order)
+    sim = Simulator(
+        pendulum(), far_ground(), space, method, control=ErrorControl(atol=tolerance), order=order
+    )
     return sim, sim.state(np.ones(1))
 
 
@@ -60,7 +62,7 @@ def test_free_fall_keeps_the_tolerance():
     errors, evaluations = [], []
     for atol in TOLERANCES:
         space = FrictionCone(stiffness=1.0)
-        sim = Simulator(block(), far_ground(), space, "ne-mdp", atol=atol)
+        sim = Simulator(block(), far_ground(), space, control=ErrorControl(atol=atol), order=1)
         state = sim.state()
         made = results(sim, state, 0.2)
         errors.append(state.q[2] - made[-1].state.q[2] - 0.5 * G * 0.2**2)
@@ -103,7 +105,7 @@ def test_a_box_slides_as_far_as_it_should():
     errors = []
     for rtol in (1e-1, 1e-2, 1e-3):
         box = block()
-        sim = Simulator(box, ground(0.5), cone(box), rtol=rtol)
+        sim = Simulator(box, ground(0.5), cone(box), control=ErrorControl(rtol=rtol))
         made = results(sim, sim.state(resting(box), np.eye(6)[0]), 0.3)
         errors.append(made[-1].state.q[0] - 1.0 / (2 * 0.5 * G))
         assert all(r.error <= 1.0 for r in made)
@@ -111,10 +113,11 @@ def test_a_box_slides_as_far_as_it_should():
     assert slope((1e-1, 1e-2, 1e-3), errors) == pytest.approx(1.0, abs=0.25)
 
 
-def dropped(rtol: float, **options) -> tuple[Simulator, State]:
+def dropped(rtol: float, min_step: float = 1e-5) -> tuple[Simulator, State]:
     """A block 0.1 m above its rest: it lands with 1.4 m/s after 0.143 s."""
     box = block()
-    sim = Simulator(box, ground(0.5), cone(box, depth=SOFT), rtol=rtol, **options)
+    control = ErrorControl(rtol=rtol, min_step=min_step)
+    sim = Simulator(box, ground(0.5), cone(box, depth=SOFT), control=control)
     q = resting(box, depth=SOFT)
     q[2] += 0.1
     return sim, sim.state(q)
@@ -157,7 +160,7 @@ def test_replay_is_exact():
     """All that error control remembers is in the state."""
     sim, state = dropped(1e-2)
     made = results(sim, state, 0.2, dt=0.02)
-    again = results(Simulator(*sim_parts(sim), rtol=1e-2), made[4].state, 0.1, dt=0.02)
+    again = results(Simulator(*sim_parts(sim), control=sim.control), made[4].state, 0.1, dt=0.02)
     for a, b in zip(made[5:], again, strict=True):
         assert_same_bits(a, b)
         assert a.state.h_next == b.state.h_next
@@ -175,16 +178,16 @@ def sim_parts(sim: Simulator) -> tuple:
 def test_a_step_that_fails_is_shortened():
     """Where the solver fails, sub-steps are halved, as in Algorithm 2; below min_step it fails."""
     sim = flying(block(), "ne-nmdp kinetic")
-    control = ErrorControl(sim.robot.model, 1.0, 1.0, 1e-3)
+    control = ErrorControl(rtol=1.0, min_step=1e-3)
     failing = Failing(sim._integrator, lambda t, h: h > 4e-3)
-    result = control.step(failing, sim.state(), Command(), 0.04)
+    result = control.step(failing, sim.state(), PASSIVE, 0.04)
     assert result.status is Status.CONVERGED
     assert max(result.step_sizes) <= 4e-3
     assert result.discarded >= 4  # 40, 20, 10 and 5 ms
     assert result.state.v[2] == pytest.approx(-0.04 * G, abs=1e-9)
     hopeless = Failing(sim._integrator, lambda t, h: t > 0.01)
     state = sim.state()
-    failed = control.step(hopeless, state, Command(), 0.04)
+    failed = control.step(hopeless, state, PASSIVE, 0.04)
     assert failed.status is Status.PROJECTION_FAILED
     assert failed.state is state
     assert failed.evaluations > 0
@@ -193,7 +196,8 @@ def test_a_step_that_fails_is_shortened():
 @pytest.mark.parametrize("order", [1, 2])
 def test_robosimian_jumps_half_a_second(order):
     """The whole machine: every step within its tolerance, and far fewer sub-steps in order 2."""
-    options = ["integrator.dt=0.02", "integrator.rtol=0.03", f"integrator.order={order}"]
+    options = ["integrator.dt=0.02", f"integrator.order={order}"]
+    options += ['integrator.control.kind="error"', "integrator.control.rtol=0.03"]
     setup = Scenario.load("robosimian-jump", overrides=options).build(visuals=False)
     run = setup.simulator.run(
         setup.state, setup.controller, dt=0.02, duration=0.5, on_failure="raise"
@@ -211,8 +215,7 @@ BAD = {
     "nan": ({"atol": np.nan}, "atol must be a finite number >= 0"),
     "text": ({"rtol": "small"}, "rtol must be a finite number >= 0, got 'small'"),
     "zero": ({"rtol": 0.0}, "atol must be > 0"),
-    "paper": ({"rtol": 1e-3, "halving": "paper"}, "fixed steps"),
-    "halving": ({"halving": "thirds"}, "halving must be one of .*'paper'.*got 'thirds'"),
+    "min_step": ({"rtol": 0.1, "min_step": 0.0}, "min_step must be in"),
 }
 
 
@@ -220,7 +223,7 @@ BAD = {
 def test_bad_options(options, message):
     """Tolerances and forms that cannot be used are refused."""
     with pytest.raises(IntegratorError, match=message):
-        Simulator(block(), far_ground(), FrictionCone(stiffness=1.0), **options)
+        ErrorControl(**options)
 
 
 @pytest.mark.parametrize("h_next", [0.0, -1.0, np.nan, np.inf, "1"])

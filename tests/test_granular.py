@@ -4,8 +4,8 @@ import pickle
 
 import core_samples as samples
 import numpy as np
-import pinocchio as pin
 import pytest
+from contracts.step_problem import assert_derivatives
 
 from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.accuracy import accuracy
@@ -273,15 +273,8 @@ def test_mistakes_are_named(wrong, named):
 def test_residual_on_sand(name, kind, form):
     """dG/dq of feet in sand, moments and tilts included, agrees with central differences."""
     space = Granular(intruder=FEET["rod"], axis=(1.0, 0.3, -0.5), scale=0.1)
-    residual, q, w = samples.residual_at(
+    problem, q, w = samples.problem_at(
         samples.robot(name), kind, space, 7, form=samples.FORMS[form]
     )
-    residual.evaluate(q, w)
-    assert residual.contact.active
-    found = residual.linearise()
-
-    def moved(x: np.ndarray) -> np.ndarray:
-        return residual.evaluate(pin.integrate(residual.model, q, x), w).copy()
-
-    expected = samples.central_differences(moved, residual.model.nv)
-    samples.assert_same(found, expected)
+    assert problem.evaluate(q, w).active.size
+    assert_derivatives(problem, q, w)

@@ -4,13 +4,16 @@ import core_samples as samples
 import numpy as np
 import pytest
 from contracts import WrenchSpaceContract
-from test_contact_terms import Glue
+from six_rows import Glue
 from test_finite_differences import Blackbox
 
 from nmdp_pin import Simulator
 from nmdp_pin.contact import AnisotropicCone, FrictionCone, Mixed
+from nmdp_pin.control import Command
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.errors import ContactError, IntegratorError
+from nmdp_pin.integrators.stages import in_world
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import contact_state, ground_through, weights
 
@@ -63,41 +66,17 @@ def test_full_weights_press_as_hard_as_the_model_alone():
 def test_forces_among_wrenches_act_where_the_sphere_touches():
     """The generalised force of a three-row model is the same beside one of six rows."""
     robot = samples.robot("wheels")
-    residual, q, _ = samples.residual_at(robot, "sphere", CONE, seed=6)
     n = len(robot.contact_points)
     w = weights(n, CONE.n_vertices, np.random.default_rng(0))
     mixed = Mixed(models=(CONE, Glue()), by_contact=[0] * n)
     assert mixed.rows == 6
-    residual.evaluate(q, w)
-    alone, stiffness = residual.contact.evaluate(w), residual.contact.linearise()
-    wrenches = residual.contact.wrenches
-    residual, q, _ = samples.residual_at(robot, "sphere", mixed, seed=6)
-    residual.evaluate(q, w)
-    found = residual.contact.evaluate(w)
-    scale = np.abs(alone).max()
-    assert scale > 0.0
-    np.testing.assert_allclose(found, alone, atol=1e-9 * scale)
-    np.testing.assert_allclose(residual.contact.wrenches, wrenches, atol=1e-9 * scale)
-    stiff = np.abs(stiffness).max()
-    np.testing.assert_allclose(residual.contact.linearise(), stiffness, atol=1e-9 * stiff)
-
-
-@pytest.mark.parametrize("name", ["wheels", "chain free-flyer"])
-@pytest.mark.parametrize("kind", ["valley", "sphere"])
-@pytest.mark.parametrize("models", [(CONE, SKI, Glue()), (CONE, SKI, SKI)], ids=["6", "3"])
-def test_derivative_of_the_step(name, kind, models):
-    """The step's residual has the right derivative, with rows of both kinds or forces alone."""
-    n = len(samples.robot(name).contact_points)
-    space = Mixed(models=models, table=[[i % 3, 2 - i % 3] for i in range(n)])
-    residual, q, w = samples.residual_at(samples.robot(name), kind, space, seed=6)
-    residual.evaluate(q, w)
-    found = residual.contact.linearise()
-
-    def moved(dq):
-        residual.evaluate(residual.retract(q, dq), w)
-        return residual.contact.evaluate(w)
-
-    samples.assert_same(found, samples.central_differences(moved, residual.nv))
+    found = []
+    for space in (CONE, mixed):
+        problem, q, _ = samples.problem_at(robot, "sphere", space, seed=6)
+        at = problem.evaluate(q, w)
+        found.append((at.G, problem.linearise(at).A, in_world(problem, at)))
+    for alone, beside in zip(*found, strict=True):
+        np.testing.assert_allclose(beside, alone, atol=1e-9 * np.abs(alone).max())
 
 
 def test_it_is_differentiable_where_all_models_are():
@@ -148,13 +127,11 @@ def test_what_is_no_model_is_refused():
 
 def test_too_few_contacts_are_named():
     """A mix for four contact points on a robot of eight says so at the first step."""
-    residual = NewtonEuler(
-        samples.robot("box"), Terrain([Plane()]), Mixed(models=(CONE, SKI), by_contact=[0, 1] * 2)
+    robot = samples.robot("box")
+    form = NewtonEuler(
+        System(robot, Terrain([Plane()]), Mixed(models=(CONE, SKI), by_contact=[0, 1] * 2))
     )
-    residual.begin(
-        samples.State(0.0, samples.robot("box").standing, np.zeros(6)),
-        samples.command(residual.model, np.random.default_rng(0)),
-        0.01,
-    )
+    reference = form.start(robot.standing, np.zeros(6), 0.01, 1)
+    problem = form.problem(reference, Command(), 100.0, 100.0)
     with pytest.raises(ContactError, match="here is contact 7"):
-        residual.evaluate(samples.robot("box").standing, np.zeros((8, 8)))
+        problem.evaluate(robot.standing, np.zeros((8, 8)))

@@ -7,11 +7,13 @@ import pytest
 from physics_scenes import CUBE, METHODS, OF_BOTH_ORDERS, G, block, flying, order, run
 
 from nmdp_pin.control import Command
+from nmdp_pin.control.command_source import CommandSource, Held
 from nmdp_pin.integrators import Integrator, StepResult
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import step_with_halving
+from nmdp_pin.step_control import Halving
 
+PASSIVE = Held(Command())
 ROUNDING = 5e-11  # of velocities and heights of the order of 10, over some hundred steps
 STEPS = (2e-3, 5e-3, 1e-2, 2e-2)
 
@@ -24,7 +26,7 @@ class Faulty(Integrator):
     def __init__(self, inner: Integrator, fails):
         self.inner, self.fails, self.calls = inner, fails, 0
 
-    def step(self, state: State, command: Command, h: float) -> StepResult:
+    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """The inner step, or a failure."""
         self.calls += 1
         if self.fails(self.calls, h):
@@ -71,7 +73,7 @@ def test_forced_failures_do_not_change_the_speed(method, seed):
     faulty = Faulty(inner, lambda call, h: h > 1e-3 and rng.random() < 0.6)
     state, halvings = sim.state(), 0
     for _ in range(20):
-        result = step_with_halving(faulty, state, Command(), 0.05, 1e-5)
+        result = Halving().step(faulty, state, PASSIVE, 0.05)
         assert result.status.ok
         assert sum(result.step_sizes) == pytest.approx(0.05)
         halvings += result.halvings
@@ -86,7 +88,7 @@ def test_a_step_that_fails_at_every_length_leaves_the_state_as_it_was():
     sim = flying(block(), "ne-nmdp kinetic")
     faulty = Faulty(sim._integrator, lambda call, h: True)
     state = sim.state()
-    result = step_with_halving(faulty, state, Command(), 0.05, 1e-3)
+    result = Halving(min_step=1e-3).step(faulty, state, PASSIVE, 0.05)
     assert result.state is state
     assert result.status is Status.PROJECTION_FAILED
     assert faulty.calls == 1 + 5  # 50, 25, 12.5, 6.25, 3.125, 1.5625 ms
@@ -97,6 +99,6 @@ def test_a_failure_in_the_second_half_leaves_the_state_as_it_was():
     sim = flying(block(), "ne-nmdp kinetic")
     faulty = Faulty(sim._integrator, lambda call, h: call != 2)
     state = sim.state()
-    result = step_with_halving(faulty, state, Command(), 0.05, 0.02)
+    result = Halving(min_step=0.02).step(faulty, state, PASSIVE, 0.05)
     assert result.state is state
     assert not result.status.ok

@@ -150,9 +150,9 @@ def test_a_step_replays_to_the_bit_in_another_simulator_with_daqp(objective):
     pytest.importorskip("daqp")
     first, state = tumble(IMPLICIT[0])
     parts = (first.robot, first.terrain, first.contact, "ne-nmdp")
-    sim = Simulator(*parts, objective=objective, qp_solver="daqp")
+    sim = Simulator(*parts, objective=objective)
     others = (
-        Simulator(*parts, objective=objective, qp_solver="daqp"),
+        Simulator(*parts, objective=objective),
         pickle.loads(pickle.dumps(sim)),
     )
     for start, result in history(sim, state):
