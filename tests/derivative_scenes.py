@@ -40,12 +40,15 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
         for objective in ("kinetic", "end_effector")
     },
 }
+PENALTIES = {"pbd": ("pbd", {"tolerance": 1e-10}), "pbfd": ("pbfd", {"tolerance": 1e-13})}
 REGIMES = ("flight", "sticking", "sliding")
 
 
 def simulator(robot, terrain, method, depth=DEPTH, **options):
     """A simulator of a robot that four contacts carry at `depth`."""
-    name, tight = METHODS[method]
+    name, tight = (METHODS | PENALTIES)[method]
+    if method in PENALTIES:
+        options.pop("order", None)
     stiffness = stiffness_for_static_depth(pin.computeTotalMass(robot.model), 4, depth, 2)
     contact = FrictionCone(stiffness=stiffness, power=2)
     return Simulator(robot, terrain, law_for(name, contact), name, **(tight | options))

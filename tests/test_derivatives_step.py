@@ -59,6 +59,14 @@ def test_a_box_on_a_floating_base(method, regime, order):
         assert np.abs(v1).max() <= RELATIVE / H, "a box that sticks has no velocity to change"
 
 
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+@pytest.mark.parametrize("method", scenes.PENALTIES)
+def test_a_box_on_penalty_contacts(method, regime):
+    """Of pbd and pbfd, which have no weights: the error is below 1e-5, no kink reported."""
+    sim, state = scenes.box(method, regime)
+    assert not check(sim, state, Command(), H).one_sided
+
+
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_weights_that_are_zero_by_chance(method):
     """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
@@ -106,7 +114,7 @@ def test_a_chain_on_a_fixed_base(order):
     check(sim, state, Command(), H)
 
 
-@pytest.mark.parametrize(("kind", "order"), [("sphere", 1), ("sphere", 2), ("tilted", 2)])
+@pytest.mark.parametrize(("kind", "order"), [("sphere", 1), ("tilted", 2)])
 def test_curved_and_tilted_ground(kind, order):
     """Normals that turn: the vertices change with them, and the error is below 1e-5."""
     robot, rng = samples.robot("wheels+damping"), np.random.default_rng(3)
@@ -115,8 +123,6 @@ def test_curved_and_tilted_ground(kind, order):
     sim = scenes.simulator(robot, ground, "ne-nmdp", depth=5e-3, order=order)
     state = sim.state(q, rng.standard_normal(robot.model.nv))
     state = scenes.settled(sim, state, Command(), H, 5)
-    while not sim.step(state, None, H).max_penetration > 0.0 and state.t < 0.5:
-        state = sim.step(state, None, H).state
     assert sim.step(state, None, H).max_penetration > 0.0
     check(sim, state, Command(), H)
 
@@ -190,7 +196,7 @@ def test_a_contact_at_touch_is_reported(order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("depth", [1e-5, 1e-7, 1e-8])
+@pytest.mark.parametrize("depth", [1e-5, 1e-7])
 def test_first_touch_while_sliding(depth, order):
     """A ball that slides by centimetres and has sunk in by nanometres: one vertex acts, in full."""
     ball = bodies.ball()
@@ -206,7 +212,7 @@ def test_first_touch_while_sliding(depth, order):
 @pytest.mark.parametrize(
     ("control", "order", "before", "parts"),
     [
-        (ErrorControl(rtol=0.5), 1, None, 2),
+        (ErrorControl(rtol=0.2), 1, None, 2),
         (ErrorControl(rtol=0.03), 2, None, 2),
         (Halving(), 1, None, 2),
         (Halving(), 2, None, 2),
