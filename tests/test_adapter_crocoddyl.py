@@ -12,8 +12,8 @@ from adapter_scenes import near, simulator, standing  # noqa: E402
 from nmdp_pin import Command  # noqa: E402
 from nmdp_pin.adapters.crocoddyl import StepAction, VectorState  # noqa: E402
 from nmdp_pin.errors import ControlError, DerivativeError, StateError  # noqa: E402
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.step_control import Halving
+from nmdp_pin.solvers.vi_newton import ViNewton  # noqa: E402
+from nmdp_pin.step_control import Halving  # noqa: E402
 
 H = 0.02  # [s]
 DISTURBANCE = 1e-7  # of Crocoddyl's forward differences

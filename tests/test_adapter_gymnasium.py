@@ -19,8 +19,8 @@ from nmdp_pin.adapters.gymnasium import (  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
 from nmdp_pin.adapters.motors import Motors  # noqa: E402
 from nmdp_pin.errors import ControlError, StateError  # noqa: E402
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.step_control import Halving
+from nmdp_pin.solvers.vi_newton import ViNewton  # noqa: E402
+from nmdp_pin.step_control import Halving  # noqa: E402
 
 IDS = (HOPPER, WALKER)
 STEPS = 10
