@@ -20,7 +20,7 @@ from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.linearised import differentiable, linearised_step, stage_ends
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.plastic import rebounds
+from nmdp_pin.integrators.plastic import confirms, doubtful, rebounds
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
 from nmdp_pin.integrators.stage_solver import stage_solver
 from nmdp_pin.integrators.stages import Stages, Work
@@ -134,10 +134,20 @@ class Nmdp(Integrator):
     def made(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
         """The stages of a step; in first order where those of the scheme are not accepted."""
         made = self.stages(state, command, h, scheme)
-        if made.status.ok or scheme.order == 1:
+        if scheme.order == 1:
             return made
+        suspects = None
+        if made.status.ok:
+            suspects = doubtful(self.form, state, made)
+            if not suspects.any():
+                return made
         again = self.stages(state, command, h, BACKWARD_EULER)
-        return again._replace(work=again.work.plus(*made.work))
+        work = again.work.plus(*made.work)
+        if suspects is not None:
+            agrees = again.status.ok and confirms(self.form, state, again, suspects)
+            if agrees or not again.status.ok:
+                return made._replace(work=work)
+        return again._replace(work=work)
 
     def linearised(
         self,
