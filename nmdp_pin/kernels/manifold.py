@@ -1,0 +1,263 @@
+"""Configurations of a tree of joints as points of a manifold, with pinocchio's conventions.
+
+A tangent dq leads from q to integrate(q, dq). D is the derivative of difference(q0, q1) with
+respect to a tangent at q1. It is the identity but for blocks on its diagonal at planar, spherical
+and free joints, and only these blocks are read and written here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.lie import (
+    log_derivative,
+    log_second_derivative,
+    quaternion_exp,
+    quaternion_log,
+    quaternion_product,
+    translation_exp,
+    translation_log,
+)
+from nmdp_pin.kernels.tree import (
+    LINEAR,
+    PLANAR,
+    REVOLUTE,
+    SPHERICAL,
+    UNBOUNDED,
+    Tree,
+    rotation_of_quaternion,
+)
+
+
+@jit
+def has_blocks(kind: int) -> bool:
+    """Whether D differs from the identity at a joint of that kind."""
+    return kind >= PLANAR
+
+
+@jit
+def _twist(kind: int, d: np.ndarray, twist: np.ndarray) -> None:
+    """The twist of a tangent of a planar, spherical or free joint."""
+    twist[:] = 0.0
+    if kind == PLANAR:
+        twist[0], twist[1], twist[5] = d[0], d[1], d[2]
+    elif kind == SPHERICAL:
+        twist[3:] = d
+    else:
+        twist[:] = d
+
+
+@jit
+def _entry(kind: int, k: int) -> int:
+    """Which entry of the twist is entry k of the tangent."""
+    if kind == PLANAR:
+        return 5 if k == 2 else k
+    return k + 3 if kind == SPHERICAL else k
+
+
+@jit
+def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
+    """Cosine and sine turned by an angle, of unit length."""
+    c, s = math.cos(angle), math.sin(angle)
+    x, y = pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c
+    length = math.sqrt(x * x + y * y)
+    out[0], out[1] = x / length, y / length
+
+
+@jit
+def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Unit quaternion turned by a rotation vector."""
+    turn, product = np.empty(4), np.empty(4)
+    quaternion_exp(w, turn)
+    quaternion_product(q, turn, product)
+    length = math.sqrt((product * product).sum())
+    for i in range(4):
+        out[i] = product[i] / length
+
+
+@jit
+def integrate(tree: Tree, q: np.ndarray, dq: np.ndarray, out: np.ndarray) -> None:
+    """The configuration at tangent dq from q.
+
+    Args:
+        tree: the joints.
+        q: shape (nq,).
+        dq: shape (nv,).
+        out: shape (nq,), not q; written.
+    """
+    twist, p, R = np.empty(6), np.empty(3), np.empty((3, 3))
+    for b in range(len(tree.kinds)):
+        kind = tree.kinds[b]
+        i, k = tree.first_q[b], tree.first_dofs[b]
+        if kind in (REVOLUTE, LINEAR):
+            for j in range(tree.first_q[b + 1] - i):
+                out[i + j] = q[i + j] + dq[k + j]
+        elif kind == UNBOUNDED:
+            _turn_pair(q[i : i + 2], dq[k], out[i : i + 2])
+        elif kind == SPHERICAL:
+            _turn_quaternion(q[i : i + 4], dq[k : k + 3], out[i : i + 4])
+        else:
+            _twist(kind, dq[k : tree.first_dofs[b + 1]], twist)
+            translation_exp(twist[:3], twist[3:], p)
+            if kind == PLANAR:
+                c, s = q[i + 2], q[i + 3]
+                out[i] = q[i] + c * p[0] - s * p[1]
+                out[i + 1] = q[i + 1] + s * p[0] + c * p[1]
+                _turn_pair(q[i + 2 : i + 4], dq[k + 2], out[i + 2 : i + 4])
+            else:
+                rotation_of_quaternion(q[i + 3 : i + 7], R)
+                for j in range(3):
+                    out[i + j] = q[i + j] + R[0, j] * p[0] + R[1, j] * p[1] + R[2, j] * p[2]
+                _turn_quaternion(q[i + 3 : i + 7], dq[k + 3 : k + 6], out[i + 3 : i + 7])
+
+
+@jit
+def _angle(a: np.ndarray, b: np.ndarray) -> float:
+    """Angle from one pair of cosine and sine to another."""
+    return math.atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])
+
+
+@jit
+def _rotation_between(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Rotation vector from one unit quaternion to another."""
+    back, turn = np.empty(4), np.empty(4)
+    back[0], back[1], back[2], back[3] = -a[0], -a[1], -a[2], a[3]
+    quaternion_product(back, b, turn)
+    quaternion_log(turn, out)
+
+
+@jit
+def difference(tree: Tree, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> None:
+    """The tangent that leads from q0 to q1.
+
+    Args:
+        tree: the joints.
+        q0: shape (nq,).
+        q1: shape (nq,).
+        out: shape (nv,); written.
+    """
+    p, w, v, R = np.empty(3), np.zeros(3), np.empty(3), np.empty((3, 3))
+    for b in range(len(tree.kinds)):
+        kind = tree.kinds[b]
+        i, k = tree.first_q[b], tree.first_dofs[b]
+        if kind in (REVOLUTE, LINEAR):
+            for j in range(tree.first_q[b + 1] - i):
+                out[k + j] = q1[i + j] - q0[i + j]
+        elif kind == UNBOUNDED:
+            out[k] = _angle(q0[i : i + 2], q1[i : i + 2])
+        elif kind == SPHERICAL:
+            _rotation_between(q0[i : i + 4], q1[i : i + 4], out[k : k + 3])
+        elif kind == PLANAR:
+            c, s = q0[i + 2], q0[i + 3]
+            x, y = q1[i] - q0[i], q1[i + 1] - q0[i + 1]
+            p[0], p[1], p[2] = c * x + s * y, c * y - s * x, 0.0
+            w[0], w[1], w[2] = 0.0, 0.0, _angle(q0[i + 2 : i + 4], q1[i + 2 : i + 4])
+            translation_log(p, w, v)
+            out[k], out[k + 1], out[k + 2] = v[0], v[1], w[2]
+        else:
+            rotation_of_quaternion(q0[i + 3 : i + 7], R)
+            for j in range(3):
+                p[j] = 0.0
+                for l in range(3):
+                    p[j] += R[j, l] * (q1[i + l] - q0[i + l])
+            _rotation_between(q0[i + 3 : i + 7], q1[i + 3 : i + 7], w)
+            translation_log(p, w, out[k : k + 3])
+            out[k + 3 : k + 6] = w
+
+
+@jit
+def difference_derivative(tree: Tree, d: np.ndarray, D: np.ndarray) -> None:
+    """The blocks of D where difference(q0, q1) = d.
+
+    The derivative with respect to a tangent at q0 has the blocks -D(-d).
+
+    Args:
+        tree: the joints.
+        d: shape (nv,).
+        D: shape (nv, nv); its blocks are written.
+    """
+    twist, block = np.empty(6), np.empty((6, 6))
+    for b in range(len(tree.kinds)):
+        kind = tree.kinds[b]
+        if not has_blocks(kind):
+            continue
+        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        _twist(kind, d[k:end], twist)
+        log_derivative(twist, block)
+        for i in range(end - k):
+            for j in range(end - k):
+                D[k + i, k + j] = block[_entry(kind, i), _entry(kind, j)]
+
+
+@jit
+def pull_force(tree: Tree, D: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
+    """Out = D' force, shapes (nv,); out is not force."""
+    for b in range(len(tree.kinds)):
+        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        for j in range(k, end):
+            if not has_blocks(tree.kinds[b]):
+                out[j] = force[j]
+                continue
+            out[j] = 0.0
+            for i in range(k, end):
+                out[j] += D[i, j] * force[i]
+
+
+@jit
+def add_weighted(
+    tree: Tree, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
+) -> None:
+    """A += factor diag(weights) D."""
+    for b in range(len(tree.kinds)):
+        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        for i in range(k, end):
+            if not has_blocks(tree.kinds[b]):
+                A[i, i] += factor * weights[i]
+                continue
+            for j in range(k, end):
+                A[i, j] += factor * weights[i] * D[i, j]
+
+
+@jit
+def add_squared(
+    tree: Tree, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
+) -> None:
+    """A += factor D' diag(weights) D."""
+    for b in range(len(tree.kinds)):
+        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        for i in range(k, end):
+            if not has_blocks(tree.kinds[b]):
+                A[i, i] += factor * weights[i]
+                continue
+            for j in range(k, end):
+                for l in range(k, end):
+                    A[i, j] += factor * D[l, i] * weights[l] * D[l, j]
+
+
+@jit
+def add_turning(tree: Tree, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: np.ndarray) -> None:
+    """A += the derivative of D' force with respect to a tangent at q1, force held.
+
+    Args:
+        tree: the joints.
+        d: difference(q0, q1), shape (nv,).
+        D: there, shape (nv, nv).
+        force: shape (nv,).
+        A: shape (nv, nv).
+    """
+    twist, f, H = np.empty(6), np.empty(6), np.empty((6, 6))
+    for b in range(len(tree.kinds)):
+        kind = tree.kinds[b]
+        if not has_blocks(kind):
+            continue
+        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        _twist(kind, d[k:end], twist)
+        _twist(kind, force[k:end], f)
+        log_second_derivative(twist, f, H)
+        for i in range(end - k):
+            for j in range(end - k):
+                for l in range(end - k):
+                    A[k + i, k + j] += H[_entry(kind, i), _entry(kind, l)] * D[k + l, k + j]
