@@ -1,0 +1,266 @@
+"""The forces of one penalty contact ([P] eq. 8, 11 and 12) and their derivatives.
+
+Of a contact with penetration d, normal n and displacement u over the step (of the material point
+that touches) there are three sizes, from which forces, energies and derivatives are made:
+
+    p = C_perp d^alpha                                      the normal force
+    q = C_par (beta + 1) |u_t|^(beta - 1) d^(gamma + 1)     friction over slip
+    u_t = u - (n . u) n                                     the slip
+
+A motion of the sphere is (dx, dphi): of its centre, and a turn R -> exp([dphi]) R of its body, with
+which dd = -n . dx and dn = K dx, K being the curvature. Wrenches are about the centre.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+
+FRICTIONAL, CONSERVATIVE = 0, 1  # forces of pbfd, and those of pbd, which have an energy
+
+
+class Law(NamedTuple):
+    """The numbers of a `Penalty`.
+
+    Args:
+        kind: FRICTIONAL or CONSERVATIVE.
+        stiffness: C_perp [N/m^alpha].
+        friction: C_par [N/m^(beta + gamma + 1)]; negative: from the terrain's coefficient.
+        slip_speed: at which friction is then dry friction's [m/s].
+        alpha: exponent of the normal force.
+        beta: exponent of the slip.
+        gamma: exponent of the penetration in the friction.
+    """
+
+    kind: int
+    stiffness: float
+    friction: float
+    slip_speed: float
+    alpha: float
+    beta: float
+    gamma: float
+
+
+class Touch(NamedTuple):
+    """A contact at one configuration.
+
+    Args:
+        sizes: d, r, n . u, p, q, dp/dd, |u_t|, and 1 where the ground is curved, shape (8,).
+        n: normal, shape (3,).
+        slip: u_t, shape (3,).
+        arm: r n, shape (3,).
+        turn: Q, the turn of the body back to the start of the step, shape (3, 3).
+        K: curvature, shape (3, 3).
+    """
+
+    sizes: np.ndarray
+    n: np.ndarray
+    slip: np.ndarray
+    arm: np.ndarray
+    turn: np.ndarray
+    K: np.ndarray
+
+
+@jit
+def new_touch() -> Touch:
+    """Memory for a contact."""
+    return Touch(
+        np.zeros(8), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3))
+    )
+
+
+@jit
+def cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """out = a x b."""
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+
+
+@jit
+def dot(a: np.ndarray, b: np.ndarray) -> float:
+    """a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@jit
+def measure(
+    law: Law, h: float, depth: float, mu: float, u: np.ndarray, radius: float, t: Touch
+) -> None:
+    """Fill in slip and sizes; `n` and, of round contacts, `turn` are given.
+
+    Args:
+        law: sizes of the forces.
+        h: length of the step [s].
+        depth: d [m], above 0.
+        mu: friction coefficient of the terrain.
+        u: displacement of the sphere's centre over the step [m], shape (3,).
+        radius: of the sphere [m].
+        t: the contact; written.
+    """
+    n, sizes = t.n, t.sizes
+    x, y, z = u[0], u[1], u[2]
+    for i in range(3):
+        t.arm[i] = radius * n[i]
+    if radius > 0.0:
+        x += dot(t.turn[0], t.arm) - t.arm[0]
+        y += dot(t.turn[1], t.arm) - t.arm[1]
+        z += dot(t.turn[2], t.arm) - t.arm[2]
+    along = n[0] * x + n[1] * y + n[2] * z
+    t.slip[0], t.slip[1], t.slip[2] = x - along * n[0], y - along * n[1], z - along * n[2]
+    friction = law.friction
+    if friction < 0.0:
+        friction = mu * law.stiffness / ((law.beta + 1.0) * (h * law.slip_speed) ** law.beta)
+    speed = math.sqrt(dot(t.slip, t.slip))
+    q = (law.beta + 1.0) * friction * depth ** (law.gamma + 1.0)
+    if law.beta != 1.0:
+        q *= speed ** (law.beta - 1.0)
+    p = law.stiffness * depth**law.alpha
+    sizes[0], sizes[1], sizes[2], sizes[3], sizes[4] = depth, radius, along, p, q
+    sizes[5], sizes[6] = law.alpha * p / depth, speed
+
+
+@jit
+def stored_energy(law: Law, t: Touch) -> float:
+    """Energy of the normal force, C_perp d^(alpha + 1) / (alpha + 1) [J]."""
+    return t.sizes[3] * t.sizes[0] / (law.alpha + 1.0)
+
+
+@jit
+def friction_energy(law: Law, t: Touch) -> float:
+    """Energy of conservative friction, C_par |u_t|^(beta + 1) d^(gamma + 1) [J]."""
+    return t.sizes[4] * dot(t.slip, t.slip) / (law.beta + 1.0)
+
+
+@jit
+def carried_slip(t: Touch, carried: np.ndarray, z: np.ndarray, pull: np.ndarray) -> None:
+    """Q' u_t, z = r (Q' u_t - u_t) - (n . u) u_t and u_t + K z of conservative friction."""
+    r, along = t.sizes[1], t.sizes[2]
+    for i in range(3):
+        carried[i] = t.slip[i]
+        if r > 0.0:
+            carried[i] = t.turn[0, i] * t.slip[0] + t.turn[1, i] * t.slip[1]
+            carried[i] += t.turn[2, i] * t.slip[2]
+        z[i] = r * (carried[i] - t.slip[i]) - along * t.slip[i]
+    for i in range(3):
+        pull[i] = t.slip[i]
+        if t.sizes[7] > 0.0:
+            pull[i] += dot(t.K[i], z)
+
+
+@jit
+def wrench_of(law: Law, t: Touch, wrench: np.ndarray) -> None:
+    """The wrench on the body.
+
+    Frictional: f = p n - q u_t where the sphere touches. Conservative: minus the gradient of the
+    energy, f = (p + c) n - q (u_t + K z) and q o x Q' u_t with o = r n and
+    c = C_par (gamma + 1) |u_t|^(beta + 1) d^gamma ([P] f*).
+
+    Args:
+        law: sizes of the forces.
+        t: the contact.
+        wrench: about the centre, shape (6,); written.
+    """
+    d, p, q = t.sizes[0], t.sizes[3], t.sizes[4]
+    force, moment = wrench[:3], wrench[3:]
+    if law.kind == FRICTIONAL:
+        for i in range(3):
+            force[i] = p * t.n[i] - q * t.slip[i]
+        cross(force, t.arm, moment)
+        return
+    carried, z, pull = np.empty(3), np.empty(3), np.empty(3)
+    carried_slip(t, carried, z, pull)
+    c = (law.gamma + 1.0) / (law.beta + 1.0) * q * dot(t.slip, t.slip) / d
+    cross(t.arm, carried, moment)
+    for i in range(3):
+        force[i] = (p + c) * t.n[i] - q * pull[i]
+        moment[i] *= q
+
+
+@jit
+def slip_derivative(t: Touch, change: np.ndarray) -> None:
+    """du_t / d(dx, dphi), shape (3, 6); written.
+
+    With T = 1 - n n', b = n . u, Q the turn back and o = r n, du = (1 + r (Q - 1) K) dx + Q [o] dphi
+    and du_t = T du - n (K u_t)' dx - b K dx.
+    """
+    n, r, along = t.n, t.sizes[1], t.sizes[2]
+    change[:] = 0.0
+    for i in range(3):
+        change[i, i] = 1.0
+        for j in range(3):
+            change[i, j] -= n[i] * n[j]
+    bent = t.sizes[7] > 0.0
+    if bent:
+        for j in range(3):
+            turned = dot(t.K[j], t.slip)
+            for i in range(3):
+                change[i, j] -= along * t.K[i, j] + n[i] * turned
+    if r <= 0.0:
+        return
+    o, back = t.arm, np.empty(3)
+    for i in range(3):
+        # back is row i of T Q
+        for j in range(3):
+            back[j] = t.turn[i, j]
+            for k in range(3):
+                back[j] -= n[i] * n[k] * t.turn[k, j]
+        change[i, 3] = back[1] * o[2] - back[2] * o[1]
+        change[i, 4] = back[2] * o[0] - back[0] * o[2]
+        change[i, 5] = back[0] * o[1] - back[1] * o[0]
+        if bent:
+            for j in range(3):
+                change[i, j] += r * (
+                    back[0] * t.K[0, j] + back[1] * t.K[1, j] + back[2] * t.K[2, j] - t.K[i, j]
+                )
+
+
+@jit
+def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
+    """change += share e e' change, e being the direction of the slip; nothing without slip."""
+    speed = t.sizes[6]
+    if share == 0.0 or speed == 0.0:
+        return
+    for j in range(6):
+        along = t.slip[0] * change[0, j] + t.slip[1] * change[1, j] + t.slip[2] * change[2, j]
+        for i in range(3):
+            change[i, j] += share * along * t.slip[i] / (speed * speed)
+
+
+@jit
+def frictional_derivative(law: Law, t: Touch, wrench: np.ndarray, D: np.ndarray) -> None:
+    """Derivative of `wrench_of` by (dx, dphi), of frictional forces.
+
+    Args:
+        law: sizes of the forces.
+        t: the contact.
+        wrench: there, shape (6,).
+        D: shape (6, 6); written.
+    """
+    d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
+    dF = D[:3]
+    slip_derivative(t, dF)
+    stretch_along_slip(t, law.beta - 1.0, dF)
+    bent = t.sizes[7] > 0.0
+    for i in range(3):
+        at = (law.gamma + 1.0) * q / d * t.slip[i] - slope * t.n[i]
+        for j in range(6):
+            dF[i, j] *= -q
+        for j in range(3):
+            dF[i, j] += at * t.n[j]
+            if bent:
+                dF[i, j] += p * t.K[i, j]
+    o, f = t.arm, wrench[:3]
+    for j in range(6):
+        D[3, j] = dF[1, j] * o[2] - dF[2, j] * o[1]
+        D[4, j] = dF[2, j] * o[0] - dF[0, j] * o[2]
+        D[5, j] = dF[0, j] * o[1] - dF[1, j] * o[0]
+    if bent and r > 0.0:
+        for j in range(3):
+            D[3, j] += r * (f[1] * t.K[2, j] - f[2] * t.K[1, j])
+            D[4, j] += r * (f[2] * t.K[0, j] - f[0] * t.K[2, j])
+            D[5, j] += r * (f[0] * t.K[1, j] - f[1] * t.K[0, j])

@@ -1,0 +1,384 @@
+"""Penalty contacts of a tree: sums over its bodies of wrenches and their derivatives.
+
+A contact is seen from the body whose surface it touches: positions, normals and slips have the axes
+of that body, whose index is that of its placement; 0 is the world, the terrain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.kernels.conservative_penalty import conservative_derivative, gauss_newton
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.penalty import (
+    FRICTIONAL,
+    Law,
+    Touch,
+    friction_energy,
+    frictional_derivative,
+    measure,
+    new_touch,
+    stored_energy,
+    wrench_of,
+)
+from nmdp_pin.kernels.tree import Tree
+
+
+class Contacts(NamedTuple):
+    """The contact points of a robot.
+
+    Args:
+        joints: placements that carry the spheres, shape (m,).
+        touched: placements whose surfaces they touch, shape (m,).
+        local: centres in the frames of the joints [m], shape (m, 3).
+        radii: of the spheres [m], shape (m,).
+    """
+
+    joints: np.ndarray
+    touched: np.ndarray
+    local: np.ndarray
+    radii: np.ndarray
+
+
+class Surfaces(NamedTuple):
+    """What the contacts touch, at their centres; all arrays are written.
+
+    Args:
+        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
+        distance: signed distance of the centres [m], shape (m,).
+        normal: shape (m, 3).
+        curvature: [1/m], shape (m, 3, 3).
+        friction: coefficient of the surface, shape (m,).
+        shape: index of the shape, shape (m,).
+        curved: in its only entry 1 where some curvature is not zero, shape (1,).
+    """
+
+    centre: np.ndarray
+    distance: np.ndarray
+    normal: np.ndarray
+    curvature: np.ndarray
+    friction: np.ndarray
+    shape: np.ndarray
+    curved: np.ndarray
+
+
+class ContactForces(NamedTuple):
+    """The forces of all contacts; all arrays are written.
+
+    Args:
+        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
+        origin: the same at the world's origin, shape (m, 6).
+        stiffness: their derivatives by motions at the world's origin, shape (m, 36).
+        energies: stored by the normal forces and by conservative friction [J], shape (2,).
+    """
+
+    wrenches: np.ndarray
+    origin: np.ndarray
+    stiffness: np.ndarray
+    energies: np.ndarray
+
+
+@jit
+def relative_placement(P: np.ndarray, joint: int, touched: int, M: np.ndarray) -> None:
+    """The placement of a body as seen from another one, shape (4, 3); written."""
+    for i in range(4):
+        x, y, z = P[joint, i, 0], P[joint, i, 1], P[joint, i, 2]
+        if i == 3:
+            x, y, z = x - P[touched, 3, 0], y - P[touched, 3, 1], z - P[touched, 3, 2]
+        for j in range(3):
+            M[i, j] = P[touched, j, 0] * x + P[touched, j, 1] * y + P[touched, j, 2] * z
+
+
+@jit
+def carriers(contacts: Contacts, P: np.ndarray, frames: np.ndarray) -> None:
+    """Placements of the bodies that carry the contacts, seen from what they touch, (m, 4, 3)."""
+    for i in range(len(contacts.joints)):
+        relative_placement(P, contacts.joints[i], contacts.touched[i], frames[i])
+
+
+@jit
+def locate(contacts: Contacts, frames: np.ndarray, centre: np.ndarray) -> None:
+    """Centres of the spheres, shape (m, 3), from the placements of their bodies."""
+    for i in range(len(contacts.joints)):
+        for j in range(3):
+            centre[i, j] = frames[i, 3, j]
+            for k in range(3):
+                centre[i, j] += contacts.local[i, k] * frames[i, k, j]
+
+
+@jit
+def _touch(
+    law: Law,
+    h: float,
+    contacts: Contacts,
+    i: int,
+    start: np.ndarray,
+    frames: np.ndarray,
+    surfaces: Surfaces,
+    u: np.ndarray,
+    t: Touch,
+) -> bool:
+    """Describe contact i; False where it does not touch."""
+    radius = contacts.radii[i]
+    depth = radius - surfaces.distance[i]
+    if not depth > 0.0:
+        return False
+    now, before = frames[i], start[i]
+    for j in range(3):
+        t.n[j] = surfaces.normal[i, j]
+        u[j] = surfaces.centre[i, j] - before[3, j]
+        for k in range(3):
+            u[j] -= contacts.local[i, k] * before[k, j]
+            if radius > 0.0:
+                t.turn[j, k] = before[0, j] * now[0, k] + before[1, j] * now[1, k]
+                t.turn[j, k] += before[2, j] * now[2, k]
+    t.sizes[7] = surfaces.curved[0]
+    if surfaces.curved[0] > 0.0:
+        t.K[:] = surfaces.curvature[i]
+    measure(law, h, depth, surfaces.friction[i], u, radius, t)
+    return True
+
+
+@jit
+def to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray) -> None:
+    """A vector with the axes of the world, from those of a body."""
+    for j in range(3):
+        out[j] = P[touched, 0, j] * a[0] + P[touched, 1, j] * a[1] + P[touched, 2, j] * a[2]
+
+
+@jit
+def contact_forces(
+    law: Law,
+    h: float,
+    contacts: Contacts,
+    P: np.ndarray,
+    start: np.ndarray,
+    frames: np.ndarray,
+    surfaces: Surfaces,
+    forces: ContactForces,
+) -> None:
+    """The wrenches of all contacts and their energies.
+
+    Args:
+        law: sizes of the forces.
+        h: length of the step [s].
+        contacts: the contact points.
+        P: placements, shape (n + 1, 4, 3).
+        start: `carriers` at the start of the step, shape (m, 4, 3).
+        frames: `carriers` now, shape (m, 4, 3).
+        surfaces: at the centres.
+        forces: written, but for `stiffness`.
+    """
+    t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
+    forces.energies[:] = 0.0
+    for i in range(len(contacts.joints)):
+        w, at = forces.wrenches[i], forces.origin[i]
+        w[:] = 0.0
+        at[:] = 0.0
+        if not _touch(law, h, contacts, i, start, frames, surfaces, u, t):
+            continue
+        wrench_of(law, t, wrench)
+        forces.energies[0] += stored_energy(law, t)
+        if law.kind != FRICTIONAL:
+            forces.energies[1] += friction_energy(law, t)
+        b = contacts.touched[i]
+        to_world(P, b, wrench[:3], w[:3])
+        to_world(P, b, wrench[3:], w[3:])
+        world_centre(P, contacts, i, c)
+        for j in range(3):
+            at[j] = w[j]
+        at[3] = w[3] + c[1] * w[2] - c[2] * w[1]
+        at[4] = w[4] + c[2] * w[0] - c[0] * w[2]
+        at[5] = w[5] + c[0] * w[1] - c[1] * w[0]
+
+
+@jit
+def world_centre(P: np.ndarray, contacts: Contacts, i: int, c: np.ndarray) -> None:
+    """The centre of sphere i in the world [m], shape (3,); written."""
+    M = P[contacts.joints[i]]
+    for j in range(3):
+        c[j] = M[3, j]
+        for k in range(3):
+            c[j] += contacts.local[i, k] * M[k, j]
+
+
+@jit
+def contact_stiffness(
+    law: Law,
+    h: float,
+    contacts: Contacts,
+    P: np.ndarray,
+    start: np.ndarray,
+    frames: np.ndarray,
+    surfaces: Surfaces,
+    semidefinite: bool,
+    forces: ContactForces,
+) -> None:
+    """Derivatives of the wrenches by motions, relative to what is touched, at the world's origin.
+
+    Args:
+        law: see `contact_forces`.
+        h: see `contact_forces`.
+        contacts: see `contact_forces`.
+        P: see `contact_forces`.
+        start: see `contact_forces`.
+        frames: see `contact_forces`.
+        surfaces: see `contact_forces`.
+        semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
+        forces: after `contact_forces`; `stiffness` is written.
+    """
+    t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
+    D, moved = np.empty((6, 6)), np.empty((6, 6))
+    for i in range(len(contacts.joints)):
+        A = forces.stiffness[i]
+        A[:] = 0.0
+        if not _touch(law, h, contacts, i, start, frames, surfaces, u, t):
+            continue
+        if law.kind == FRICTIONAL:
+            wrench_of(law, t, wrench)
+            frictional_derivative(law, t, wrench, D)
+        elif semidefinite:
+            gauss_newton(law, t, D)
+            for j in range(6):
+                for k in range(6):
+                    D[j, k] = -D[j, k]
+        else:
+            conservative_derivative(law, t, D)
+        b = contacts.touched[i]
+        if b > 0:
+            _turn(P[b], D)
+        world_centre(P, contacts, i, c)
+        for j in range(6):  # D times the motion of the centre by one of the origin
+            x, y, z = D[j, 0], D[j, 1], D[j, 2]
+            moved[j, 0], moved[j, 1], moved[j, 2] = x, y, z
+            moved[j, 3] = D[j, 3] + c[1] * z - c[2] * y
+            moved[j, 4] = D[j, 4] + c[2] * x - c[0] * z
+            moved[j, 5] = D[j, 5] + c[0] * y - c[1] * x
+        f = forces.wrenches[i]
+        if not semidefinite:  # the centre's motion takes the force along
+            _add_carried(f, c, moved)
+        for k in range(6):
+            x, y, z = moved[0, k], moved[1, k], moved[2, k]
+            A[k], A[6 + k], A[12 + k] = x, y, z
+            A[18 + k] = moved[3, k] + c[1] * z - c[2] * y
+            A[24 + k] = moved[4, k] + c[2] * x - c[0] * z
+            A[30 + k] = moved[5, k] + c[0] * y - c[1] * x
+
+
+@jit
+def _add_carried(f: np.ndarray, c: np.ndarray, moved: np.ndarray) -> None:
+    """Moment rows: -[f] of the linear motion of the centre, which is that of the origin and -[c]."""
+    moved[3, 1] += f[2]
+    moved[3, 2] -= f[1]
+    moved[4, 0] -= f[2]
+    moved[4, 2] += f[0]
+    moved[5, 0] += f[1]
+    moved[5, 1] -= f[0]
+    along = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
+    for i in range(3):  # [f][c] = c f' - (f . c) 1
+        for j in range(3):
+            moved[3 + i, 3 + j] += c[i] * f[j]
+        moved[3 + i, 3 + i] -= along
+
+
+@jit
+def _turn(axes: np.ndarray, D: np.ndarray) -> None:
+    """Turn both sides of D to the axes of the world, in place; axes[j] is column j of R."""
+    old = D.copy()
+    for p in range(0, 6, 3):
+        for q in range(0, 6, 3):
+            for i in range(3):
+                for j in range(3):
+                    total = 0.0
+                    for k in range(3):
+                        for l in range(3):
+                            total += axes[k, i] * old[p + k, q + l] * axes[l, j]
+                    D[p + i, q + j] = total
+
+
+@jit
+def subtract_from_bodies(
+    contacts: Contacts, values: np.ndarray, both: float, sums: np.ndarray
+) -> None:
+    """sums of the carrying bodies -= values, and of the touched ones -= both * values.
+
+    Args:
+        contacts: the contact points.
+        values: of the contacts, shape (m, k).
+        both: -1 for wrenches, which act on both with opposite signs, 1 for their derivatives.
+        sums: of the bodies, shape (n, k).
+    """
+    for i in range(len(contacts.joints)):
+        a, b = contacts.joints[i] - 1, contacts.touched[i] - 1
+        for j in range(values.shape[1]):
+            if a >= 0:
+                sums[a, j] -= values[i, j]
+            if b >= 0:
+                sums[b, j] -= both * values[i, j]
+
+
+@jit
+def subtract_pairs(
+    tree: Tree,
+    contacts: Contacts,
+    S: np.ndarray,
+    forces: ContactForces,
+    semidefinite: bool,
+    A: np.ndarray,
+) -> None:
+    """What contacts between bodies add to `project_stiffness` of the bodies' sums, from A.
+
+    The motion of one body changes the wrench on the other. And where dof l moves what is touched,
+    it takes the wrench along: -(S_l x S_k) . F.
+
+    Args:
+        tree: the joints.
+        contacts: the contact points.
+        S: motions of the dofs, shape (nv, 6).
+        forces: after `contact_stiffness`.
+        semidefinite: the wrenches are left out.
+        A: shape (nv, nv); changed.
+    """
+    row, column, taken = np.empty(6), np.empty(6), np.zeros(6)
+    for i in range(len(contacts.joints)):
+        b, depth = contacts.touched[i] - 1, 0.0
+        if b < 0:
+            continue
+        K, F = forces.stiffness[i], forces.origin[i]
+        for j in range(36):
+            depth += abs(K[j])
+        if depth == 0.0:
+            continue
+        while b >= 0:
+            for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
+                s = S[l]
+                for j in range(6):
+                    row[j] = 0.0
+                    column[j] = 0.0
+                    for k in range(6):
+                        row[j] += s[k] * K[6 * k + j]
+                        column[j] += K[6 * j + k] * s[k]
+                if not semidefinite:
+                    # (S_l x S_k) . F = S_k . (f x w, f x v + m x w) with S_l = (v, w)
+                    taken[0] = F[1] * s[5] - F[2] * s[4]
+                    taken[1] = F[2] * s[3] - F[0] * s[5]
+                    taken[2] = F[0] * s[4] - F[1] * s[3]
+                    taken[3] = F[1] * s[2] - F[2] * s[1] + F[4] * s[5] - F[5] * s[4]
+                    taken[4] = F[2] * s[0] - F[0] * s[2] + F[5] * s[3] - F[3] * s[5]
+                    taken[5] = F[0] * s[1] - F[1] * s[0] + F[3] * s[4] - F[4] * s[3]
+                a = contacts.joints[i] - 1
+                while a >= 0:
+                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
+                        for j in range(6):
+                            A[k, l] += S[k, j] * (column[j] + taken[j])
+                            A[l, k] += row[j] * S[k, j]
+                    a = tree.parents[a]
+                a = contacts.touched[i] - 1
+                while a >= 0:
+                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
+                        for j in range(6):
+                            A[k, l] -= S[k, j] * taken[j]
+                    a = tree.parents[a]
+            b = tree.parents[b]

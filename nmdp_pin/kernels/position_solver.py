@@ -1,0 +1,198 @@
+"""The minimisation of a step of position-based dynamics by Levenberg-Marquardt.
+
+With U'U the metric of the step (the Hessian of what moves freely), pbfd minimises |U'^-1 r|^2 / 2 and
+pbd the energy whose gradient is r; lam stands before the metric. Where lam = 0 the iteration of pbfd
+is Newton's, dq = -A^-1 r with A = dr/dq.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.kernels.dense import (
+    add_gram,
+    cholesky,
+    pivot_ratio,
+    solve_in_place,
+    solve_upper,
+    solve_upper_transposed,
+    solve_upper_transposed_rows,
+)
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.levenberg_marquardt import (
+    EVALUATIONS,
+    LAM,
+    OUTCOME,
+    RUNNING,
+    accepts,
+    goes_on,
+    reject,
+)
+from nmdp_pin.kernels.levenberg_marquardt import begin as open_account
+from nmdp_pin.kernels.manifold import integrate
+from nmdp_pin.kernels.penalty import FRICTIONAL
+from nmdp_pin.kernels.position_step import (
+    Point,
+    Reference,
+    Scene,
+    Start,
+    begin,
+    evaluate,
+    linearise,
+    place,
+)
+from nmdp_pin.kernels.tree import kinetic_energy, potential_energy
+
+SINGULAR, ENERGY_GAINED = 5, 6  # outcomes beside those of `levenberg_marquardt`
+LARGEST_GAIN = 0.5  # of the energy that moves, which turns of a whole step may add (choices.md, 15)
+LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+
+
+class Limits(NamedTuple):
+    """When to stop.
+
+    Args:
+        tolerance: on |r| [N, N m].
+        max_iterations: linear solves at most.
+        weight: of the robot [N].
+    """
+
+    tolerance: float
+    max_iterations: int
+    weight: float
+
+
+class Memory(NamedTuple):
+    """What the minimisation works on; all arrays are written.
+
+    Args:
+        ref: what follows from the start.
+        point: the trial point.
+        q: the point that was accepted last, shape (nq,).
+        r: residual there, shape (nv,).
+        F: matrix that was factorised last, shape (nv, nv).
+        dx: its solution, shape (nv,).
+        account: see `levenberg_marquardt`.
+        energies: kinetic and potential energy at the end, energy stored by the contacts at the
+            start, and the ratio of the pivots of F, shape (4,).
+    """
+
+    ref: Reference
+    point: Point
+    q: np.ndarray
+    r: np.ndarray
+    F: np.ndarray
+    dx: np.ndarray
+    account: np.ndarray
+    energies: np.ndarray
+
+
+@jit
+def open_step(scene: Scene, start: Start, memory: Memory) -> bool:
+    """State a step and place the bodies at its start; False where it cannot be made."""
+    open_account(memory.account)
+    memory.energies[:] = np.nan
+    if not begin(scene, start, memory.ref, memory.point):
+        memory.account[OUTCOME] = SINGULAR
+        return False
+    memory.point.q[:] = start.q0
+    place(scene, memory.point)
+    return True
+
+
+@jit
+def advance(scene: Scene, start: Start, limits: Limits, memory: Memory) -> bool:
+    """Judge the trial point and place the bodies at the next one; False where there is none.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        limits: when to stop.
+        memory: after `open_step` or `advance`, with what the contacts touch.
+    """
+    point, account = memory.point, memory.account
+    f, error = evaluate(scene, start, memory.ref, point)
+    if account[EVALUATIONS] == 0.0:
+        memory.energies[2] = point.forces.energies[0]
+    accepted = accepts(account, f, error)
+    if accepted:
+        memory.q[:] = point.q
+        memory.r[:] = point.r
+    if not goes_on(account, limits.tolerance, limits.max_iterations):
+        if account[OUTCOME] == 1.0:
+            _close(scene, start, limits, memory)
+        return False
+    if accepted:
+        linearise(scene, start, point, memory.ref, not scene.semidefinite)
+    while not _solve(scene, memory):
+        reject(account)
+        if not goes_on(account, limits.tolerance, limits.max_iterations):
+            return False
+    integrate(scene.tree, memory.q, memory.dx, point.q)
+    place(scene, point)
+    return True
+
+
+@jit
+def _solve(scene: Scene, memory: Memory) -> bool:
+    """The next motion of the configuration; False where its matrix is not positive definite."""
+    lam, A, F, dx, ref = memory.account[LAM], memory.point.A, memory.F, memory.dx, memory.ref
+    nv = len(dx)
+    for i in range(nv):
+        dx[i] = -memory.r[i]
+    if scene.law.kind == FRICTIONAL and lam == 0.0:
+        F[:] = A
+        return solve_in_place(F, dx)
+    if scene.law.kind == FRICTIONAL:
+        X = A.copy()
+        solve_upper_transposed_rows(ref.U, X)
+        solve_upper_transposed(ref.U, dx)
+        F[:] = 0.0
+        add_gram(X, 1.0, F)
+        s = dx.copy()
+        dx[:] = 0.0
+        for i in range(nv):
+            for k in range(nv):
+                dx[k] += X[i, k] * s[i]
+    else:
+        for i in range(nv):
+            for k in range(i, nv):
+                F[i, k] = 0.5 * (A[i, k] + A[k, i])
+    for i in range(nv):
+        for k in range(i, nv):
+            F[i, k] += lam * ref.metric[i, k]
+    if not cholesky(F):
+        return False
+    solve_upper_transposed(F, dx)
+    solve_upper(F, dx)
+    return True
+
+
+@jit
+def _close(scene: Scene, start: Start, limits: Limits, memory: Memory) -> None:
+    """Energies at the end; one that gains energy is a root that no motion leads to, so not one.
+
+    An implicit step of first order loses energy: v' M (v - v0) is more than the change of
+    v' M v / 2, and contact forces only take. What differences over large turns may add is a share
+    of the energy that moves.
+    """
+    point, ref, energies = memory.point, memory.ref, memory.energies
+    energies[0] = kinetic_energy(scene.tree, point.P, point.S, point.v)
+    energies[1] = potential_energy(scene.tree, point.P)
+    energies[3] = pivot_ratio(memory.F)
+    work = 0.0
+    for k in range(len(point.v)):
+        work += start.h * point.tau[k] * point.v[k]
+    gain = energies[0] + energies[1] + point.forces.energies[0] - work
+    gain -= ref.energies[0] + ref.energies[1] + energies[2]
+    moving = ref.energies[0] + max(work, 0.0) + energies[2]
+    if not gain <= LARGEST_GAIN * moving + LEAST_GAIN * limits.weight:
+        memory.account[OUTCOME] = ENERGY_GAINED
+
+
+@jit
+def is_running(memory: Memory) -> bool:
+    """Whether the minimisation has no outcome yet."""
+    return memory.account[OUTCOME] == RUNNING

@@ -1,0 +1,337 @@
+"""A step of position-based dynamics with penalty contacts ([P] eq. 5, 6, 11 and 13).
+
+The unknown is the configuration at the end of the step. With E the inertial potential and D, D_t
+the derivatives of y = difference(q0, q) and e = difference(q_target, q), the residual is
+
+    r = dE/dq - Q_contacts - tau + I_rotors (v - v0) / h
+    tau = tau_0 - kd v - kp e                                  of pbfd,
+    tau = D' (tau_0 - kd v) - D_t' kp e                        of pbd, the gradient of an energy
+
+(of pbd the rotors' force too is multiplied by D').
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin.kernels.dense import cholesky, solve_upper_transposed
+from nmdp_pin.kernels.inertial_potential import inertial_stiffness, inertial_wrenches
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.manifold import (
+    add_squared,
+    add_turning,
+    add_weighted,
+    difference,
+    difference_derivative,
+    integrate,
+    pull_force,
+)
+from nmdp_pin.kernels.penalty import FRICTIONAL, Law
+from nmdp_pin.kernels.penalty_contacts import (
+    ContactForces,
+    Contacts,
+    Surfaces,
+    carriers,
+    contact_forces,
+    contact_stiffness,
+    locate,
+    subtract_from_bodies,
+    subtract_pairs,
+)
+from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
+from nmdp_pin.kernels.tree import (
+    Tree,
+    forward_kinematics,
+    kinetic_energy,
+    potential_energy,
+    world_motions,
+)
+
+
+class Scene(NamedTuple):
+    """What all steps share.
+
+    Args:
+        tree: joints and bodies.
+        contacts: contact points.
+        law: of their forces; its kind makes the method pbfd or pbd.
+        semidefinite: of pbd, use the Gauss-Newton part of the Hessian.
+    """
+
+    tree: Tree
+    contacts: Contacts
+    law: Law
+    semidefinite: bool
+
+
+class Start(NamedTuple):
+    """A step, as it is stated.
+
+    Args:
+        q0: configuration at its start, shape (nq,).
+        v0: velocity there, shape (nv,).
+        tau: feed-forward torque and kd v_target [N m, N], shape (nv,).
+        kp: position gains, shape (nv,).
+        kd: velocity gains and damping of the joints, shape (nv,).
+        q_target: target of kp, shape (nq,); q0 where there is none.
+        h: length [s].
+        rate: of differences of velocities [1/s]; 1 / h in the consistent form.
+    """
+
+    q0: np.ndarray
+    v0: np.ndarray
+    tau: np.ndarray
+    kp: np.ndarray
+    kd: np.ndarray
+    q_target: np.ndarray
+    h: float
+    rate: float
+
+
+class Reference(NamedTuple):
+    """What follows from the start of a step; all arrays are written by `begin`.
+
+    Args:
+        P0: placements at q0, shape (n + 1, 4, 3).
+        target: placements to which the bodies come without forces, shape (n, 4, 3).
+        carriers: `carriers` at q0, shape (m, 4, 3).
+        metric: M rate / h + kd / h + kp, shape (nv, nv).
+        U: its upper factor, shape (nv, nv).
+        energies: kinetic, potential [J], shape (2,).
+    """
+
+    P0: np.ndarray
+    target: np.ndarray
+    carriers: np.ndarray
+    metric: np.ndarray
+    U: np.ndarray
+    energies: np.ndarray
+
+
+class Point(NamedTuple):
+    """A step evaluated at one configuration; all arrays are written.
+
+    Args:
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        y: difference(q0, q), shape (nv,).
+        e: difference(q_target, q), shape (nv,).
+        D: of y, shape (nv, nv).
+        D_t: of e, shape (nv, nv).
+        P: placements, shape (n + 1, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        frames: `carriers`, shape (m, 4, 3).
+        surfaces: what the contacts touch.
+        forces: of the contacts.
+        wrenches: of inertia less contacts, summed over subtrees, shape (n, 6).
+        stiffness: their derivatives, shape (n, 36).
+        r: residual [N, N m], shape (nv,).
+        tau: torque of the command and the damping, shape (nv,).
+        A: dr/dq, or its semidefinite part, shape (nv, nv).
+        work: workspace, shape (4, nv).
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    y: np.ndarray
+    e: np.ndarray
+    D: np.ndarray
+    D_t: np.ndarray
+    P: np.ndarray
+    S: np.ndarray
+    frames: np.ndarray
+    surfaces: Surfaces
+    forces: ContactForces
+    wrenches: np.ndarray
+    stiffness: np.ndarray
+    r: np.ndarray
+    tau: np.ndarray
+    A: np.ndarray
+    work: np.ndarray
+
+
+@jit
+def begin(scene: Scene, start: Start, ref: Reference, point: Point) -> bool:
+    """What follows from the start of a step; False where its mass matrix is singular.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        ref: written.
+        point: workspace.
+    """
+    tree, h = scene.tree, start.h
+    nv = len(start.v0)
+    forward_kinematics(tree, start.q0, ref.P0)
+    carriers(scene.contacts, ref.P0, ref.carriers)
+    for k in range(nv):
+        point.work[0, k] = -h * start.v0[k]
+    # v0 was a backward difference of positions; with the own length of this step nothing of the
+    # step before has to be known
+    integrate(tree, start.q0, point.work[0], point.q)
+    forward_kinematics(tree, point.q, point.P)
+    for b in range(len(tree.kinds)):
+        for i in range(4):
+            for j in range(3):
+                ref.target[b, i, j] = 2.0 * ref.P0[b + 1, i, j] - point.P[b + 1, i, j]
+        for j in range(3):
+            ref.target[b, 3, j] += tree.gravity[j] * h / start.rate
+    world_motions(tree, ref.P0, point.S)
+    inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, point.stiffness)
+    add_children(tree.parents, point.stiffness)
+    point.wrenches[:] = 0.0
+    project_stiffness(
+        point.S, tree.parents, tree.first_dofs, point.stiffness, point.wrenches, ref.metric
+    )
+    for i in range(nv):
+        ref.metric[i, i] += tree.rotors[i]
+        for j in range(nv):
+            ref.metric[i, j] *= start.rate / h
+        ref.metric[i, i] += start.kd[i] / h + start.kp[i]
+    ref.U[:] = ref.metric
+    ref.energies[0] = kinetic_energy(tree, ref.P0, point.S, start.v0)
+    ref.energies[1] = potential_energy(tree, ref.P0)
+    return cholesky(ref.U)
+
+
+@jit
+def place(scene: Scene, point: Point) -> None:
+    """Placements of the bodies and of the contacts at `point.q`.
+
+    Args:
+        scene: what all steps share.
+        point: `q` is read; `P`, `frames` and the centres of its surfaces are written.
+    """
+    forward_kinematics(scene.tree, point.q, point.P)
+    carriers(scene.contacts, point.P, point.frames)
+    locate(scene.contacts, point.frames, point.surfaces.centre)
+
+
+@jit
+def evaluate(scene: Scene, start: Start, ref: Reference, point: Point) -> tuple[float, float]:
+    """The function that is minimised, and the norm of the residual r.
+
+    Of pbfd |U'^-1 r|^2 / 2 [J], U'U being the metric; of pbd the energy E [J].
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        ref: after `begin`.
+        point: after `place`, with what the contacts touch; the rest is written.
+    """
+    tree, h = scene.tree, start.h
+    nv, scale = len(start.v0), start.rate / h
+    world_motions(tree, point.P, point.S)
+    value = scale * inertial_wrenches(point.P[1:], ref.target, tree.moments, point.wrenches)
+    for b in range(len(tree.kinds)):
+        for i in range(6):
+            point.wrenches[b, i] *= scale
+    contact_forces(
+        scene.law,
+        h,
+        scene.contacts,
+        point.P,
+        ref.carriers,
+        point.frames,
+        point.surfaces,
+        point.forces,
+    )
+    subtract_from_bodies(scene.contacts, point.forces.origin, -1.0, point.wrenches)
+    add_children(tree.parents, point.wrenches)
+    project_wrenches(point.S, tree.first_dofs, point.wrenches, point.r)
+    difference(tree, start.q0, point.q, point.y)
+    difference(tree, start.q_target, point.q, point.e)
+    difference_derivative(tree, point.y, point.D)
+    difference_derivative(tree, point.e, point.D_t)
+    pull, inertia, spring = point.work[0], point.work[1], point.work[2]
+    value += point.forces.energies[0] + point.forces.energies[1]
+    for k in range(nv):
+        v = point.y[k] / h
+        point.v[k] = v
+        change = v - start.v0[k]
+        pull[k] = start.tau[k] - start.kd[k] * v
+        inertia[k] = tree.rotors[k] * start.rate * change
+        spring[k] = start.kp[k] * point.e[k]
+        value += h * (0.5 * (inertia[k] * change + start.kd[k] * v * v) - start.tau[k] * v)
+        value += 0.5 * spring[k] * point.e[k]
+    if scene.law.kind == FRICTIONAL:
+        for k in range(nv):
+            point.tau[k] = pull[k] - spring[k]
+            point.r[k] += inertia[k] - point.tau[k]
+    else:
+        out = point.work[3]
+        pull_force(tree, point.D, pull, point.tau)
+        pull_force(tree, point.D_t, spring, out)
+        for k in range(nv):
+            point.tau[k] -= out[k]
+            point.r[k] -= point.tau[k]
+        pull_force(tree, point.D, inertia, out)
+        for k in range(nv):
+            point.r[k] += out[k]
+    error, s = 0.0, point.work[3]
+    for k in range(nv):
+        error += point.r[k] * point.r[k]
+        s[k] = point.r[k]
+    if scene.law.kind == FRICTIONAL:
+        solve_upper_transposed(ref.U, s)
+        value = 0.0
+        for k in range(nv):
+            value += 0.5 * s[k] * s[k]
+    return value, math.sqrt(error)
+
+
+@jit
+def linearise(scene: Scene, start: Start, point: Point, ref: Reference, exact: bool) -> None:
+    """dr/dq at the point (tangent), into `point.A`.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        point: after `evaluate`.
+        ref: after `begin`.
+        exact: False: the positive semidefinite part of it, of pbd.
+    """
+    tree, scale = scene.tree, start.rate / start.h
+    nv = len(start.v0)
+    target = ref.target if exact else point.P[1:]
+    inertial_stiffness(point.P[1:], target, tree.moments, point.stiffness)
+    for b in range(len(tree.kinds)):
+        for i in range(36):
+            point.stiffness[b, i] *= scale
+    contact_stiffness(
+        scene.law,
+        start.h,
+        scene.contacts,
+        point.P,
+        ref.carriers,
+        point.frames,
+        point.surfaces,
+        not exact,
+        point.forces,
+    )
+    subtract_from_bodies(scene.contacts, point.forces.stiffness, 1.0, point.stiffness)
+    add_children(tree.parents, point.stiffness)
+    wrenches = point.wrenches if exact else np.zeros_like(point.wrenches)
+    project_stiffness(point.S, tree.parents, tree.first_dofs, point.stiffness, wrenches, point.A)
+    subtract_pairs(tree, scene.contacts, point.S, point.forces, not exact, point.A)
+    weights, force = point.work[0], point.work[1]
+    for k in range(nv):
+        weights[k] = tree.rotors[k] * start.rate + start.kd[k]
+    if scene.law.kind == FRICTIONAL:
+        add_weighted(tree, point.D, weights, 1.0 / start.h, point.A)
+        add_weighted(tree, point.D_t, start.kp, 1.0, point.A)
+        return
+    add_squared(tree, point.D, weights, 1.0 / start.h, point.A)
+    add_squared(tree, point.D_t, start.kp, 1.0, point.A)
+    if not exact:
+        return
+    for k in range(nv):
+        v = point.v[k]
+        force[k] = start.kd[k] * v - start.tau[k] + tree.rotors[k] * start.rate * (v - start.v0[k])
+    add_turning(tree, point.y, point.D, force, point.A)
+    for k in range(nv):
+        force[k] = start.kp[k] * point.e[k]
+    add_turning(tree, point.e, point.D_t, force, point.A)
