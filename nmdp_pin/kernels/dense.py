@@ -10,6 +10,21 @@ from nmdp_pin.kernels.jit import jit
 
 
 @jit
+def copy_vector(source: np.ndarray, target: np.ndarray) -> None:
+    """Target = source; faster to compile than an assignment to a slice."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@jit
+def copy_matrix(source: np.ndarray, target: np.ndarray) -> None:
+    """Target = source."""
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@jit
 def cholesky(A: np.ndarray) -> bool:
     """Overwrite the upper triangle of A by U with U' U = A; False where A is not positive definite.
 

@@ -1,10 +1,10 @@
 """Levenberg-Marquardt: Newton's method with a diagonal that grows where it fails ([P] eq. 14).
 
 One iteration is one linear solve, (H + lam W) dx = -g, and one evaluation at the trial point. The
-trial is taken if f falls, or changes by no more than 1e-12 |f| and the error falls. Then lam becomes
-lam / 10, and 0 if that is below 0.1; g and H are those of the new point. Otherwise, and where the
-matrix is not positive definite, the iteration counts as rejected and lam becomes max(10 lam, 1). It
-starts with lam = 0.
+trial is taken if f falls, or changes by no more than 1e-12 |f| and the error falls. Then lam
+becomes lam / 10, and 0 if that is below 0.1; g and H are those of the new point. Otherwise, and
+where the matrix is not positive definite, the iteration counts as rejected and lam becomes
+max(10 lam, 1). It starts with lam = 0.
 
 The caller evaluates and solves, and these functions keep the account, in an array of floats.
 """

@@ -122,8 +122,8 @@ def log_derivative(d: np.ndarray, D: np.ndarray) -> None:
     a, b = c - x * c1, -c1
     f = np.zeros((5, 6))
     for i in range(6):
-        f[0] = 0.0
-        f[0, i] = 1.0
+        for j in range(6):
+            f[0, j] = 1.0 if i == j else 0.0
         for k in range(4):
             coadjoint(d, f[k], f[k + 1])
         for j in range(6):
@@ -143,7 +143,8 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
     c, c1, c2 = bernoulli(x)
     a, b, a1, b1 = c - x * c1, -c1, -x * c2, -c2
     f, g, e, part = np.zeros((5, 6)), np.zeros((5, 6)), np.zeros(6), np.zeros(6)
-    f[0] = force
+    for k in range(6):
+        f[0, k] = force[k]
     for k in range(4):
         coadjoint(d, f[k], f[k + 1])
     for i in range(6):

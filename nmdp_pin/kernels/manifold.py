@@ -45,9 +45,11 @@ def _twist(kind: int, d: np.ndarray, twist: np.ndarray) -> None:
     if kind == PLANAR:
         twist[0], twist[1], twist[5] = d[0], d[1], d[2]
     elif kind == SPHERICAL:
-        twist[3:] = d
+        for i in range(3):
+            twist[3 + i] = d[i]
     else:
-        twist[:] = d
+        for i in range(6):
+            twist[i] = d[i]
 
 
 @jit
@@ -73,7 +75,8 @@ def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     turn, product = np.empty(4), np.empty(4)
     quaternion_exp(w, turn)
     quaternion_product(q, turn, product)
-    length = math.sqrt((product * product).sum())
+    length = product[0] ** 2 + product[1] ** 2 + product[2] ** 2 + product[3] ** 2
+    length = math.sqrt(length)
     for i in range(4):
         out[i] = product[i] / length
 
@@ -165,7 +168,8 @@ def difference(tree: Tree, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> N
                     p[j] += R[j, l] * (q1[i + l] - q0[i + l])
             _rotation_between(q0[i + 3 : i + 7], q1[i + 3 : i + 7], w)
             translation_log(p, w, out[k : k + 3])
-            out[k + 3 : k + 6] = w
+            for j in range(3):
+                out[k + 3 + j] = w[j]
 
 
 @jit

@@ -75,7 +75,7 @@ def new_touch() -> Touch:
 
 @jit
 def cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """out = a x b."""
+    """Out = a x b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
@@ -83,7 +83,7 @@ def cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 @jit
 def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """a . b."""
+    """A . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -185,8 +185,8 @@ def wrench_of(law: Law, t: Touch, wrench: np.ndarray) -> None:
 def slip_derivative(t: Touch, change: np.ndarray) -> None:
     """du_t / d(dx, dphi), shape (3, 6); written.
 
-    With T = 1 - n n', b = n . u, Q the turn back and o = r n, du = (1 + r (Q - 1) K) dx + Q [o] dphi
-    and du_t = T du - n (K u_t)' dx - b K dx.
+    With T = 1 - n n', b = n . u, Q the turn back and o = r n,
+    du = (1 + r (Q - 1) K) dx + Q [o] dphi and du_t = T du - n (K u_t)' dx - b K dx.
     """
     n, r, along = t.n, t.sizes[1], t.sizes[2]
     change[:] = 0.0
@@ -221,7 +221,7 @@ def slip_derivative(t: Touch, change: np.ndarray) -> None:
 
 @jit
 def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
-    """change += share e e' change, e being the direction of the slip; nothing without slip."""
+    """Change += share e e' change, e being the direction of the slip; nothing without slip."""
     speed = t.sizes[6]
     if share == 0.0 or speed == 0.0:
         return

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.kernels.conservative_penalty import conservative_derivative, gauss_newton
+from nmdp_pin.kernels.dense import copy_matrix
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
@@ -136,7 +137,7 @@ def _touch(
                 t.turn[j, k] += before[2, j] * now[2, k]
     t.sizes[7] = surfaces.curved[0]
     if surfaces.curved[0] > 0.0:
-        t.K[:] = surfaces.curvature[i]
+        copy_matrix(surfaces.curvature[i], t.K)
     measure(law, h, depth, surfaces.friction[i], u, radius, t)
     return True
 
@@ -269,7 +270,7 @@ def contact_stiffness(
 
 @jit
 def _add_carried(f: np.ndarray, c: np.ndarray, moved: np.ndarray) -> None:
-    """Moment rows: -[f] of the linear motion of the centre, which is that of the origin and -[c]."""
+    """Add -[f] of the motion of the centre, that of the origin and -[c], to the moment rows."""
     moved[3, 1] += f[2]
     moved[3, 2] -= f[1]
     moved[4, 0] -= f[2]
@@ -286,7 +287,8 @@ def _add_carried(f: np.ndarray, c: np.ndarray, moved: np.ndarray) -> None:
 @jit
 def _turn(axes: np.ndarray, D: np.ndarray) -> None:
     """Turn both sides of D to the axes of the world, in place; axes[j] is column j of R."""
-    old = D.copy()
+    old = np.empty((6, 6))
+    copy_matrix(D, old)
     for p in range(0, 6, 3):
         for q in range(0, 6, 3):
             for i in range(3):
@@ -302,7 +304,7 @@ def _turn(axes: np.ndarray, D: np.ndarray) -> None:
 def subtract_from_bodies(
     contacts: Contacts, values: np.ndarray, both: float, sums: np.ndarray
 ) -> None:
-    """sums of the carrying bodies -= values, and of the touched ones -= both * values.
+    """Sums of the carrying bodies -= values, and of the touched ones -= both * values.
 
     Args:
         contacts: the contact points.

@@ -1,8 +1,8 @@
 """The minimisation of a step of position-based dynamics by Levenberg-Marquardt.
 
-With U'U the metric of the step (the Hessian of what moves freely), pbfd minimises |U'^-1 r|^2 / 2 and
-pbd the energy whose gradient is r; lam stands before the metric. Where lam = 0 the iteration of pbfd
-is Newton's, dq = -A^-1 r with A = dr/dq.
+With U'U the metric of the step (the Hessian of what moves freely), pbfd minimises |U'^-1 r|^2 / 2
+and pbd the energy whose gradient is r; lam stands before the metric. Where lam = 0 the iteration of
+pbfd is Newton's, dq = -A^-1 r with A = dr/dq.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import numpy as np
 from nmdp_pin.kernels.dense import (
     add_gram,
     cholesky,
+    copy_matrix,
+    copy_vector,
     pivot_ratio,
     solve_in_place,
     solve_upper,
     solve_upper_transposed,
     solve_upper_transposed_rows,
 )
+from nmdp_pin.kernels.ground import Ground, find_surfaces
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.levenberg_marquardt import (
+    CONVERGED,
     EVALUATIONS,
     LAM,
     OUTCOME,
-    RUNNING,
     accepts,
     goes_on,
     reject,
@@ -97,7 +100,7 @@ def open_step(scene: Scene, start: Start, memory: Memory) -> bool:
     if not begin(scene, start, memory.ref, memory.point):
         memory.account[OUTCOME] = SINGULAR
         return False
-    memory.point.q[:] = start.q0
+    copy_vector(start.q0, memory.point.q)
     place(scene, memory.point)
     return True
 
@@ -118,11 +121,11 @@ def advance(scene: Scene, start: Start, limits: Limits, memory: Memory) -> bool:
         memory.energies[2] = point.forces.energies[0]
     accepted = accepts(account, f, error)
     if accepted:
-        memory.q[:] = point.q
-        memory.r[:] = point.r
+        copy_vector(point.q, memory.q)
+        copy_vector(point.r, memory.r)
     if not goes_on(account, limits.tolerance, limits.max_iterations):
-        if account[OUTCOME] == 1.0:
-            _close(scene, start, limits, memory)
+        if account[OUTCOME] == CONVERGED:
+            close_step(scene, start, limits, memory)
         return False
     if accepted:
         linearise(scene, start, point, memory.ref, not scene.semidefinite)
@@ -143,15 +146,16 @@ def _solve(scene: Scene, memory: Memory) -> bool:
     for i in range(nv):
         dx[i] = -memory.r[i]
     if scene.law.kind == FRICTIONAL and lam == 0.0:
-        F[:] = A
+        copy_matrix(A, F)
         return solve_in_place(F, dx)
     if scene.law.kind == FRICTIONAL:
-        X = A.copy()
+        X, s = np.empty((nv, nv)), np.empty(nv)
+        copy_matrix(A, X)
         solve_upper_transposed_rows(ref.U, X)
         solve_upper_transposed(ref.U, dx)
         F[:] = 0.0
         add_gram(X, 1.0, F)
-        s = dx.copy()
+        copy_vector(dx, s)
         dx[:] = 0.0
         for i in range(nv):
             for k in range(nv):
@@ -171,7 +175,7 @@ def _solve(scene: Scene, memory: Memory) -> bool:
 
 
 @jit
-def _close(scene: Scene, start: Start, limits: Limits, memory: Memory) -> None:
+def close_step(scene: Scene, start: Start, limits: Limits, memory: Memory) -> None:
     """Energies at the end; one that gains energy is a root that no motion leads to, so not one.
 
     An implicit step of first order loses energy: v' M (v - v0) is more than the change of
@@ -193,6 +197,18 @@ def _close(scene: Scene, start: Start, limits: Limits, memory: Memory) -> None:
 
 
 @jit
-def is_running(memory: Memory) -> bool:
-    """Whether the minimisation has no outcome yet."""
-    return memory.account[OUTCOME] == RUNNING
+def solve_step(scene: Scene, ground: Ground, start: Start, limits: Limits, memory: Memory) -> None:
+    """Make a step; the account in the memory says how it ended.
+
+    Args:
+        scene: what all steps share.
+        ground: what the contacts touch.
+        start: the step.
+        limits: when to stop.
+        memory: written.
+    """
+    if not open_step(scene, start, memory):
+        return
+    find_surfaces(ground, memory.point.surfaces)
+    while advance(scene, start, limits, memory):
+        find_surfaces(ground, memory.point.surfaces)

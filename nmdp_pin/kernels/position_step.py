@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin.kernels.dense import cholesky, solve_upper_transposed
+from nmdp_pin.kernels.dense import cholesky, copy_matrix, solve_upper_transposed
 from nmdp_pin.kernels.inertial_potential import inertial_stiffness, inertial_wrenches
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.manifold import (
@@ -191,7 +191,7 @@ def begin(scene: Scene, start: Start, ref: Reference, point: Point) -> bool:
         for j in range(nv):
             ref.metric[i, j] *= start.rate / h
         ref.metric[i, i] += start.kd[i] / h + start.kp[i]
-    ref.U[:] = ref.metric
+    copy_matrix(ref.metric, ref.U)
     ref.energies[0] = kinetic_energy(tree, ref.P0, point.S, start.v0)
     ref.energies[1] = potential_energy(tree, ref.P0)
     return cholesky(ref.U)

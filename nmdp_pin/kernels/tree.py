@@ -115,7 +115,8 @@ def _joint_placement(kind: int, q: np.ndarray, motions: np.ndarray, M: np.ndarra
         rotation_of_quaternion(q, M)
     else:
         rotation_of_quaternion(q[3:], M)
-        M[3] = q[:3]
+        for i in range(3):
+            M[3, i] = q[i]
 
 
 @jit
@@ -186,7 +187,8 @@ def kinetic_energy(tree: Tree, P: np.ndarray, S: np.ndarray, v: np.ndarray) -> f
     energy = 0.0
     for b in range(n):
         t = twists[b + 1]
-        t[:] = twists[tree.parents[b] + 1]
+        for i in range(6):
+            t[i] = twists[tree.parents[b] + 1, i]
         for k in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
             energy += tree.rotors[k] * v[k] * v[k]
             for i in range(6):

@@ -20,9 +20,6 @@ class Minimisation(Protocol):
     def gradient(self) -> np.ndarray:
         """Gradient of f in the tangent, shape (n,)."""
 
-    def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient, and a symmetric matrix that stands for the Hessian, shape (n, n)."""
-
     def retract(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """The point at tangent dx from x."""
 
