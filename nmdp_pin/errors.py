@@ -49,10 +49,6 @@ class DerivativeError(NmdpError):
     """A method, option or parameter for which there are no derivatives of the step."""
 
 
-class BatchError(NmdpError):
-    """A robot, terrain, option or array that a batch of trajectories cannot take."""
-
-
 class ExecutorError(NmdpError):
     """Workers that cannot be had, or that died again and again."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.executors import Executor, Serial
 from nmdp_pin.executors.executor import check_count
 from nmdp_pin.executors.progress import Progress, shown
+from nmdp_pin.integrators.pbd import PositionBasedStep
 from nmdp_pin.number_array import numbers
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -65,7 +66,7 @@ def rollout(
     *,
     h: float,
     steps: int | None = None,
-    command: CommandOf | None = None,
+    command: CommandOf | Command | None = None,
     executor: Executor | None = None,
     chunk: int | None = None,
     out: np.ndarray | None = None,
@@ -84,8 +85,10 @@ def rollout(
         h: length of each step [s].
         steps: nt; None: what u says.
         command: makes of u what is commanded, such as targets of a PD controller; with processes
-            a function of a module, without state of its own. None: u is the torque.
-        executor: where it is computed; None: here, one after the other.
+            a function of a module, without state of its own. A Command: its gains and targets hold
+            for all steps, and u is the torque. None: u is the torque.
+        executor: where it is computed; None: here, one after the other. Steps of pbd and pbfd hold
+            no lock, so that `Threads` run them side by side.
         chunk: trajectories in a task; None: ten tasks for each worker.
         out: array for x, such as a `numpy.memmap` where it does not fit in memory.
         progress: True draws a bar on a terminal; a function is called with the number of
@@ -98,7 +101,9 @@ def rollout(
     """
     executor = executor or Serial()
     starts = _starts(simulator, x0)
-    u, steps = _controls(simulator, u, steps, any_size=command is not None)
+    u, steps = _controls(simulator, u, steps, any_size=callable(command))
+    if isinstance(command, Command):
+        command = simulator.checked_command(command)
     nb = _batch(len(starts), len(u))
     if len(starts) != nb:
         starts = starts * nb
@@ -128,7 +133,7 @@ def _chunks(
 
 
 def _run_chunk(
-    shared: tuple[Simulator, CommandOf | None], chunk: _Chunk
+    shared: tuple[Simulator, CommandOf | Command | None], chunk: _Chunk
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[State]]:
     """Trajectories of one task: x, status codes, steps made, last states."""
     simulator, command = shared
@@ -145,21 +150,73 @@ def _run_chunk(
 
 def _run(
     simulator: Simulator,
-    command: CommandOf | None,
+    command: CommandOf | Command | None,
     state: State,
     u: np.ndarray,
     h: float,
     x: np.ndarray,
 ) -> tuple[Status, int, State]:
     """One trajectory: its x is filled in; how it ended, steps made, last state."""
-    for k, given in enumerate(u):
-        result = simulator.step(state, given if command is None else command(state, given, h), h)
+    k = 0
+    while k < len(u):
+        if not callable(command):
+            made = _run_at_once(simulator, command or Command(), state, u[k:], h, x[k:])
+            if made:
+                k, state = k + made, _after(simulator, state, x[k + made - 1], h, made)
+                continue
+        result = simulator.step(state, _commanded(simulator, command, state, u[k], h), h)
         if not result.status.ok:
             x[k:] = simulator.vector.pack(state)
             return result.status, k, state
         state = result.state
         x[k] = simulator.vector.pack(state)
+        k += 1
     return Status.CONVERGED, len(u), state
+
+
+def _run_at_once(
+    simulator: Simulator, command: Command, state: State, u: np.ndarray, h: float, x: np.ndarray
+) -> int:
+    """Steps made by one compiled call; 0 where the method has none, or the first step fails."""
+    method = simulator.integrator
+    if simulator.error_control is not None or not isinstance(method, PositionBasedStep):
+        return 0
+    nv, driven = simulator.vector.nv, simulator.robot.driven
+    torques = np.zeros((len(u), nv))
+    if u.shape[1] == nv:
+        torques[:] = u
+    else:
+        torques[:, driven] = u
+    if command.tau is not None:
+        torques += command.tau
+    return method.trajectory(state, command, torques, h, x)
+
+
+def _after(simulator: Simulator, state: State, x: np.ndarray, h: float, steps: int) -> State:
+    """The state at x, so many steps later."""
+    t = state.t
+    for _ in range(steps):  # as steps add up one by one
+        t += h
+    nq = simulator.vector.nq
+    return State(t, x[:nq].copy(), x[nq:].copy())
+
+
+def _commanded(
+    simulator: Simulator,
+    command: CommandOf | Command | None,
+    state: State,
+    u: np.ndarray,
+    h: float,
+) -> Command | np.ndarray | None:
+    """What a step is commanded."""
+    if callable(command):
+        return command(state, u, h)
+    if command is None:
+        return u
+    tau = simulator.checked_command(u).tau
+    if command.tau is not None and tau is not None:
+        tau = command.tau + tau
+    return replace(command, tau=tau)
 
 
 def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> tuple[State, ...]:

@@ -7,14 +7,10 @@ import pinocchio as pin
 import pytest
 from test_contact_terms import Glue
 
-from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.dynamics.conservative_penalty import ConservativePenalty
 from nmdp_pin.dynamics.objective import OBJECTIVES
-from nmdp_pin.dynamics.penalty_contact import FrictionalPenalty
 
 ROUNDING = 1e-9  # relative
 SPACES = {"forces": samples.CONE, "wrenches": Glue()}
-LAW = Penalty(normal_stiffness=1e4, friction_stiffness=3e3, beta=1.5)
 
 
 @pytest.fixture(params=sorted(samples.FORMS))
@@ -81,32 +77,6 @@ def test_objectives(name):
         return np.array([objective.value()])
 
     samples.assert_same(found[None], samples.central_differences(moved, residual.nv))
-
-
-@pytest.mark.parametrize("kind", scenes.KINDS)
-@pytest.mark.parametrize("law", [FrictionalPenalty, ConservativePenalty])
-def test_penalty(law, kind):
-    """The penalty forces' derivative, and for the conservative one that they are a gradient."""
-    residual, q, _ = scenes.in_contact(kind, samples.CONE, seed=3)
-    model, data = residual.model, residual.data
-    contact = law(scenes.robot(kind), scenes.FAR, LAW, data)
-    pin.forwardKinematics(model, data, residual.q0)
-    contact.begin(contact.carriers(residual.placements), 0.05)
-    nothing = np.zeros((contact.n, 0))
-
-    def force(dq):
-        pin.computeJointJacobians(model, data, pin.integrate(model, q, dq))
-        return contact.evaluate(nothing).copy()
-
-    def energy(dq):
-        force(dq)
-        return np.array([contact.energy()])
-
-    found = force(np.zeros(model.nv))
-    derivative = contact.linearise().copy()
-    samples.assert_same(derivative, samples.central_differences(force, model.nv))
-    if law is ConservativePenalty:
-        samples.assert_same(-found[None], samples.central_differences(energy, model.nv))
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)

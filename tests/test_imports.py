@@ -28,7 +28,6 @@ LAYERS = (
         "error_control",
         "simulator",
         "step_failed",
-        "batch",
         "rollout",
         "derivatives",
     ),

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from nmdp_pin.kernels import levenberg_marquardt as lm
 from nmdp_pin.solvers.lbfgs import lbfgs
-from nmdp_pin.solvers.levenberg_marquardt import levenberg_marquardt
+from nmdp_pin.solvers.minimum import Minimum
 from nmdp_pin.status import Status
 
 TOLERANCE = 1e-9
@@ -83,6 +84,43 @@ def quadratic(n=5):
     return problem, np.linalg.solve(H, b)
 
 
+OUTCOMES = (
+    None,
+    Status.CONVERGED,
+    Status.NOT_FINITE,
+    Status.STALLED,
+    Status.ITERATION_LIMIT,
+)
+
+
+def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
+    """The loop around the kernel's account, with the identity before lam."""
+    account, trial = np.zeros(lm.ENTRIES), x
+    lm.begin(account)
+    while True:
+        if lm.accepts(account, *problem.evaluate(trial)):
+            x, fresh = trial, True
+        if not lm.goes_on(account, tolerance, max_iterations):
+            break
+        if fresh:
+            (g, H), fresh = problem.derivatives(), False
+        while np.linalg.eigvalsh(shifted := H + account[lm.LAM] * np.eye(len(g)))[0] <= 0.0:
+            lm.reject(account)
+            if not lm.goes_on(account, tolerance, max_iterations):
+                break
+        trial = problem.retract(x, np.linalg.solve(shifted, -g))
+    return Minimum(
+        x=x,
+        status=OUTCOMES[int(account[lm.OUTCOME])],
+        value=account[lm.VALUE],
+        error=account[lm.ERROR],
+        iterations=int(account[lm.ITERATIONS]),
+        rejected=int(account[lm.REJECTED]),
+        evaluations=int(account[lm.EVALUATIONS]),
+        seconds=1.0,
+    )
+
+
 SOLVERS = {
     "lm": levenberg_marquardt,
     "lbfgs": lambda problem, x, **options: lbfgs(problem, x, len(x), **options),
@@ -104,7 +142,6 @@ def test_quadratic(solve):
     assert found.error <= TOLERANCE
     if solve is levenberg_marquardt:
         assert found.iterations == 1
-        assert found.condition == pytest.approx(1e3, rel=2.0)  # 1-norm, estimated
 
 
 @pytest.mark.parametrize("start", [(-1.2, 1.0), (3.0, -4.0), (0.0, 0.0)])

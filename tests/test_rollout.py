@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 from rollout_commands import KillsOnce, exits, kills
 
+from nmdp_pin.contact import Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.errors import ControlError, ExecutorError, StateError
-from nmdp_pin.executors import Processes, Serial
+from nmdp_pin.executors import Processes, Serial, Threads
+from nmdp_pin.robot import load_robot
 from nmdp_pin.rollout import rollout
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.terrain import Plane, Terrain
 
 H = 0.02  # [s]
 NB, NT = 5, 4
@@ -155,6 +159,63 @@ def test_processes_give_the_same_bits(simulator, processes):
     pids = set(processes._pool._processes)
     assert same(here, rollout(simulator, x0, u, h=H, executor=processes, chunk=2))
     assert set(processes._pool._processes) == pids
+
+
+@pytest.fixture(scope="module")
+def falling():
+    """A box over the ground, by pbfd."""
+    robot = load_robot("box", base="free-flyer", visuals=False)
+    return Simulator(robot, Terrain([Plane(friction=0.5)]), Penalty(), "pbfd")
+
+
+def tossed(simulator, nb=NB):
+    """Boxes that fall with other velocities, (nb, nx)."""
+    rng, robot = np.random.default_rng(2), simulator.robot
+    v = rng.standard_normal((nb, robot.model.nv))
+    return np.hstack([np.tile(robot.standing, (nb, 1)), v])
+
+
+@pytest.mark.parametrize("gains", [None, "hold"])
+def test_threads_give_the_bits_of_single_steps(falling, gains):
+    """Whole trajectories in one call, side by side, are the steps that `step` makes."""
+    x0, nv = tossed(falling), falling.robot.model.nv
+    u = np.random.default_rng(3).standard_normal((NB, 12, nv))
+    command = None
+    if gains:
+        kp = np.full(nv, 5.0)
+        command = Command(kp=kp, kd=0.1 * kp, q_target=falling.robot.standing)
+    with Threads(2) as threads:
+        found = rollout(falling, x0, u, h=H, command=command, executor=threads, chunk=1)
+    assert found.ok.all()
+    for i, start in enumerate(x0):
+        state = falling.state(start[: falling.vector.nq], start[falling.vector.nq :])
+        for k, tau in enumerate(u[i]):
+            told = tau if command is None else replace(command, tau=tau)
+            state = falling.step(state, told, H).state
+            assert np.array_equal(found.x[i, k], falling.vector.pack(state))
+        assert found.final[i].t == state.t
+
+
+def test_a_failed_step_of_a_trajectory_is_halved(falling):
+    """Where the compiled trajectory stops, the step is made as `step` makes it, and it goes on."""
+    sim = Simulator(falling.robot, falling.terrain, Penalty(), "pbfd", max_iterations=2)
+    x0 = tossed(sim, 1)
+    x0[0, sim.vector.nq + 2] = -5.0
+    found = rollout(sim, x0, h=H, steps=12)
+    state, halved = sim.state(x0[0, : sim.vector.nq], x0[0, sim.vector.nq :]), 0
+    for k in range(12):
+        result = sim.step(state, None, H)
+        state, halved = result.state, halved + result.halvings
+        assert np.array_equal(found.x[0, k], sim.vector.pack(state))
+    assert halved > 0
+
+
+def test_threads_raise_what_a_task_raises(falling):
+    """A mistake in a task is an error of the caller."""
+    with Threads(2) as threads, pytest.raises(StateError):
+        rollout(falling, tossed(falling), h=20.0, steps=2, executor=threads)
+    with pytest.raises(ExecutorError, match="workers"):
+        Threads(0)
 
 
 def test_a_killed_process_costs_nothing_but_time(simulator, processes, tmp_path):

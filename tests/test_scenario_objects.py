@@ -7,12 +7,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.errors import BatchError, RobotError, ScenarioError
+from nmdp_pin.errors import RobotError, ScenarioError
 from nmdp_pin.recorder import Recorder
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import ContactPoints, free_body, load_robot, surface_names, together, touching
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.terrain import Box, Cylinder, Plane, Sphere, Terrain
+from nmdp_pin.terrain import Box, Plane, Sphere
 
 BOX = {"kind": "box", "name": "crate", "size": [0.2, 0.3, 0.1], "mass": 2.0}
 
@@ -194,17 +194,6 @@ def test_mistakes_in_files(item, words):
     """A mistake in an object names its key and what is allowed."""
     with pytest.raises(ScenarioError, match=words):
         Scenario.from_dict(table([item]))
-
-
-def test_batches_refuse():
-    """A batch says that it knows nothing of contacts between bodies."""
-    pytest.importorskip("jax")
-    from nmdp_pin.batch import Batch
-
-    can = free_body("can", Cylinder(radius=0.1, length=0.2), mass=1.0, position=(1.0, 0.0, 0.0))
-    robot = touching(together(free_body("box", Box(size=(0.2, 0.2, 0.2)), mass=1.0), [can]))
-    with pytest.raises(BatchError, match="between"):
-        Batch(robot, Terrain([Plane()]))
 
 
 def test_the_page_runs():

@@ -1,7 +1,9 @@
-"""Many of a registered environment at a time, stepped together by `nmdp_pin.batch`."""
+"""Many of a registered environment at a time, stepped by threads."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -12,11 +14,14 @@ from gymnasium.vector.utils import batch_space
 from nmdp_pin.adapters.gymnasium import SimulatorEnv
 from nmdp_pin.adapters.locomotion import Base
 from nmdp_pin.adapters.motors import REACH, Motors
-from nmdp_pin.batch import Batch
+from nmdp_pin.control import Command
+from nmdp_pin.executors import Threads
+from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 
-CHUNK = 32  # trajectories that advance together; fixed, so that no bit depends on the cores
+CHUNK = 32  # steps in a task
 TOLERANCE = 1e-5  # of a step's residual over the weight; a learner explores by far more
+Task = list[tuple[State, Command]]
 
 
 class BatchEnv(gymnasium.vector.VectorEnv):
@@ -44,7 +49,11 @@ class BatchEnv(gymnasium.vector.VectorEnv):
         robot, terrain = env.simulator.robot, env.simulator.terrain
         self._simulator, self._task, self._base = env.simulator, env.task, Base.of(robot)
         self._dt, self._duration = env.dt, duration
-        self._batch = Batch(robot, terrain, "pbfd", chunk=CHUNK, tolerance=TOLERANCE)
+        # steps that fail are not halved: the episode is cut there
+        self._stepper = Simulator(
+            robot, terrain, env.simulator.contact, "pbfd", tolerance=TOLERANCE, min_step=env.dt
+        )
+        self._threads = Threads(len(os.sched_getaffinity(0)))
         joints = {joint.idx_v: joint for joint in robot.model.joints}
         self._driven = np.array([joints[v].idx_q for v in robot.driven])
         standing, motors = env.simulator.state(), Motors(robot)
@@ -66,24 +75,24 @@ class BatchEnv(gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One step of each; actions, shape (n, n_motors), are cut at [-1, 1]."""
         actions = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
-        made = self._batch.rollout(
-            np.array([state.q for state in self.states]),
-            np.array([state.v for state in self.states]),
-            h=self._dt,
-            steps=1,
-            kp=self._gains.kp,
-            kd=self._gains.kd,
-            q_target=self._targets(actions)[:, None],
-        )
+        steps = [
+            (state, replace(self._gains, q_target=target))
+            for state, target in zip(self.states, self._targets(actions), strict=True)
+        ]
+        tasks = (steps[i : i + CHUNK] for i in range(0, len(steps), CHUNK))
+        ends = [
+            end
+            for _, chunk in self._threads.map(_steps_of, (self._stepper, self._dt), tasks)
+            for end in chunk
+        ]
         rewards = np.zeros(self.num_envs)
         terminated, truncated = np.zeros((2, self.num_envs), dtype=bool)
-        for i, (before, ok) in enumerate(zip(self.states, made.ok.tolist(), strict=True)):
+        for i, (before, after) in enumerate(zip(self.states, ends, strict=True)):
             if self._done[i]:
                 self.states[i] = self._start()
-            elif not ok:
+            elif after is None:
                 truncated[i] = True
             else:
-                after = State(before.t + self._dt, made.q[i, 1], made.v[i, 1])
                 self.states[i] = after
                 terms = self._task.rewards(self._base, before, after, actions[i])
                 rewards[i] = sum(terms.values())
@@ -104,3 +113,10 @@ class BatchEnv(gymnasium.vector.VectorEnv):
 
     def _observed(self) -> np.ndarray:
         return np.array([self._task.observation(self._base, state) for state in self.states])
+
+
+def _steps_of(shared: tuple[Simulator, float], task: Task) -> list[State | None]:
+    """Where steps end; None where one cannot be solved."""
+    simulator, h = shared
+    results = [simulator.step(state, command, h) for state, command in task]
+    return [result.state if result.status.ok else None for result in results]

@@ -1,4 +1,4 @@
-"""Fig. 8: throughput of the batch backend, as `benchmarks/batch.py` measured it."""
+"""Fig. 8: throughput of many trajectories at a time, as `benchmarks/batch.py` measured it."""
 
 from __future__ import annotations
 

@@ -50,9 +50,12 @@ class StepDifferentiator:
             )
         self.simulator, self._method = simulator, method
         self._model = simulator.robot.model
-        self._terms = StepTerms(simulator, method)
-        self._residual = self._terms.residual
-        self._start = StartDerivative(self._residual, second_order=method.order == 2)
+        self._n = 2 * self._model.nv
+        if isinstance(method, Nmdp):
+            self._terms = StepTerms(simulator, method)
+            self._residual = self._terms.residual
+            self._start = StartDerivative(self._residual, second_order=method.order == 2)
+            self._n = self._start.n
 
     def __call__(
         self,
@@ -89,7 +92,7 @@ class StepDifferentiator:
             return self._none(result, result.status, names)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
         # error control makes sub-steps in pairs, which in second order leave one memory
-        pairs = self.simulator.error_control is not None and self._start.n_memory > 0
+        pairs = self.simulator.error_control is not None and self._n > 2 * self._model.nv
         ends, wholes = [state], [self._still(result, names)]
         paper = self.simulator.halving == "paper"
         last = last_length(state, h) if paper else None
@@ -131,6 +134,8 @@ class StepDifferentiator:
         self, point: Point, names: tuple[str, ...], smoothing: float, result: StepResult
     ) -> StepDerivatives:
         """Derivatives of a step that was not halved."""
+        if isinstance(self._method, PositionBasedStep):
+            return self._of_penalty_step(self._method, point, names, result)
         residual = self._residual
         point.move(residual)
         A, B = residual.linearise(), residual.vertex_jacobian()
@@ -169,6 +174,31 @@ class StepDifferentiator:
         return StepDerivatives(
             result, Status.CONVERGED, of_z, of_u, of_parameters, switches, settled
         )
+
+    def _of_penalty_step(
+        self, method: PositionBasedStep, point: Point, names: tuple[str, ...], result: StepResult
+    ) -> StepDerivatives:
+        """The same of a method whose forces follow from the configuration."""
+        parts = method.partials(
+            point.start, point.command, point.h, point.q, names=names, dt=point.dt
+        )
+        nv, driven = self._model.nv, self.simulator.robot.driven
+        of_r = [parts.of_start, parts.of_torque[:, driven], *parts.of_parameters.values()]
+        try:
+            moved = -np.linalg.solve(parts.of_q, np.hstack(of_r))
+        except np.linalg.LinAlgError:
+            return self._none(result, Status.SINGULAR, names)
+        velocity = parts.velocity_of_q @ moved
+        velocity[:, : 2 * nv] += parts.velocity_of_start
+        whole = np.vstack([moved, velocity])
+        if not np.isfinite(whole).all():
+            return self._none(result, Status.NOT_FINITE, names)
+        sizes = np.cumsum([part.shape[1] for part in of_r])
+        of_z, of_u, *others = np.split(whole, sizes[:-1], axis=1)
+        near = np.flatnonzero(np.abs(parts.depths) <= point.known)
+        switches = tuple(Switch(int(c), "touch") for c in near)
+        of_parameters = dict(zip(names, others, strict=True))
+        return StepDerivatives(result, Status.CONVERGED, of_z, of_u, of_parameters, switches, True)
 
     def _of_weights(
         self,
@@ -215,8 +245,8 @@ class StepDifferentiator:
         return LinearisedStep(P, stationarity.of_motion(), r_w, scale, face)
 
     def _weights(self, end: State) -> np.ndarray:
-        contact = self._residual.contact
-        return np.zeros((contact.n, 0)) if end.warm is None else end.warm.w
+        n = len(self.simulator.robot.contact_points)
+        return np.zeros((n, 0)) if end.warm is None else end.warm.w
 
     def _refined(self, point: Point) -> Point:
         """The end of the step with all its digits, if they can be had.
@@ -250,7 +280,7 @@ class StepDifferentiator:
 
     def _still(self, result: StepResult, names: tuple[str, ...]) -> StepDerivatives:
         """Of no step at all."""
-        n, nu = self._start.n, len(self.simulator.robot.driven)
+        n, nu = self._n, len(self.simulator.robot.driven)
         zero = {name: np.zeros((n, self._columns(name))) for name in names}
         return StepDerivatives(result, Status.CONVERGED, np.eye(n), np.zeros((n, nu)), zero)
 
@@ -258,7 +288,7 @@ class StepDifferentiator:
         self, before: StepDerivatives, first: StepDerivatives, second: StepDerivatives
     ) -> StepDerivatives:
         """Of two halves whose memories become that of one step: see `error_control.joined`."""
-        nv, n = self._model.nv, self._start.n
+        nv, n = self._model.nv, self._n
         rates = (n - 4 * nv) // 2
         start, begun = slice(2 * nv, 4 * nv), slice(4 * nv, 4 * nv + rates)
         return second.with_rows(start, before, slice(2 * nv)).with_rows(begun, first, begun)

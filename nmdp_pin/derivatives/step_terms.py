@@ -17,7 +17,6 @@ from nmdp_pin.dynamics.objective import objective_named
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.integrators.nmdp import Nmdp
-from nmdp_pin.integrators.pbd import PositionBasedStep
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -58,21 +57,19 @@ class StepTerms:
         method: the simulator's.
     """
 
-    def __init__(self, simulator: Simulator, method: Nmdp | PositionBasedStep) -> None:
+    def __init__(self, simulator: Simulator, method: Nmdp) -> None:
         self._simulator, self._method = simulator, method
         self.residual: StepResidual = method.residual
-        if isinstance(method, Nmdp) and method.zeroth_order:
+        if method.zeroth_order:
             space = simulator.contact
             assert isinstance(space, WrenchSpace)  # noqa: S101
             if not space.differentiable:
                 space = FiniteDifferences(model=space)
             self.residual = method.form(simulator.robot, simulator.terrain, space)
 
-    def stationarity(self, residual: StepResidual, point: Point) -> Stationarity | None:
-        """What vanishes along the free weights; None where there are no weights."""
+    def stationarity(self, residual: StepResidual, point: Point) -> Stationarity:
+        """What vanishes along the free weights."""
         method = self._method
-        if isinstance(method, PositionBasedStep):
-            return None
         if method.objective == Dissipation.name:
             return WorkStationarity(residual)
         objective = objective_named(method.objective, residual)
@@ -128,17 +125,6 @@ class StepTerms:
     def _other_residuals(self, name: str) -> list[tuple[StepResidual, StepResidual, float]]:
         """Residuals around this one, for each entry of a parameter of the models."""
         robot, terrain, method = self._simulator.robot, self._simulator.terrain, self._method
-        if isinstance(method, PositionBasedStep):
-            law = method.law
-            return other_residuals(
-                name,
-                robot,
-                terrain,
-                law.normal_stiffness or 0.0,
-                lambda robot, terrain, stiffness: method.residual_with(
-                    robot, terrain, replace(law, normal_stiffness=stiffness)
-                ),
-            )
         space = self._simulator.contact
         assert isinstance(space, WrenchSpace)  # noqa: S101
         stiffness = getattr(space, "stiffness", None)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.contact.penalty import Penalty
+from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.kinematic_tree import tree_of
 from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.ground import Ground
 from nmdp_pin.kernels.levenberg_marquardt import ENTRIES
 from nmdp_pin.kernels.penalty import Law
 from nmdp_pin.kernels.penalty_contacts import ContactForces, Contacts, Surfaces
+from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
 from nmdp_pin.kernels.position_solver import Memory
-from nmdp_pin.kernels.position_step import Point, Reference, Scene
 from nmdp_pin.robot import Robot
+from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
 
 
@@ -73,6 +75,38 @@ def ground_of(robot: Robot, terrain: Terrain) -> Ground | None:
         first_shapes=np.cumsum([0, *map(len, kinds)], dtype=np.int64),
         surface_of=np.array([indices[joint] for joint in touched], dtype=np.int64),
     )
+
+
+def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) -> Start:
+    """A step, as the kernels read it.
+
+    Args:
+        scene: what all steps share.
+        state: its start.
+        command: for its end.
+        h: its length [s].
+        dt: what differences of velocities are divided by [s].
+    """
+    nothing = np.zeros(len(scene.tree.damping))
+    kd = nothing if command.kd is None else command.kd
+    tau = nothing if command.tau is None else command.tau
+    if command.v_target is not None:
+        tau = tau + kd * command.v_target
+    return Start(
+        q0=_plain(state.q),
+        v0=_plain(state.v),
+        tau=_plain(tau),
+        kp=nothing if command.kp is None else _plain(command.kp),
+        kd=kd + scene.tree.damping,
+        q_target=_plain(state.q if command.q_target is None else command.q_target),
+        h=float(h),
+        rate=1.0 / float(dt),
+    )
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """Contiguous and writable, as numba has compiled for."""
+    return np.require(array, dtype=float, requirements=["C", "W"])
 
 
 def new_memory(scene: Scene) -> Memory:

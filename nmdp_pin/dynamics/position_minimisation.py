@@ -9,8 +9,9 @@ import pinocchio as pin
 from scipy.linalg.blas import dtrsv
 
 from nmdp_pin.kernels.penalty import FRICTIONAL
+from nmdp_pin.kernels.position_scene import Scene, Start
 from nmdp_pin.kernels.position_solver import Memory
-from nmdp_pin.kernels.position_step import Scene, Start, begin, evaluate, linearise, place
+from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 
 
 class PositionMinimisation:
@@ -66,7 +67,7 @@ class PositionMinimisation:
             return gradient
         U = self._memory.ref.U
         D: np.ndarray = pin.dIntegrate(self._model, q, dtrsv(U, y, lower=0), pin.ARG1)
-        return self._scaled(D.T @ (U.T @ gradient))
+        return self._scaled(D.T @ (np.triu(U).T @ gradient))
 
     def _scaled(self, force: np.ndarray) -> np.ndarray:
         """U'^-1 force."""

@@ -7,15 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.dynamics.penalty_contact import PenaltyContact
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.spatial import placements_derivative, placements_of, support_of
 from nmdp_pin.dynamics.step_residual import StepResidual
 from nmdp_pin.state import State
-
-# Forces are polynomials of the reference, of second degree where beta = 1: central differences of
-# them are then exact but for rounding, which is 1e-9 of a force that varies over a millimetre.
-_STEP = 1e-6  # [m, rad]
 
 
 class StartDerivative:
@@ -26,8 +21,7 @@ class StartDerivative:
     configurations all is tangent. A change of q0 or v0 takes the end of the step before along.
 
     The start enters through the velocity, through the inertia's targets and through the places from
-    which displacements count. All is exact; forces of penalty contacts, which depend on
-    displacements, are differentiated by differences over their references.
+    which displacements count. All is exact.
 
     Args:
         residual: has begun a step; read at its last point, after `linearise`.
@@ -73,8 +67,6 @@ class StartDerivative:
         r, of_v = self._residual, self.velocity()
         result = r.inertial_start_derivative(of_v, self.placements)
         result -= r.torque.start_derivative(of_v)
-        if isinstance(r.contact, PenaltyContact) and r.contact.active:
-            result[:, : r.nv] -= self._contact_force(r.contact)
         return result
 
     def motions(self) -> np.ndarray:
@@ -156,17 +148,3 @@ class StartDerivative:
         carriers, changes = self._residual.contact.carriers, self.placements(q)
         here = placements_of(self._data, self._residual.model.njoints)
         return np.stack([0.5 * (carriers(here + d) - carriers(here - d)) for d in changes])
-
-    def _contact_force(self, contact: PenaltyContact) -> np.ndarray:
-        """Derivative of the contacts' generalised force, of first order, shape (nv, nv)."""
-        r = self._residual
-        start, columns = r.carriers, []
-        for change in self._carriers(r.q0):
-            there = []
-            for step in (_STEP, -_STEP):
-                contact.begin(start + step * change, r.h)
-                there.append(contact.evaluate(contact.w))
-            columns.append((there[0] - there[1]) / (2.0 * _STEP))
-        contact.begin(start, r.h)
-        contact.evaluate(contact.w)
-        return np.stack(columns, axis=-1)

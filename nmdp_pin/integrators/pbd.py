@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,8 +14,9 @@ from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.penalty_scene import ground_of, new_memory, scene_of
+from nmdp_pin.dynamics.penalty_scene import ground_of, new_memory, scene_of, start_of
 from nmdp_pin.dynamics.position_minimisation import PositionMinimisation
+from nmdp_pin.dynamics.position_partials import PositionPartials, partials_of
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
@@ -26,8 +29,10 @@ from nmdp_pin.kernels.levenberg_marquardt import (
     VALUE,
 )
 from nmdp_pin.kernels.penalty import CONSERVATIVE, FRICTIONAL
+from nmdp_pin.kernels.position_scene import Start
 from nmdp_pin.kernels.position_solver import Limits, advance, close_step, open_step, solve_step
-from nmdp_pin.kernels.position_step import Start
+from nmdp_pin.kernels.position_step import begin, evaluate, place
+from nmdp_pin.kernels.position_trajectory import roll
 from nmdp_pin.solvers.lbfgs import lbfgs
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
@@ -101,35 +106,29 @@ class PositionBasedStep(Integrator):
         self.ground = ground_of(robot, terrain)
         self.memory = new_memory(self.scene)
         self._surfaces = TouchedSurfaces(robot, terrain)
+        of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
+        self._n_shapes = len(terrain.shapes) + of_bodies
         self._minimisation = PositionMinimisation(model, self.scene, self.memory, self.query)
         M = pin.crba(model, model.createData(), robot.standing)
         self._inertia = float(M.diagonal().max(initial=0.0))
-        self._nothing = np.zeros(model.nv)
 
     def start(self, state: State, command: Command, h: float, *, dt: float | None = None) -> Start:
         """The step, as the kernels read it; arguments as those of `step`."""
-        nothing = self._nothing
-        kd = nothing if command.kd is None else command.kd
-        tau = nothing if command.tau is None else command.tau
-        if command.v_target is not None:
-            tau = tau + kd * command.v_target
-        return Start(
-            q0=_plain(state.q),
-            v0=_plain(state.v),
-            tau=_plain(tau),
-            kp=nothing if command.kp is None else _plain(command.kp),
-            kd=kd + self.scene.tree.damping,
-            q_target=_plain(state.q if command.q_target is None else command.q_target),
-            h=float(h),
-            rate=1.0 / float(h if dt is None else dt),
-        )
+        return start_of(self.scene, state, command, h, h if dt is None else dt)
 
     def limits(self, start: Start) -> Limits:
         """When the minimisation stops: `tolerance`, but not below the rounding of M q / h^2."""
-        size = 1.0 + float(np.abs(start.q0).max(initial=0.0))
-        rounding = _EPS * self._inertia * size * start.rate / start.h
-        tolerance = max(self._tolerance * self.weight, _ROUNDINGS * rounding)
+        tolerance = max(self._tolerance * self.weight, self.floor(start))
         return Limits(tolerance, self._max_iterations, self.weight)
+
+    def floor(self, start: Start) -> float:
+        """What rounding leaves of |r| [N, N m]."""
+        size = 1.0 + float(np.abs(start.q0).max(initial=0.0))
+        return self._floor(start) * size
+
+    def _floor(self, start: Start) -> float:
+        """The same over 1 + |q0|_max."""
+        return _ROUNDINGS * _EPS * self._inertia * start.rate / start.h
 
     def step(
         self, state: State, command: Command, h: float, *, dt: float | None = None
@@ -159,6 +158,73 @@ class PositionBasedStep(Integrator):
             rejected=int(account[REJECTED]),
             condition=float(memory.energies[3]) if ok and account[ITERATIONS] else math.nan,
         )
+
+    def trajectory(
+        self, state: State, command: Command, torques: np.ndarray, h: float, x: np.ndarray
+    ) -> int:
+        """Make steps until one fails, without a lock; the number of those made.
+
+        Bit for bit these are the steps that `step` makes. There are none where the terrain has
+        meshes, or by "lbfgs".
+
+        Args:
+            state: start of the first step.
+            command: holds for all steps, but for its torque.
+            torques: feed-forward torque of each step, shape (nt, nv).
+            h: length of a step [s].
+            x: [q; v] at the ends of the steps, shape (nt, nq + nv); written.
+        """
+        if self.ground is None or self.optimiser == "lbfgs":
+            return 0
+        start = self.start(state, replace(command, tau=None), h)
+        torques = np.ascontiguousarray(torques + start.tau)
+        start = start._replace(q0=start.q0.copy(), v0=start.v0.copy(), tau=torques[0].copy())
+        if command.q_target is None:
+            start = start._replace(q_target=start.q0)  # follows the state, as in `start`
+        made = roll(
+            self.scene,
+            self.ground,
+            start,
+            torques,
+            self._tolerance * self.weight,
+            self._floor(start),
+            self._max_iterations,
+            self.weight,
+            self.memory,
+            x,
+        )
+        return int(made)
+
+    def partials(
+        self,
+        state: State,
+        command: Command,
+        h: float,
+        q1: np.ndarray,
+        *,
+        names: Iterable[str] = (),
+        dt: float | None = None,
+    ) -> PositionPartials:
+        """The partial derivatives of a step that ends at q1.
+
+        Args:
+            state: its start.
+            command: for its end.
+            h: its length [s].
+            q1: configuration at its end, shape (nq,).
+            names: of the parameters to differentiate with respect to.
+            dt: see `step`.
+
+        Raises:
+            DerivativeError: the target of a command that has none.
+        """
+        start, memory = self.start(state, command, h, dt=dt), self.memory
+        begin(self.scene, start, memory.ref, memory.point)
+        memory.point.q[:] = q1
+        place(self.scene, memory.point)
+        self.query()
+        evaluate(self.scene, start, memory.ref, memory.point)
+        return partials_of(self.scene, start, memory, command, names=names, n_shapes=self._n_shapes)
 
     def _objective(self) -> float:
         """What was minimised, at the end: E, or |r|^2 / 2 without the metric."""
@@ -228,8 +294,3 @@ class Pbfd(PositionBasedStep):
     name: ClassVar[str] = "pbfd"
     kind: ClassVar[int] = FRICTIONAL
     optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 30, "lbfgs": 10_000}
-
-
-def _plain(array: np.ndarray) -> np.ndarray:
-    """Contiguous and writable, as numba has compiled for."""
-    return np.require(array, dtype=float, requirements=["C", "W"])

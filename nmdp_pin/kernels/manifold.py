@@ -243,12 +243,12 @@ def add_squared(
 
 @jit
 def add_turning(tree: Tree, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: np.ndarray) -> None:
-    """A += the derivative of D' force with respect to a tangent at q1, force held.
+    """A += the derivative of D' force, which is a function of d, along dd = D; force is held.
 
     Args:
         tree: the joints.
         d: difference(q0, q1), shape (nv,).
-        D: there, shape (nv, nv).
+        D: derivative of d with respect to q1 or q0, shape (nv, nv).
         force: shape (nv,).
         A: shape (nv, nv).
     """

@@ -24,7 +24,6 @@ from nmdp_pin.kernels.penalty import (
     stored_energy,
     wrench_of,
 )
-from nmdp_pin.kernels.tree import Tree
 
 
 class Contacts(NamedTuple):
@@ -110,7 +109,7 @@ def locate(contacts: Contacts, frames: np.ndarray, centre: np.ndarray) -> None:
 
 
 @jit
-def _touch(
+def describe_contact(
     law: Law,
     h: float,
     contacts: Contacts,
@@ -178,7 +177,7 @@ def contact_forces(
         w, at = forces.wrenches[i], forces.origin[i]
         w[:] = 0.0
         at[:] = 0.0
-        if not _touch(law, h, contacts, i, start, frames, surfaces, u, t):
+        if not describe_contact(law, h, contacts, i, start, frames, surfaces, u, t):
             continue
         wrench_of(law, t, wrench)
         forces.energies[0] += stored_energy(law, t)
@@ -235,7 +234,7 @@ def contact_stiffness(
     for i in range(len(contacts.joints)):
         A = forces.stiffness[i]
         A[:] = 0.0
-        if not _touch(law, h, contacts, i, start, frames, surfaces, u, t):
+        if not describe_contact(law, h, contacts, i, start, frames, surfaces, u, t):
             continue
         if law.kind == FRICTIONAL:
             wrench_of(law, t, wrench)
@@ -298,89 +297,3 @@ def _turn(axes: np.ndarray, D: np.ndarray) -> None:
                         for l in range(3):
                             total += axes[k, i] * old[p + k, q + l] * axes[l, j]
                     D[p + i, q + j] = total
-
-
-@jit
-def subtract_from_bodies(
-    contacts: Contacts, values: np.ndarray, both: float, sums: np.ndarray
-) -> None:
-    """Sums of the carrying bodies -= values, and of the touched ones -= both * values.
-
-    Args:
-        contacts: the contact points.
-        values: of the contacts, shape (m, k).
-        both: -1 for wrenches, which act on both with opposite signs, 1 for their derivatives.
-        sums: of the bodies, shape (n, k).
-    """
-    for i in range(len(contacts.joints)):
-        a, b = contacts.joints[i] - 1, contacts.touched[i] - 1
-        for j in range(values.shape[1]):
-            if a >= 0:
-                sums[a, j] -= values[i, j]
-            if b >= 0:
-                sums[b, j] -= both * values[i, j]
-
-
-@jit
-def subtract_pairs(
-    tree: Tree,
-    contacts: Contacts,
-    S: np.ndarray,
-    forces: ContactForces,
-    semidefinite: bool,
-    A: np.ndarray,
-) -> None:
-    """What contacts between bodies add to `project_stiffness` of the bodies' sums, from A.
-
-    The motion of one body changes the wrench on the other. And where dof l moves what is touched,
-    it takes the wrench along: -(S_l x S_k) . F.
-
-    Args:
-        tree: the joints.
-        contacts: the contact points.
-        S: motions of the dofs, shape (nv, 6).
-        forces: after `contact_stiffness`.
-        semidefinite: the wrenches are left out.
-        A: shape (nv, nv); changed.
-    """
-    row, column, taken = np.empty(6), np.empty(6), np.zeros(6)
-    for i in range(len(contacts.joints)):
-        b, depth = contacts.touched[i] - 1, 0.0
-        if b < 0:
-            continue
-        K, F = forces.stiffness[i], forces.origin[i]
-        for j in range(36):
-            depth += abs(K[j])
-        if depth == 0.0:
-            continue
-        while b >= 0:
-            for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
-                s = S[l]
-                for j in range(6):
-                    row[j] = 0.0
-                    column[j] = 0.0
-                    for k in range(6):
-                        row[j] += s[k] * K[6 * k + j]
-                        column[j] += K[6 * j + k] * s[k]
-                if not semidefinite:
-                    # (S_l x S_k) . F = S_k . (f x w, f x v + m x w) with S_l = (v, w)
-                    taken[0] = F[1] * s[5] - F[2] * s[4]
-                    taken[1] = F[2] * s[3] - F[0] * s[5]
-                    taken[2] = F[0] * s[4] - F[1] * s[3]
-                    taken[3] = F[1] * s[2] - F[2] * s[1] + F[4] * s[5] - F[5] * s[4]
-                    taken[4] = F[2] * s[0] - F[0] * s[2] + F[5] * s[3] - F[3] * s[5]
-                    taken[5] = F[0] * s[1] - F[1] * s[0] + F[3] * s[4] - F[4] * s[3]
-                a = contacts.joints[i] - 1
-                while a >= 0:
-                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
-                        for j in range(6):
-                            A[k, l] += S[k, j] * (column[j] + taken[j])
-                            A[l, k] += row[j] * S[k, j]
-                    a = tree.parents[a]
-                a = contacts.touched[i] - 1
-                while a >= 0:
-                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
-                        for j in range(6):
-                            A[k, l] -= S[k, j] * taken[j]
-                    a = tree.parents[a]
-            b = tree.parents[b]

@@ -36,16 +36,8 @@ from nmdp_pin.kernels.levenberg_marquardt import (
 from nmdp_pin.kernels.levenberg_marquardt import begin as open_account
 from nmdp_pin.kernels.manifold import integrate
 from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.position_step import (
-    Point,
-    Reference,
-    Scene,
-    Start,
-    begin,
-    evaluate,
-    linearise,
-    place,
-)
+from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
+from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 from nmdp_pin.kernels.tree import kinetic_energy, potential_energy
 
 SINGULAR, ENERGY_GAINED = 5, 6  # outcomes beside those of `levenberg_marquardt`

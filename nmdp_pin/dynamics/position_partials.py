@@ -1,0 +1,246 @@
+"""The partial derivatives of a step of pbd or pbfd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin.errors import DerivativeError
+from nmdp_pin.kernels.inertial_potential import inertial_gradient
+from nmdp_pin.kernels.manifold import add_turning, difference_derivative, integrate
+from nmdp_pin.kernels.penalty import FRICTIONAL
+from nmdp_pin.kernels.penalty_contacts import contact_forces
+from nmdp_pin.kernels.position_partials import add_contacts, target_derivative
+from nmdp_pin.kernels.position_scene import Scene, Start
+from nmdp_pin.kernels.position_solver import Memory
+from nmdp_pin.kernels.position_step import linearise
+from nmdp_pin.kernels.tree import forward_kinematics, world_motions
+
+
+@dataclass(frozen=True, eq=False)
+class PositionPartials:
+    """The residual r(q1, start, command, parameters) and v1(q1, start) at the end of a step.
+
+    Derivatives with respect to configurations are tangent; the start is (q0, v0).
+
+    Args:
+        of_q: dr/dq1, shape (nv, nv).
+        of_start: dr/dstart, shape (nv, 2 nv).
+        of_torque: dr/dtau, shape (nv, nv).
+        velocity_of_q: dv1/dq1 [1/s], shape (nv, nv).
+        velocity_of_start: dv1/dstart, shape (nv, 2 nv).
+        of_parameters: dr/dp by name, shape (nv, k) each.
+        depths: of the contacts, negative where they are apart [m], shape (m,).
+    """
+
+    of_q: np.ndarray
+    of_start: np.ndarray
+    of_torque: np.ndarray
+    velocity_of_q: np.ndarray
+    velocity_of_start: np.ndarray
+    of_parameters: Mapping[str, np.ndarray]
+    depths: np.ndarray
+
+
+def partials_of(
+    scene: Scene,
+    start: Start,
+    memory: Memory,
+    command: Any,
+    *,
+    names: Iterable[str] = (),
+    n_shapes: int = 0,
+) -> PositionPartials:
+    """The partial derivatives of a step.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        memory: after `evaluate` at the end of the step.
+        command: of the step.
+        names: of the parameters to differentiate with respect to.
+        n_shapes: how many shapes there are to touch, each with a friction coefficient.
+
+    Raises:
+        DerivativeError: the target of a command that has none.
+    """
+    tree, point, nv = scene.tree, memory.point, len(start.v0)
+    linearise(scene, start, point, memory.ref, True)
+    of_q = point.A.copy()
+    D0 = np.eye(nv)
+    difference_derivative(tree, -point.y, D0)
+    velocity_of_start = np.zeros((nv, 2 * nv))
+    velocity_of_start[:, :nv] = D0 / -start.h
+    frictional = scene.law.kind == FRICTIONAL
+    rotors = tree.rotors * start.rate
+    force_of_v = start.kd + rotors  # of v, in the residual and before it is multiplied by D'
+    of_start = force_of_v[:, None] * velocity_of_start
+    of_start[:, nv:] -= np.diag(rotors)
+    if not frictional:
+        of_start = point.D.T @ of_start
+        force = start.kd * point.v - start.tau + rotors * (point.v - start.v0)
+        turned = np.zeros((nv, nv))
+        add_turning(tree, point.y, -D0, force, turned)
+        of_start[:, :nv] += turned
+    of_start += _of_targets(scene, start, memory)
+    of_parameters = {
+        name: _of_parameter(name, scene, start, memory, command, n_shapes) for name in names
+    }
+    return PositionPartials(
+        of_q=of_q,
+        of_start=of_start,
+        of_torque=-(np.eye(nv) if frictional else point.D.T.copy()),
+        velocity_of_q=point.D / start.h,
+        velocity_of_start=velocity_of_start,
+        of_parameters=of_parameters,
+        depths=scene.contacts.radii - point.surfaces.distance,
+    )
+
+
+def _of_targets(scene: Scene, start: Start, memory: Memory) -> np.ndarray:
+    """Through the targets of the bodies and the places from which slips count, (nv, 2 nv).
+
+    The targets are 2 X(q0) - X(q_back) + gravity's part, with q_back = integrate(q0, -h v0), whose
+    derivatives are Jr Jl^-1 and -h Jr, Jr^-1 = D(d) and Jl^-1 = D(-d) with d = -h v0.
+    """
+    tree, ref, point, nv = scene.tree, memory.ref, memory.point, len(start.v0)
+    back, P, S = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6))
+    result, B0, Bb = np.zeros((nv, 2 * nv)), np.empty((nv, nv)), np.empty((nv, nv))
+    d = -start.h * start.v0
+    right, left = np.eye(nv), np.eye(nv)
+    difference_derivative(tree, d, right)
+    difference_derivative(tree, -d, left)
+    inverse = np.linalg.inv(right)
+    integrate(tree, start.q0, d, back)
+    forward_kinematics(tree, back, P)
+    world_motions(tree, P, S)
+    target_derivative(scene, point, P, S, Bb)
+    Bb = Bb @ inverse
+    world_motions(tree, ref.P0, S)
+    target_derivative(scene, point, ref.P0, S, B0)
+    scale = start.rate / start.h
+    result[:, :nv] = scale * (2.0 * B0 - Bb @ left)
+    result[:, nv:] = scale * start.h * Bb
+    moved = np.zeros((nv, nv))
+    add_contacts(scene, start, ref, point, S, moved)
+    result[:, :nv] += moved
+    return result
+
+
+def _of_parameter(
+    name: str, scene: Scene, start: Start, memory: Memory, command: Any, n_shapes: int
+) -> np.ndarray:
+    """dr/dp, shape (nv, k)."""
+    point, nv = memory.point, len(start.v0)
+    frictional = scene.law.kind == FRICTIONAL
+    D, D_t = (np.eye(nv), np.eye(nv)) if frictional else (point.D, point.D_t)
+    if name == "tau":
+        return -D.T
+    if name == "v_target":
+        return -D.T * (start.kd - scene.tree.damping)
+    if name == "kd":
+        target = 0.0 if command.v_target is None else command.v_target
+        return D.T * (point.v - target)
+    if name in ("kp", "q_target"):
+        return _of_spring(name, scene, start, memory, command, D_t)
+    if name == "mass":
+        return _of_masses(scene, start, memory)
+    if name == "stiffness":
+        unit, none = (scene.law._replace(stiffness=value) for value in (1.0, 0.0))
+        wrenches = _wrenches(scene, start, memory, unit) - _wrenches(scene, start, memory, none)
+        return -_generalised(scene, memory, wrenches)[:, None]
+    result = np.zeros((nv, n_shapes))
+    friction, shape = point.surfaces.friction.copy(), point.surfaces.shape
+    try:
+        parts = []
+        for value in (1.0, 0.0):
+            point.surfaces.friction[:] = value
+            parts.append(_wrenches(scene, start, memory, scene.law))
+    finally:
+        point.surfaces.friction[:] = friction
+    for index in np.unique(shape[shape >= 0]):
+        own = np.where((shape == index)[:, None], parts[0] - parts[1], 0.0)
+        result[:, index] = -_generalised(scene, memory, own)
+    return result
+
+
+def _of_spring(
+    name: str, scene: Scene, start: Start, memory: Memory, command: Any, D_t: np.ndarray
+) -> np.ndarray:
+    """With respect to kp or q_target."""
+    point, nv = memory.point, len(start.v0)
+    if command.q_target is None:
+        raise DerivativeError(
+            "the command has no q_target, without which kp means nothing and nothing can be "
+            "differentiated with respect to q_target"
+        )
+    if name == "kp":
+        return D_t.T * point.e
+    D0 = np.eye(nv)
+    difference_derivative(scene.tree, -point.e, D0)
+    result = -(D_t.T * start.kp) @ D0
+    if scene.law.kind != FRICTIONAL:
+        add_turning(scene.tree, point.e, -D0, start.kp * point.e, result)
+    return result
+
+
+def _of_masses(scene: Scene, start: Start, memory: Memory) -> np.ndarray:
+    """Of each body, whose shape stays; what has no mass gets that of a point at the joint."""
+    tree, point, nv = scene.tree, memory.point, len(start.v0)
+    n = len(tree.kinds)
+    result, wrenches = np.empty((nv, n)), np.empty((n, 6))
+    for b in range(n):
+        moments = np.zeros_like(tree.moments)
+        mass = tree.moments[b, 3, 3]
+        if mass > 0.0:
+            moments[b] = tree.moments[b] / mass
+        else:
+            moments[b, 3, 3] = 1.0
+        column = np.empty(nv)
+        inertial_gradient(
+            point.P[1:],
+            memory.ref.target,
+            moments,
+            point.S,
+            tree.parents,
+            tree.first_dofs,
+            wrenches,
+            column,
+        )
+        result[:, b] = start.rate / start.h * column
+    return result
+
+
+def _wrenches(scene: Scene, start: Start, memory: Memory, law: Any) -> np.ndarray:
+    """Wrenches at the world's origin under another law, shape (m, 6)."""
+    ref, point = memory.ref, memory.point
+    kept = point.forces.wrenches.copy(), point.forces.origin.copy(), point.forces.energies.copy()
+    contact_forces(
+        law,
+        start.h,
+        scene.contacts,
+        point.P,
+        ref.carriers,
+        point.frames,
+        point.surfaces,
+        point.forces,
+    )
+    result = point.forces.origin.copy()
+    point.forces.wrenches[:], point.forces.origin[:], point.forces.energies[:] = kept
+    return result
+
+
+def _generalised(scene: Scene, memory: Memory, wrenches: np.ndarray) -> np.ndarray:
+    """The generalised force of the contacts' wrenches at the world's origin, shape (nv,)."""
+    tree, contacts = scene.tree, scene.contacts
+    bodies = np.zeros((len(tree.kinds) + 1, 6))
+    np.add.at(bodies, contacts.joints, wrenches)
+    np.subtract.at(bodies, contacts.touched, wrenches)
+    for b in range(len(tree.kinds) - 1, -1, -1):
+        bodies[tree.parents[b] + 1] += bodies[b + 1]
+    body_of = np.repeat(np.arange(len(tree.kinds)), np.diff(tree.first_dofs))
+    result: np.ndarray = np.vecdot(memory.point.S, bodies[body_of + 1])
+    return result

@@ -1,0 +1,218 @@
+"""How the residual of a position-based step depends on where the step starts, its end being held.
+
+All derivatives with respect to configurations are tangent.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.inertial_potential import reference_derivative
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.penalty import (
+    FRICTIONAL,
+    Law,
+    Touch,
+    carried_slip,
+    cross,
+    dot,
+    new_touch,
+)
+from nmdp_pin.kernels.penalty_contacts import Contacts, describe_contact, to_world, world_centre
+from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
+from nmdp_pin.kernels.tree import Tree
+
+
+@jit
+def placement_derivative(
+    tree: Tree, P: np.ndarray, S: np.ndarray, dof: int, change: np.ndarray
+) -> None:
+    """The derivative of all placements with respect to one dof.
+
+    Args:
+        tree: the joints.
+        P: placements, shape (n + 1, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        dof: which.
+        change: of the bodies, shape (n, 4, 3); written.
+    """
+    s = S[dof]
+    for b in range(len(tree.kinds)):
+        above = b
+        while above >= 0 and tree.first_dofs[above] > dof:
+            above = tree.parents[above]
+        moves = above >= 0 and dof < tree.first_dofs[above + 1]
+        for i in range(4):
+            p, c = P[b + 1, i], change[b, i]
+            c[0] = s[4] * p[2] - s[5] * p[1] if moves else 0.0
+            c[1] = s[5] * p[0] - s[3] * p[2] if moves else 0.0
+            c[2] = s[3] * p[1] - s[4] * p[0] if moves else 0.0
+        if moves:
+            for j in range(3):
+                change[b, 3, j] += s[j]
+
+
+@jit
+def target_derivative(
+    scene: Scene, point: Point, P: np.ndarray, S: np.ndarray, B: np.ndarray
+) -> None:
+    """The derivative of dE/dq with respect to a motion that takes the targets along.
+
+    Args:
+        scene: what all steps share.
+        point: the end of the step.
+        P: placements from which the targets move, shape (n + 1, 4, 3).
+        S: motions of the dofs there, shape (nv, 6).
+        B: column l is that of dof l, shape (nv, nv); written.
+    """
+    tree = scene.tree
+    n, nv = len(tree.kinds), len(S)
+    change, wrenches, row = np.empty((1, n, 4, 3)), np.empty((n, 6)), np.empty((1, nv))
+    for dof in range(nv):
+        placement_derivative(tree, P, S, dof, change[0])
+        reference_derivative(
+            point.P[1:],
+            tree.moments,
+            point.S,
+            tree.parents,
+            tree.first_dofs,
+            change,
+            wrenches,
+            row,
+        )
+        for k in range(nv):
+            B[k, dof] = row[0, k]
+
+
+@jit
+def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: np.ndarray) -> None:
+    """The change of a contact's wrench by a motion of its body at the start of the step.
+
+    With the displacement u = x - x_0 + (Q - 1) o it is du = -dx_0 + dphi_0 x (Q o), and
+    dQ = [dphi_0] Q.
+
+    Args:
+        law: sizes of the forces.
+        t: the contact.
+        move: dx_0 of the sphere's centre, shape (3,).
+        turn: dphi_0, shape (3,).
+        out: about the centre, shape (6,); written.
+    """
+    n, q, r, b = t.n, t.sizes[4], t.sizes[1], t.sizes[2]
+    turned, du, ds, part = np.empty(3), np.zeros(3), np.empty(3), np.empty(3)
+    if r > 0.0:
+        for i in range(3):
+            turned[i] = dot(t.turn[i], t.arm)
+        cross(turn, turned, du)
+    for i in range(3):
+        du[i] -= move[i]
+    db = dot(n, du)
+    for i in range(3):
+        ds[i] = du[i] - db * n[i]
+    square = dot(t.slip, t.slip)
+    along = dot(t.slip, ds)
+    dq = (law.beta - 1.0) * along / square if law.beta != 1.0 and square > 0.0 else 0.0  # over q
+    if law.kind == FRICTIONAL:
+        for i in range(3):
+            out[i] = -q * (ds[i] + dq * t.slip[i])
+        cross(out[:3], t.arm, out[3:])
+        return
+    carried, z, pull, back = np.empty(3), np.empty(3), np.empty(3), np.zeros(3)
+    carried_slip(t, carried, z, pull)
+    cross(turn, t.slip, part)
+    for i in range(3):
+        part[i] = ds[i] - part[i]
+    if r > 0.0:
+        for i in range(3):
+            back[i] = t.turn[0, i] * part[0] + t.turn[1, i] * part[1] + t.turn[2, i] * part[2]
+    dc = (law.gamma + 1.0) * q / t.sizes[0] * along
+    for i in range(3):
+        part[i] = r * (back[i] - ds[i]) - db * t.slip[i] - b * ds[i]  # dz
+    for i in range(3):
+        dpull = ds[i]
+        if t.sizes[7] > 0.0:
+            dpull += dot(t.K[i], part)
+        out[i] = dc * n[i] - q * (dpull + dq * pull[i])
+    for i in range(3):
+        part[i] = back[i] + dq * carried[i]
+    cross(t.arm, part, out[3:])
+    for i in range(3):
+        out[3 + i] *= q
+
+
+@jit
+def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
+    """A vector with the axes of a body, from those of the world."""
+    for j in range(3):
+        out[j] = dot(P[body, j], a)
+
+
+@jit
+def add_contacts(
+    scene: Scene, start: Start, ref: Reference, point: Point, S0: np.ndarray, R: np.ndarray
+) -> None:
+    """Subtract what a motion of the start does to the contacts' generalised force.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        ref: after `begin`.
+        point: the end of the step, after `evaluate`.
+        S0: motions of the dofs at the start, shape (nv, 6).
+        R: changed, shape (nv, nv).
+    """
+    contacts, tree = scene.contacts, scene.tree
+    t, u, c, c0 = new_touch(), np.empty(3), np.empty(3), np.empty(3)
+    move, turn, part = np.empty(3), np.empty(3), np.empty(3)
+    wrench, world = np.empty(6), np.empty(6)
+    for i in range(len(contacts.joints)):
+        touches = describe_contact(
+            scene.law, start.h, contacts, i, ref.carriers, point.frames, point.surfaces, u, t
+        )
+        if not touches:
+            continue
+        touched = contacts.touched[i]
+        world_centre(point.P, contacts, i, c)
+        world_centre(ref.P0, contacts, i, c0)
+        for side in range(2):
+            body = (contacts.joints[i] if side == 0 else touched) - 1
+            sign = 1.0 if side == 0 else -1.0
+            while body >= 0:
+                for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
+                    s = S0[l]
+                    cross(s[3:], c0, part)
+                    for j in range(3):
+                        part[j] = sign * (part[j] + s[j])
+                    _in_body(ref.P0, touched, part, move)
+                    for j in range(3):
+                        part[j] = sign * s[3 + j]
+                    _in_body(ref.P0, touched, part, turn)
+                    _wrench_change(scene.law, t, move, turn, wrench)
+                    to_world(point.P, touched, wrench[:3], world[:3])
+                    to_world(point.P, touched, wrench[3:], world[3:])
+                    cross(c, world[:3], part)
+                    for j in range(3):
+                        world[3 + j] += part[j]
+                    _subtract_force(tree, contacts, i, point.S, world, l, R)
+                body = tree.parents[body]
+
+
+@jit
+def _subtract_force(
+    tree: Tree,
+    contacts: Contacts,
+    i: int,
+    S: np.ndarray,
+    wrench: np.ndarray,
+    column: int,
+    R: np.ndarray,
+) -> None:
+    """R[:, column] -= generalised force of a wrench of contact i at the world's origin."""
+    for side in range(2):
+        body = (contacts.joints[i] if side == 0 else contacts.touched[i]) - 1
+        sign = 1.0 if side == 0 else -1.0
+        while body >= 0:
+            for k in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
+                for j in range(6):
+                    R[k, column] -= sign * S[k, j] * wrench[j]
+            body = tree.parents[body]

@@ -1,0 +1,56 @@
+"""Whole trajectories of position-based dynamics, without a lock."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.dense import copy_vector
+from nmdp_pin.kernels.ground import Ground
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.levenberg_marquardt import CONVERGED, OUTCOME
+from nmdp_pin.kernels.position_scene import Scene, Start
+from nmdp_pin.kernels.position_solver import Limits, Memory, solve_step
+
+
+@jit
+def roll(
+    scene: Scene,
+    ground: Ground,
+    start: Start,
+    torques: np.ndarray,
+    least: float,
+    floor: float,
+    max_iterations: int,
+    weight: float,
+    memory: Memory,
+    x: np.ndarray,
+) -> int:
+    """Make steps, one after another, until one fails; the number of those made.
+
+    Args:
+        scene: what all steps share.
+        ground: what the contacts touch.
+        start: the first step; its state and torque are overwritten.
+        torques: feed-forward torque of each step, shape (nt, nv).
+        least: tolerance on |r| [N, N m].
+        floor: what it is at least, over 1 + |q0|_max.
+        max_iterations: see `Limits`.
+        weight: see `Limits`.
+        memory: written.
+        x: [q; v] at the ends of the steps, shape (nt, nq + nv); written as far as steps are made.
+    """
+    nq = len(start.q0)
+    for k in range(len(torques)):
+        copy_vector(torques[k], start.tau)
+        size = 1.0
+        for i in range(nq):
+            size = max(size, 1.0 + abs(start.q0[i]))
+        limits = Limits(max(least, floor * size), max_iterations, weight)
+        solve_step(scene, ground, start, limits, memory)
+        if memory.account[OUTCOME] != CONVERGED:
+            return k
+        copy_vector(memory.q, start.q0)
+        copy_vector(memory.point.v, start.v0)
+        copy_vector(memory.q, x[k, :nq])
+        copy_vector(memory.point.v, x[k, nq:])
+    return len(torques)

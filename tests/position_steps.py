@@ -1,0 +1,66 @@
+"""Steps of pbd and pbfd at trial points, for the tests of their kernels."""
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.kernels import position_step as kernels
+from nmdp_pin.system import System
+
+
+class Step:
+    """The residual of a step, its energy and its derivatives, at the last point evaluated."""
+
+    def __init__(self, method, law, robot, ground, **options):
+        self.method = INTEGRATORS[method](System(robot, ground, law), **options)
+        self.robot, self.model, self.nv = robot, robot.model, robot.model.nv
+        self.memory, self.scene = self.method.memory, self.method.scene
+        self.point = self.memory.point
+
+    def begin(self, state, command, h, dt=None):
+        """State the step."""
+        self.start = self.method.start(state, command, h, dt=dt)
+        assert kernels.begin(self.scene, self.start, self.memory.ref, self.point)
+
+    def evaluate(self, q):
+        """The residual, shape (nv,)."""
+        self.point.q[:] = q
+        kernels.place(self.scene, self.point)
+        self.method.query()
+        self.value, self.error = kernels.evaluate(
+            self.scene, self.start, self.memory.ref, self.point
+        )
+        return self.point.r.copy()
+
+    def linearise(self, *, exact=True):
+        """dr/dq, or its positive semidefinite part."""
+        kernels.linearise(self.scene, self.start, self.point, self.memory.ref, exact)
+        return self.point.A.copy()
+
+    def retract(self, q, dq):
+        """The configuration at tangent dq from q."""
+        return pin.integrate(self.model, q, dq)
+
+    @property
+    def depths(self):
+        """Depths of the spheres, negative where they are apart, shape (m,)."""
+        return self.scene.contacts.radii - self.point.surfaces.distance
+
+    @property
+    def wrenches(self):
+        """Of the contacts, shape (m, 6)."""
+        return self.point.forces.wrenches.copy()
+
+    def contact_force(self):
+        """The contacts' generalised force, by pinocchio's Jacobians, shape (nv,)."""
+        data, points = self.model.createData(), self.robot.contact_points
+        pin.computeJointJacobians(self.model, data, self.point.q)
+        force = np.zeros(self.nv)
+        for joint, local, wrench in zip(
+            points.joints, points.positions, self.wrenches, strict=True
+        ):
+            M = data.oMi[int(joint)]
+            J = pin.getJointJacobian(self.model, data, int(joint), pin.LOCAL_WORLD_ALIGNED)
+            moment = wrench[3:] + np.cross(M.rotation @ local, wrench[:3])
+            force += J[:3].T @ wrench[:3] + J[3:].T @ moment
+        return force
