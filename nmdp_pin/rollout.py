@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nmdp_pin.argument_check import check_step
 from nmdp_pin.control.controller import Command
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, StateError
@@ -100,6 +101,7 @@ def rollout(
         ControlError: u cannot be used.
         ExecutorError: workers died again and again.
     """
+    check_step(h)
     executor = executor or Serial()
     starts = _starts(simulator, x0)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))

@@ -252,7 +252,13 @@ BAD_SAMPLES = {
     "never touches": ({"poses": -MEASURED.poses}, "no sample"),
     "wrong zero": ({"poses": MEASURED.poses - 0.05}, "zero of the depth"),
     "few of a pose": ({"poses": np.linspace(0.01, 0.1, 30)[:, None]}, "at least 4"),
-    "one tilt": ({"poses": np.tile([0.01, 0.2, 0.1], (30, 1))}, "tilt_x is the same"),
+    "one depth": ({"poses": np.full((30, 1), 0.01)}, "depth is the same"),
+    "rounding": ({"poses": np.full((30, 1), 1e-320)}, "least depth in contact"),
+    "overflow": ({"wrenches": np.full((30, 3), 1e200)}, "newtons"),
+    "one tilt": (
+        {"poses": np.repeat([[0.01, 0.2, 0.1], [0.02, 0.2, 0.1]], 15, axis=0)},
+        "tilt_x is the same",
+    ),
 }
 
 

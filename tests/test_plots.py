@@ -24,7 +24,8 @@ from nmdp_pin.runs.run_figures import compare_table, distance, height, tilt
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Sphere
-from nmdp_pin.viz.plots import MAX_LINES, plot_comparison, plot_recording
+from nmdp_pin.viz.panels import MAX_LINES
+from nmdp_pin.viz.plots import plot_comparison, plot_recording
 
 pytest.importorskip("matplotlib")
 

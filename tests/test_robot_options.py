@@ -170,6 +170,18 @@ def test_no_collision_geometry_means_no_contacts(tmp_path):
     assert any("no contact points" in note for note in loaded.notes)
 
 
+def test_looks_stand_in_for_missing_collision_geometry(tmp_path):
+    """A robot that has visual geometry only touches with it, and a warning says so."""
+    ball = shape("visual", '<sphere radius="0.1"/>')
+    loaded = load_robot(write(tmp_path, robot(link("body", shapes=ball))))
+    assert list(loaded.contact_points.radii) == [0.1]
+    assert any("no collision geometry" in text for text in loaded.warnings)
+    lost = robot(link("body", shapes=mesh("visual", "lost.stl")))
+    assert len(load_robot(write(tmp_path, lost)).contact_points) == 0
+    both = robot(link("body", shapes=ball), link("leg", shapes=FOOT), hinge("hip", "body", "leg"))
+    assert load_robot(write(tmp_path, both)).contact_points.names == ("leg",)
+
+
 def test_missing_visual_mesh_matters_only_to_a_viewer(tmp_path):
     """The robot loads; asking what it looks like names the link and the mesh."""
     text = robot(link("body", shapes=mesh("visual", "package://lost/body.stl") + FOOT))

@@ -19,6 +19,7 @@ from nmdp_pin.robot import load_robot
 from nmdp_pin.rollout import rollout
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
 
 H = 0.02  # [s]
@@ -240,9 +241,10 @@ def test_a_task_that_always_kills_is_given_up(simulator):
 
 
 def test_errors_of_workers_are_typed(simulator, processes):
-    """What a worker raises is raised here."""
-    with pytest.raises(StateError, match="milliseconds"):
-        rollout(simulator, starts(simulator), torques(simulator), h=20.0, executor=processes)
+    """What a worker raises is raised here: of a state of another robot."""
+    other = State(0.0, np.zeros(3), np.zeros(3))
+    with pytest.raises(StateError, match="shape"):
+        rollout(simulator, [other, other], h=H, steps=1, executor=processes)
 
 
 def asleep(shared, task):

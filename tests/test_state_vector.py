@@ -47,6 +47,7 @@ def test_vectors_are_states(robot):
     assert np.array_equal(again.q, state.q)
     assert np.array_equal(again.v, state.v)
     assert again.t == 2.0
+    assert space.unpack(x).t == 0.0
     dx = np.random.default_rng(0).standard_normal(space.ndx)
     x1 = space.integrate(x, dx)
     assert pin.isNormalized(model, x1[: model.nq], ROUNDING)

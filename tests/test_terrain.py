@@ -246,6 +246,34 @@ def test_public_facts() -> None:
         assert isinstance(shape.collision_geometry(), coal.CollisionGeometry)
 
 
+def corners_of(shape: Box | Mesh) -> np.ndarray:
+    """Corners in the world frame [m], shape (n, 3)."""
+    if isinstance(shape, Mesh):
+        local = np.array(shape.vertices)
+    else:
+        signs = np.array(np.meshgrid([1, -1], [1, -1], [1, -1])).reshape(3, -1).T
+        local = 0.5 * signs * np.array(shape.size)
+    M = shape.placement
+    return local @ M.rotation.T + M.translation
+
+
+def test_bounds_are_those_of_the_corners() -> None:
+    """Of turned boxes and meshes, one by one and together; a plane has none."""
+    boxes = [shape for shape in shapes(5, 12) if isinstance(shape, Box)]
+    scene = [*boxes, tetrahedron(position=(-0.8, 0.6, 2.2), rpy=(0.3, 0.2, 0.1))]
+    for some in (*([shape] for shape in scene), scene):
+        corners = np.concatenate([corners_of(shape) for shape in some])
+        low, high = Terrain(some).bounds()
+        assert (low < corners.min(axis=0) + ROUNDING).all()
+        assert (high > corners.max(axis=0) - ROUNDING).all()
+        if not isinstance(some[-1], Mesh):  # the box around a turned mesh is that of its own box
+            np.testing.assert_allclose(low, corners.min(axis=0), atol=ROUNDING)
+            np.testing.assert_allclose(high, corners.max(axis=0), atol=ROUNDING)
+    low, high = Terrain([*scene, Plane()]).bounds()
+    assert np.isneginf(low).all()
+    assert np.isposinf(high).all()
+
+
 def test_equal_shapes_are_equal() -> None:
     """Shapes of the same options are equal, others are not, meshes only to themselves."""
     assert Box(size=[1, 2, 3]) == Box(size=(1.0, 2.0, 3.0))

@@ -321,9 +321,54 @@ def test_unreadable_mesh_file(tmp_path: Path, suffix: str, content: bytes) -> No
         Mesh(path=str(path))
 
 
+@pytest.mark.parametrize("number", ["nan", "-inf", "1e400", "2.5E+12", "9" * 40])
+@pytest.mark.parametrize(("suffix", "text"), [(".stl", stl), (".obj", obj)])
+def test_numbers_out_of_range(
+    tmp_path: Path, capfd: pytest.CaptureFixture, suffix: str, text, number: str
+) -> None:
+    """A mesh file with a coordinate that is no length is refused, without a word from coal."""
+    path = tmp_path / f"rock{suffix}"
+    path.write_text(text(BOX_VERTICES, BOX_FACES).replace("-0.5", number, 1))
+    with pytest.raises(TerrainError, match=r"rock.*beyond 1e"):
+        Mesh(path=str(path))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e30])
+def test_numbers_out_of_range_in_binary_files(
+    tmp_path: Path, capfd: pytest.CaptureFixture, number: float
+) -> None:
+    """The same of a binary STL file."""
+    corners = BOX_VERTICES[BOX_FACES].astype("<f4")
+    corners[3, 1, 2] = number
+    content = [np.zeros(3, "<f4").tobytes() + face.tobytes() + bytes(2) for face in corners]
+    path = tmp_path / "rock.stl"
+    path.write_bytes(bytes(80) + np.uint32(len(corners)).tobytes() + b"".join(content))
+    with pytest.raises(TerrainError, match=r"rock.*beyond 1e"):
+        Mesh(path=str(path))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_coordinates_with_many_digits(tmp_path: Path) -> None:
+    """Digits after the point, and exponents below 10, are no reason to refuse a file."""
+    path = tmp_path / "rock.obj"
+    text = obj(BOX_VERTICES, BOX_FACES).replace("v 0.5", "v 0.50000000000000000000e+00")
+    path.write_text(text.replace("v -0.5", "v -5.00000000000000e-01"))
+    assert len(Mesh(path=str(path)).triangles) == len(BOX_FACES)
+
+
+def test_a_table_without_numbers(tmp_path: Path) -> None:
+    """A height field's file of remarks alone is refused, without a warning."""
+    path = tmp_path / "ground.csv"
+    path.write_text("# heights of nothing\n\n")
+    with pytest.raises(TerrainError, match="holds no numbers"):
+        HeightField(path=str(path), size=(1, 1))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"heights": np.full((3, 3), 1e300), "size": (1, 1)}, "at most 1e"),
         ({"size": (1, 1)}, "either heights or path"),
         ({"heights": np.zeros((3, 3))}, "either size or spacing"),
         ({"heights": np.zeros((3, 3)), "size": (1, 1), "spacing": (1, 1)}, "either size"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import socket
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -48,6 +50,19 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
+
+
+def test_no_other_server_is_loaded() -> None:
+    """The page has meshcat's build of three.js, and nothing of its server runs or is imported."""
+    code = (
+        "import sys; from nmdp_pin.viz.html_page import html_page; import nmdp_pin.viz.viewer;"
+        "assert 'MeshCat' in html_page('x');"
+        "print([m for m in ('meshcat', 'zmq', 'tornado', 'umsgpack') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def test_page_is_there_while_the_viewer_is() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from PIL import Image
 
 from nmdp_pin.errors import ViewerError
 from nmdp_pin.robot import Robot
@@ -17,9 +15,9 @@ from nmdp_pin.viz.body_shapes import Piece
 from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
 from nmdp_pin.viz.page_data import ARROW_RADII
 from nmdp_pin.viz.scene import LONGEST_ARROW, Scene
+from nmdp_pin.viz.vtk_mesh import poly_data, texture
 from nmdp_pin.viz.vtk_window import offscreen_window, vtk_parts
 
-_CREASE = 40.0  # [deg] faces that meet at less are shaded as one
 _FIELD_OF_VIEW = 35.0  # [deg]
 _AZIMUTH, _ELEVATION, _DISTANCE = -1.17, 0.27, 1.97  # of the camera; [rad], units of the size
 _STEEPEST, _RISE = 1.5, 0.1  # [rad] of the camera over the horizon, and of a try to get higher
@@ -119,7 +117,7 @@ class Renderer:
     def _add(self, mesh: ColoredMesh, layer: Any = None) -> Any:
         """An actor that shows a mesh."""
         mapper = self._vtk.vtkPolyDataMapper()
-        mapper.SetInputData(_poly_data(self._vtk, mesh))
+        mapper.SetInputData(poly_data(self._vtk, mesh))
         mapper.ScalarVisibilityOff()
         actor = self._vtk.vtkActor()
         actor.SetMapper(mapper)
@@ -131,7 +129,7 @@ class Renderer:
         looks.SetSpecular(0.5 * mesh.gloss)
         looks.SetSpecularPower(5.0 + 60.0 * mesh.gloss)
         if mesh.image:
-            actor.SetTexture(_texture(self._vtk, mesh.image))
+            actor.SetTexture(texture(self._vtk, mesh.image))
         (layer or self._world).AddActor(actor)
         return actor
 
@@ -139,7 +137,7 @@ class Renderer:
         _place(self._add(piece.mesh), piece.placement)
         vertices = piece.mesh.vertices @ piece.placement[:3, :3].T + piece.placement[:3, 3]
         placed = ColoredMesh(vertices, piece.mesh.faces)
-        self._ground.AddInputData(_poly_data(self._vtk, placed))
+        self._ground.AddInputData(poly_data(self._vtk, placed))
 
     def _add_contact(self, k: int) -> tuple[Any, tuple[Any, ...]]:
         """A mark at a contact point, a larger one where it touches, and the force's arrow."""
@@ -262,46 +260,3 @@ def _place(actor: Any, matrix: np.ndarray) -> None:
     placed = vtk_parts().vtkMatrix4x4()
     placed.DeepCopy(matrix.ravel())
     actor.SetUserMatrix(placed)
-
-
-def _poly_data(vtk: Any, mesh: ColoredMesh) -> Any:
-    """A mesh with normals; corners are separate where there is a picture on it."""
-    vertices, faces = mesh.vertices, mesh.faces.astype(np.int64)
-    data = vtk.vtkPolyData()
-    if mesh.uv is not None:
-        vertices = mesh.vertices[mesh.faces].reshape(-1, 3)
-        faces = np.arange(len(vertices)).reshape(-1, 3)
-        uv = vtk.numpy_to_vtk(np.ascontiguousarray(mesh.uv.reshape(-1, 2)), deep=True)
-        uv.SetName("uv")
-        data.GetPointData().SetTCoords(uv)
-    points = vtk.vtkPoints()
-    points.SetData(vtk.numpy_to_vtk(np.ascontiguousarray(vertices, np.float32), deep=True))
-    cells = vtk.vtkCellArray()
-    offsets = np.arange(0, 3 * len(faces) + 1, 3)
-    cells.SetData(
-        vtk.numpy_to_vtkIdTypeArray(offsets, deep=True),
-        vtk.numpy_to_vtkIdTypeArray(faces.ravel(), deep=True),
-    )
-    data.SetPoints(points)
-    data.SetPolys(cells)
-    normals = vtk.vtkPolyDataNormals()
-    normals.SetInputData(data)
-    normals.SetFeatureAngle(_CREASE)
-    normals.ConsistencyOff()
-    normals.Update()
-    return normals.GetOutput()
-
-
-def _texture(vtk: Any, image: bytes) -> Any:
-    with Image.open(io.BytesIO(image)) as picture:
-        pixels = np.ascontiguousarray(np.asarray(picture.convert("RGB"))[::-1])
-    data = vtk.vtkImageData()
-    data.SetDimensions(pixels.shape[1], pixels.shape[0], 1)
-    data.GetPointData().SetScalars(vtk.numpy_to_vtk(pixels.reshape(-1, 3), deep=True))
-    texture = vtk.vtkTexture()
-    texture.SetInputData(data)
-    texture.RepeatOn()
-    texture.InterpolateOn()
-    texture.MipmapOn()
-    texture.SetMaximumAnisotropicFiltering(8)
-    return texture

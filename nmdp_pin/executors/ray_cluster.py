@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -49,8 +50,9 @@ class RayCluster(Executor):
         check_count("retries", retries, 0)
         self._workers = workers
         address = address or os.environ.get("RAY_ADDRESS") or "local"
-        if address == "local":
-            # Read when Ray is loaded: nobody else on this machine may give it tasks.
+        if address == "local" and "ray" not in sys.modules:
+            # Read when Ray is loaded: nobody else on this machine may give it tasks. Where a script
+            # loaded it before, what it starts would ask for a token that it does not have itself.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         self._ray = _ray()

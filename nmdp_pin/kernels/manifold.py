@@ -65,8 +65,9 @@ def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
     """Cosine and sine turned by an angle, of unit length."""
     c, s = math.cos(angle), math.sin(angle)
     x, y = pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c
-    length = math.sqrt(x * x + y * y)
-    out[0], out[1] = x / length, y / length
+    # one step towards unit length, as pinocchio: its logarithm is 0 where a product exceeds 1
+    share = 0.5 * (3.0 - x * x - y * y)
+    out[0], out[1] = share * x, share * y
 
 
 @jit

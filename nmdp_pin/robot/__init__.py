@@ -2,7 +2,13 @@
 
 from nmdp_pin.robot.body_contacts import touching
 from nmdp_pin.robot.body_surfaces import surface_names
-from nmdp_pin.robot.catalog import RobotSource, bundled_robots, example_robots, is_robot
+from nmdp_pin.robot.catalog import (
+    RobotSource,
+    bundled_robots,
+    example_robots,
+    is_robot,
+    stands_at_zero,
+)
 from nmdp_pin.robot.check import RobotReport, check_robot
 from nmdp_pin.robot.contact_choice import EXTENTS
 from nmdp_pin.robot.contact_points import ContactPoints
@@ -30,6 +36,7 @@ __all__ = [
     "free_body",
     "is_robot",
     "load_robot",
+    "stands_at_zero",
     "surface_names",
     "together",
     "touching",

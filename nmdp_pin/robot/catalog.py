@@ -78,6 +78,15 @@ def is_robot(source: RobotSource) -> bool:
     return text in bundled_robots() or text in _example_table()
 
 
+def stands_at_zero(source: RobotSource) -> bool:
+    """Whether it is known without loading a robot that it stands with its lowest point at z = 0.
+
+    A URDF with a free base is put there, if nothing else is said.
+    """
+    files = find_robot(source)
+    return files.foreign and files.settings.base == "free-flyer" and files.urdf.suffix == ".urdf"
+
+
 def find_robot(
     source: RobotSource,
     *,

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.catalog import RobotFiles
 from nmdp_pin.robot.contact_geometry import (
+    hold_out,
     moving_links,
     points_on_link,
     thin_out,
@@ -27,8 +28,7 @@ Extent = Literal["feet", "all"]
 EXTENTS = get_args(Extent)
 Contacts = Sequence[Contact] | Extent
 Missing = tuple[tuple[str, str], ...]
-# A link that is no foot rests on some of these; points that do not touch cost next to nothing.
-_POINTS_A_LINK = 8
+# Points that do not touch cost next to nothing.
 _MOST_POINTS = 256
 
 
@@ -110,12 +110,8 @@ def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[Cont
     """A few contact points on each link that moves and has none yet."""
     taken = {point.link for point in feet}
     links = [link for link in moving_links(body) if link not in taken]
-    found = [
-        point
-        for link in links
-        for point in thin_out(points_on_link(body.model, body.collision, link), _POINTS_A_LINK)
-    ]
-    return thin_out(found, max(_MOST_POINTS - len(feet), len(links)))
+    found = [points_on_link(body.model, body.collision, link) for link in links]
+    return hold_out(found, _MOST_POINTS - len(feet))
 
 
 def _spread_points(

@@ -99,19 +99,43 @@ def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[Co
     for link in links[:limit]:
         mine = [point for point in points if point.link == link]
         centres = np.array([point.position for point in mine])
-        chosen = _covering(centres, np.array([point.radius for point in mine]), share)
+        chosen = _covering(mine, share, _BETWEEN)
         rest = [k for k in range(len(mine)) if k not in chosen]
         more = spread(centres[rest], share - len(chosen), away_from=centres[chosen])
         kept += [mine[k] for k in sorted([*chosen, *(rest[k] for k in more)])]
     return kept
 
 
-def _covering(centres: np.ndarray, radii: np.ndarray, count: int) -> list[int]:
-    """Spheres whose hull is nearest to the hull of all of them, at most `count`; indices."""
-    reach = centres @ _sides().T + radii[:, None]
+def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
+    """Few points of each link that hold it out of flat ground, whatever side it lies on.
+
+    A link may lie as deep in the ground as is needed for at most `limit` points, all links alike.
+
+    Args:
+        links: the points of each link.
+        limit: of all points, unless there are more links.
+    """
+    limit, depth = max(limit, len(links)), _BETWEEN
+    while True:
+        chosen = [[points[k] for k in _covering(points, limit, depth)] for points in links]
+        if sum(map(len, chosen)) <= limit:
+            return [point for points in chosen for point in points]
+        depth *= 1.5
+
+
+def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[int]:
+    """Spheres whose hull is nearest to the hull of all of them; their indices.
+
+    Args:
+        points: the spheres.
+        count: at most so many.
+        depth: fewer where the hull of fewer is so near [m].
+    """
+    centres = np.array([point.position for point in points]).reshape(-1, 3)
+    reach = centres @ _sides().T + np.array([point.radius for point in points])[:, None]
     left = np.full(_SIDES, np.inf)
     chosen: list[int] = []
-    while len(chosen) < count and left.max() > _BETWEEN:
+    while len(chosen) < count and left.max() > depth:
         best = int(np.argmax(reach[:, np.argmax(left)]))
         chosen.append(best)
         left = np.minimum(left, reach.max(axis=0) - reach[best])

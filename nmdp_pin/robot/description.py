@@ -64,12 +64,16 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
         RobotError: a problem that stops a simulation, or a mesh that cannot be read.
     """
     warnings = refuse_problems(urdf)
-    collision = locate_meshes(urdf, "collision", package_dirs)
+    solid = "collision" if urdf.root.find("link/collision") is not None else "visual"
+    if solid == "visual" and urdf.root.find("link/visual") is not None:
+        warnings += ("it has no collision geometry: it touches with what it looks like",)
+    collision = locate_meshes(urdf, solid, package_dirs)
     visual = locate_meshes(urdf, "visual", package_dirs) if visuals else None
     try_meshes([*collision.paths, *(visual.paths if visual else ())], str(urdf.path))
     try:
         model = pin.buildModelFromXML(urdf.text())
-        shapes = pin.buildGeomFromUrdfString(model, collision.text, pin.COLLISION)
+        kind = pin.COLLISION if solid == "collision" else pin.VISUAL
+        shapes = pin.buildGeomFromUrdfString(model, collision.text, kind)
         looks = visual and pin.buildGeomFromUrdfString(model, visual.text, pin.VISUAL)
     except (ValueError, RuntimeError) as error:
         raise RobotError(f"pinocchio cannot read it: {error}", file=str(urdf.path)) from error
@@ -83,7 +87,7 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
         mimics=urdf.mimics,
         warnings=warnings,
         missing_visuals=visual.missing if visual else (),
-        missing_collisions=collision.missing,
+        missing_collisions=collision.missing if solid == "collision" else (),
     )
 
 

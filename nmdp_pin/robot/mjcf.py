@@ -72,7 +72,9 @@ def read_mjcf(path: Path, *, visuals: bool) -> Description:
         visual,
         collision,
         hinges=hinges,
-        motors=[name for name in hinges if name in motors] if root.find("actuator") else None,
+        motors=[name for name in hinges if name in motors]
+        if root.find("actuator/*") is not None
+        else None,
         base=base,
         root=pose or pin.SE3.Identity(),
         warnings=tuple(warnings),

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin.robot import is_robot, load_robot
+from nmdp_pin.robot import is_robot, load_robot, stands_at_zero
 
 DURATION = 5.0  # [s]
 STEP = 0.02  # [s]
@@ -25,7 +25,7 @@ def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
     text = os.fspath(source)
     named = Path(text).name == text and not Path(text).suffix
     # An arm that hangs from its fixed base gets its ground below it.
-    lowest = load_robot(source, visuals=False).lowest_point
+    lowest = 0.0 if stands_at_zero(source) else load_robot(source, visuals=False).lowest_point
     ground = lowest - CLEARANCE if lowest < -CLEARANCE else 0.0
     return {
         "duration": DURATION,

@@ -1,4 +1,4 @@
-"""The static world as coal shapes: signed distance, normal and their derivatives at points."""
+"""The static world as a union of shapes: signed distance, normal and curvature at points."""
 
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh

@@ -174,7 +174,10 @@ def _read(path: Path) -> np.ndarray:
     if suffix == ".npy":
         return read_npy(path, "height field", error=TerrainError)
     text = read_text(path, "height field", largest=_LARGEST, error=TerrainError)
+    lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
+    if not lines:
+        raise TerrainError(f"HeightField {path}: holds no numbers")
     try:
-        return np.loadtxt(text.splitlines(), delimiter=_DELIMITERS[suffix], ndmin=2)
+        return np.loadtxt(lines, delimiter=_DELIMITERS[suffix], ndmin=2)
     except ValueError as error:
         raise TerrainError(f"HeightField {path}: cannot be read as numbers: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,9 @@ import coal
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
+from nmdp_pin.files.input_file import read_input
 from nmdp_pin.terrain.shape import (
+    LARGEST,
     Solid,
     checked_number,
     checked_positive,
@@ -26,6 +29,14 @@ else:
     Table = tuple[tuple[float, ...], ...]  # what a scenario file can hold; arrays do as well
 
 _SUFFIXES = (".stl", ".obj")
+_NOT_IN_RANGE = f"has coordinates that are not finite numbers, or beyond {LARGEST:g}"
+_LARGEST_FILE = 2**28  # [bytes]
+_TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])  # of a binary STL file
+_HEADER = 84  # [bytes] of a binary STL file, before its triangles
+_BEYOND = re.compile(  # coordinates in a text file that are no numbers, or 1e10 and more
+    rb"^\s*v(?:ertex)?\s[^\n]*(?:nan|inf|(?<![.\d])\d{11}|\de\+?0*[1-9]\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,6 +118,9 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise TerrainError(
             f"Mesh {path}: there is no such file (looked in {path.parent.absolute()})"
         )
+    if not _is_in_range(read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)):
+        # coal would go on, and complain of eigenvalues that do not converge
+        raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
     try:
         model = coal.MeshLoader().load(str(path), np.ones(3))
     except (RuntimeError, ValueError) as error:
@@ -118,9 +132,18 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     vertices = np.array([model.vertex(i) for i in range(model.num_vertices)])
     corners = [model.tri_indices(i) for i in range(model.num_tris)]
     faces = np.array([(corner[0], corner[1], corner[2]) for corner in corners], dtype=int)
-    if not np.isfinite(vertices).all():
-        raise TerrainError(f"Mesh {path}: has coordinates that are not finite numbers")
+    if not (np.abs(vertices) <= LARGEST).all():  # also where one is NaN
+        raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
     return vertices, faces
+
+
+def _is_in_range(content: bytes) -> bool:
+    """Whether the coordinates of a mesh file are in range, as far as its text says."""
+    size = len(content) - _HEADER
+    if size > 0 and size % _TRIANGLE.itemsize == 0 and not content.startswith(b"solid"):
+        triangles = np.frombuffer(content, _TRIANGLE, offset=_HEADER)
+        return bool((np.abs(triangles["numbers"][:, 1:]) <= LARGEST).all())
+    return _BEYOND.search(content) is None
 
 
 def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from nmdp_pin.errors import TerrainError
 
 Vector = tuple[float, float, float]
 
+LARGEST = 1e9  # [m] of heights and vertices; further out they no longer resolve a micrometre
 DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
 
 
@@ -130,16 +131,21 @@ def checked_row(shape: Shape, option: str, value: object, length: int) -> tuple[
 
 
 def checked_table(shape: Shape, option: str, value: object, columns: int | None) -> np.ndarray:
-    """A read-only table of finite floats, with `columns` columns where given."""
+    """A read-only table of floats up to `LARGEST`, with `columns` columns where given."""
     try:
         table = np.array(value, dtype=float)
     except (TypeError, ValueError):
         table = np.empty(0)
+    wide = "" if columns is None else f" with {columns} columns"
     if table.ndim != 2 or columns not in (None, table.shape[1]) or not np.isfinite(table).all():
-        wide = "" if columns is None else f" with {columns} columns"
         raise TerrainError(
             f"{name_of(shape)}: {option} must be a table of finite numbers{wide}, "
             f"got shape {np.shape(table)} or entries that are not numbers"
+        )
+    if np.abs(table).max(initial=0.0) > LARGEST:
+        raise TerrainError(
+            f"{name_of(shape)}: {option} must be at most {LARGEST:g}, got "
+            f"{np.abs(table).max():g}; lengths are in metres"
         )
     table.setflags(write=False)
     return table

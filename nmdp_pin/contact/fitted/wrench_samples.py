@@ -17,6 +17,8 @@ MOMENTS = {"tx": "N m", "ty": "N m", "tz": "N m"}
 _SAME = (1e-7, 1e-5, 1e-5)  # [m, rad, rad]; poses that agree to this are one
 _FEWEST = 4  # samples of a pose; fewer span no hull of forces
 _DEEPEST = 1.0  # [m]; deeper is a mistake in the unit
+_SHALLOWEST = 1e-9  # [m]; a depth > 0 that is less is rounding
+_STRONGEST = 1e9  # [N, N m]; more is a mistake in the unit
 _APART = 0.02  # largest wrench out of contact, relative to the largest of all
 
 
@@ -52,7 +54,7 @@ class WrenchSamples:
             )
         if not (np.isfinite(poses).all() and np.isfinite(wrenches).all()):
             raise ContactError("poses and wrenches must be finite numbers; remove the others")
-        _check_units(poses)
+        _check_units(poses, wrenches)
         object.__setattr__(self, "poses", poses)
         object.__setattr__(self, "wrenches", wrenches)
         touching = poses[:, 0] > 0.0
@@ -95,7 +97,18 @@ def _groups(poses: np.ndarray) -> np.ndarray:
     return index
 
 
-def _check_units(poses: np.ndarray) -> None:
+def _check_units(poses: np.ndarray, wrenches: np.ndarray) -> None:
+    if np.abs(wrenches).max(initial=0.0) > _STRONGEST:
+        raise ContactError(
+            f"the largest force or moment is {np.abs(wrenches).max():g}, more than "
+            f"{_STRONGEST:g}; forces are in newtons"
+        )
+    touching = poses[poses[:, 0] > 0.0, 0]
+    if touching.min(initial=_DEEPEST) < _SHALLOWEST:
+        raise ContactError(
+            f"the least depth in contact is {touching.min():g} m, less than {_SHALLOWEST:g} m; "
+            "depths are in metres, and 0 is out of contact"
+        )
     if poses[:, 0].max(initial=0.0) > _DEEPEST:
         raise ContactError(
             f"the largest depth is {poses[:, 0].max():g} m, more than {_DEEPEST:g} m; depths are "
@@ -128,6 +141,11 @@ def _check_poses(poses: np.ndarray) -> None:
         few = poses[group == counts.argmin()][0]
         raise ContactError(
             f"the pose {few.tolist()} has {counts.min()} samples; a hull needs at least {_FEWEST}"
+        )
+    if np.ptp(poses[:, 0]) <= _SAME[0]:
+        raise ContactError(
+            "depth is the same in all samples in contact, so nothing is known of its effect: "
+            "vary it"
         )
     if poses.shape[1] == 3:
         spread = np.ptp(poses, axis=0)[1:] > np.array(_SAME[1:])

@@ -1,0 +1,249 @@
+"""Panels of a plot: what moved, what pushed, and what the solver did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nmdp_pin.recording import Recording
+from nmdp_pin.runs.motion import JointMotion, Motion, ObjectMotion
+from nmdp_pin.runs.run_figures import distance, height, tilt
+from nmdp_pin.viz.style import COLORS, literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    Panel = Callable[[Axes], None]
+
+MAX_LINES = 8
+"""Joints, contact points and objects up to which each has its own line."""
+
+_STILL = 1e-9  # [m], [rad] below which nothing moved
+_GREY = "0.6"
+
+
+def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
+    """What moved: the base, joints, objects."""
+    t = recording.t
+    panels: list[Panel] = []
+    if base_moves(recording) or not (motion.joints or motion.objects):
+        panels += [
+            partial(curve, t=t, y=height(recording), name="base height [m]"),
+            partial(
+                curve, t=t, y=tilt(recording), name="base tilt [°]", color=COLORS[1], zero=True
+            ),
+            partial(curve, t=t, y=distance(recording), name="distance [m]", color=COLORS[2]),
+        ]
+    joints = _most(motion.joints, lambda joint: joint.travel)
+    if joints:
+        panels.append(partial(_positions, t=t, joints=joints, total=len(motion.joints)))
+        if not all(np.isnan(joint.target).all() for joint in joints):
+            panels.append(partial(_tracking, t=t, joints=joints))
+        panels.append(partial(_torques, t=t, joints=_most(motion.joints, _torque)))
+    objects = motion.objects[:MAX_LINES]
+    if objects:
+        panels.append(partial(_object_places, t=t, objects=objects))
+        panels.append(partial(_object_turns, t=t, objects=objects))
+    return panels
+
+
+def _most(joints: Sequence[JointMotion], size: Callable[[JointMotion], float]) -> list[JointMotion]:
+    """The `MAX_LINES` joints of which `size` is largest, in their own order."""
+    order = sorted(range(len(joints)), key=lambda k: -size(joints[k]))
+    return [joints[k] for k in sorted(order[:MAX_LINES])]
+
+
+def _torque(joint: JointMotion) -> float:
+    return float(np.abs(joint.torque).max())
+
+
+def run_panels(recording: Recording) -> list[Panel]:
+    """Forces, energy, and the work of the solver."""
+    vertical = recording.contact_force[:, :, 2]
+    level = np.linalg.norm(recording.contact_force[:, :, :2], axis=2)
+    panels: list[Panel] = []
+    if recording.contact_names:
+        for values, name in (
+            (vertical, "vertical contact force [N]"),
+            (level, "horizontal contact force [N]"),
+        ):
+            panels.append(partial(_forces, recording=recording, values=values, name=name))
+    return [
+        *panels,
+        partial(_energies, recording=recording),
+        partial(_objective, recording=recording),
+        partial(_iterations, recording=recording),
+        partial(_step_sizes, recording=recording),
+    ]
+
+
+def curve(
+    axis: Axes,
+    t: np.ndarray,
+    y: np.ndarray,
+    name: str,
+    *,
+    color: str = COLORS[0],
+    label: str | None = None,
+    zero: bool = False,
+) -> None:
+    """A curve; `zero` puts the bottom of the axis there."""
+    label = None if label is None else literal(label)
+    axis.plot(t, y, color=color, label=label, linewidth=1.3, alpha=0.9)
+    axis.set_ylabel(name)
+    if zero:
+        axis.set_ylim(bottom=0.0)
+
+
+def stairs(axis: Axes, t: np.ndarray, y: np.ndarray, name: str, color: str) -> None:
+    """A value that belongs to the whole step that ends at t; the first row is no step."""
+    axis.step(t[1:], y[1:], where="pre", color=color, linewidth=1.0)
+    axis.set_ylabel(name)
+
+
+def _units(joints: Sequence[JointMotion]) -> str:
+    return ", ".join(sorted({joint.unit for joint in joints}, reverse=True))
+
+
+def _positions(axis: Axes, t: np.ndarray, joints: Sequence[JointMotion], total: int) -> None:
+    for k, joint in enumerate(joints):
+        curve(axis, t, joint.q, "", color=COLORS[k], label=joint.name)
+        axis.plot(t, joint.target, color=COLORS[k], linewidth=1.0, linestyle="--")
+    some = f"\n({len(joints)} of {total} that move most)" if len(joints) < total else ""
+    dashed = "" if all(np.isnan(joint.target).all() for joint in joints) else ", targets dashed"
+    axis.set_ylabel(f"joints [{_units(joints)}]{dashed}{some}")
+    _legend(axis, columns=4)
+
+
+def _tracking(axis: Axes, t: np.ndarray, joints: Sequence[JointMotion]) -> None:
+    for k, joint in enumerate(joints):
+        curve(axis, t, joint.target - joint.q, "", color=COLORS[k])
+    axis.set_ylabel(f"target less joint [{_units(joints)}]")
+
+
+def _torques(axis: Axes, t: np.ndarray, joints: Sequence[JointMotion]) -> None:
+    """Shares of the limits where all joints have one, else torques."""
+    limited = all(np.isfinite(joint.limit) for joint in joints)
+    for k, joint in enumerate(joints):
+        torque = 100.0 * joint.torque / joint.limit if limited else joint.torque
+        stairs(axis, t, torque, "", COLORS[k])
+        axis.lines[-1].set_label(literal(joint.name))
+    if limited:
+        for limit in (-100.0, 100.0):
+            axis.axhline(limit, color="red", linewidth=0.9, linestyle="--")
+    axis.set_ylabel("torque [% of its limit]" if limited else "torque [N m, N]")
+    _legend(axis, columns=4)
+
+
+def _object_places(axis: Axes, t: np.ndarray, objects: Sequence[ObjectMotion]) -> None:
+    for k, item in enumerate(objects):
+        moved = item.position - item.position[0]
+        for way, style in enumerate(("-", "--", ":")):
+            color = COLORS[k] if len(objects) > 1 else COLORS[way]
+            name = f"{item.name} {'xyz'[way]}"
+            axis.plot(t, moved[:, way], style, color=color, linewidth=1.3, label=literal(name))
+    axis.set_ylabel("objects moved [m]")
+    _legend(axis, columns=6)
+
+
+def _object_turns(axis: Axes, t: np.ndarray, objects: Sequence[ObjectMotion]) -> None:
+    for k, item in enumerate(objects):
+        curve(axis, t, np.degrees(item.turned), "", color=COLORS[k], label=item.name)
+    axis.set_ylabel("objects turned [°]")
+    axis.set_ylim(bottom=0.0)
+    _legend(axis)
+
+
+def _forces(axis: Axes, recording: Recording, values: np.ndarray, name: str) -> None:
+    """Force of each contact point, or of those that push the most and the sum of all."""
+    names = recording.contact_names
+    strongest = np.argsort(-np.abs(values).max(axis=0), kind="stable")[:MAX_LINES]
+    touching = [k for k in sorted(strongest) if np.abs(values[:, k]).max() > 0.0]
+    # Thinner and thinner, so that forces that are alike are all seen.
+    widths = np.linspace(3.0 if len(touching) > 1 else 1.3, 1.0, len(touching))
+    for color, k, width in zip(COLORS, touching, widths, strict=False):
+        axis.plot(recording.t, values[:, k], color=color, label=literal(names[k]), linewidth=width)
+    if len(touching) > 1:
+        total = values.sum(axis=1)
+        axis.plot(recording.t, total, color=_GREY, linewidth=0.9, label="sum of all", zorder=1)
+    axis.set_ylabel(name)
+    _legend(axis)
+
+
+def _energies(axis: Axes, recording: Recording) -> None:
+    potential = recording.potential_energy - recording.potential_energy[0]
+    curve(axis, recording.t, recording.kinetic_energy, "", color=COLORS[1], label="kinetic")
+    curve(axis, recording.t, potential, "", color=COLORS[4], label="potential, from the start")
+    axis.set_ylabel("energy [J]")
+    _legend(axis)
+
+
+def _objective(axis: Axes, recording: Recording) -> None:
+    curve(axis, recording.t, recording.objective, _objective_name(recording), color=COLORS[5])
+
+
+def _objective_name(recording: Recording) -> str:
+    """What the method minimises, and its unit."""
+    integrator = (recording.meta.get("scenario") or {}).get("integrator") or {}
+    method, objective = integrator.get("name"), integrator.get("objective")
+    if method in ("pbd", "pbfd"):
+        return "energy of the step [J]" if method == "pbd" else "½ |residual|² [N², N² m²]"
+    if method in ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp"):
+        return {
+            None: "work that other forces\nwould save [J]",
+            "dissipation": "work that other forces\nwould save [J]",
+            "kinetic": "kinetic energy K [J]",
+            "end_effector": "K of contact points\nwith 1 kg each [J]",
+        }.get(objective, "objective K")
+    return "kinetic energy K [J]" if method else "objective K"
+
+
+def _iterations(axis: Axes, recording: Recording) -> None:
+    stairs(axis, recording.t, recording.outer_iterations, "outer iterations", COLORS[0])
+    axis.set_ylim(bottom=0.0)
+
+
+def _step_sizes(axis: Axes, recording: Recording) -> None:
+    stairs(axis, recording.t, 1e3 * recording.step_size, "smallest sub-step [ms]", COLORS[3])
+    axis.set_ylim(0.0, 1.1e3 * recording.step_size.max() or 1.0)
+    halved = np.flatnonzero(recording.halvings > 0)
+    if halved.size:
+        axis.plot(
+            recording.t[halved],
+            1e3 * recording.step_size[halved],
+            linestyle="none",
+            marker="v",
+            markersize=4,
+            color=COLORS[1],
+            label=f"halved steps: {halved.size}",
+        )
+        _legend(axis)
+
+
+def _legend(axis: Axes, *, columns: int = 5) -> None:
+    """Names of the curves above the panel, where they hide nothing."""
+    handles, names = axis.get_legend_handles_labels()
+    if not names:
+        return
+    # Long names in as many rows as they need.
+    longest = max(map(len, names))
+    axis.legend(
+        handles,
+        names,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 0.98),
+        fontsize=8 if longest < 24 else 6.5,
+        ncols=min(columns, max(96 // (longest + 6), 1)),
+        frameon=False,
+        borderaxespad=0.0,
+        columnspacing=1.2,
+    )
+
+
+def base_moves(recording: Recording) -> bool:
+    """Whether the base of the robot went or turned anywhere."""
+    turned = np.abs(recording.base_rotation - recording.base_rotation[0]).max()
+    return bool(np.ptp(recording.base_position, axis=0).max() > _STILL or turned > _STILL)
