@@ -208,9 +208,7 @@ def test_position_based_is_a_sum_over_particles(name):
 
 @pytest.mark.parametrize("name", ["robosimian planar", "wheels", "chain fixed"])
 def test_material_velocities_are_a_sum_over_particles(name):
-    """In second order G is rate * sum m (dX/dq)' (V - V0 - h g), the velocities at the start being
-    those of the same points.
-    """
+    """In second order G is rate * sum m (dX/dq)' (V - V0 - h g), summed over material points."""
     robot, h = samples.robot(name), 0.05
     model, rng = robot.model, np.random.default_rng(4)
     q0, v0 = samples.configuration(model, rng), rng.standard_normal(model.nv)

@@ -89,7 +89,7 @@ class StepProblemContract:
     def test_wrenches_are_the_force_in_g(
         self, form: type[Form], order: int, space: WrenchSpace, name: str
     ) -> None:
-        """The wrenches in the world, by pinocchio's own Jacobians, are what G lacks without them."""
+        """The wrenches, by pinocchio's own Jacobians, are what G lacks without them."""
         problem, q, w = self._at(form, order, space, name, "sphere")
         assert_wrenches(samples.robot(name), problem, q, w)
 
