@@ -18,7 +18,7 @@ from nmdp_pin.terrain import Terrain
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-7
 H = scenes.H
-STEP = 1e-6  # of the differences
+STEP = 1e-7  # of the differences; the block is 1e-6 from a kink
 FRICTION = 1e-5  # of the differences of friction
 SOFT = FrictionCone(stiffness=1e4, power=2)  # bodies that lie centimetres in each other
 

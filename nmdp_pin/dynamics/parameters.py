@@ -147,10 +147,10 @@ def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:
     Its shape and its centre stay; what had no mass gets that of a point at the joint.
     """
     model = pin.Model(robot.model)
-    inertia = model.inertias[joint].toDynamicParameters()
-    if inertia[0] > 0.0:
-        inertia *= mass / inertia[0]
+    inertia = model.inertias[joint]
+    if inertia.mass > 0.0:
+        scaled = mass / inertia.mass * inertia.toDynamicParameters()
+        model.inertias[joint] = pin.Inertia.FromDynamicParameters(scaled)
     else:
-        inertia[0] = mass
-    model.inertias[joint] = pin.Inertia.FromDynamicParameters(inertia)
+        model.inertias[joint] = pin.Inertia(mass, np.zeros(3), np.zeros((3, 3)))
     return replace(robot, model=model)
