@@ -115,6 +115,25 @@ def test_the_check_sees_an_import_that_runs_up():
     assert allowed("cli", "viz")
 
 
+def test_errors_import_nothing():
+    """Errors stand below everything, their types included."""
+    source = (ROOT / "nmdp_pin" / "errors.py").read_text(encoding="utf-8")
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom)]
+    assert [ast.unparse(node) for node in nodes] == ["from __future__ import annotations"]
+
+
+def test_sweeps_know_no_papers():
+    """Neither sweeps nor runs import from the evaluations of the papers, nor these from sweeps."""
+    for folder, other in (
+        ("sweep", "experiments"),
+        ("runs", "experiments"),
+        ("experiments", "sweep"),
+    ):
+        for module, path in modules().items():
+            if unit(module) == folder:
+                assert not [name for name in imported(path, module) if unit(name) == other]
+
+
 def test_reading_a_scenario_needs_no_viewer():
     """Plots and the viewer are loaded by the commands that need them only."""
     code = (

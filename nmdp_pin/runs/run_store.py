@@ -45,7 +45,7 @@ class RunStore:
         if found is None or self.folder is None:
             return found
         kept = recording_digest(self.folder / recording_name(run))
-        return found if found.get("recording") == kept is not None else None
+        return found if kept is not None and found.get("recording") == kept else None
 
     def keep(self, run: PlannedRun, summary: Summary) -> None:
         """Keep the summary of a run, on disk when this returns.
