@@ -16,7 +16,6 @@ from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
-from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 __all__ = [
@@ -35,7 +34,6 @@ __all__ = [
     "State",
     "Status",
     "StepResult",
-    "System",
     "Terrain",
     "WrenchSpace",
     "load_robot",

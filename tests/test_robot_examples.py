@@ -38,7 +38,7 @@ def test_every_example_robot_loads(name, capfd):
             points.joints, points.positions, points.radii, strict=True
         )
     ]
-    assert len(points) <= 256
+    assert len(points) <= 512
     if heights and model.existJointName("root_rotation"):
         assert min(heights) == pytest.approx(0.0, abs=GROUND_TOL)
 

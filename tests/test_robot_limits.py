@@ -24,7 +24,7 @@ ROUNDING = 1e-9
 # A step is solved to this share of the acceleration that is compared.
 SOLVED = 1e-6
 # Between its contact points a link may lie this deep in the ground [m].
-BETWEEN = 0.02
+BETWEEN = 0.015
 LAWS = {
     "ne-ncp": DryFriction(),
     "pbd": Penalty(),

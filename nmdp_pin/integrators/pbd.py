@@ -142,6 +142,7 @@ class PositionBasedStep(Integrator):
         ok = status.ok
         wrenches = point.forces.wrenches.copy() if ok else np.zeros_like(point.forces.wrenches)
         depths = self.scene.contacts.radii - point.surfaces.distance
+        factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
         return StepResult(
             state=State(state.t + h, memory.q.copy(), point.v.copy()) if ok else state,
             status=status,
@@ -157,7 +158,7 @@ class PositionBasedStep(Integrator):
             kinetic_energy=float(memory.energies[0]) if ok else 0.0,
             potential_energy=float(memory.energies[1]) if ok else 0.0,
             rejected=int(account[REJECTED]),
-            condition=float(memory.energies[3]) if ok and account[ITERATIONS] else math.nan,
+            condition=float(memory.energies[3]) if ok and factorised else math.nan,
         )
 
     def trajectory(

@@ -29,7 +29,7 @@ EXTENTS = get_args(Extent)
 Contacts = Sequence[Contact] | Extent
 Missing = tuple[tuple[str, str], ...]
 # Points that do not touch cost next to nothing.
-_MOST_POINTS = 256
+_MOST_POINTS = 512
 
 
 def choose_contact_points(
