@@ -26,6 +26,7 @@ from nmdp_pin import Penalty, Plane, Robot, Simulator, Terrain, load_robot
 from nmdp_pin.executors import Executor, Serial, Threads
 from nmdp_pin.experiments.pbad.chain_urdf import chain_urdf
 from nmdp_pin.rollout import Rollout, rollout
+from nmdp_pin.step_control import Halving
 
 SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 LINKS = (5, 10, 20, 30, 40)
@@ -88,7 +89,11 @@ def row(links: int, K: int, options: argparse.Namespace) -> list[str]:
     """One line of the table."""
     robot = chain(links)
     simulator = Simulator(
-        robot, Terrain([Plane(friction=0.5)]), Penalty(), options.method, min_step=H
+        robot,
+        Terrain([Plane(friction=0.5)]),
+        Penalty(),
+        options.method,
+        control=Halving(min_step=H),
     )
     x = starts(robot, K)
 

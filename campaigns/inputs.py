@@ -136,7 +136,11 @@ def _read_state(path: Path) -> None:
 
 
 def _failed_step(folder: Path) -> list[Path]:
-    hopeless = ["integrator.max_iterations=1", "integrator.min_step=0.05", "integrator.dt=0.05"]
+    hopeless = [
+        "integrator.vi_newton.max_iterations=1",
+        "integrator.control.min_step=0.05",
+        "integrator.dt=0.05",
+    ]
     scenario = Scenario.load("robosimian-jump", overrides=["duration=1.0", *hopeless])
     run(scenario, dump=folder / "failed.npz")
     return [folder / "failed.npz"]

@@ -13,8 +13,8 @@ import numpy as np
 from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
 from nmdp_pin.contact import ContactLaw, WrenchSpace
 from nmdp_pin.contact.shape_check import check_shapes
-from nmdp_pin.control.command_source import CommandSource, Held, Timed
-from nmdp_pin.control.controller import Command, Controller
+from nmdp_pin.control.controller import Command, CommandSource, Controller
+from nmdp_pin.control.timed import Timed
 from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.free_flyer import from_free_flyer
 from nmdp_pin.integrators import (
@@ -187,7 +187,7 @@ class Simulator:
         check_step(h)
         self._check.state(state)
         if not isinstance(command, CommandSource):
-            command = Held(self.checked_command(command))
+            command = self.checked_command(command)
         return self._step(state, command, h)
 
     def _step(self, state: State, command: CommandSource, h: float) -> StepResult:
@@ -263,7 +263,7 @@ class Simulator:
                 if k == 0:
                     self._check.command(command.at(state.t + h))
             else:
-                command = Held(self.checked_command(controller.command(state, h)))
+                command = self.checked_command(controller.command(state, h))
             result = self._step(state, command, h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)

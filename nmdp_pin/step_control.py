@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult

@@ -45,10 +45,11 @@ def checked_run(
     """Run, and check every step; some contact must be felt.
 
     All steps converge, K never rises along the iterates of a minimisation, and all wrenches are
-    V w of the configuration at the end of the step with w in the simplex.
+    V w of the configuration at the end of the step with w in the simplex (in first order: in second
+    the force is the mean over the step).
     """
     found = recorded_solves(monkeypatch)
-    simulator = Simulator(robot, terrain, space, method, objective=objective)
+    simulator = Simulator(robot, terrain, space, method, objective=objective, order=1)
     control = controller or Passive()
     results = list(simulator.run(state, control, dt=dt, duration=duration))
     assert len(results) == round(duration / dt)

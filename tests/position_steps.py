@@ -17,9 +17,9 @@ class Step:
         self.memory, self.scene = self.method.memory, self.method.scene
         self.point = self.memory.point
 
-    def begin(self, state, command, h, dt=None):
+    def begin(self, state, command, h):
         """State the step."""
-        self.start = self.method.start(state, command, h, dt=dt)
+        self.start = self.method.start(state, command, h)
         assert kernels.begin(self.scene, self.start, self.memory.ref, self.point)
 
     def evaluate(self, q):

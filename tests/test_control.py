@@ -8,7 +8,8 @@ from contracts import ControllerContract
 
 from nmdp_pin.control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
 from nmdp_pin.control.push import Push, Pushed
-from nmdp_pin.dynamics.joint_torque import JointTorque
+from nmdp_pin.dynamics.semi_implicit import torque_at
+from nmdp_pin.dynamics.torque_law import JointTorques
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
 from nmdp_pin.simulator import Simulator
@@ -220,17 +221,16 @@ def test_joint_torque(name):
     model = robot.model
     command = samples.command(model, rng)
     q, v = samples.configuration(model, rng), rng.standard_normal(model.nv)
-    torque = JointTorque(model)
-    torque.begin(command)
+    torques = JointTorques(model)
     expected = (
         command.tau
         - command.kp * pin.difference(model, command.q_target, q)
         - command.kd * (v - command.v_target)
         - model.damping * v
     )
-    np.testing.assert_allclose(torque.evaluate(q, v), expected, atol=1e-9)
-    torque.begin(Command())
-    np.testing.assert_allclose(torque.evaluate(q, v), -model.damping * v, atol=ROUNDING)
+    np.testing.assert_allclose(torque_at(model, torques.law(command), q, v), expected, atol=1e-9)
+    free = torque_at(model, torques.law(Command()), q, v)
+    np.testing.assert_allclose(free, -model.damping * v, atol=ROUNDING)
 
 
 PUSH = {"force": (3.0, -2.0, 5.0), "start": 1.0, "duration": 0.25}

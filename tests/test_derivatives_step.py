@@ -12,7 +12,7 @@ from contact_laws import law_for
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command
-from nmdp_pin.control.command_source import CommandSource, Held
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import DerivativeError
@@ -259,7 +259,7 @@ def test_a_step_of_second_order_made_in_first():
     sim, state = scenes.box("ne-nmdp", "sliding", 2)
     q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.05, 0.025, 0.0]))
     state = sim.state(q, np.array([1.0, 0.3, -1.0, 0.0, 0.0, 0.4]))
-    made = sim.integrator.made(state, Held(Command()), H, sim.integrator.scheme)
+    made = sim.integrator.made(state, Command(), H, sim.integrator.scheme)
     assert made.scheme.order == 1
     check(sim, state, Command(), H)
 

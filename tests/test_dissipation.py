@@ -9,7 +9,6 @@ from physics_scenes import order
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import StablePD
-from nmdp_pin.control.command_source import Held
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
@@ -32,7 +31,7 @@ def steps(method, dt, n, **options):
     control = StablePD(robot, kp=1000.0, kd=1.0, gait="jump")
     state = State(0.0, robot.standing, np.zeros(15))
     for _ in range(n):
-        command = Held(control.command(state, dt))
+        command = control.command(state, dt)
         result = integrator.step(state, command, dt)
         assert result.status is Status.CONVERGED
         yield integrator, state, command, result

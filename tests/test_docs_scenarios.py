@@ -11,11 +11,10 @@ from pages import code_on
 from pydantic import BaseModel
 
 from nmdp_pin.contact import Mixed
-from nmdp_pin.dynamics.dissipation import Dissipation
 from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.integrators.presets import PRESETS
+from nmdp_pin.papers.presets import PRESETS
 from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.contact_rules import ContactRule
@@ -23,16 +22,21 @@ from nmdp_pin.scenario.contact_sections import CONTACTS, ContactSection
 from nmdp_pin.scenario.controller_sections import CONTROLLERS, MotionSection
 from nmdp_pin.scenario.object_sections import OBJECTS, ObjectSection
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
+from nmdp_pin.scenario.section import OptionsSection, options_section
 from nmdp_pin.scenario.sections import (
+    CONTROLS,
+    ControlSection,
     IntegratorSection,
     PushSection,
     ShapeSection,
     TerrainSection,
 )
+from nmdp_pin.scenario.sections import _controls as control_sections
 from nmdp_pin.scenario.sections import _integrators as integrator_sections
 from nmdp_pin.scenario.sections import _shapes as shape_sections
 from nmdp_pin.scenario.toml_source import find_scenario
-from nmdp_pin.step_control import HALVINGS
+from nmdp_pin.solvers.pgm import ProjectedGradient
+from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.terrain import SHAPES
 
 PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
@@ -80,6 +84,7 @@ OBJECT: dict[str, dict[str, Any]] = {  # likewise of each object
     "cylinder": {"radius": 0.1, "length": 0.1, "mass": 1.0},
     "urdf": {"path": str(Path(__file__).parents[1] / "robots" / "box" / "box.urdf")},
 }
+SOLVERS = {"vi_newton": ViNewton, "projected_gradient": ProjectedGradient}
 OF_KIND = 'An object of kind "'
 LISTS = {"size": 3, "spacing": 2}  # keys whose range holds for every entry
 
@@ -123,6 +128,15 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
     }
     for name, model in integrator_sections().items():
         found[f'name = "{name}"'] = (model, common, ("integrator",))
+    for name, model in control_sections().items():
+        found[f'control = "{name}"'] = (model, frozenset({"kind"}), ("integrator", "control"))
+    found["[integrator.control]"] = (ControlSection, none, ("integrator", "control"))
+    for key, part in SOLVERS.items():
+        found[f"[integrator.{key}]"] = (
+            options_section(OptionsSection, part),
+            none,
+            ("integrator", key),
+        )
     for name, model in CONTACTS.items():
         found[f'model = "{name}"'] = (model, of_contact, ("contact",))
     for name, model in CONTROLLERS.items():
@@ -153,14 +167,18 @@ def tables() -> dict[str, dict[str, tuple[str, str]]]:
     """Heading -> key -> (default, range), as the page has them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     titles: list[str] = []
+    in_keys = False  # other tables of the page do not list keys
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             titles = headings(line)
+        elif not line.startswith("|"):
+            in_keys = False
         elif line.startswith("| key |"):
             for title in titles:
                 assert title not in found, f"two tables under '{title}'"
                 found[title] = {}
-        elif line.startswith("| `"):
+            in_keys = True
+        elif in_keys and line.startswith("| `"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             assert len(cells) == 5, line
             for title in titles:
@@ -214,6 +232,14 @@ def table_with(heading: str, key: str, value: Any) -> dict[str, Any]:
         scenario["integrator"]["name"] = method
         if method in LAW_OF:
             scenario["contact"] = {"model": LAW_OF[method]}
+    if heading.startswith('control = "'):
+        scenario["integrator"]["control"] = {"kind": heading[11:-1]}
+        if "error" in heading:  # not both tolerances can be zero
+            scenario["integrator"]["control"]["rtol" if key == "atol" else "atol"] = 1.0
+    if heading == "[integrator.projected_gradient]":
+        scenario["integrator"] |= {"objective": "kinetic", "projected_gradient": {}}
+    if heading == "[integrator.vi_newton]":
+        scenario["integrator"]["vi_newton"] = {}
     place: Any = scenario
     for part in sections()[heading][2]:
         place = place[part]
@@ -245,7 +271,7 @@ def test_keys_and_defaults(heading):
     fields = {key: f for key, f in model.model_fields.items() if key not in elsewhere}
     assert set(rows) == set(fields)
     for key, field in fields.items():
-        if key == "initial":
+        if key in ("initial", "control"):
             continue  # a table of its own
         expected = "required" if field.is_required() else shown(field.get_default())
         assert rows[key][0] == expected, f"{heading}: {key}"
@@ -271,9 +297,9 @@ def test_choices():
         (CONTACTS, page["[contact]"]["model"][1]),
         (OBJECTS, page["[[objects]]"]["kind"][1]),
         (INTEGRATORS, page["[integrator]"]["name"][1]),
-        ((*OBJECTIVES, Dissipation.name), page['name = "ne-nmdp"']["objective"][1]),
+        ((*OBJECTIVES, ViNewton.objective), page['name = "ne-nmdp"']["objective"][1]),
         (PRESETS, page["[integrator]"]["preset"][1]),
-        (HALVINGS, page["[integrator]"]["halving"][1]),
+        (CONTROLS, page["[integrator.control]"]["kind"][1]),
     ):
         assert set(re.findall(r'"([\w-]+)"', cell)) == set(names)
 

@@ -8,7 +8,6 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin.control import Command
-from nmdp_pin.control.command_source import Held
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
@@ -22,7 +21,7 @@ ROBOTS = ("robosimian planar", "spider free-flyer", "chain fixed", "pendulum", "
 # Of the energy that moves: backward Euler gains none, what turns in a step adds a share of it.
 # Measured: 3e-12 and 3e-6.
 GAIN = {"ne-nmdp": 1e-10, "pbd-nmdp": 1e-4}
-PASSIVE = Held(Command())
+PASSIVE = Command()
 AIR = Terrain([Plane(height=-99.0)])
 
 

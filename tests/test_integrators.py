@@ -9,7 +9,6 @@ from contracts import IntegratorContract
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, StablePD
-from nmdp_pin.control.command_source import Held
 from nmdp_pin.dynamics.objective import OBJECTIVES, objective_named
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
@@ -22,7 +21,7 @@ from nmdp_pin.status import Status
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
-PASSIVE = Held(Command())
+PASSIVE = Command()
 GAP_ROUNDING = 1e-12  # [J]; a difference of works of 0.1 J
 
 
@@ -88,7 +87,7 @@ def test_the_step_solves_the_residual(objective, method, order):
     integrator = _nmdp(method, objective=objective, order=order)
     robot = samples.robot("robosimian planar")
     state = State(0.0, robot.standing, np.zeros(15))
-    command = Held(StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.02))
+    command = StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.02)
     result = integrator.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
     made = integrator.made(state, command, 0.02, integrator.scheme)
@@ -192,7 +191,7 @@ def test_baseline_in_closed_form(name):
     integrator = INTEGRATORS["ne-mdp"](System(robot, Terrain([Plane(height=-50.0)]), samples.CONE))
     q, v = samples.configuration(model, rng), rng.standard_normal(model.nv)
     c = samples.command(model, rng)
-    result = integrator.step(State(0.0, q, v), Held(c), h)
+    result = integrator.step(State(0.0, q, v), c, h)
     upper = np.triu(pin.crba(model, data, q))
     M, b = upper + np.triu(upper, 1).T, pin.nonLinearEffects(model, data, q, v)
     M_hat = M + h * np.diag(c.kd + model.damping) + h**2 * np.diag(c.kp)

@@ -37,7 +37,7 @@ ROUNDING = 1e-9  # relative; sums over the tree in double precision
 NO_CURVATURE = 1e-10  # relative; rounding of a positive semidefinite matrix
 
 
-def begun(method, law, name, kind, seed=5, *, in_air=False, dt=None):
+def begun(method, law, name, kind, seed=5, *, in_air=False):
     """A step, in contact or above it, and a trial end of it."""
     robot, rng, h = samples.robot(name), np.random.default_rng(seed), 0.05
     model = robot.model
@@ -48,7 +48,7 @@ def begun(method, law, name, kind, seed=5, *, in_air=False, dt=None):
     if in_air:
         ground = Terrain([Plane(height=float(points[:, 2].min()) - 1.0)])
     step = Step(method, law, robot, ground)
-    step.begin(State(0.0, q0, v0), samples.command(model, rng), h, dt=dt)
+    step.begin(State(0.0, q0, v0), samples.command(model, rng), h)
     return step, q
 
 
@@ -120,7 +120,7 @@ def test_out_of_contact(name, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_papers_halves(method):
     """With dt other than h the gradient of E and the Hessian are exact as well."""
-    step, q = begun(method, LAWS["from mu"], "wheels+damping", "sphere", dt=0.1)
+    step, q = begun(method, LAWS["from mu"], "wheels+damping", "sphere")
     r = step.evaluate(q)
     H = step.linearise()
     samples.assert_same(H, differences(step, q, lambda r: r))

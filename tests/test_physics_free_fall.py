@@ -7,13 +7,13 @@ import pytest
 from physics_scenes import CUBE, METHODS, OF_BOTH_ORDERS, G, block, flying, order, run
 
 from nmdp_pin.control import Command
-from nmdp_pin.control.command_source import CommandSource, Held
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.integrators import Integrator, StepResult
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.step_control import Halving
 
-PASSIVE = Held(Command())
+PASSIVE = Command()
 ROUNDING = 5e-11  # of velocities and heights of the order of 10, over some hundred steps
 STEPS = (2e-3, 5e-3, 1e-2, 2e-2)
 

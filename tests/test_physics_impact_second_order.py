@@ -8,7 +8,7 @@ from physics_scenes import CUBE, SLAB, SOFT, G, ball, block, cone, energies, far
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, Passive
-from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.simulator import Simulator

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin.control import Command
-from nmdp_pin.control.command_source import CommandSource, Held
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import Integrator, StepResult, integrator_named
 from nmdp_pin.integrators.nmdp import Nmdp
@@ -20,7 +20,7 @@ from nmdp_pin.terrain import Plane, Terrain
 
 MIN_STEP = 1e-3  # [s]
 EMPTY = np.zeros(0)
-PASSIVE = Held(Command())
+PASSIVE = Command()
 
 
 class Fake(Integrator):

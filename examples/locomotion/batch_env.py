@@ -18,6 +18,7 @@ from nmdp_pin.control import Command
 from nmdp_pin.executors import Threads
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
+from nmdp_pin.step_control import Halving
 
 CHUNK = 32  # steps in a task
 TOLERANCE = 1e-5  # of a step's residual over the weight; a learner explores by far more
@@ -51,7 +52,12 @@ class BatchEnv(gymnasium.vector.VectorEnv):
         self._dt, self._duration = env.dt, duration
         # steps that fail are not halved: the episode is cut there
         self._stepper = Simulator(
-            robot, terrain, env.simulator.contact, "pbfd", tolerance=TOLERANCE, min_step=env.dt
+            robot,
+            terrain,
+            env.simulator.contact,
+            "pbfd",
+            tolerance=TOLERANCE,
+            control=Halving(min_step=env.dt),
         )
         self._threads = Threads(len(os.sched_getaffinity(0)))
         joints = {joint.idx_v: joint for joint in robot.model.joints}

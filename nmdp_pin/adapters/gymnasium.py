@@ -16,6 +16,7 @@ from nmdp_pin.integrators import StepResult, integrator_named
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
+from nmdp_pin.step_control import Halving
 from nmdp_pin.terrain import Plane, Terrain
 
 try:
@@ -175,7 +176,9 @@ def simulator_for(
     law_type = integrator_named(method).law_type
     law = _cone(robot) if law_type is WrenchSpace else law_type()
     ground = Terrain([Plane(friction=friction)])
-    return Simulator(robot, ground, law, method, **{"min_step": MIN_STEP, **options})
+    return Simulator(
+        robot, ground, law, method, **{"control": Halving(min_step=MIN_STEP), **options}
+    )
 
 
 def _cone(robot: Robot) -> FrictionCone:

@@ -11,9 +11,19 @@ import numpy as np
 from nmdp_pin.state import State
 
 
+class CommandSource(abc.ABC):
+    """What the joints are told at every time of a step."""
+
+    @abc.abstractmethod
+    def at(self, t: float) -> Command:
+        """The command for a stage that ends at time t [s]."""
+
+
 @dataclass(frozen=True, eq=False)
-class Command:
+class Command(CommandSource):
     """Command for the end of a step; an implicit method puts it inside its residual.
+
+    As data it is the same at every time of the step.
 
     The torque at (q, v) is tau - kp * difference(q_target, q) - kd * (v - v_target).
 
@@ -30,6 +40,10 @@ class Command:
     kd: np.ndarray | None = None
     q_target: np.ndarray | None = None
     v_target: np.ndarray | None = None
+
+    def at(self, t: float) -> Command:
+        """The command itself."""
+        return self
 
 
 class Controller(abc.ABC):

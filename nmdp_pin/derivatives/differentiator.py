@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from nmdp_pin.control.command_source import CommandSource, Held
-from nmdp_pin.control.controller import Command
+from nmdp_pin.control.controller import Command, CommandSource
 from nmdp_pin.derivatives.implicit_function import response
 from nmdp_pin.derivatives.step_derivatives import StepDerivatives
 from nmdp_pin.dynamics.linearised_step import LinearisedStep
@@ -69,7 +68,7 @@ class StepDifferentiator:
         if not 0.0 <= smoothing < math.inf:
             raise DerivativeError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
         if not isinstance(command, CommandSource):
-            command = Held(self.simulator.checked_command(command))
+            command = self.simulator.checked_command(command)
         if result is None:
             result = self.simulator.step(state, command, h)
         if not result.status.ok:

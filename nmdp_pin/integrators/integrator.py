@@ -11,7 +11,7 @@ import numpy as np
 
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.state import State

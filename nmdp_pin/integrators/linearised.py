@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.contact import FiniteDifferences, WrenchSpace
-from nmdp_pin.control.command_source import CommandSource
-from nmdp_pin.control.controller import Command
+from nmdp_pin.control.controller import Command, CommandSource
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form, Reference, Slopes
 from nmdp_pin.dynamics.linearised_step import LinearisedStage, LinearisedStep, LinearisedWeights

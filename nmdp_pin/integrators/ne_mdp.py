@@ -9,7 +9,7 @@ import pinocchio as pin
 from scipy.linalg.lapack import dposv
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
 from nmdp_pin.integrators.integrator import Integrator, StepResult

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.dry_friction import DryFriction
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.form import Workspace
 from nmdp_pin.dynamics.rigid_contact import RigidContact, rigid_contact

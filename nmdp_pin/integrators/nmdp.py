@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.command_source import CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form, Slopes
 from nmdp_pin.dynamics.linearised_step import LinearisedStep

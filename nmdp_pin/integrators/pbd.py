@@ -13,8 +13,7 @@ import pinocchio as pin
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.control.command_source import CommandSource
-from nmdp_pin.control.controller import Command
+from nmdp_pin.control.controller import Command, CommandSource
 from nmdp_pin.dynamics.linearised_step import LinearisedStage, LinearisedStep
 from nmdp_pin.dynamics.penalty_scene import ground_of, new_memory, scene_of, start_of
 from nmdp_pin.dynamics.position_minimisation import PositionMinimisation

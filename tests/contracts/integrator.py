@@ -13,7 +13,6 @@ import pytest
 
 from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.control import Command, StablePD
-from nmdp_pin.control.command_source import Held
 from nmdp_pin.integrators import Integrator, StepResult
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
@@ -23,7 +22,7 @@ from nmdp_pin.terrain import Plane, Sphere, Terrain
 MOST_EVALUATIONS = 20_000  # of one step: 3 starts x 100 outer x (15 Newton x 5 halvings), rarely
 
 Make = Callable[[Robot, Terrain, WrenchSpace], Integrator]
-PASSIVE = Held(Command())
+PASSIVE = Command()
 
 
 class IntegratorContract:
@@ -53,14 +52,14 @@ class IntegratorContract:
         """A step gives the same bits before and after other steps, and in another integrator."""
         robot, integrator, state = self._standing(make, "robosimian planar")
         command = StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.01)
-        first = integrator.step(state, Held(command), 0.01)
-        second = integrator.step(first.state, Held(command), 0.01)
+        first = integrator.step(state, command, 0.01)
+        second = integrator.step(first.state, command, 0.01)
         for odd in self._extremes(robot, state):
-            integrator.step(odd[0], Held(odd[1]), odd[2])
-        assert_same_bits(integrator.step(first.state, Held(command), 0.01), second)
-        assert_same_bits(integrator.step(state, Held(command), 0.01), first)
+            integrator.step(odd[0], odd[1], odd[2])
+        assert_same_bits(integrator.step(first.state, command, 0.01), second)
+        assert_same_bits(integrator.step(state, command, 0.01), first)
         assert_same_bits(
-            self._standing(make, "robosimian planar")[1].step(state, Held(command), 0.01), first
+            self._standing(make, "robosimian planar")[1].step(state, command, 0.01), first
         )
 
     def test_results_are_kept(self, make: Make) -> None:
@@ -69,7 +68,7 @@ class IntegratorContract:
         command = samples.command(robot.model, np.random.default_rng(0))
         arguments = [state.q, state.v, command.tau, command.kp, command.kd, command.q_target]
         before = [np.copy(a) for a in arguments]
-        result = integrator.step(state, Held(command), 0.01)
+        result = integrator.step(state, command, 0.01)
         kept = snapshot(result)
         integrator.step(result.state, PASSIVE, 0.005)
         assert snapshot(result) == kept
@@ -115,7 +114,7 @@ class IntegratorContract:
         weight = np.array([0.0, 0.0, -9.81 * pin.computeTotalMass(robot.model)])
         impulse = np.zeros(3)
         for _ in range(40):
-            result = integrator.step(state, Held(command), 0.005)
+            result = integrator.step(state, command, 0.005)
             assert result.status is Status.CONVERGED
             assert (result.contact_forces[:, 2] >= 0.0).all()
             impulse += 0.005 * (result.contact_forces.sum(axis=0) + weight)
@@ -133,7 +132,7 @@ class IntegratorContract:
         """Whatever comes in, a status comes out, nothing that is not finite, and soon."""
         robot, integrator, state = self._standing(make, name)
         for start, command, h in self._extremes(robot, state):
-            result = integrator.step(start, Held(command), h)
+            result = integrator.step(start, command, h)
             assert_sound(result, start)
             assert result.evaluations <= MOST_EVALUATIONS
 
@@ -146,7 +145,7 @@ class IntegratorContract:
         massless = replace(robot, model=model)
         integrator = make(massless, Terrain([Plane(height=-9.0)]), samples.CONE)
         state = State(0.0, np.array(robot.standing), np.ones(model.nv))
-        result = integrator.step(state, Held(Command(tau=np.ones(model.nv))), 0.01)
+        result = integrator.step(state, Command(tau=np.ones(model.nv)), 0.01)
         assert_sound(result, state)
         assert not result.status.ok
 

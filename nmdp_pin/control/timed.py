@@ -1,0 +1,27 @@
+"""Commands of a controller that follows the time, at every time of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nmdp_pin.control.controller import Command, CommandSource, Controller
+from nmdp_pin.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class Timed(CommandSource):
+    """The commands of a controller that follows the time, asked for at the end of each stage.
+
+    Args:
+        controller: whose reference is a function of time.
+        state: at the start of the step.
+        h: length of the step [s].
+    """
+
+    controller: Controller
+    state: State
+    h: float
+
+    def at(self, t: float) -> Command:
+        """The controller's command for a step that ends at t."""
+        return self.controller.within(self.state, t - self.state.t, self.h)
