@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
 import shutil
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -108,13 +111,24 @@ def _read_recording(path: Path) -> None:
         _simulate(Scenario.from_dict(table))
 
 
+@contextlib.contextmanager
+def _replaced(module: ModuleType, name: str, value: Any) -> Iterator[None]:
+    """A name of a module that has another value for a while."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
 def _journal(folder: Path) -> list[Path]:
     setup = Scenario.load("sliding-box", overrides=_SHORT).build(visuals=False)
     recorder = Recorder(setup.robot, setup.state, out=folder / "box.npz")
     results = setup.simulator.run(setup.state, setup.controller, dt=0.01, duration=0.2)
-    recorder_module._INTERVAL = -1.0  # a chunk a row
-    for result in results:
-        recorder.record(result, 0.001)
+    with _replaced(recorder_module, "_INTERVAL", -1.0):  # a chunk a row
+        for result in results:
+            recorder.record(result, 0.001)
     left = journal_path(folder / "box.npz")
     shutil.copy(left, folder / "box.unfinished")
     recorder.close()
@@ -179,18 +193,18 @@ def _limit_surface(folder: Path) -> list[Path]:
 
 
 def _cache(folder: Path) -> list[Path]:
-    array_cache.cache_folder = lambda: folder / "cache"
-    array_cache.cached_array("a", "key", (2, 3), lambda: np.ones((2, 3)))
+    with _replaced(array_cache, "cache_folder", lambda: folder / "cache"):
+        array_cache.cached_array("a", "key", (2, 3), lambda: np.ones((2, 3)))
     (kept,) = (folder / "cache").iterdir()
     shutil.copy(kept, folder / "a.array")
     return [folder / "a.array"]
 
 
 def _read_cache(path: Path) -> None:
-    array_cache.cache_folder = lambda: path.parent / "cache"
     (kept,) = (path.parent / "cache").iterdir()
     shutil.copy(path, kept)
-    found = array_cache.cached_array("a", "key", (2, 3), lambda: np.ones((2, 3)))
+    with _replaced(array_cache, "cache_folder", lambda: path.parent / "cache"):
+        found = array_cache.cached_array("a", "key", (2, 3), lambda: np.ones((2, 3)))
     if not np.array_equal(found, np.ones((2, 3))):
         raise AssertionError("a damaged cache was used")
 

@@ -129,7 +129,10 @@ def test_episode_ends():
 def test_failed_step_cuts_the_episode():
     """A step that cannot be solved leaves the state, rewards nothing and says why."""
     simulator = simulator_for(
-        load_robot("hopper"), vi_newton=ViNewton(max_iterations=1), control=Halving(min_step=0.02)
+        load_robot("hopper"),
+        method="ne-nmdp",
+        vi_newton=ViNewton(max_iterations=1),
+        control=Halving(min_step=0.02),
     )
     task = Forward(healthy_height=(0.0, np.inf), healthy_tilt=3.0)
     env = SimulatorEnv(simulator, task)

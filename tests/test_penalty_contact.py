@@ -117,18 +117,6 @@ def test_out_of_contact(name, method):
     samples.assert_same(J, differences(step, q, lambda r: r))
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_papers_halves(method):
-    """With dt other than h the gradient of E and the Hessian are exact as well."""
-    step, q = begun(method, LAWS["from mu"], "wheels+damping", "sphere")
-    r = step.evaluate(q)
-    H = step.linearise()
-    samples.assert_same(H, differences(step, q, lambda r: r))
-    if method == "pbd":
-        energy = differences(step, q, lambda r: step.value)
-        samples.assert_same(r[None], energy[None])
-
-
 @pytest.mark.parametrize("kind", ["tilted", "sphere"])
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("method", METHODS)

@@ -14,7 +14,7 @@ from nmdp_pin.status import Status
 from nmdp_pin.step_control import Halving
 
 PASSIVE = Command()
-ROUNDING = 5e-11  # of velocities and heights of the order of 10, over some hundred steps
+ROUNDING = 1e-10  # of velocities and heights of the order of 10, over some hundred steps
 STEPS = (2e-3, 5e-3, 1e-2, 2e-2)
 
 

@@ -24,8 +24,8 @@ LENGTH = 0.5  # [m]
 RATE = np.sqrt(G / LENGTH)  # [rad/s]
 SWING = 1e-3  # [rad]; the period of a finite swing is longer by a sixteenth of its square
 STEPS = (2e-3, 5e-3, 1e-2)
-# [m]; in second order a body that is stopped still coasts on for a third of the step before: 13.8 mm
-# at 50 ms, 3.8 mm at 10 ms, and less at 2 ms.
+# [m]; in second order a body that is stopped still coasts on for a third of the step before:
+# 13.8 mm at 50 ms, 3.8 mm at 10 ms, and less at 2 ms.
 SINKS = {False: 2e-3, True: 1.5e-2}
 
 

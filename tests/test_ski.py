@@ -19,7 +19,12 @@ STILL = 1e-6  # [m]
 
 def speed(method="ne-nmdp", *settings):
     """Velocity of the ski at the end, down and across the slope [m/s]."""
-    overrides = [f'integrator.name="{method}"', f"integrator.dt={H}", *settings]
+    overrides = [
+        f'integrator.name="{method}"',
+        f"integrator.dt={H}",
+        "integrator.order=1",
+        *settings,
+    ]
     setup = Scenario.load("ski-slope", overrides=overrides).build(visuals=False)
     run = setup.simulator.run(
         setup.state, setup.controller, dt=H, duration=SECONDS, on_failure="raise"
