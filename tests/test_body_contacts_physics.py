@@ -11,7 +11,7 @@ from physics_scenes import G, ground, weightless
 from recorded_solves import recorded_solves
 
 from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
-from nmdp_pin.control import Command
+from nmdp_pin.control import Command, Controller
 from nmdp_pin.control.stable_pd import Passive
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import ContactPoints, Robot, free_body, together, touching
@@ -131,7 +131,7 @@ def finger(speed):
     return robot, partial(Drive, speed)
 
 
-class Drive:
+class Drive(Controller):
     """Velocity control of the slider."""
 
     def __init__(self, speed, nv):

@@ -17,7 +17,7 @@ MISTAKES = [
     ("integrator.dt=inf", "integrator.dt", "got inf"),
     ("integrator.dt='fast'", "integrator.dt", "a number of seconds"),
     ("integrator.dt=true", "integrator.dt", "a number of seconds"),
-    ("integrator.control.min_step=0", "integrator", "must be > 0"),
+    ("integrator.control.min_step=0", "integrator", "must be in (0, 1] s"),
     ("integrator.control.min_step=0.9", "integrator", "must be <= dt"),
     ("integrator.name='ne-nmpd'", "integrator.name", "Did you mean 'ne-nmdp'?"),
     ("integrator.name=3", "integrator.name", "Known: "),
