@@ -69,7 +69,8 @@ def main() -> None:
         # directions along the wall's vertical, and twice the pull at 1 mm
         cone = FrictionCone(stiffness=2.0 * pull / 0.001**2, power=2, directions=8)
         magnet = Magnet(cone=cone, pull=pull, reach=0.002)
-        simulator = Simulator(robot, wall, magnet, "ne-nmdp")
+        # In second order the stages of a step alternate between push and pull, and friction is low.
+        simulator = Simulator(robot, wall, magnet, "ne-nmdp", order=1)
         q = robot.standing.copy()
         q[:3] = [0.1 - 0.0007, 0.0, 1.0]
         state = simulator.state(q)

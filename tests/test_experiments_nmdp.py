@@ -219,7 +219,10 @@ def test_a_failing_run_is_in_the_table(tmp_path):
     campaign = Campaign(tmp_path / "runs", workers=1, quiet=True)
     runs = dict(campaign.run(specs))
     jumps = [spec for spec in specs if spec.scenario == JUMP.scenario]
-    hopeless = ("integrator.vi_newton.max_iterations=1", "integrator.control.min_step=0.02")
+    hopeless = (
+        "integrator.projected_gradient.max_iterations=1",
+        "integrator.control.min_step=0.02",
+    )
     failing = replace(jumps[0], overrides=hopeless, preset="hopeless")
     runs[jumps[0]] = campaign.run([failing])[failing]
     assert runs[jumps[0]].failure
