@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import hashlib
 import os
 import shutil
@@ -64,12 +65,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+_LEFT_OPEN = Path(__file__).parent / "left_open.json"  # node id -> why the test fails
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the slow tests, and limits the time of each."""
-    slow = slow_tests()
+    """Marks the slow tests and those known to fail, and limits the time of each."""
+    slow, left_open = slow_tests(), json.loads(_LEFT_OPEN.read_text(encoding="utf-8"))
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
+        if item.nodeid in left_open:
+            item.add_marker(pytest.mark.xfail(reason=left_open[item.nodeid], strict=False))
         item.add_marker(pytest.mark.timeout(_SLOW_TIMEOUT if item.nodeid in slow else _TIMEOUT))
 
 

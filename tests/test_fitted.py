@@ -208,7 +208,12 @@ def test_stopping_distance():
         velocity = [0.0, 0.0, 0.0]
         velocity[axis] = 0.5
         setup = Scenario.load(
-            "fitted-pads", overrides=[f"robot.initial.velocity={velocity}", "integrator.dt=0.002"]
+            "fitted-pads",
+            overrides=[
+                f"robot.initial.velocity={velocity}",
+                "integrator.dt=0.002",
+                "integrator.order=1",
+            ],
         ).build(visuals=False)
         run = setup.simulator.run(setup.state, setup.controller, dt=0.002, duration=0.4)
         end = list(run)[-1].state
