@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -64,10 +64,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.hookimpl(tryfirst=True)
 _LEFT_OPEN = Path(__file__).parent / "left_open.json"  # node id -> why the test fails
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow tests and those known to fail, and limits the time of each."""
     slow, left_open = slow_tests(), json.loads(_LEFT_OPEN.read_text(encoding="utf-8"))
