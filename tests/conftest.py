@@ -70,7 +70,10 @@ _LEFT_OPEN = Path(__file__).parent / "left_open.json"  # node id -> why the test
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the slow tests and those known to fail, and limits the time of each."""
-    slow, left_open = slow_tests(), json.loads(_LEFT_OPEN.read_text(encoding="utf-8"))
+    slow, left_open = (
+        slow_tests(),
+        json.loads(_LEFT_OPEN.read_text(encoding="utf-8")) if _LEFT_OPEN.exists() else {},
+    )
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
