@@ -186,7 +186,7 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        if not isinstance(command, CommandSource):
+        if command is None or isinstance(command, Command):
             command = self.checked_command(command)
         return self._step(state, command, h)
 
