@@ -186,7 +186,7 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        if command is None or isinstance(command, Command):
+        if isinstance(command, Command) or not isinstance(command, CommandSource):
             command = self.checked_command(command)
         return self._step(state, command, h)
 

@@ -67,7 +67,7 @@ class StepDifferentiator:
         names = checked(tuple(with_respect_to))
         if not 0.0 <= smoothing < math.inf:
             raise DerivativeError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
-        if command is None or isinstance(command, Command):
+        if isinstance(command, Command) or not isinstance(command, CommandSource):
             command = self.simulator.checked_command(command)
         if result is None:
             result = self.simulator.step(state, command, h)
