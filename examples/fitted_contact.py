@@ -48,7 +48,7 @@ def main(path: Path = Path("rubber_pad.csv")) -> None:
         f"error where a depth is left out {fit.left_out_error:.4f}"
     )
     robot = load_robot("box")
-    simulator = Simulator(robot, Terrain([Plane()]), fit.model, "ne-nmdp", order=1)
+    simulator = Simulator(robot, Terrain([Plane()]), fit.model, "ne-nmdp")
     for name, axis in (("along", 0), ("across", 1)):
         q, v = robot.standing.copy(), np.zeros(6)
         q[2] -= 0.001  # where four pads carry the weight

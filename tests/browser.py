@@ -101,13 +101,17 @@ class Browser:
         trace: TracebackType | None,
     ) -> None:
         if self._page is not None:
-            self._page.close()
-            self._loop.run_until_complete(asyncio.sleep(0.05))
+            self._loop.run_until_complete(self._disconnect(self._page))
         if self._process is not None:
             self._process.kill()
             self._process.wait()
         self._loop.close()
         self._folder.cleanup()
+
+    async def _disconnect(self, page: WebSocketClientConnection) -> None:
+        """Close the connection; tornado needs a loop that runs for it."""
+        page.close()
+        await asyncio.sleep(0.05)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Call a method of the DevTools protocol and wait for its answer."""

@@ -13,7 +13,8 @@ from nmdp_pin import Recording, WrenchSpace
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 _FIRST_ORDER = 0.02  # relative; the stopping distance at 2 ms is 1 % short
-_SPEED = 1e-3  # [m/s] of 0.6 and 1.5, after settling into the wall
+_SPEED = 4e-3  # [m/s] of 0.6 and 1.5: 0.3 times the speed at which it bobs on the wall
+_BOBBING = 0.04  # relative; in the limit of short steps pads that bob stop 0.6 and 3 % later
 _WEIGHT = 0.02  # relative; the mean over two periods of a load that swings
 
 
@@ -82,7 +83,7 @@ def test_fitted_contact(tmp_path):
     assert [line.split(":")[0] for line in lines] == ["along", "across"]
     for line in lines:
         found, expected = (float(part.split()[-2]) for part in line.split(","))
-        assert found == pytest.approx(expected, rel=_FIRST_ORDER)
+        assert found == pytest.approx(expected, rel=_BOBBING)
     bundled = (EXAMPLES.parent / "scenarios/rubber-pad.csv").read_text().split("\n", 1)
     assert bundled[0].startswith("# ")
     assert bundled[1] == (tmp_path / "rubber_pad.csv").read_text()

@@ -221,6 +221,20 @@ def test_stopping_distance():
         assert end.q[axis] == pytest.approx(0.5**2 / (2.0 * mu * 9.81), rel=0.02)  # first order
 
 
+@pytest.mark.parametrize(("axis", "mu"), [(0, 0.2), (1, 0.4)])
+def test_friction_of_a_slide(axis, mu):
+    """While it slides, momentum lost is mu times the impulse of the load, m (g t + v_z)."""
+    velocity = [0.0, 0.0, 0.0]
+    velocity[axis] = 0.5
+    overrides = [f"robot.initial.velocity={velocity}"]
+    setup = Scenario.load("fitted-pads", overrides=overrides).build(visuals=False)
+    run = setup.simulator.run(setup.state, setup.controller, dt=0.005, duration=0.1)
+    for result in run:
+        t, v = result.state.t, result.state.v
+        assert 0.5 - v[axis] == pytest.approx(mu * (9.81 * t + v[2]), rel=DENSE)
+    assert v[axis] > 0.1
+
+
 def test_loading(tmp_path):
     """CSV and npz give the same model, of forces and of wrenches, whatever the order of columns."""
     for truth, poses in ((CONE, DEPTHS[:, None]), (Slanted(), grid(DEPTHS, TILTS, TILTS))):
