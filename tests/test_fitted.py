@@ -26,6 +26,7 @@ FORCES = fit_hulls(measured(CONE, DEPTHS[:, None], inner=10)).model
 WRENCHES = fit_hulls(measured(Slanted(), grid(DEPTHS, TILTS, TILTS), inner=4)).model
 ROUNDING = 1e-9  # relative; of a linear system of some hundred unknowns
 DENSE = 0.01  # relative; d^2 between ten depths, error of a cubic interpolation
+SAMPLED = 0.02  # likewise, of friction: measured 0.011
 SLANTED = 0.01  # root mean square over the largest; measured 1e-3 at 6 depths and 25 tilts
 GRANULAR = 0.02  # likewise; measured 0.013 at 4 depths and 9 tilts
 
@@ -231,7 +232,7 @@ def test_friction_of_a_slide(axis, mu):
     run = setup.simulator.run(setup.state, setup.controller, dt=0.005, duration=0.1)
     for result in run:
         t, v = result.state.t, result.state.v
-        assert 0.5 - v[axis] == pytest.approx(mu * (9.81 * t + v[2]), rel=DENSE)
+        assert 0.5 - v[axis] == pytest.approx(mu * (9.81 * t + v[2]), rel=SAMPLED)
     assert v[axis] > 0.1
 
 

@@ -68,7 +68,7 @@ def test_a_ski_runs_where_it_points(method):
     assert speed(method)[:2] == pytest.approx(velocity, rel=BOBBING)
 
 
-@pytest.mark.parametrize("order", (1, 2))
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("method", METHODS)
 def test_straight_down(method, order):
     """Down the fall line friction is mu times the load's impulse, m (g cos a t + v_normal)."""
