@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from nmdp_pin.control.controller import Command
+from nmdp_pin.control.timed import Timed
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
 from nmdp_pin.files.state_file import DIMENSIONS, state_arrays, state_from
@@ -75,6 +76,8 @@ class FailedStep:
     ) -> StepResult:
         """Make the step again.
 
+        A controller of the scenario that follows the time is asked again; else the command is held.
+
         Args:
             simulator: what to make it with; None: the one of the scenario.
             overrides: changes to the scenario, such as "integrator.max_iterations=200".
@@ -93,7 +96,11 @@ class FailedStep:
             table = copy.deepcopy(self.scenario)
             for override in overrides:
                 apply_override(table, override)
-            simulator = Scenario.from_dict(table).build(visuals=False).simulator
+            setup = Scenario.from_dict(table).build(visuals=False)
+            if setup.controller.follows_time:
+                timed = Timed(setup.controller, self.state, self.h)
+                return setup.simulator.step(self.state, timed, self.h)
+            simulator = setup.simulator
         return simulator.step(self.state, self.command, self.h)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:

@@ -98,7 +98,7 @@ def test_repeat_is_exact_in_another_process(failed, saved):
     assert again["status"] == Status.ITERATION_LIMIT.value
     assert again["evaluations"] > 0
     assert again["residual"] > 0.0
-    assert min(again["step_sizes"]) == 0.005
+    assert again["discarded"] == 3  # 20, 10 and 5 ms
     assert set(again) == {"status", "step_sizes", *FIGURES}
 
 

@@ -19,6 +19,7 @@ from physics_scenes import (
 STEPS = (1e-3, 2e-3, 4e-3)
 ORDER_TOLERANCE = 0.15
 ROUNDING = 1e-10
+TOLERANCE = 2e-6  # [kg m/s]; 1e-8 of the weight over 200 ms, and over each step that is added up
 
 
 @pytest.mark.parametrize("name", ["chain", "robosimian"])
@@ -32,9 +33,15 @@ def test_internal_torques_make_no_momentum_to_first_order(method, name):
 
 @pytest.mark.parametrize("method", SECOND_ORDER)
 def test_internal_torques_make_momentum_of_second_order(method):
-    """Where the motion is smooth in a step; the chain's is rounding of the solver's tolerance."""
+    """Where the motion is smooth in a step; the chain's is rounding of the solver's tolerance.
+
+    So is the linear momentum of the position-based form, which adds up the momenta of points.
+    """
     made = np.array([momentum("robosimian", method, h) for h in STEPS])
-    assert order(STEPS, made[:, 0]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
+    if "pbd" in str(method):
+        assert made[:, 0].max() < TOLERANCE
+    else:
+        assert order(STEPS, made[:, 0]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
     assert order(STEPS, made[:, 1]) == pytest.approx(2.0, abs=ORDER_TOLERANCE)
 
 
