@@ -46,22 +46,13 @@ def errors(sim, x, u, found, direction):
             )
 
 
-# At some of the sizes a derivative is further from differences than RELATIVE: not yet understood.
-LEFT_OPEN = {
-    ("planar", "ne-nmdp", 2),
-    ("planar", "pbd-nmdp", 2),
-    ("free-flyer", "ne-nmdp", 2),
-    ("free-flyer", "pbd-zonmdp", 1),
-}
-
-
 @pytest.mark.parametrize(("method", "order"), METHODS)
 @pytest.mark.parametrize("base", ["fixed", "planar", "free-flyer"])
-def test_small_motions_of_a_standing_hopper(base, method, order, request):
+def test_small_motions_of_a_standing_hopper(base, method, order):
     """At usual tolerances, from 1e-6 to 1e-1: 1e-5 from central differences, or one-sided."""
-    if (base, method, order) in LEFT_OPEN:
-        request.applymarker(pytest.mark.xfail(reason="open: see LEFT_OPEN", strict=True))
     name, tight = scenes.METHODS[method]
+    if order == 2:  # a stage is shorter: 2e-13 m, the rounding of its motions, is a larger speed
+        tight = {"vi_newton": replace(tight["vi_newton"], slip=3e-11)}
     usual = robots.simulator("hopper", name, base, order=order)
     sim = robots.simulator("hopper", name, base, order=order, **tight)
     differentiate, rng = StepDifferentiator(usual), np.random.default_rng(1)

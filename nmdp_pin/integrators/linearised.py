@@ -181,9 +181,12 @@ def _settled(
     creep by less than its tolerance, and it has other derivatives than one that holds.
     """
     found = solver.tight(problem, q, w)
-    moved = np.abs(problem.form.difference(q, found.point.q)).max(initial=0.0)
-    if found.status.ok and moved <= _SAME:
-        return found.point, _KNOWN
+    point = found.point
+    if np.abs(problem.form.difference(q, point.q)).max(initial=0.0) <= _SAME:
+        if found.status.ok:
+            return point, _KNOWN
+        if solver.solved(problem, point):
+            return point, max(_NEAR * point.slip, _KNOWN)
     return problem.evaluate(q, w), max(_NEAR * solver.method.resolution(problem), _KNOWN)
 
 

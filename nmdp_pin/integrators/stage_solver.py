@@ -144,6 +144,10 @@ class StageSolver:
         options = self.method.tight().of_step(problem)
         return pgm(problem, self.K, self._qp, q, w, options.gamma_max, options)
 
+    def solved(self, problem: StepProblem, at: Evaluation) -> bool:
+        """Whether a point is known to be the end of a stage."""
+        return isinstance(self.method, ViNewton) and self.method.solved(problem, at)
+
     def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
         """Where to begin, one after another."""
         if not self._warm_start:

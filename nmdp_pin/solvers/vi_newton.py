@@ -12,7 +12,7 @@ programs with a definite model of it converge linearly at best (docs/choices.md,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -106,7 +106,7 @@ class ViNewton:
         """
         tolerance = problem.tolerance(self.tolerance)
         near = max((self.loose if loose is None else loose) * problem.unit, tolerance)
-        slip = self.slip / problem.rate
+        slip = self.resolution(problem)
         most = self.max_iterations
         if max_iterations is not None:
             most = min(most, max_iterations)
@@ -169,6 +169,11 @@ class ViNewton:
         return replace(
             self, tolerance=_TIGHT, slip=_PLACE * problem.rate, max_iterations=50, proximal=_FREE
         )
+
+    def solved(self, problem: InequalityProblem, point: Any) -> bool:
+        """Whether a point solves the variational inequality to the tolerances."""
+        small = point.residual <= problem.tolerance(self.tolerance)
+        return bool(small and point.slip <= self.resolution(problem))
 
     def resolution(self, problem: InequalityProblem) -> float:
         """Motions of a step that the method can tell from none [m]."""
