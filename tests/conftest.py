@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import signal
@@ -64,21 +63,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-_LEFT_OPEN = Path(__file__).parent / "left_open.json"  # node id -> why the test fails
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the slow tests and those known to fail, and limits the time of each."""
-    slow, left_open = (
-        slow_tests(),
-        json.loads(_LEFT_OPEN.read_text(encoding="utf-8")) if _LEFT_OPEN.exists() else {},
-    )
+    """Marks the slow tests and limits the time of each."""
+    slow = slow_tests()
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
-        if item.nodeid in left_open:
-            item.add_marker(pytest.mark.xfail(reason=left_open[item.nodeid], strict=False))
         item.add_marker(pytest.mark.timeout(_SLOW_TIMEOUT if item.nodeid in slow else _TIMEOUT))
 
 
