@@ -105,6 +105,17 @@ def test_the_inequality_holds_at_every_vertex(matrix):
     assert inside > 20
 
 
+@pytest.mark.parametrize("scale", [1e-60, 1e-25, 1e-12])
+def test_a_block_that_answers_next_to_nothing(scale):
+    """Beside a steep slope M is lost in rounding, as of a contact that only just touches."""
+    M, g = (
+        np.array([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]),
+        np.array([-3.0, -5.0, 1.0]),
+    )
+    for x0 in (np.zeros(3), np.full(3, 1.0 / 3.0), np.array([0.0, 0.0, 1.0])):
+        np.testing.assert_array_equal(solve(scale * M, g, x0, 3), [0.0, 1.0, 0.0])
+
+
 @pytest.mark.parametrize("kind", ["vertices", "origin", "middle of a face"])
 def test_degenerate_starts(kind):
     """A start on the boundary, where faces meet, leads to the same solution as one inside."""

@@ -47,22 +47,23 @@ def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
                 ordered[place] = ordered[place - 1]
                 place -= 1
             ordered[place] = value
-        # The threshold tau with sum(max(y - tau, 0)) = 1; where it is not positive the sum is
-        # free, and zero is the threshold.
-        total, tau = 0.0, 0.0
+        # The threshold tau with sum(max(y - tau, 0)) = 1; where sum(max(y, 0)) <= 1 the sum is
+        # free, and zero is the threshold. It is counted from the largest entry: beside entries of
+        # 1e16 and more, which weights of a contact have that can give next to nothing, one is lost.
+        top, total, positive, tau = ordered[m - 1], 0.0, 0.0, 0.0
         for e in range(m):
-            largest = ordered[m - 1 - e]
-            total += largest
+            value = ordered[m - 1 - e]
+            positive += max(value, 0.0)
+            total += value - top
             threshold = (total - 1.0) / (e + 1)
-            if largest > threshold:
+            if value - top > threshold:
                 tau = threshold
-        tight = tau > 0.0
+        tight = positive > 1.0
         if face[n * m + b] != tight:
             face[n * m + b] = tight
             changed = True
-        least = tau if tight else 0.0
         for e in range(b * m, b * m + m):
-            above = y[e] > least
+            above = y[e] - top > tau if tight else y[e] > 0.0
             if face[e] != above:
                 face[e] = above
                 changed = True
