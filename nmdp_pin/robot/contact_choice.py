@@ -18,6 +18,7 @@ from nmdp_pin.robot.contact_geometry import (
 )
 from nmdp_pin.robot.contact_points import ContactPoints, link_frame, place_points
 from nmdp_pin.robot.model import RobotModel
+from nmdp_pin.robot.round_feet import points_on_foot
 from nmdp_pin.robot.settings import ContactPoint
 from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
 
@@ -97,7 +98,7 @@ def _feet(
     ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
     _refuse_missing(missing, ends, file)
     links = touching_links(body, fixed=fixed)
-    found = [point for link in links for point in points_on_link(model, body.collision, link)]
+    found = [point for link in links for point in points_on_foot(model, body.collision, link)]
     points = thin_out(found)
     fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
     return points, (

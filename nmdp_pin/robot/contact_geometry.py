@@ -132,7 +132,7 @@ def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[
         depth: fewer where the hull of fewer is so near [m].
     """
     centres = np.array([point.position for point in points]).reshape(-1, 3)
-    reach = centres @ _sides().T + np.array([point.radius for point in points])[:, None]
+    reach = centres @ directions(_SIDES).T + np.array([point.radius for point in points])[:, None]
     left = np.full(_SIDES, np.inf)
     chosen: list[int] = []
     while len(chosen) < count and left.max() > depth:
@@ -143,10 +143,10 @@ def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[
 
 
 @functools.cache
-def _sides() -> np.ndarray:
-    """Directions spread evenly over the sphere, shape (_SIDES, 3)."""
-    k = np.arange(_SIDES)
-    z = 1.0 - (2.0 * k + 1.0) / _SIDES
+def directions(count: int) -> np.ndarray:
+    """Directions spread evenly over the sphere, shape (count, 3)."""
+    k = np.arange(count)
+    z = 1.0 - (2.0 * k + 1.0) / count
     turn = np.pi * (1.0 + np.sqrt(5.0)) * k
     flat = np.sqrt(1.0 - z**2)
     return np.column_stack([flat * np.cos(turn), flat * np.sin(turn), z])
@@ -257,10 +257,10 @@ def extreme_points(shape: coal.CollisionGeometry) -> list[tuple[np.ndarray, floa
             for end in (-shape.halfLength, shape.halfLength)
             for a in angles
         ]
-    return [(vertex, 0.0) for vertex in _mesh_extremes(_vertices(shape))]
+    return [(vertex, 0.0) for vertex in _mesh_extremes(mesh_vertices(shape))]
 
 
-def _vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
+def mesh_vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
     """Vertices of a mesh, shape (n, 3)."""
     return np.array(mesh.vertices() if isinstance(mesh, coal.BVHModelBase) else mesh.points())
 
