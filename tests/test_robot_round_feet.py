@@ -12,7 +12,8 @@ LIKE = 1e-4  # [m]; a sphere of 642 vertices is inside of one by so much
 
 LEG = """<robot name="leg"><link name="trunk">
 <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
-</link><joint name="knee" type="revolute"><parent link="trunk"/><child link="shank"/><axis xyz="0 1 0"/>
+</link>
+<joint name="knee" type="revolute"><parent link="trunk"/><child link="shank"/><axis xyz="0 1 0"/>
 <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
 <link name="shank"><inertial><mass value="1"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
