@@ -5,7 +5,7 @@ python examples/plan_jump.py --h 0.005      # the same problem with five times t
 
 Nobody says which foot leaves the ground when: contacts are those of the simulator's steps, and so
 are the derivatives. FDDP begins with a robot that stands still. The torques that it finds are then
-replayed in steps of 5 ms, each held for as long as in the plan.
+replayed in steps of 2 ms, each held for as long as in the plan.
 """
 
 import argparse
@@ -47,7 +47,7 @@ DAMPING = 10.0  # [N m s/rad] of the joints, beside the torques that are planned
 KP, KD = 1000.0, 50.0  # [N m/rad], [N m s/rad] of settling before the plan and landing after it
 
 DURATION, LANDING = 0.6, 0.8  # [s] from rest to the apex, and what is simulated after it
-FINE = 0.005  # [s] steps of the replay
+FINE = 0.002  # [s] steps of the replay
 
 # The planar base is x, z and pitch; then come the joints. The end of the plan shall be the standing
 # pose at rest, but higher than it gets, so that height always pays.
