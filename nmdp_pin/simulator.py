@@ -68,7 +68,8 @@ class Simulator:
         **options: Any,
     ) -> None:
         if preset is not None:
-            table = preset_options(preset, {*options_of(integrator_named(method)), "control"})
+            known = {*options_of(integrator_named(method)), "control"}
+            table = preset_options(preset, known, options)
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
