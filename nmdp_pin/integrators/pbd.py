@@ -30,7 +30,7 @@ from nmdp_pin.kernels.levenberg_marquardt import (
     VALUE,
 )
 from nmdp_pin.kernels.penalty import CONSERVATIVE, FRICTIONAL
-from nmdp_pin.kernels.position_scene import Start
+from nmdp_pin.kernels.position_scene import StepStart
 from nmdp_pin.kernels.position_solver import Limits, advance, close_step, open_step, solve_step
 from nmdp_pin.kernels.position_step import begin, evaluate, place
 from nmdp_pin.kernels.position_trajectory import roll
@@ -114,21 +114,21 @@ class PositionBasedStep(Integrator):
         M = pin.crba(model, model.createData(), robot.standing)
         self._inertia = float(M.diagonal().max(initial=0.0))
 
-    def start(self, state: State, command: Command, h: float) -> Start:
+    def start(self, state: State, command: Command, h: float) -> StepStart:
         """The step, as the kernels read it; arguments as those of `step`."""
         return start_of(self.scene, state, command, h, h)
 
-    def limits(self, start: Start) -> Limits:
+    def limits(self, start: StepStart) -> Limits:
         """When the minimisation stops: `tolerance`, but not below the rounding of M q / h^2."""
         tolerance = max(self._tolerance * self.weight, self.floor(start))
         return Limits(tolerance, self._max_iterations, self.weight)
 
-    def floor(self, start: Start) -> float:
+    def floor(self, start: StepStart) -> float:
         """What rounding leaves of |r| [N, N m]."""
         size = 1.0 + float(np.abs(start.q0).max(initial=0.0))
         return self._floor(start) * size
 
-    def _floor(self, start: Start) -> float:
+    def _floor(self, start: StepStart) -> float:
         """The same over 1 + |q0|_max."""
         return _ROUNDINGS * _EPS * self._inertia * start.rate / start.h
 
@@ -255,7 +255,7 @@ class PositionBasedStep(Integrator):
         account = self.memory.account
         return float(account[VALUE] if self.kind == CONSERVATIVE else 0.5 * account[ERROR] ** 2)
 
-    def solve(self, start: Start) -> Status:
+    def solve(self, start: StepStart) -> Status:
         """Make the step in `memory`; how it ended. It starts at q0."""
         scene, memory, limits = self.scene, self.memory, self.limits(start)
         if self.optimiser == "lbfgs":
@@ -268,7 +268,7 @@ class PositionBasedStep(Integrator):
                 self.query()
         return _OUTCOMES[int(memory.account[OUTCOME])]
 
-    def _solve_by_gradients(self, start: Start, limits: Limits) -> Status:
+    def _solve_by_gradients(self, start: StepStart, limits: Limits) -> Status:
         """The same by L-BFGS."""
         memory, problem = self.memory, self._minimisation
         memory.account[:], memory.energies[:] = 0.0, np.nan

@@ -48,7 +48,7 @@ def subtract_pairs(
         tree: the joints.
         contacts: the contact points.
         S: motions of the dofs, shape (nv, 6).
-        forces: after `contact_stiffness`.
+        forces: after `penalty_stiffness`.
         semidefinite: the wrenches are left out.
         A: shape (nv, nv); changed.
     """

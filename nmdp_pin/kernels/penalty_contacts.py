@@ -81,34 +81,6 @@ class ContactForces(NamedTuple):
 
 
 @jit
-def relative_placement(P: np.ndarray, joint: int, touched: int, M: np.ndarray) -> None:
-    """The placement of a body as seen from another one, shape (4, 3); written."""
-    for i in range(4):
-        x, y, z = P[joint, i, 0], P[joint, i, 1], P[joint, i, 2]
-        if i == 3:
-            x, y, z = x - P[touched, 3, 0], y - P[touched, 3, 1], z - P[touched, 3, 2]
-        for j in range(3):
-            M[i, j] = P[touched, j, 0] * x + P[touched, j, 1] * y + P[touched, j, 2] * z
-
-
-@jit
-def carriers(contacts: Contacts, P: np.ndarray, frames: np.ndarray) -> None:
-    """Placements of the bodies that carry the contacts, seen from what they touch, (m, 4, 3)."""
-    for i in range(len(contacts.joints)):
-        relative_placement(P, contacts.joints[i], contacts.touched[i], frames[i])
-
-
-@jit
-def locate(contacts: Contacts, frames: np.ndarray, centre: np.ndarray) -> None:
-    """Centres of the spheres, shape (m, 3), from the placements of their bodies."""
-    for i in range(len(contacts.joints)):
-        for j in range(3):
-            centre[i, j] = frames[i, 3, j]
-            for k in range(3):
-                centre[i, j] += contacts.local[i, k] * frames[i, k, j]
-
-
-@jit
 def describe_contact(
     law: Law,
     h: float,
@@ -142,14 +114,14 @@ def describe_contact(
 
 
 @jit
-def to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray) -> None:
+def rotate_to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray) -> None:
     """A vector with the axes of the world, from those of a body."""
     for j in range(3):
         out[j] = P[touched, 0, j] * a[0] + P[touched, 1, j] * a[1] + P[touched, 2, j] * a[2]
 
 
 @jit
-def contact_forces(
+def penalty_forces(
     law: Law,
     h: float,
     contacts: Contacts,
@@ -166,8 +138,8 @@ def contact_forces(
         h: length of the step [s].
         contacts: the contact points.
         P: placements, shape (n + 1, 4, 3).
-        start: `carriers` at the start of the step, shape (m, 4, 3).
-        frames: `carriers` now, shape (m, 4, 3).
+        start: `relative_placements` at the start of the step, shape (m, 4, 3).
+        frames: `relative_placements` now, shape (m, 4, 3).
         surfaces: at the centres.
         forces: written, but for `stiffness`.
     """
@@ -184,8 +156,8 @@ def contact_forces(
         if law.kind != FRICTIONAL:
             forces.energies[1] += friction_energy(law, t)
         b = contacts.touched[i]
-        to_world(P, b, wrench[:3], w[:3])
-        to_world(P, b, wrench[3:], w[3:])
+        rotate_to_world(P, b, wrench[:3], w[:3])
+        rotate_to_world(P, b, wrench[3:], w[3:])
         world_centre(P, contacts, i, c)
         for j in range(3):
             at[j] = w[j]
@@ -205,7 +177,7 @@ def world_centre(P: np.ndarray, contacts: Contacts, i: int, c: np.ndarray) -> No
 
 
 @jit
-def contact_stiffness(
+def penalty_stiffness(
     law: Law,
     h: float,
     contacts: Contacts,
@@ -219,15 +191,15 @@ def contact_stiffness(
     """Derivatives of the wrenches by motions, relative to what is touched, at the world's origin.
 
     Args:
-        law: see `contact_forces`.
-        h: see `contact_forces`.
-        contacts: see `contact_forces`.
-        P: see `contact_forces`.
-        start: see `contact_forces`.
-        frames: see `contact_forces`.
-        surfaces: see `contact_forces`.
+        law: see `penalty_forces`.
+        h: see `penalty_forces`.
+        contacts: see `penalty_forces`.
+        P: see `penalty_forces`.
+        start: see `penalty_forces`.
+        frames: see `penalty_forces`.
+        surfaces: see `penalty_forces`.
         semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
-        forces: after `contact_forces`; `stiffness` is written.
+        forces: after `penalty_forces`; `stiffness` is written.
     """
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     D, moved = np.empty((6, 6)), np.empty((6, 6))

@@ -27,7 +27,7 @@ class Scene(NamedTuple):
     semidefinite: bool
 
 
-class Start(NamedTuple):
+class StepStart(NamedTuple):
     """A step, as it is stated.
 
     Args:
@@ -51,13 +51,13 @@ class Start(NamedTuple):
     rate: float
 
 
-class Reference(NamedTuple):
+class StepReference(NamedTuple):
     """What follows from the start of a step; all arrays are written by `begin`.
 
     Args:
         P0: placements at q0, shape (n + 1, 4, 3).
         target: placements to which the bodies come without forces, shape (n, 4, 3).
-        carriers: `carriers` at q0, shape (m, 4, 3).
+        carriers: `relative_placements` at q0, shape (m, 4, 3).
         metric: M rate / h + kd / h + kp, shape (nv, nv).
         U: its upper factor, shape (nv, nv).
         energies: kinetic, potential [J], shape (2,).
@@ -83,7 +83,7 @@ class Point(NamedTuple):
         D_t: of e, shape (nv, nv).
         P: placements, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
-        frames: `carriers`, shape (m, 4, 3).
+        frames: `relative_placements`, shape (m, 4, 3).
         surfaces: what the contacts touch.
         forces: of the contacts.
         wrenches: of inertia less contacts, summed over subtrees, shape (n, 6).

@@ -28,6 +28,12 @@ def add_children(parents: np.ndarray, values: np.ndarray) -> None:
 
 
 @jit
+def power(s: np.ndarray, F: np.ndarray) -> float:
+    """S . F of a motion and a wrench, shapes (6,)."""
+    return s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
+
+
+@jit
 def project_wrenches(
     S: np.ndarray, first_dofs: np.ndarray, wrenches: np.ndarray, force: np.ndarray
 ) -> None:
@@ -42,10 +48,7 @@ def project_wrenches(
     for b in range(len(wrenches)):
         F = wrenches[b]
         for k in range(first_dofs[b], first_dofs[b + 1]):
-            s = S[k]
-            force[k] = (
-                s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
-            )
+            force[k] = power(S[k], F)
 
 
 @jit
@@ -91,32 +94,11 @@ def project_stiffness(
             row[5] += s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
             for l in range(first_dofs[b], first_dofs[b + 1]):
                 t = S[l]
-                A[k, l] = (
-                    row[0] * t[0]
-                    + row[1] * t[1]
-                    + row[2] * t[2]
-                    + row[3] * t[3]
-                    + row[4] * t[4]
-                    + row[5] * t[5]
-                )
+                A[k, l] = power(t, row)
             above = parents[b]
             while above >= 0:
                 for l in range(first_dofs[above], first_dofs[above + 1]):
                     t = S[l]
-                    A[k, l] = (
-                        row[0] * t[0]
-                        + row[1] * t[1]
-                        + row[2] * t[2]
-                        + row[3] * t[3]
-                        + row[4] * t[4]
-                        + row[5] * t[5]
-                    )
-                    A[l, k] = (
-                        column[0] * t[0]
-                        + column[1] * t[1]
-                        + column[2] * t[2]
-                        + column[3] * t[3]
-                        + column[4] * t[4]
-                        + column[5] * t[5]
-                    )
+                    A[k, l] = power(t, row)
+                    A[l, k] = power(t, column)
                 above = parents[above]
