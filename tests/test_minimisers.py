@@ -96,7 +96,7 @@ OUTCOMES = (
 def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
     """The loop around the kernel's account, with the identity before lam."""
     account, trial = np.zeros(lm.ENTRIES), x
-    lm.begin(account)
+    lm.open_account(account)
     while True:
         if lm.accepts(account, *problem.evaluate(trial)):
             x, fresh = trial, True
