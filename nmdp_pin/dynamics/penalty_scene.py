@@ -11,8 +11,15 @@ from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.ground import Ground
 from nmdp_pin.kernels.levenberg_marquardt import ENTRIES
 from nmdp_pin.kernels.penalty import Law
-from nmdp_pin.kernels.penalty_contacts import ContactForces, Contacts, Surfaces
-from nmdp_pin.kernels.position_scene import Point, Scene, StepReference, StepStart
+from nmdp_pin.kernels.position_scene import (
+    ContactForces,
+    Contacts,
+    Point,
+    Scene,
+    StepReference,
+    StepStart,
+    Surfaces,
+)
 from nmdp_pin.kernels.position_solver import Memory
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State

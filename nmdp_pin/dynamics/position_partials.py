@@ -216,18 +216,9 @@ def _of_masses(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
 
 def _wrenches(scene: Scene, start: StepStart, memory: Memory, law: Any) -> np.ndarray:
     """Wrenches at the world's origin under another law, shape (m, 6)."""
-    ref, point = memory.ref, memory.point
+    point = memory.point
     kept = point.forces.wrenches.copy(), point.forces.origin.copy(), point.forces.energies.copy()
-    penalty_forces(
-        law,
-        start.h,
-        scene.contacts,
-        point.P,
-        ref.carriers,
-        point.frames,
-        point.surfaces,
-        point.forces,
-    )
+    penalty_forces(scene._replace(law=law), start.h, memory.ref, point)
     result = point.forces.origin.copy()
     point.forces.wrenches[:], point.forces.origin[:], point.forces.energies[:] = kept
     return result

@@ -6,8 +6,6 @@ of that body, whose index is that of its placement; 0 is the world, the terrain.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from nmdp_pin.kernels.conservative_penalty import conservative_derivative, gauss_newton
@@ -15,7 +13,6 @@ from nmdp_pin.kernels.dense import copy_matrix
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
-    Law,
     Touch,
     friction_energy,
     frictional_derivative,
@@ -24,80 +21,20 @@ from nmdp_pin.kernels.penalty import (
     stored_energy,
     wrench_of,
 )
-
-
-class Contacts(NamedTuple):
-    """The contact points of a robot.
-
-    Args:
-        joints: placements that carry the spheres, shape (m,).
-        touched: placements whose surfaces they touch, shape (m,).
-        local: centres in the frames of the joints [m], shape (m, 3).
-        radii: of the spheres [m], shape (m,).
-    """
-
-    joints: np.ndarray
-    touched: np.ndarray
-    local: np.ndarray
-    radii: np.ndarray
-
-
-class Surfaces(NamedTuple):
-    """What the contacts touch, at their centres; all arrays are written.
-
-    Args:
-        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
-        distance: signed distance of the centres [m], shape (m,).
-        normal: shape (m, 3).
-        curvature: [1/m], shape (m, 3, 3).
-        friction: coefficient of the surface, shape (m,).
-        shape: index of the shape, shape (m,).
-        curved: in its only entry 1 where some curvature is not zero, shape (1,).
-    """
-
-    centre: np.ndarray
-    distance: np.ndarray
-    normal: np.ndarray
-    curvature: np.ndarray
-    friction: np.ndarray
-    shape: np.ndarray
-    curved: np.ndarray
-
-
-class ContactForces(NamedTuple):
-    """The forces of all contacts; all arrays are written.
-
-    Args:
-        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
-        origin: the same at the world's origin, shape (m, 6).
-        stiffness: their derivatives by motions at the world's origin, shape (m, 36).
-        energies: stored by the normal forces and by conservative friction [J], shape (2,).
-    """
-
-    wrenches: np.ndarray
-    origin: np.ndarray
-    stiffness: np.ndarray
-    energies: np.ndarray
+from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference
 
 
 @jit
 def describe_contact(
-    law: Law,
-    h: float,
-    contacts: Contacts,
-    i: int,
-    start: np.ndarray,
-    frames: np.ndarray,
-    surfaces: Surfaces,
-    u: np.ndarray,
-    t: Touch,
+    scene: Scene, h: float, ref: StepReference, point: Point, i: int, u: np.ndarray, t: Touch
 ) -> bool:
     """Describe contact i; False where it does not touch."""
+    contacts, surfaces = scene.contacts, point.surfaces
     radius = contacts.radii[i]
     depth = radius - surfaces.distance[i]
     if not depth > 0.0:
         return False
-    now, before = frames[i], start[i]
+    now, before = point.frames[i], ref.carriers[i]
     for j in range(3):
         t.n[j] = surfaces.normal[i, j]
         u[j] = surfaces.centre[i, j] - before[3, j]
@@ -109,7 +46,7 @@ def describe_contact(
     t.sizes[7] = surfaces.curved[0]
     if surfaces.curved[0] > 0.0:
         copy_matrix(surfaces.curvature[i], t.K)
-    measure(law, h, depth, surfaces.friction[i], u, radius, t)
+    measure(scene.law, h, depth, surfaces.friction[i], u, radius, t)
     return True
 
 
@@ -121,35 +58,23 @@ def rotate_to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray)
 
 
 @jit
-def penalty_forces(
-    law: Law,
-    h: float,
-    contacts: Contacts,
-    P: np.ndarray,
-    start: np.ndarray,
-    frames: np.ndarray,
-    surfaces: Surfaces,
-    forces: ContactForces,
-) -> None:
-    """The wrenches of all contacts and their energies.
+def penalty_forces(scene: Scene, h: float, ref: StepReference, point: Point) -> None:
+    """The wrenches of all contacts and their energies, into `point.forces`.
 
     Args:
-        law: sizes of the forces.
+        scene: what all steps share.
         h: length of the step [s].
-        contacts: the contact points.
-        P: placements, shape (n + 1, 4, 3).
-        start: `relative_placements` at the start of the step, shape (m, 4, 3).
-        frames: `relative_placements` now, shape (m, 4, 3).
-        surfaces: at the centres.
-        forces: written, but for `stiffness`.
+        ref: after `begin`.
+        point: after `place`, with what the contacts touch.
     """
+    law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     forces.energies[:] = 0.0
     for i in range(len(contacts.joints)):
         w, at = forces.wrenches[i], forces.origin[i]
         w[:] = 0.0
         at[:] = 0.0
-        if not describe_contact(law, h, contacts, i, start, frames, surfaces, u, t):
+        if not describe_contact(scene, h, ref, point, i, u, t):
             continue
         wrench_of(law, t, wrench)
         forces.energies[0] += stored_energy(law, t)
@@ -178,35 +103,24 @@ def world_centre(P: np.ndarray, contacts: Contacts, i: int, c: np.ndarray) -> No
 
 @jit
 def penalty_stiffness(
-    law: Law,
-    h: float,
-    contacts: Contacts,
-    P: np.ndarray,
-    start: np.ndarray,
-    frames: np.ndarray,
-    surfaces: Surfaces,
-    semidefinite: bool,
-    forces: ContactForces,
+    scene: Scene, h: float, ref: StepReference, point: Point, semidefinite: bool
 ) -> None:
     """Derivatives of the wrenches by motions, relative to what is touched, at the world's origin.
 
     Args:
-        law: see `penalty_forces`.
-        h: see `penalty_forces`.
-        contacts: see `penalty_forces`.
-        P: see `penalty_forces`.
-        start: see `penalty_forces`.
-        frames: see `penalty_forces`.
-        surfaces: see `penalty_forces`.
+        scene: what all steps share.
+        h: length of the step [s].
+        ref: after `begin`.
+        point: after `penalty_forces`; the stiffness of its forces is written.
         semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
-        forces: after `penalty_forces`; `stiffness` is written.
     """
+    law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     D, moved = np.empty((6, 6)), np.empty((6, 6))
     for i in range(len(contacts.joints)):
         A = forces.stiffness[i]
         A[:] = 0.0
-        if not describe_contact(law, h, contacts, i, start, frames, surfaces, u, t):
+        if not describe_contact(scene, h, ref, point, i, u, t):
             continue
         if law.kind == FRICTIONAL:
             wrench_of(law, t, wrench)

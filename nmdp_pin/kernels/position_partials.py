@@ -17,13 +17,8 @@ from nmdp_pin.kernels.penalty import (
     carried_slip,
     new_touch,
 )
-from nmdp_pin.kernels.penalty_contacts import (
-    Contacts,
-    describe_contact,
-    rotate_to_world,
-    world_centre,
-)
-from nmdp_pin.kernels.position_scene import Point, Scene, StepReference, StepStart
+from nmdp_pin.kernels.penalty_contacts import describe_contact, rotate_to_world, world_centre
+from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, StepStart
 from nmdp_pin.kernels.tree import Tree
 from nmdp_pin.kernels.vector3 import dot
 
@@ -171,10 +166,7 @@ def add_contacts(
     move, turn, part = np.empty(3), np.empty(3), np.empty(3)
     wrench, world = np.empty(6), np.empty(6)
     for i in range(len(contacts.joints)):
-        touches = describe_contact(
-            scene.law, start.h, contacts, i, ref.carriers, point.frames, point.surfaces, u, t
-        )
-        if not touches:
+        if not describe_contact(scene, start.h, ref, point, i, u, t):
             continue
         touched = contacts.touched[i]
         world_centre(point.P, contacts, i, c)

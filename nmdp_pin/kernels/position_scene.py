@@ -7,8 +7,61 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.kernels.penalty import Law
-from nmdp_pin.kernels.penalty_contacts import ContactForces, Contacts, Surfaces
 from nmdp_pin.kernels.tree import Tree
+
+
+class Contacts(NamedTuple):
+    """The contact points of a robot.
+
+    Args:
+        joints: placements that carry the spheres, shape (m,).
+        touched: placements whose surfaces they touch, shape (m,).
+        local: centres in the frames of the joints [m], shape (m, 3).
+        radii: of the spheres [m], shape (m,).
+    """
+
+    joints: np.ndarray
+    touched: np.ndarray
+    local: np.ndarray
+    radii: np.ndarray
+
+
+class Surfaces(NamedTuple):
+    """What the contacts touch, at their centres; all arrays are written.
+
+    Args:
+        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
+        distance: signed distance of the centres [m], shape (m,).
+        normal: shape (m, 3).
+        curvature: [1/m], shape (m, 3, 3).
+        friction: coefficient of the surface, shape (m,).
+        shape: index of the shape, shape (m,).
+        curved: in its only entry 1 where some curvature is not zero, shape (1,).
+    """
+
+    centre: np.ndarray
+    distance: np.ndarray
+    normal: np.ndarray
+    curvature: np.ndarray
+    friction: np.ndarray
+    shape: np.ndarray
+    curved: np.ndarray
+
+
+class ContactForces(NamedTuple):
+    """The forces of all contacts; all arrays are written.
+
+    Args:
+        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
+        origin: the same at the world's origin, shape (m, 6).
+        stiffness: their derivatives by motions at the world's origin, shape (m, 36).
+        energies: stored by the normal forces and by conservative friction [J], shape (2,).
+    """
+
+    wrenches: np.ndarray
+    origin: np.ndarray
+    stiffness: np.ndarray
+    energies: np.ndarray
 
 
 class Scene(NamedTuple):

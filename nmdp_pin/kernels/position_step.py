@@ -126,16 +126,7 @@ def evaluate(
     for b in range(len(tree.kinds)):
         for i in range(6):
             point.wrenches[b, i] *= scale
-    penalty_forces(
-        scene.law,
-        h,
-        scene.contacts,
-        point.P,
-        ref.carriers,
-        point.frames,
-        point.surfaces,
-        point.forces,
-    )
+    penalty_forces(scene, h, ref, point)
     subtract_from_bodies(scene.contacts, point.forces.origin, -1.0, point.wrenches)
     add_children(tree.parents, point.wrenches)
     project_wrenches(point.S, tree.first_dofs, point.wrenches, point.r)
@@ -200,22 +191,12 @@ def linearise(
     for b in range(len(tree.kinds)):
         for i in range(36):
             point.stiffness[b, i] *= scale
-    penalty_stiffness(
-        scene.law,
-        start.h,
-        scene.contacts,
-        point.P,
-        ref.carriers,
-        point.frames,
-        point.surfaces,
-        not exact,
-        point.forces,
-    )
+    penalty_stiffness(scene, start.h, ref, point, not exact)
     subtract_from_bodies(scene.contacts, point.forces.stiffness, 1.0, point.stiffness)
     add_children(tree.parents, point.stiffness)
     wrenches = point.wrenches if exact else np.zeros_like(point.wrenches)
     project_stiffness(point.S, tree.parents, tree.first_dofs, point.stiffness, wrenches, point.A)
-    subtract_pairs(tree, scene.contacts, point.S, point.forces, not exact, point.A)
+    subtract_pairs(scene, point, not exact)
     weights, force = point.work[0], point.work[1]
     for k in range(nv):
         weights[k] = tree.rotors[k] * start.rate + start.kd[k]

@@ -52,6 +52,28 @@ def project_wrenches(
 
 
 @jit
+def wrench_rates(K: np.ndarray, s: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
+    """Row = K' s and column = K s of a row-major matrix K, shape (36,)."""
+    for i in range(6):
+        row[i] = 0.0
+        column[i] = 0.0
+        for j in range(6):
+            row[i] += s[j] * K[6 * j + i]
+            column[i] += K[6 * i + j] * s[j]
+
+
+@jit
+def wrenches_taken(s: np.ndarray, F: np.ndarray, taken: np.ndarray) -> None:
+    """Taken . S_l = (S_l x s) . F: (w x f, v x f + w x m) with s = (v, w), F = (f, m)."""
+    taken[0] = s[4] * F[2] - s[5] * F[1]
+    taken[1] = s[5] * F[0] - s[3] * F[2]
+    taken[2] = s[3] * F[1] - s[4] * F[0]
+    taken[3] = s[1] * F[2] - s[2] * F[1] + s[4] * F[5] - s[5] * F[4]
+    taken[4] = s[2] * F[0] - s[0] * F[2] + s[5] * F[3] - s[3] * F[5]
+    taken[5] = s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
+
+
+@jit
 def project_stiffness(
     S: np.ndarray,
     parents: np.ndarray,
@@ -74,24 +96,15 @@ def project_stiffness(
         A: the derivative, shape (nv, nv); written.
     """
     A[:] = 0.0
-    row, column = np.empty(6), np.empty(6)
+    row, column, taken = np.empty(6), np.empty(6), np.empty(6)
     for b in range(len(parents)):
         K, F = stiffness[b], wrenches[b]
         for k in range(first_dofs[b], first_dofs[b + 1]):
             s = S[k]
+            wrench_rates(K, s, row, column)
+            wrenches_taken(s, F, taken)
             for i in range(6):
-                row[i] = 0.0
-                column[i] = 0.0
-                for j in range(6):
-                    row[i] += s[j] * K[6 * j + i]
-                    column[i] += K[6 * i + j] * s[j]
-            # (S_l x S_k) . F = S_l . (w x f, v x f + w x m) with S_k = (v, w), F = (f, m)
-            row[0] += s[4] * F[2] - s[5] * F[1]
-            row[1] += s[5] * F[0] - s[3] * F[2]
-            row[2] += s[3] * F[1] - s[4] * F[0]
-            row[3] += s[1] * F[2] - s[2] * F[1] + s[4] * F[5] - s[5] * F[4]
-            row[4] += s[2] * F[0] - s[0] * F[2] + s[5] * F[3] - s[3] * F[5]
-            row[5] += s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
+                row[i] += taken[i]
             for l in range(first_dofs[b], first_dofs[b + 1]):
                 t = S[l]
                 A[k, l] = power(t, row)

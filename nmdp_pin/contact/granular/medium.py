@@ -49,9 +49,9 @@ class Medium:
         """Stress per depth on plates anywhere in space [N/m^3], shape (..., 3).
 
         In the plane of motion it is that series. Elsewhere the plate counts as its part in that
-        plane: its normal loses (N . l) l with l = e_z x u, and it counts with the length that is left.
-        So a plate that moves edge-on feels nothing, and one that moves straight down all of it.
-        The Fourier series is a polynomial of N and u, without angles: it is even in N, and
+        plane: its normal loses (N . l) l with l = e_z x u, and it counts with the length that is
+        left. So a plate that moves edge-on feels nothing, and one that moves straight down all of
+        it. The Fourier series is a polynomial of N and u, without angles: it is even in N, and
         nothing special happens where the motion is vertical.
 
         Args:
