@@ -43,11 +43,9 @@ class MaterialPositionStep(StepProblem):
         D = self.velocity_derivative(q)
         pin.computeJointJacobians(form.model, work.data, q)
         G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
-        n = len(form.moments)
-        wrenches, stiffness, bodies = np.empty((n, 6)), np.empty((n, 36)), work.placements[1:]
-        tree = (S, form.parents, form.first_dofs, wrenches)
-        inertial_gradient(bodies, self.target, form.moments, *tree, G)
-        inertial_hessian(bodies, self.target, form.moments, *tree, stiffness, A)
+        P, wrenches = work.placements[1:], np.empty((form.model.njoints - 1, 6))
+        inertial_gradient(P, self.target, form.bodies, S, wrenches, G)
+        inertial_hessian(P, self.target, form.bodies, S, wrenches, A)
         scale = self.rate * self.acceleration_rate
         G *= scale
         A *= scale
@@ -98,10 +96,8 @@ class MaterialVelocityStep(StepProblem):
         momentum_change(
             work.placements,
             self.expected,
-            form.moments,
+            form.bodies,
             S,
-            form.parents,
-            form.first_dofs,
             work.tau,
             work.M,
             work.dtau_dq,

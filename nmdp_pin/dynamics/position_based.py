@@ -10,7 +10,7 @@ import pinocchio as pin
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.kinematic_tree import second_moments
+from nmdp_pin.dynamics.kinematic_tree import bodies_of
 from nmdp_pin.dynamics.material_step import MaterialPositionStep, MaterialVelocityStep, given
 from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.spatial import placements_derivative, support_of
@@ -29,10 +29,7 @@ class PositionBased(Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         model = self.model
-        self.moments = second_moments(model)
-        self.parents = np.array(list(model.parents)[1:], dtype=np.int64) - 1
-        sizes = [joint.nv for joint in list(model.joints)[1:]]
-        self.first_dofs = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.bodies = bodies_of(model)
         self.armature, self.still = np.array(model.armature), np.zeros(model.nv)
         self.has_armature = bool(self.armature.any())
         self._gravity = np.array(model.gravity.linear)
@@ -41,7 +38,7 @@ class PositionBased(Form):
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
         """The bodies move as they did in a step of length h before, or at the rigid velocity."""
         if order > 1:
-            work, rates = self.workspace, np.empty((len(self.moments), 4, 3))
+            work, rates = self.workspace, np.empty((self.model.njoints - 1, 4, 3))
             pin.computeJointJacobians(self.model, work.data, q)
             placement_rates(work.placements, work.J.T, self._support, v, rates)
             return Reference(q, v, VELOCITIES, rates)
@@ -145,9 +142,9 @@ class PositionBased(Form):
             at: the point.
             change: of the target, (n_bodies, 4, 3, K).
         """
-        n = len(self.moments)
+        n = self.model.njoints - 1
         by_dof = placements_derivative(at.S.T, self._support, at.P[1:])
-        weighted = (self.moments @ change.reshape(n, 4, -1)).reshape(12 * n, -1)
+        weighted = (self.bodies.moments @ change.reshape(n, 4, -1)).reshape(12 * n, -1)
         result: np.ndarray = -by_dof.reshape(len(by_dof), -1) @ weighted
         return result
 
@@ -160,8 +157,7 @@ class PositionBased(Form):
         placements, S = self._moving(q)
         n = len(placements)
         by_q = np.empty((n, 4, 3, self.nv))
-        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs)
-        rates_derivative(placements, *tree, v, by_q)
+        rates_derivative(placements, self.bodies, np.ascontiguousarray(S.T), v, by_q)
         return by_q, np.moveaxis(self._derivative(placements, S), 0, -1)
 
     def _placements(self, q: np.ndarray) -> np.ndarray:
@@ -185,8 +181,10 @@ class PositionBased(Form):
     ) -> tuple[float, np.ndarray]:
         """K with the rotors' energy, and the gradient without it."""
         placements, S = self._moving(at.q)
-        gradient, wrenches = np.empty(self.nv), np.empty((len(self.moments), 6))
-        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs, wrenches)
-        E = inertial_gradient(placements, problem.reference, self.moments, *tree, gradient)
+        gradient, wrenches = np.empty(self.nv), np.empty((self.model.njoints - 1, 6))
+        motions = np.ascontiguousarray(S.T)
+        E = inertial_gradient(
+            placements, problem.reference, self.bodies, motions, wrenches, gradient
+        )
         square = problem.rate**2
         return square * E + 0.5 * float(self.armature @ at.v**2), square * gradient

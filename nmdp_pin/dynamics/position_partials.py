@@ -200,16 +200,8 @@ def _of_masses(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
         else:
             moments[b, 3, 3] = 1.0
         column = np.empty(nv)
-        inertial_gradient(
-            point.P[1:],
-            memory.ref.target,
-            moments,
-            point.S,
-            tree.parents,
-            tree.first_dofs,
-            wrenches,
-            column,
-        )
+        one = tree._replace(moments=moments)
+        inertial_gradient(point.P[1:], memory.ref.target, one, point.S, wrenches, column)
         result[:, b] = start.rate / start.h * column
     return result
 

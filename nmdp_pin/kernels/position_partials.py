@@ -67,19 +67,10 @@ def target_derivative(
     """
     tree = scene.tree
     n, nv = len(tree.kinds), len(S)
-    change, wrenches, row = np.empty((1, n, 4, 3)), np.empty((n, 6)), np.empty((1, nv))
+    change, row = np.empty((1, n, 4, 3)), np.empty((1, nv))
     for dof in range(nv):
         placement_derivative(tree, P, S, dof, change[0])
-        reference_derivative(
-            point.P[1:],
-            tree.moments,
-            point.S,
-            tree.parents,
-            tree.first_dofs,
-            change,
-            wrenches,
-            row,
-        )
+        reference_derivative(point.P[1:], tree, point.S, change, row)
         for k in range(nv):
             B[k, dof] = row[0, k]
 

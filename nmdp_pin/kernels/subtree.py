@@ -7,9 +7,26 @@ angular, at the world's origin, shape (nv, 6): the transpose of pinocchio's worl
 Wrenches are (force, moment) at the world's origin.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+
+
+class Bodies(NamedTuple):
+    """The bodies of a tree; a `Tree` has these parts too.
+
+    Args:
+        parents: of the bodies, shape (n,).
+        first_dofs: of the bodies, shape (n + 1,).
+        moments: Sigma = integral of rho x~ x~', x~ = (x, 1), of each body about its joint's origin
+            [kg m^2, kg m, kg], shape (n, 4, 4).
+    """
+
+    parents: np.ndarray
+    first_dofs: np.ndarray
+    moments: np.ndarray
 
 
 @jit
