@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.position_scene import Contacts, Point, Scene
-from nmdp_pin.kernels.subtree import wrench_rates, wrenches_taken
+from nmdp_pin.kernels.subtree import taken_wrench, wrench_rates
 
 
 @jit
@@ -59,7 +59,7 @@ def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
                 s = S[l]
                 wrench_rates(K, s, row, column)
                 if not semidefinite:
-                    wrenches_taken(s, F, taken)
+                    taken_wrench(s, F, taken)
                 a = contacts.joints[i] - 1
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):

@@ -13,6 +13,7 @@ from nmdp_pin.kernels.dense import copy_matrix
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
+    Law,
     Touch,
     friction_energy,
     frictional_derivative,
@@ -21,20 +22,27 @@ from nmdp_pin.kernels.penalty import (
     stored_energy,
     wrench_of,
 )
-from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference
+from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, Surfaces
 
 
 @jit
 def describe_contact(
-    scene: Scene, h: float, ref: StepReference, point: Point, i: int, u: np.ndarray, t: Touch
+    law: Law,
+    h: float,
+    contacts: Contacts,
+    i: int,
+    start: np.ndarray,
+    frames: np.ndarray,
+    surfaces: Surfaces,
+    u: np.ndarray,
+    t: Touch,
 ) -> bool:
     """Describe contact i; False where it does not touch."""
-    contacts, surfaces = scene.contacts, point.surfaces
     radius = contacts.radii[i]
     depth = radius - surfaces.distance[i]
     if not depth > 0.0:
         return False
-    now, before = point.frames[i], ref.carriers[i]
+    now, before = frames[i], start[i]
     for j in range(3):
         t.n[j] = surfaces.normal[i, j]
         u[j] = surfaces.centre[i, j] - before[3, j]
@@ -46,7 +54,7 @@ def describe_contact(
     t.sizes[7] = surfaces.curved[0]
     if surfaces.curved[0] > 0.0:
         copy_matrix(surfaces.curvature[i], t.K)
-    measure(scene.law, h, depth, surfaces.friction[i], u, radius, t)
+    measure(law, h, depth, surfaces.friction[i], u, radius, t)
     return True
 
 
@@ -68,13 +76,14 @@ def penalty_forces(scene: Scene, h: float, ref: StepReference, point: Point) -> 
         point: after `place`, with what the contacts touch.
     """
     law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
+    start, frames, surfaces = ref.carriers, point.frames, point.surfaces
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     forces.energies[:] = 0.0
     for i in range(len(contacts.joints)):
         w, at = forces.wrenches[i], forces.origin[i]
         w[:] = 0.0
         at[:] = 0.0
-        if not describe_contact(scene, h, ref, point, i, u, t):
+        if not describe_contact(law, h, contacts, i, start, frames, surfaces, u, t):
             continue
         wrench_of(law, t, wrench)
         forces.energies[0] += stored_energy(law, t)
@@ -115,12 +124,13 @@ def penalty_stiffness(
         semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
     """
     law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
+    start, frames, surfaces = ref.carriers, point.frames, point.surfaces
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     D, moved = np.empty((6, 6)), np.empty((6, 6))
     for i in range(len(contacts.joints)):
         A = forces.stiffness[i]
         A[:] = 0.0
-        if not describe_contact(scene, h, ref, point, i, u, t):
+        if not describe_contact(law, h, contacts, i, start, frames, surfaces, u, t):
             continue
         if law.kind == FRICTIONAL:
             wrench_of(law, t, wrench)

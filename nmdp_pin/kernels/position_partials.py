@@ -157,7 +157,9 @@ def add_contacts(
     move, turn, part = np.empty(3), np.empty(3), np.empty(3)
     wrench, world = np.empty(6), np.empty(6)
     for i in range(len(contacts.joints)):
-        if not describe_contact(scene, start.h, ref, point, i, u, t):
+        if not describe_contact(
+            scene.law, start.h, contacts, i, ref.carriers, point.frames, point.surfaces, u, t
+        ):
             continue
         touched = contacts.touched[i]
         world_centre(point.P, contacts, i, c)

@@ -80,7 +80,7 @@ def wrench_rates(K: np.ndarray, s: np.ndarray, row: np.ndarray, column: np.ndarr
 
 
 @jit
-def wrenches_taken(s: np.ndarray, F: np.ndarray, taken: np.ndarray) -> None:
+def taken_wrench(s: np.ndarray, F: np.ndarray, taken: np.ndarray) -> None:
     """Taken . S_l = (S_l x s) . F: (w x f, v x f + w x m) with s = (v, w), F = (f, m)."""
     taken[0] = s[4] * F[2] - s[5] * F[1]
     taken[1] = s[5] * F[0] - s[3] * F[2]
@@ -119,7 +119,7 @@ def project_stiffness(
         for k in range(first_dofs[b], first_dofs[b + 1]):
             s = S[k]
             wrench_rates(K, s, row, column)
-            wrenches_taken(s, F, taken)
+            taken_wrench(s, F, taken)
             for i in range(6):
                 row[i] += taken[i]
             for l in range(first_dofs[b], first_dofs[b + 1]):
