@@ -13,16 +13,21 @@ import numpy as np
 
 from nmdp_pin.scenario import Scenario
 
-CHANGES = (
+PGM = "projected_gradient"
+CHANGES: tuple[tuple[str, list[str]], ...] = (
     ("as printed", []),
-    ("Newton steps with line search", ["line_search=true"]),
-    ("gamma by the gain ratio", ["gain_ratio=true", "grow=4.0", "shrink=0.1"]),
-    ("proximal term by contact", ["contact_scale=true"]),
-    ("stop where K has nothing left", ["early_stop=true"]),
+    ("Newton steps with line search", [f"{PGM}.line_search=true"]),
+    ("gamma by the gain ratio", [f"{PGM}.gain_ratio=true", f"{PGM}.grow=4.0", f"{PGM}.shrink=0.1"]),
+    ("proximal term by contact", [f"{PGM}.contact_scale=true"]),
+    ("stop where K has nothing left", [f"{PGM}.early_stop=true"]),
     ("weights of the last step", ["warm_start=true"]),
-    ("gamma of the last step", ["carry_gamma=true"]),
-    ("other starts where one fails", ["restarts=true", "max_iterations=50", "max_newton=10"]),
+    ("gamma of the last step", [f"{PGM}.carry_gamma=true"]),
+    (
+        "other starts where one fails",
+        ["restarts=true", f"{PGM}.max_iterations=50", f"{PGM}.max_newton=10"],
+    ),
     ("secants (zeroth order)", ["secants=true"]),
+    ("halves divided by their own length", ['control.kind="halving"']),
     ("dissipation instead", ['objective="dissipation"']),
     ("second order in time", ["order=2"]),
 )
@@ -49,6 +54,8 @@ def main() -> None:
         ]
         for change, options in CHANGES:
             settings += [f"integrator.{option}" for option in options]
+            if 'integrator.objective="dissipation"' in settings:  # which another solver solves
+                settings = [setting for setting in settings if PGM not in setting]
             setup = Scenario.load(name, overrides=settings).build(visuals=False)
             run = setup.simulator.run(
                 setup.state, setup.controller, dt=arguments.dt, duration=arguments.duration

@@ -11,9 +11,8 @@ import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from nmdp_pin.closing import Closing
 from nmdp_pin.errors import NmdpError
 
 Attempt = Callable[[Path, int], str]
@@ -28,7 +27,7 @@ _PATIENCE = 600.0  # [s] on the wall, on a machine that is busy
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Child:
+class Child(Closing):
     """A process that makes one attempt after the other; it is started again where it dies.
 
     Args:
@@ -69,17 +68,6 @@ class Child:
             self._process.kill()
             self._process.join()
             self._process = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")

@@ -31,7 +31,7 @@ from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra
 from nmdp_pin.recorder import Recorder
 from nmdp_pin.step_control import Halving
-from nmdp_pin.viz.replay import write_html
+from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 try:
@@ -264,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     fine.save(options.out.with_suffix(".npz"))
     draw(jumper, found, coarse, fine, options.out.with_suffix(".png"))
     robot, ground = jumper.simulator.robot, jumper.simulator.terrain
-    write_html(options.out.with_suffix(".html"), fine, robot, ground)
+    Replay(fine, robot, ground).write_html(options.out.with_suffix(".html"))
 
 
 if __name__ == "__main__":

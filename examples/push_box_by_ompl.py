@@ -34,7 +34,7 @@ from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.terrain import Box
-from nmdp_pin.viz.replay import write_html
+from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 LARGE, SMALL = 0.05, 0.005  # [s] steps of the plan and of its replay
@@ -278,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     np.savez(name.with_name(f"{name.name}-plan.npz"), **vars(found))
     recording.save(name.with_suffix(".npz"))
     draw(name.with_suffix(".png"), recording, simulator.robot, wanted)
-    write_html(name.with_suffix(".html"), recording, simulator.robot, simulator.terrain)
+    Replay(recording, simulator.robot, simulator.terrain).write_html(name.with_suffix(".html"))
 
 
 def described(pose: np.ndarray) -> str:

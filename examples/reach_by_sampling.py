@@ -32,7 +32,7 @@ from nmdp_pin.recorder import Recorder
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.step_control import Halving
 from nmdp_pin.terrain import Box
-from nmdp_pin.viz.replay import write_html
+from nmdp_pin.viz.replay import Replay
 
 STATIC_DEPTH = 0.003  # [m] of four feet under 100 kg
 GROUND = -0.4392 + STATIC_DEPTH  # [m] height of the near bank under the standing robot
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     recording.save(options.out.with_suffix(".npz"))
     robot, terrain = reach.simulator.robot, reach.simulator.terrain
-    write_html(options.out.with_suffix(".html"), recording, robot, terrain)
+    Replay(recording, robot, terrain).write_html(options.out.with_suffix(".html"))
 
 
 if __name__ == "__main__":

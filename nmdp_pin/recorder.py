@@ -6,12 +6,12 @@ import os
 import time
 from contextlib import suppress
 from importlib import metadata
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.closing import Closing
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.journal import Journal, journal_path
 from nmdp_pin.files.json_text import to_json
@@ -36,7 +36,7 @@ _UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "co
 _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
-class Recorder:
+class Recorder(Closing):
     """Collects the results of steps; what is collected can be saved at any time.
 
     With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
@@ -141,17 +141,6 @@ class Recorder:
             ) from error
         finally:
             journal.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _grow(self) -> None:
         """Make room for as many rows again; doubling makes a row cheap on average."""

@@ -68,7 +68,8 @@ class Simulator:
         **options: Any,
     ) -> None:
         if preset is not None:
-            table = preset_options(preset, {*options_of(integrator_named(method)), "control"})
+            known = {*options_of(integrator_named(method)), "control"}
+            table = preset_options(preset, known, options)
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
@@ -186,9 +187,7 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        if isinstance(command, Command) or not isinstance(command, CommandSource):
-            command = self.checked_command(command)
-        return self._step(state, command, h)
+        return self._step(state, self.checked_source(command), h)
 
     def _step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """`step` of arguments that were checked."""
@@ -257,13 +256,12 @@ class Simulator:
         steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
         for k in range(steps):
             h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
-            command: CommandSource
-            if controller.follows_time:
-                command = Timed(controller, state, h)
-                if k == 0:
-                    self._check.command(command.at(state.t + h))
-            else:
-                command = self.checked_command(controller.command(state, h))
+            timed = controller.follows_time
+            command = self.checked_source(
+                Timed(controller, state, h) if timed else controller.command(state, h)
+            )
+            if timed and k == 0:
+                self.checked_command(command.at(state.t + h))
             result = self._step(state, command, h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)
@@ -273,9 +271,19 @@ class Simulator:
             state = result.state
 
     def checked_command(self, command: Command | np.ndarray | None) -> Command:
-        """What `step` takes as a command, as one.
+        """The `Command` that a command of `step` stands for.
 
         Raises:
             ControlError: it is not finite, of the wrong shape, or lacks a target.
         """
+        return self._check.command(command)
+
+    def checked_source(self, command: Command | CommandSource | np.ndarray | None) -> CommandSource:
+        """A source as it is given; a command that is data is checked.
+
+        Raises:
+            ControlError: as of `checked_command`.
+        """
+        if isinstance(command, CommandSource) and not isinstance(command, Command):
+            return command
         return self._check.command(command)

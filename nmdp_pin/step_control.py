@@ -105,27 +105,62 @@ class Halving(StepControl):
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
         """See `StepControl.step`."""
-        result = integrator.step(state, command, h)
-        if result.status.ok or 0.5 * h < self.min_step:
-            return result
-        tried, made, at = [result], [], state
-        lengths, spent = [0.5 * h, 0.5 * h], result.evaluations
-        while lengths:
-            s = lengths.pop()
-            part = integrator.step(at, command, s)
-            tried.append(part)
-            spent += part.evaluations
-            if part.status.ok:
-                made.append(part)
-                at = part.state
-            elif 0.5 * s < self.min_step:
-                break
-            elif spent > self.max_evaluations:
-                tried[-1] = replace(part, status=Status.BUDGET_SPENT)
-                break
-            else:
-                lengths += [0.5 * s, 0.5 * s]
-        return merged(tried, made, state)
+        tried, made, _ = halved(
+            self,
+            integrator,
+            state,
+            command,
+            h,
+            min_step=self.min_step,
+            max_evaluations=self.max_evaluations,
+        )
+        return tried[0] if len(tried) == 1 else merged(tried, made, state)
+
+
+def halved(
+    control: StepControl,
+    integrator: Integrator,
+    state: State,
+    command: CommandSource,
+    h: float,
+    *,
+    min_step: float,
+    max_evaluations: float,
+) -> tuple[list[StepResult], list[StepResult], float]:
+    """Algorithm 2 of [N]: the sub-steps of a step; one that fails is made as two halves.
+
+    Args:
+        control: makes the sub-steps.
+        integrator: the method.
+        state: start.
+        command: for the stages of all sub-steps.
+        h: length [s].
+        min_step: no half is shorter than this [s].
+        max_evaluations: of the dynamics, after which a sub-step that fails is not halved.
+
+    Returns:
+        All sub-steps that were tried, those of them that were made, and the length of the last.
+    """
+    tried: list[StepResult] = []
+    made: list[StepResult] = []
+    at, last, spent = state, control.last_length(state, h), 0
+    lengths = [h]
+    while lengths:
+        s = lengths.pop()
+        part = control.sub_step(integrator, at, command, s, last)
+        tried.append(part)
+        spent += part.evaluations
+        if part.status.ok:
+            made.append(part)
+            at, last = part.state, s
+        elif 0.5 * s < min_step:
+            break
+        elif spent > max_evaluations:
+            tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+            break
+        else:
+            lengths += [0.5 * s, 0.5 * s]
+    return tried, made, last
 
 
 def check_min_step(min_step: float) -> None:

@@ -13,9 +13,10 @@ import urdf_samples as urdf
 
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
-from nmdp_pin.dynamics.form import Form, Slopes
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.position_based import PositionBased
+from nmdp_pin.dynamics.reference import Slopes
 from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
 from nmdp_pin.system import System

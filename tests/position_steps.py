@@ -14,7 +14,8 @@ class Step:
     def __init__(self, method, law, robot, ground, **options):
         self.method = INTEGRATORS[method](System(robot, ground, law), **options)
         self.robot, self.model, self.nv = robot, robot.model, robot.model.nv
-        self.memory, self.scene = self.method.memory, self.method.scene
+        self.minimiser = self.method.minimiser
+        self.memory, self.scene = self.minimiser.memory, self.minimiser.scene
         self.point = self.memory.point
 
     def begin(self, state, command, h):
@@ -26,7 +27,7 @@ class Step:
         """The residual, shape (nv,)."""
         self.point.q[:] = q
         kernels.place(self.scene, self.point)
-        self.method.query()
+        self.minimiser.query()
         self.value, self.error = kernels.evaluate(
             self.scene, self.start, self.memory.ref, self.point
         )

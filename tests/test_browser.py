@@ -18,7 +18,7 @@ from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Box, Plane, Terrain
-from nmdp_pin.viz.replay import view_recording, write_html
+from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.scene import LONGEST_ARROW
 from nmdp_pin.viz.viewer import Viewer
 
@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 def page(browser: Browser, tmp_path: Path) -> Browser:
     """The exported page of the hops, opened from the disk, stopped at its start."""
     path = tmp_path / "run.html"
-    write_html(path, hop_recording(), hopper(), FLAT, speed=0.5)
+    Replay(hop_recording(), hopper(), FLAT, speed=0.5).write_html(path)
     _open(browser, path.as_uri())
     return browser
 
@@ -127,7 +127,7 @@ def test_between_frames_bodies_take_the_short_way(browser: Browser, tmp_path: Pa
     q = recording.q.copy()
     q[1::2, 3:7] *= -1.0
     path = tmp_path / "run.html"
-    write_html(path, dataclasses.replace(recording, q=q), hopper(), FLAT)
+    Replay(dataclasses.replace(recording, q=q), hopper(), FLAT).write_html(path)
     _open(browser, path.as_uri())
     _seek(browser, 0.025)
     turn = browser.evaluate("player.view.nodes[0].quaternion.toArray()")
@@ -239,7 +239,7 @@ def test_replay_page_shows_robosimian(browser: Browser) -> None:
     """The served page of the bundled robot: every body is there, and it fills the picture."""
     robot = load_robot("robosimian")
     recording, ground = _standing(robot)
-    with view_recording(recording, robot, ground, open_browser=False) as viewer:
+    with Replay(recording, robot, ground).view(open_browser=False) as viewer:
         _open(browser, viewer.url)
         picture = _seek(browser, 0.0)
     bodies = browser.evaluate("player.view.header.bodies.length")
@@ -258,7 +258,7 @@ def test_colours_of_collada_files_are_shown(browser: Browser, name: str) -> None
     """Robots whose parts have attributes that differ, which three.js' loader cannot merge."""
     robot = load_robot(name)
     recording, ground = _standing(robot)
-    with view_recording(recording, robot, ground, open_browser=False) as viewer:
+    with Replay(recording, robot, ground).view(open_browser=False) as viewer:
         _open(browser, viewer.url)
         browser.evaluate("player.view.world.visible = false, 0")
         empty = _seek(browser, 0.0)

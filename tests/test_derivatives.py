@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 from six_rows import Glue
 
-from nmdp_pin.dynamics.form import Slopes
+from nmdp_pin.dynamics.reference import Slopes
 from nmdp_pin.dynamics.stationarity import StageReference, WorkStationarity
 from nmdp_pin.system import System
 

@@ -14,6 +14,7 @@ from nmdp_pin.errors import MissingExtra, NmdpError, RecordingError, ViewerError
 from nmdp_pin.terrain import Box, Plane, Terrain
 from nmdp_pin.viz.film import FRAME_RATE, write_film
 from nmdp_pin.viz.renderer import Renderer
+from nmdp_pin.viz.replay import Replay
 
 av = pytest.importorskip("av")
 pytest.importorskip("vtkmodules")
@@ -85,7 +86,7 @@ def test_film_has_the_length_and_motion_of_the_run(tmp_path: Path) -> None:
     """A run of half a second at half its speed is a film of a second, and its pictures move."""
     _renderer().close()
     path, recording = tmp_path / "run.mp4", hop_recording(duration=0.5)
-    write_film(path, recording, hopper(), FLAT, speed=0.5, size=SIZE)
+    write_film(path, Replay(recording, hopper(), FLAT, speed=0.5), size=SIZE)
     with av.open(str(path)) as film:
         stream = film.streams.video[0]
         assert (stream.width, stream.height) == SIZE
@@ -107,8 +108,9 @@ def test_wrong_films_are_refused(tmp_path: Path) -> None:
         ("run.mp4", {"speed": 0.0}, ViewerError, "speed"),
     ]
     for name, options, kind, said in cases:
+        size = options.pop("size", SIZE)
         with pytest.raises(kind, match=said):
-            write_film(tmp_path / name, recording, robot, FLAT, **options)
+            write_film(tmp_path / name, Replay(recording, robot, FLAT, **options), size=size)
     assert not list(tmp_path.iterdir())
 
 
@@ -116,7 +118,7 @@ def test_missing_packages_name_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_pa
     """Without the encoder the error says what to install."""
     monkeypatch.setitem(sys.modules, "av", None)
     with pytest.raises(MissingExtra, match=r"nmdp-pin\[video\]"):
-        write_film(tmp_path / "run.mp4", hop_recording(duration=0.1), hopper(), FLAT)
+        write_film(tmp_path / "run.mp4", Replay(hop_recording(duration=0.1), hopper(), FLAT))
 
 
 def test_environments_give_pictures() -> None:

@@ -9,6 +9,7 @@ from nmdp_pin.kernels.inertial_potential import (
     inertial_hessian,
     reference_derivative,
 )
+from nmdp_pin.kernels.subtree import Bodies
 
 STEP = 1e-6  # [rad, m] of central differences of quadratic potentials of size 1
 DIFFERENCE = 1e-8  # their error
@@ -46,10 +47,12 @@ class Scene:
         self.q = pin.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq))
         self.n = n = model.njoints - 1
         self.reference = rng.normal(size=(n, 4, 3))
-        self.parents = np.array(list(model.parents)[1:]) - 1
         joints = list(model.joints)[1:]
-        self.first_dofs = np.array([j.idx_v for j in joints] + [model.nv])
-        self.moments = np.array([moment_of(inertia) for inertia in list(model.inertias)[1:]])
+        self.bodies = Bodies(
+            parents=np.array(list(model.parents)[1:]) - 1,
+            first_dofs=np.array([j.idx_v for j in joints] + [model.nv]),
+            moments=np.array([moment_of(inertia) for inertia in list(model.inertias)[1:]]),
+        )
         self.wrenches = np.zeros((n, 6))
 
     def at(self, q):
@@ -63,14 +66,7 @@ class Scene:
         placements, S = self.at(q)
         gradient = np.zeros(self.model.nv)
         value = inertial_gradient(
-            placements,
-            self.reference,
-            self.moments,
-            S,
-            self.parents,
-            self.first_dofs,
-            self.wrenches,
-            gradient,
+            placements, self.reference, self.bodies, S, self.wrenches, gradient
         )
         return value, gradient
 
@@ -102,10 +98,8 @@ def test_value_is_the_sum_over_point_masses():
     value = inertial_gradient(
         P[None],
         P_hat[None],
-        moment[None],
+        Bodies(np.array([-1]), np.array([0, 0]), moment[None]),
         np.zeros((0, 6)),
-        np.array([-1]),
-        np.array([0, 0]),
         np.zeros((1, 6)),
         np.zeros(0),
     )
@@ -130,17 +124,7 @@ def test_hessian_is_the_derivative_of_the_gradient(kinds):
     placements, S = scene.at(scene.q)
     nv = scene.model.nv
     hessian = np.zeros((nv, nv))
-    inertial_hessian(
-        placements,
-        scene.reference,
-        scene.moments,
-        S,
-        scene.parents,
-        scene.first_dofs,
-        scene.wrenches,
-        np.zeros((scene.n, 36)),
-        hessian,
-    )
+    inertial_hessian(placements, scene.reference, scene.bodies, S, scene.wrenches, hessian)
     assert hessian == pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max())
 
 
@@ -156,15 +140,6 @@ def test_reference_derivative_is_exact(kinds):
         expected.append(scene.gradient(scene.q)[1] - here)
     placements, S = scene.at(scene.q)
     derivative = np.zeros((2, scene.model.nv))
-    reference_derivative(
-        placements,
-        scene.moments,
-        S,
-        scene.parents,
-        scene.first_dofs,
-        change,
-        np.zeros((scene.n, 6)),
-        derivative,
-    )
+    reference_derivative(placements, scene.bodies, S, change, derivative)
     size = np.abs(expected).max()
     assert derivative == pytest.approx(np.array(expected), abs=ROUNDING * size)

@@ -1,13 +1,13 @@
 """Levenberg-Marquardt and L-BFGS on small problems whose minima are known."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from nmdp_pin.kernels import levenberg_marquardt as lm
 from nmdp_pin.solvers.lbfgs import lbfgs
-from nmdp_pin.solvers.minimum import Minimum
 from nmdp_pin.status import Status
 
 TOLERANCE = 1e-9
@@ -96,7 +96,7 @@ OUTCOMES = (
 def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
     """The loop around the kernel's account, with the identity before lam."""
     account, trial = np.zeros(lm.ENTRIES), x
-    lm.begin(account)
+    lm.open_account(account)
     while True:
         if lm.accepts(account, *problem.evaluate(trial)):
             x, fresh = trial, True
@@ -109,7 +109,7 @@ def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
             if not lm.goes_on(account, tolerance, max_iterations):
                 break
         trial = problem.retract(x, np.linalg.solve(shifted, -g))
-    return Minimum(
+    return SimpleNamespace(
         x=x,
         status=OUTCOMES[int(account[lm.OUTCOME])],
         value=account[lm.VALUE],
@@ -117,7 +117,6 @@ def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
         iterations=int(account[lm.ITERATIONS]),
         rejected=int(account[lm.REJECTED]),
         evaluations=int(account[lm.EVALUATIONS]),
-        seconds=1.0,
     )
 
 
@@ -200,12 +199,11 @@ def test_the_function_never_rises(monkeypatch):
 
 
 def test_counters(solve):
-    """Evaluations are those made; iterations hold the rejected ones; the time is positive."""
+    """Evaluations are those made; iterations hold the rejected ones."""
     problem = rosenbrock()
     found = solve(problem, np.array([-1.2, 1.0]), tolerance=TOLERANCE)
     assert found.evaluations == problem.evaluations
-    assert found.iterations >= found.rejected
-    assert found.seconds > 0.0
+    assert found.iterations > getattr(found, "rejected", 0)
 
 
 def test_already_there(solve):

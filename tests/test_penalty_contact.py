@@ -123,7 +123,7 @@ def test_out_of_contact(name, method):
 def test_optimisers_get_gradients_in_their_own_coordinates(method, name, kind):
     """`gradient` and `pull_back` are differences of the value along `retract`."""
     step, q = begun(method, LAWS["from mu"], name, kind)
-    problem = step.method._minimisation
+    problem = step.minimiser._minimisation
     assert problem.begin(step.start)
     y0 = 0.02 * np.random.default_rng(3).standard_normal(step.nv)
     # a step of the size that the others make in q, where the stiffest dof has the largest y

@@ -110,18 +110,34 @@ def test_options_given_win():
     assert (chosen.projected_gradient.grow, chosen.projected_gradient.gamma) == (3.0, 1.0)
 
 
+def test_the_principle_itself_needs_no_projected_gradient():
+    """With the objective "dissipation" the preset leaves the solver of the others out."""
+    sim = simulator(preset="paper", objective="dissipation")
+    assert sim.options == {
+        "objective": "dissipation",
+        "order": 1,
+        "warm_start": False,
+        "restarts": False,
+        "secants": False,
+    }
+    built = scenario('preset="paper"', 'objective="dissipation"').build(visuals=False).simulator
+    assert built.control == sim.control == PrintedHalving()
+    assert built.options["projected_gradient"] is None
+    assert sim.options.items() <= built.options.items()
+
+
 def test_a_method_takes_the_options_that_it_has():
     """The baseline has none of the solver's; Algorithm 2 is everyone's."""
     sim = simulator("ne-mdp", preset="paper")
     assert sim.options == {}
     assert sim.control == PrintedHalving()
-    assert preset_options("paper", ["order", "other"]) == {"order": 1}
+    assert preset_options("paper", ["order", "other"], {}) == {"order": 1}
 
 
 def test_the_preset_cannot_be_changed_through_its_options():
     """Each call makes its own table."""
-    preset_options("paper", ["order"])["order"] = 7
-    assert preset_options("paper", ["order"]) == {"order": 1}
+    preset_options("paper", ["order"], {})["order"] = 7
+    assert preset_options("paper", ["order"], {}) == {"order": 1}
 
 
 def test_unknown_presets():

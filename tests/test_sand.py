@@ -125,18 +125,3 @@ def test_the_command_makes_figures(tmp_path):
     assert (tmp_path / "sand-modes.png").is_file()
     assert Recording.load(next((tmp_path / "runs").glob("*.npz"))).n > 1
     assert command("paper", "sand", "fig1", *out) == 2
-
-
-def test_the_command_shows_tables(tmp_path, capsys):
-    """`contact-table` states its errors and writes every vertex; wrong words are refused."""
-    path = tmp_path / "table.csv"
-    sphere = ["--intruder", "sphere", "--radius", 0.04, "--scale", 2]
-    assert command("contact-table", *sphere, "--out", path) == 0
-    assert "28 vertices" in capsys.readouterr().out
-    data = rows(path)
-    assert len(data) == 51 * 28
-    down = [float(r["fz [N]"]) for r in data if r["vertex"] == "0"]
-    assert np.all(np.diff(down[2:]) > 0.0)
-    assert command("contact-table", "--intruder", "cube") == 2
-    assert command("contact-table", *sphere, "--length", 0.1) == 2
-    assert "only a rod has a length" in capsys.readouterr().err

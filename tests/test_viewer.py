@@ -27,7 +27,7 @@ from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, S
 from nmdp_pin.viz.colored_mesh import ColoredMesh, mesh_of
 from nmdp_pin.viz.ground import ground_kinds
 from nmdp_pin.viz.mesh_file import read_mesh
-from nmdp_pin.viz.replay import keyframes, recording_html, write_html
+from nmdp_pin.viz.replay import Replay, keyframes
 from nmdp_pin.viz.scene import Scene
 from nmdp_pin.viz.timeline import MAX_RATE, Timeline
 from nmdp_pin.viz.viewer import Viewer
@@ -278,7 +278,7 @@ def _frames(page: str) -> np.ndarray:
 def test_page_has_the_times_and_places_of_the_recording() -> None:
     """Frames are the rows: times in seconds, positions of the base."""
     recording = hop_recording(duration=3.0)
-    page = recording_html(recording, hopper(), FLAT)
+    page = Replay(recording, hopper(), FLAT).html()
     frames, base = _frames(page), _header(page)["base"]
     np.testing.assert_allclose(frames[:, 0], recording.t, atol=_SINGLE)
     place = frames[:, 1 + 7 * base : 4 + 7 * base]
@@ -287,7 +287,7 @@ def test_page_has_the_times_and_places_of_the_recording() -> None:
 
 def test_small_steps_are_thinned() -> None:
     """Rows of 1 ms give frames of the largest rate, with the first and the last row."""
-    times = _frames(recording_html(hop_recording(duration=1.0, dt=0.001), hopper(), None))[:, 0]
+    times = _frames(Replay(hop_recording(duration=1.0, dt=0.001), hopper(), None).html())[:, 0]
     assert len(times) <= MAX_RATE + 2
     assert times[0] == 0.0
     assert times[-1] == pytest.approx(1.0)
@@ -305,7 +305,7 @@ def test_failed_step_gives_no_second_frame() -> None:
 
 def test_page_needs_nothing_else() -> None:
     """No script, style, picture or address outside of the page, and the policy forbids them."""
-    page = recording_html(hop_recording(), hopper(), FLAT, title="a < b")
+    page = Replay(hop_recording(), hopper(), FLAT).html(title="a < b")
     assert "<title>a &lt; b</title>" in page
     assert not re.search(r"<(link|img|iframe|script)[^>]*(src|href)\s*=", page)
     assert set(re.findall(r"https?://[^\s\"'`)]+", page)) == {"http://www.w3.org/1999/xhtml"}
@@ -317,22 +317,22 @@ def test_names_cannot_leave_the_data() -> None:
     """A robot with a script for a name adds no script to the page."""
     robot = dataclasses.replace(hopper(), name="</script><script>alert(1)</script>")
     recorder = Recorder(robot, hop_state(robot, 0.0))
-    page = recording_html(recorder.recording(), robot, FLAT)
+    page = Replay(recorder.recording(), robot, FLAT).html()
     assert "alert(1)</script>" not in page
-    assert page.count("<script") == recording_html(hop_recording(), hopper(), FLAT).count("<script")
+    assert page.count("<script") == Replay(hop_recording(), hopper(), FLAT).html().count("<script")
 
 
 def test_page_of_ten_seconds_is_small(tmp_path: Path) -> None:
     """Ten seconds at 5 ms stay far below the limit of 15 MB."""
     path = tmp_path / "run.html"
-    write_html(path, hop_recording(duration=10.0, dt=0.005), hopper(), FLAT)
+    Replay(hop_recording(duration=10.0, dt=0.005), hopper(), FLAT).write_html(path)
     assert path.stat().st_size < 3e6
     assert os.listdir(tmp_path) == ["run.html"]
 
 
 def test_same_run_gives_the_same_page() -> None:
     """Nothing in the page depends on when it was written."""
-    pages = {recording_html(hop_recording(), hopper(), FLAT) for _ in range(2)}
+    pages = {Replay(hop_recording(), hopper(), FLAT).html() for _ in range(2)}
     assert len(pages) == 1
 
 
@@ -342,11 +342,11 @@ def test_wrong_requests_for_a_page_are_refused(tmp_path: Path) -> None:
     points = dataclasses.replace(robot.contact_points, names=("a", "b"))
     other: Robot = dataclasses.replace(robot, contact_points=points)
     with pytest.raises(RecordingError, match="not the robot"):
-        recording_html(recording, other, FLAT)
+        Replay(recording, other, FLAT)
     for speed in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(RecordingError, match="speed"):
-            recording_html(recording, robot, FLAT, speed=speed)
+        with pytest.raises(ViewerError, match="speed"):
+            Replay(recording, robot, FLAT, speed=speed)
         with pytest.raises(ViewerError, match="speed"):
             Viewer(robot, FLAT, speed=speed)
     with pytest.raises(RecordingError, match="create it first"):
-        write_html(tmp_path / "absent" / "run.html", recording, robot, FLAT)
+        Replay(recording, robot, FLAT).write_html(tmp_path / "absent" / "run.html")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from nmdp_pin.errors import MissingExtra, RecordingError, ViewerError
 from nmdp_pin.files.output_file import check_writable, write_whole
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.renderer import Renderer
-from nmdp_pin.viz.replay import check_robot
+from nmdp_pin.viz.replay import Replay
 
 FRAME_RATE = 30
 """Pictures a second of the film."""
@@ -28,47 +26,33 @@ _QUALITY = "20"  # of H.264: constant rate factor; 18 is as good as lossless to 
 
 
 def write_film(
-    path: str | os.PathLike[str],
-    recording: Recording,
-    robot: Robot,
-    terrain: Terrain | None,
-    *,
-    kinds: Mapping[int, str] | None = None,
-    speed: float = 1.0,
-    size: tuple[int, int] = (960, 540),
-    follow: bool = True,
+    path: str | os.PathLike[str], replay: Replay, *, size: tuple[int, int] = (960, 540)
 ) -> None:
     """Write a film of a recording, whole or not at all.
 
     Args:
         path: the .mp4 (H.264).
-        recording: the run.
-        robot: the robot that was recorded.
-        terrain: the ground, None for none.
-        kinds: look of terrain shapes, as in `Scene`.
-        speed: simulated seconds a second.
+        replay: the recording, and how it is to be shown.
         size: width and height, even numbers [pixels].
-        follow: the camera keeps beside the robot.
 
     Raises:
         MissingExtra: VTK or PyAV is not installed.
-        RecordingError: the recording is of another robot, or the path cannot be written.
-        ViewerError: `speed` or `size` is not one, or nothing can draw on this machine.
+        RecordingError: the path cannot be written.
+        ViewerError: `size` is not one, or nothing can draw on this machine.
     """
-    check_robot(recording, robot)
     _av()
     if Path(path).suffix != ".mp4":
         raise RecordingError(f"a film is an .mp4; '{path}' was given")
-    if not 0.0 < speed < np.inf:
-        raise ViewerError(f"the speed must be a positive number; {speed} was given")
     if size[0] % 2 or size[1] % 2:
         raise ViewerError(f"the width and height of a film are even numbers; {size} was given")
     check_writable(path)
-    renderer = Renderer(robot, terrain, kinds=kinds, size=size, follow=follow)
+    renderer = Renderer(
+        replay.robot, replay.terrain, kinds=replay.kinds, size=size, follow=replay.follow
+    )
     try:
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder) / "film.mp4"
-            _encode(scratch, recording, renderer, speed, size)
+            _encode(scratch, replay.recording, renderer, replay.speed, size)
             film = scratch.read_bytes()
     finally:
         renderer.close()

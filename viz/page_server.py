@@ -9,10 +9,10 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from nmdp_pin.closing import Closing
 from nmdp_pin.errors import ViewerError
 
 HOST = "127.0.0.1"
@@ -36,7 +36,7 @@ Answer = Callable[[Mapping[str, str]], tuple[str, bytes]]
 """What a request is answered with: type of content and content, from the words of its query."""
 
 
-class PageServer:
+class PageServer(Closing):
     """Serves to programs of this machine that know the address; a context manager.
 
     The address holds a random token, so that other users of the machine and pages of other sites
@@ -79,17 +79,6 @@ class PageServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class _Served:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from nmdp_pin.errors import RecordingError
+from nmdp_pin.errors import RecordingError, ViewerError
 from nmdp_pin.files.output_file import check_writable, write_text
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
@@ -20,113 +21,93 @@ from nmdp_pin.viz.timeline import MAX_RATE, Frames
 from nmdp_pin.viz.viewer import Viewer
 
 
-def view_recording(
-    recording: Recording,
-    robot: Robot,
-    terrain: Terrain | None,
-    *,
-    kinds: Mapping[int, str] | None = None,
-    speed: float = 1.0,
-    follow: bool = True,
-    port: int | None = None,
-    open_browser: bool = True,
-) -> Viewer:
-    """Replay a recording in the browser, with pause, speed and scrubbing.
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A recording as it is to be shown.
 
     Args:
         recording: the run.
         robot: the robot that was recorded.
         terrain: the ground, None for none.
         kinds: look of terrain shapes, as in `Scene`.
-        speed: simulated seconds a second at which it starts to play.
+        speed: simulated seconds a second; a page starts with it.
         follow: the camera keeps beside the robot.
-        port: where to serve the page; None: the first free one from 7000.
-        open_browser: opens the page.
-
-    Returns:
-        the viewer: `wait` on it, and close it.
 
     Raises:
         RecordingError: the recording is of another robot.
-        ViewerError: the port is in use or none, or `speed` is not positive.
+        ViewerError: `speed` is not positive.
     """
-    check_robot(recording, robot)
-    viewer = Viewer(
-        robot,
-        terrain,
-        kinds=kinds,
-        speed=speed,
-        follow=follow,
-        port=port,
-        open_browser=open_browser,
-    )
-    for i in keyframes(recording):
-        viewer.draw(recording.t[i], recording.q[i], recording.contact_force[i])
-    viewer.finish()
-    return viewer
+
+    recording: Recording
+    robot: Robot
+    terrain: Terrain | None
+    _: KW_ONLY
+    kinds: Mapping[int, str] | None = None
+    speed: float = 1.0
+    follow: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.speed < np.inf:
+            raise ViewerError(f"the speed must be a positive number; {self.speed} was given")
+        _check_robot(self.recording, self.robot)
+
+    def view(self, *, port: int | None = None, open_browser: bool = True) -> Viewer:
+        """Replay it in the browser, with pause, speed and scrubbing.
+
+        Args:
+            port: where to serve the page; None: the first free one from 7000.
+            open_browser: opens the page.
+
+        Returns:
+            the viewer: `wait` on it, and close it.
+
+        Raises:
+            ViewerError: the port is in use or none.
+        """
+        viewer = Viewer(
+            self.robot,
+            self.terrain,
+            kinds=self.kinds,
+            speed=self.speed,
+            follow=self.follow,
+            port=port,
+            open_browser=open_browser,
+        )
+        recording = self.recording
+        for i in keyframes(recording):
+            viewer.draw(recording.t[i], recording.q[i], recording.contact_force[i])
+        viewer.finish()
+        return viewer
+
+    def html(self, title: str | None = None) -> str:
+        """A page that shows it; it needs no server, no network and no other file.
+
+        Args:
+            title: of the page; the robot's name unless given.
+        """
+        scene, recording = Scene(self.robot, self.terrain, kinds=self.kinds), self.recording
+        frames = [
+            scene.frame(recording.t[i], recording.q[i], recording.contact_force[i])
+            for i in keyframes(recording)
+        ]
+        title = title or f"{self.robot.name} · nmdp-pin"
+        return html_page(
+            title,
+            scene=packed_scene(scene, title=title, speed=self.speed, follow=self.follow),
+            frames=gzip.compress(Frames(0, 0, True, np.array(frames)).packed(), mtime=0),
+        )
+
+    def write_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page of `html`, whole or not at all.
+
+        Raises:
+            RecordingError: the path cannot be written.
+        """
+        check_writable(path)
+        write_text(path, self.html())
 
 
-def recording_html(
-    recording: Recording,
-    robot: Robot,
-    terrain: Terrain | None,
-    *,
-    kinds: Mapping[int, str] | None = None,
-    speed: float = 1.0,
-    follow: bool = True,
-    title: str | None = None,
-) -> str:
-    """A page that shows a recording; it needs no server, no network and no other file.
-
-    Args:
-        recording: the run.
-        robot: the robot that was recorded.
-        terrain: the ground, None for none.
-        kinds: look of terrain shapes, as in `Scene`.
-        speed: simulated seconds a second at which it starts to play; the page can change it.
-        follow: the camera keeps beside the robot.
-        title: of the page; the robot's name unless given.
-
-    Raises:
-        RecordingError: the recording is of another robot, or `speed` is not positive.
-    """
-    if not 0.0 < speed < np.inf:
-        raise RecordingError(f"the speed must be a positive number; {speed} was given")
-    check_robot(recording, robot)
-    scene = Scene(robot, terrain, kinds=kinds)
-    rows = keyframes(recording)
-    values = np.array(
-        [scene.frame(recording.t[i], recording.q[i], recording.contact_force[i]) for i in rows]
-    )
-    title = title or f"{robot.name} · nmdp-pin"
-    return html_page(
-        title,
-        scene=packed_scene(scene, title=title, speed=speed, follow=follow),
-        frames=gzip.compress(Frames(0, 0, True, values).packed(), mtime=0),
-    )
-
-
-def write_html(
-    path: str | os.PathLike[str],
-    recording: Recording,
-    robot: Robot,
-    terrain: Terrain | None,
-    *,
-    kinds: Mapping[int, str] | None = None,
-    speed: float = 1.0,
-    follow: bool = True,
-) -> None:
-    """Write the page of `recording_html`, whole or not at all.
-
-    Raises:
-        RecordingError: as `recording_html`, or the path cannot be written.
-    """
-    check_writable(path)
-    page = recording_html(recording, robot, terrain, kinds=kinds, speed=speed, follow=follow)
-    write_text(path, page)
-
-
-def check_robot(recording: Recording, robot: Robot) -> None:
+def _check_robot(recording: Recording, robot: Robot) -> None:
     """Check that a recording is of the robot, as it is loaded.
 
     Raises:

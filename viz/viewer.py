@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 import webbrowser
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
+from nmdp_pin.closing import Closing
 from nmdp_pin.errors import ViewerError
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
@@ -22,7 +21,7 @@ from nmdp_pin.viz.timeline import Timeline
 _WAIT = 2.0  # [s] for which a page's question for new frames is left open
 
 
-class Viewer:
+class Viewer(Closing):
     """A page that plays a run at the pace of the clock, from its first frame on.
 
     The page asks for frames as fast as it plays them; a run neither waits for it nor keeps
@@ -130,14 +129,3 @@ class Viewer:
         """End the page's server; open pages keep what they have."""
         self._timeline.finish()
         self._server.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -10,7 +10,6 @@ import typer
 
 from nmdp_pin.cli import (
     compare,
-    contact_table,
     listings,
     paper,
     plot,
@@ -60,7 +59,6 @@ app.command("compare")(compare.compare)
 app.command("robots")(listings.robots)
 app.command("scenarios")(listings.scenarios)
 app.command("check")(listings.check)
-app.command("contact-table")(contact_table.contact_table)
 app.add_typer(paper.app, name="paper")
 
 

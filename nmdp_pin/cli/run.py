@@ -157,18 +157,19 @@ def _write_pictures(
         from nmdp_pin.viz.plots import plot_recording
 
         plot_recording(recording, plot, motion=motion)
-    if html is not None:
-        from nmdp_pin.viz.ground import ground_kinds
-        from nmdp_pin.viz.replay import write_html
+    if html is None and video is None:
+        return
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.replay import Replay
 
-        kinds = ground_kinds(scenario)
-        write_html(html, recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
+    kinds = ground_kinds(scenario)
+    replay = Replay(recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
+    if html is not None:
+        replay.write_html(html)
     if video is not None:
         from nmdp_pin.viz.film import write_film
-        from nmdp_pin.viz.ground import ground_kinds
 
-        kinds = ground_kinds(scenario)
-        write_film(video, recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
+        write_film(video, replay)
 
 
 def _viewer(scenario: Scenario, setup: Setup, speed: float, port: int | None) -> Viewer:

@@ -39,24 +39,21 @@ def view(
             f"scenario has {robot.model.nq}"
         )
     from nmdp_pin.viz.ground import ground_kinds
-    from nmdp_pin.viz.replay import view_recording, write_html
+    from nmdp_pin.viz.replay import Replay
 
-    kinds = ground_kinds(scenario)
+    replay = Replay(loaded, robot, terrain, kinds=ground_kinds(scenario), speed=speed)
     if html is not None:
-        write_html(html, loaded, robot, terrain, kinds=kinds, speed=speed)
+        replay.write_html(html)
         print(f"wrote {html}")
     if video is not None:
         from nmdp_pin.viz.film import write_film
 
-        write_film(video, loaded, robot, terrain, kinds=kinds, speed=speed)
+        write_film(video, replay)
         print(f"wrote {video}")
     if html is not None or video is not None:
         return
     # From the line that invites Ctrl-C on, it ends the replay and is no error.
-    with (
-        view_recording(loaded, robot, terrain, kinds=kinds, speed=speed, port=port) as viewer,
-        suppress(KeyboardInterrupt),
-    ):
+    with replay.view(port=port) as viewer, suppress(KeyboardInterrupt):
         print(f"replaying at {viewer.url}; Ctrl-C ends it", flush=True)
         viewer.wait()
 

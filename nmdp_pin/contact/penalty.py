@@ -58,24 +58,6 @@ class Penalty(ContactLaw):
             return self
         return replace(self, normal_stiffness=weight / STATIC_DEPTH**self.alpha)
 
-    def friction_of(self, mu: np.ndarray, h: float) -> np.ndarray | float:
-        """C_par of contacts in a step [N/m^(beta + gamma + 1)], shape (n,) or one for all.
-
-        Args:
-            mu: friction coefficient of the terrain under each contact [-], shape (n,).
-            h: length of the step [s].
-
-        Raises:
-            ContactError: the normal stiffness is not known; see `for_weight`.
-        """
-        if self.normal_stiffness is None:
-            raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
-        if self.friction_stiffness is not None:
-            return self.friction_stiffness
-        slip: float = (self.beta + 1.0) * (h * self.slip_speed) ** self.beta
-        result: np.ndarray = (self.normal_stiffness / slip) * mu
-        return result
-
 
 def friction_coefficient_for(
     mu: float,

@@ -67,10 +67,9 @@ class StepDifferentiator:
         names = checked(tuple(with_respect_to))
         if not 0.0 <= smoothing < math.inf:
             raise DerivativeError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
-        if isinstance(command, Command) or not isinstance(command, CommandSource):
-            command = self.simulator.checked_command(command)
+        source = self.simulator.checked_source(command)
         if result is None:
-            result = self.simulator.step(state, command, h)
+            result = self.simulator.step(state, source, h)
         if not result.status.ok:
             return self._none(result, result.status, names)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
@@ -80,11 +79,11 @@ class StepDifferentiator:
             for k, s in enumerate(lengths):
                 part = result
                 if k + 1 < len(lengths):
-                    part = control.sub_step(self._integrator, at, command, s, last)
+                    part = control.sub_step(self._integrator, at, source, s, last)
                     if not part.status.ok:
                         return self._none(result, part.status, names)
                 linear = control.linearised(
-                    self._integrator, at, command, s, last, part.state, names
+                    self._integrator, at, source, s, last, part.state, names
                 )
                 found = self._derivatives(result, linear, smoothing)
                 whole = found if whole is None else whole.then(found)

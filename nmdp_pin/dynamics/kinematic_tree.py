@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.kernels.subtree import Bodies
 from nmdp_pin.kernels.tree import FREE, LINEAR, PLANAR, REVOLUTE, SPHERICAL, UNBOUNDED, Tree
 
 _KINDS = {  # by the short name that pinocchio gives
@@ -38,15 +39,23 @@ def tree_of(model: pin.Model) -> Tree:
     frames = [_array(M) for M in list(model.jointPlacements)[1:]]
     return Tree(
         kinds=np.array(kinds, dtype=np.int64),
-        parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
         first_q=np.array([*(joint.idx_q for joint in joints), model.nq], dtype=np.int64),
-        first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
         placements=np.array(frames).reshape(-1, 4, 3),
         motions=np.concatenate([np.zeros((0, 6)), *motions]),
-        moments=second_moments(model),
         rotors=np.array(model.armature, dtype=float),
         damping=np.array(model.damping, dtype=float),
         gravity=np.array(model.gravity.linear, dtype=float),
+        **bodies_of(model)._asdict(),
+    )
+
+
+def bodies_of(model: pin.Model) -> Bodies:
+    """The bodies of a model, whatever its joints."""
+    joints = list(model.joints)[1:]
+    return Bodies(
+        parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
+        first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
+        moments=second_moments(model),
     )
 
 

@@ -7,7 +7,8 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, ReferenceTangent, Slopes
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.step_problem import IDENTITY, StepProblem
 from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 

@@ -11,8 +11,15 @@ from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.ground import Ground
 from nmdp_pin.kernels.levenberg_marquardt import ENTRIES
 from nmdp_pin.kernels.penalty import Law
-from nmdp_pin.kernels.penalty_contacts import ContactForces, Contacts, Surfaces
-from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
+from nmdp_pin.kernels.position_scene import (
+    ContactForces,
+    Contacts,
+    Point,
+    Scene,
+    StepReference,
+    StepStart,
+    Surfaces,
+)
 from nmdp_pin.kernels.position_solver import Memory
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
@@ -77,7 +84,7 @@ def ground_of(robot: Robot, terrain: Terrain) -> Ground | None:
     )
 
 
-def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) -> Start:
+def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) -> StepStart:
     """A step, as the kernels read it.
 
     Args:
@@ -92,7 +99,7 @@ def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) 
     tau = nothing if command.tau is None else command.tau
     if command.v_target is not None:
         tau = tau + kd * command.v_target
-    return Start(
+    return StepStart(
         q0=_plain(state.q),
         v0=_plain(state.v),
         tau=_plain(tau),
@@ -114,7 +121,7 @@ def new_memory(scene: Scene) -> Memory:
     n, m = len(scene.tree.kinds), len(scene.contacts.joints)
     nq, nv = int(scene.tree.first_q[-1]), int(scene.tree.first_dofs[-1])
     square = (nv, nv)
-    reference = Reference(
+    reference = StepReference(
         P0=np.zeros((n + 1, 4, 3)),
         target=np.zeros((n, 4, 3)),
         carriers=np.zeros((m, 4, 3)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,123 +9,14 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import VELOCITIES, Form, Reference, ReferenceTangent, Slopes
-from nmdp_pin.dynamics.kinematic_tree import second_moments
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.dynamics.kinematic_tree import bodies_of
+from nmdp_pin.dynamics.material_step import MaterialPositionStep, MaterialVelocityStep, given
+from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.spatial import placements_derivative, support_of
 from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.kernels.inertial_potential import (
-    inertial_gradient,
-    inertial_hessian,
-    rates_derivative,
-)
-from nmdp_pin.kernels.momentum import momentum_change, placement_rates
-
-
-@dataclass(frozen=True, eq=False)
-class PositionBasedStep(StepProblem):
-    """G(q, w) = dI/dq - sum J' V(q) w - tau(q, v), with differences of material points.
-
-    I is the integral of rho |X(q) - X_hat|^2 rate^2 / 2, X_hat where the points would come to
-    without forces.
-
-    Args:
-        target: placements of the bodies that give X_hat, shape (n_bodies, 4, 3).
-        reference: placements from which K counts.
-    """
-
-    target: np.ndarray
-    reference: np.ndarray
-
-    def evaluate(
-        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
-    ) -> Evaluation:
-        """See `StepProblem.evaluate`."""
-        form: PositionBased = self.form  # type: ignore[assignment]
-        work, nv = form.workspace, form.nv
-        v = self.rate * form.difference(self.q_ref, q)
-        D = self.velocity_derivative(q)
-        pin.computeJointJacobians(form.model, work.data, q)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
-        n = len(form.moments)
-        wrenches, stiffness, bodies = np.empty((n, 6)), np.empty((n, 36)), work.placements[1:]
-        tree = (S, form.parents, form.first_dofs, wrenches)
-        inertial_gradient(bodies, self.target, form.moments, *tree, G)
-        inertial_hessian(bodies, self.target, form.moments, *tree, stiffness, A)
-        scale = self.rate * self.acceleration_rate
-        G *= scale
-        A *= scale
-        if form.has_armature:
-            rotors = self.acceleration_rate * form.armature
-            G += rotors * (v - self.v_ref)
-            A += np.diag(self.rate * rotors) if D.size == 0 else rotors[:, None] * D
-        return self._completed(q, w, v, D, G, A, S, before)
-
-    def inertial_derivative(
-        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
-    ) -> np.ndarray:
-        """Through the target, and of the rotors."""
-        form: PositionBased = self.form  # type: ignore[assignment]
-        change = _given(of_reference.placements) + _given(of_reference.rates) / self.rate
-        rotors = self.acceleration_rate * form.armature[:, None]
-        grown = self.rate * self.acceleration_rate * form.target_derivative(at, change)
-        return grown + rotors * (of_v - of_reference.v)
-
-
-@dataclass(frozen=True, eq=False)
-class MaterialVelocityStep(StepProblem):
-    """G(q, w) = rate * integral of rho (dX/dq)' (V(q, v) - Z) - sum J' V(q) w - tau(q, v).
-
-    V is the velocity of the material points and Z the one they would have without forces. Positions
-    of points are constraints of index 3, of which a stage of second order makes velocities of first
-    order; velocities make them index 2.
-
-    Args:
-        rates: of the placements of the bodies, from which their accelerations count, shape
-            (n_bodies, 4, 3).
-        expected: Z, as rates of the placements.
-    """
-
-    rates: np.ndarray
-    expected: np.ndarray
-
-    def evaluate(
-        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
-    ) -> Evaluation:
-        """See `StepProblem.evaluate`."""
-        form: PositionBased = self.form  # type: ignore[assignment]
-        work, nv = form.workspace, form.nv
-        v = self.rate * form.difference(self.q_ref, q)
-        D = self.velocity_derivative(q)
-        pin.computeRNEADerivatives(form.weightless, work.data, q, form.still, v)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
-        momentum_change(
-            work.placements,
-            self.expected,
-            form.moments,
-            S,
-            form.parents,
-            form.first_dofs,
-            work.tau,
-            work.M,
-            work.dtau_dq,
-            self.rate,
-            D,
-            G,
-            A,
-        )
-        if form.has_armature:  # M has it, and the material points have not
-            G -= self.rate * form.armature * self.v_ref
-        return self._completed(q, w, v, D, G, A, S, before)
-
-    def inertial_derivative(
-        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
-    ) -> np.ndarray:
-        """Through the expected velocities, and those of the end; q is held."""
-        form: PositionBased = self.form  # type: ignore[assignment]
-        M = _mass_matrix(form, at.q)
-        rotors = form.armature[:, None] * of_reference.v
-        change = form.target_derivative(at, _given(of_reference.rates))
-        return self.rate * (M @ of_v - rotors + change)
+from nmdp_pin.kernels.inertial_potential import inertial_gradient, rates_derivative
+from nmdp_pin.kernels.momentum import placement_rates
 
 
 class PositionBased(Form):
@@ -139,10 +29,7 @@ class PositionBased(Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         model = self.model
-        self.moments = second_moments(model)
-        self.parents = np.array(list(model.parents)[1:], dtype=np.int64) - 1
-        sizes = [joint.nv for joint in list(model.joints)[1:]]
-        self.first_dofs = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.bodies = bodies_of(model)
         self.armature, self.still = np.array(model.armature), np.zeros(model.nv)
         self.has_armature = bool(self.armature.any())
         self._gravity = np.array(model.gravity.linear)
@@ -151,7 +38,7 @@ class PositionBased(Form):
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
         """The bodies move as they did in a step of length h before, or at the rigid velocity."""
         if order > 1:
-            work, rates = self.workspace, np.empty((len(self.moments), 4, 3))
+            work, rates = self.workspace, np.empty((self.model.njoints - 1, 4, 3))
             pin.computeJointJacobians(self.model, work.data, q)
             placement_rates(work.placements, work.J.T, self._support, v, rates)
             return Reference(q, v, VELOCITIES, rates)
@@ -164,7 +51,7 @@ class PositionBased(Form):
 
     def problem(
         self, reference: Reference, command: Command, rate: float, acceleration_rate: float
-    ) -> PositionBasedStep | MaterialVelocityStep:
+    ) -> MaterialPositionStep | MaterialVelocityStep:
         """See `Form.problem`."""
         torque = self.torques.law(command)
         start = (self, reference.q, reference.v, rate, acceleration_rate, torque)
@@ -176,7 +63,7 @@ class PositionBased(Form):
             return MaterialVelocityStep(*start, reference.carriers, reference.rates, expected)
         target = reference.placements + reference.rates / rate
         target[:, 3] += self._gravity / (rate * acceleration_rate)
-        return PositionBasedStep(*start, reference.carriers, target, reference.placements)
+        return MaterialPositionStep(*start, reference.carriers, target, reference.placements)
 
     def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
         """See `Form.slopes`; of steps of second order."""
@@ -190,7 +77,7 @@ class PositionBased(Form):
 
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
         """K [J]; in first order the integral of rho |X(q) - X0|^2 / 2 h^2, and the rotors'."""
-        if isinstance(problem, PositionBasedStep):
+        if isinstance(problem, MaterialPositionStep):
             return self._kinetic_terms(problem, at)[0]
         return super().kinetic(problem, at)
 
@@ -198,7 +85,7 @@ class PositionBased(Form):
         self, problem: StepProblem, at: Evaluation
     ) -> tuple[np.ndarray, np.ndarray]:
         """The exact gradient, and D' M D."""
-        if not isinstance(problem, PositionBasedStep):
+        if not isinstance(problem, MaterialPositionStep):
             return super().kinetic_derivatives(problem, at)
         gradient = self._kinetic_terms(problem, at)[1]
         M = pin.crba(self.model, self.workspace.data, at.q)
@@ -244,7 +131,7 @@ class PositionBased(Form):
             return Slopes(v, a)
         by_q, by_v = self._rates_derivatives(at.q, at.v)
         rates = (
-            np.tensordot(by_q, of_q, 1) + np.tensordot(by_v, of_v, 1) - _given(of_reference.rates)
+            np.tensordot(by_q, of_q, 1) + np.tensordot(by_v, of_v, 1) - given(of_reference.rates)
         )
         return Slopes(v, a, problem.acceleration_rate * rates)
 
@@ -255,9 +142,9 @@ class PositionBased(Form):
             at: the point.
             change: of the target, (n_bodies, 4, 3, K).
         """
-        n = len(self.moments)
+        n = self.model.njoints - 1
         by_dof = placements_derivative(at.S.T, self._support, at.P[1:])
-        weighted = (self.moments @ change.reshape(n, 4, -1)).reshape(12 * n, -1)
+        weighted = (self.bodies.moments @ change.reshape(n, 4, -1)).reshape(12 * n, -1)
         result: np.ndarray = -by_dof.reshape(len(by_dof), -1) @ weighted
         return result
 
@@ -270,8 +157,7 @@ class PositionBased(Form):
         placements, S = self._moving(q)
         n = len(placements)
         by_q = np.empty((n, 4, 3, self.nv))
-        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs)
-        rates_derivative(placements, *tree, v, by_q)
+        rates_derivative(placements, self.bodies, np.ascontiguousarray(S.T), v, by_q)
         return by_q, np.moveaxis(self._derivative(placements, S), 0, -1)
 
     def _placements(self, q: np.ndarray) -> np.ndarray:
@@ -291,25 +177,14 @@ class PositionBased(Form):
         return placements_derivative(S, self._support, placements)
 
     def _kinetic_terms(
-        self, problem: PositionBasedStep, at: Evaluation
+        self, problem: MaterialPositionStep, at: Evaluation
     ) -> tuple[float, np.ndarray]:
         """K with the rotors' energy, and the gradient without it."""
         placements, S = self._moving(at.q)
-        gradient, wrenches = np.empty(self.nv), np.empty((len(self.moments), 6))
-        tree = (np.ascontiguousarray(S.T), self.parents, self.first_dofs, wrenches)
-        E = inertial_gradient(placements, problem.reference, self.moments, *tree, gradient)
+        gradient, wrenches = np.empty(self.nv), np.empty((self.model.njoints - 1, 6))
+        motions = np.ascontiguousarray(S.T)
+        E = inertial_gradient(
+            placements, problem.reference, self.bodies, motions, wrenches, gradient
+        )
         square = problem.rate**2
         return square * E + 0.5 * float(self.armature @ at.v**2), square * gradient
-
-
-def _given(part: np.ndarray | None) -> np.ndarray:
-    """A part of a reference that the position-based form always has."""
-    if part is None:
-        raise RuntimeError("the position-based form needs the rates of the bodies")
-    return part
-
-
-def _mass_matrix(form: Form, q: np.ndarray) -> np.ndarray:
-    """M(q), symmetric, shape (nv, nv)."""
-    M: np.ndarray = pin.crba(form.model, form.workspace.data, q)
-    return np.triu(M) + np.triu(M, 1).T

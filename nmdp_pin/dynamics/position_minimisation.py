@@ -9,7 +9,7 @@ import pinocchio as pin
 from scipy.linalg.blas import dtrsv
 
 from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.position_scene import Scene, Start
+from nmdp_pin.kernels.position_scene import Scene, StepStart
 from nmdp_pin.kernels.position_solver import Memory
 from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 
@@ -29,7 +29,7 @@ class PositionMinimisation:
     ) -> None:
         self._model, self._scene, self._memory, self._query = model, scene, memory, query
 
-    def begin(self, start: Start) -> bool:
+    def begin(self, start: StepStart) -> bool:
         """State a step; False: its mass matrix is singular."""
         self._start, self._stored = start, np.nan
         return bool(begin(self._scene, start, self._memory.ref, self._memory.point))

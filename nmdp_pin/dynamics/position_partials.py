@@ -12,9 +12,9 @@ from nmdp_pin.errors import DerivativeError
 from nmdp_pin.kernels.inertial_potential import inertial_gradient
 from nmdp_pin.kernels.manifold import add_turning, difference_derivative, integrate
 from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.penalty_contacts import contact_forces
+from nmdp_pin.kernels.penalty_contacts import penalty_forces
 from nmdp_pin.kernels.position_partials import add_contacts, target_derivative
-from nmdp_pin.kernels.position_scene import Scene, Start
+from nmdp_pin.kernels.position_scene import Scene, StepStart
 from nmdp_pin.kernels.position_solver import Memory
 from nmdp_pin.kernels.position_step import linearise
 from nmdp_pin.kernels.tree import forward_kinematics, world_motions
@@ -47,7 +47,7 @@ class PositionPartials:
 
 def partials_of(
     scene: Scene,
-    start: Start,
+    start: StepStart,
     memory: Memory,
     command: Any,
     *,
@@ -100,7 +100,7 @@ def partials_of(
     )
 
 
-def _of_targets(scene: Scene, start: Start, memory: Memory) -> np.ndarray:
+def _of_targets(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
     """Through the targets of the bodies and the places from which slips count, (nv, 2 nv).
 
     The targets are 2 X(q0) - X(q_back) + gravity's part, with q_back = integrate(q0, -h v0), whose
@@ -131,7 +131,7 @@ def _of_targets(scene: Scene, start: Start, memory: Memory) -> np.ndarray:
 
 
 def _of_parameter(
-    name: str, scene: Scene, start: Start, memory: Memory, command: Any, n_shapes: int
+    name: str, scene: Scene, start: StepStart, memory: Memory, command: Any, n_shapes: int
 ) -> np.ndarray:
     """dr/dp, shape (nv, k)."""
     point, nv = memory.point, len(start.v0)
@@ -168,7 +168,7 @@ def _of_parameter(
 
 
 def _of_spring(
-    name: str, scene: Scene, start: Start, memory: Memory, command: Any, D_t: np.ndarray
+    name: str, scene: Scene, start: StepStart, memory: Memory, command: Any, D_t: np.ndarray
 ) -> np.ndarray:
     """With respect to kp or q_target."""
     point, nv = memory.point, len(start.v0)
@@ -187,7 +187,7 @@ def _of_spring(
     return result
 
 
-def _of_masses(scene: Scene, start: Start, memory: Memory) -> np.ndarray:
+def _of_masses(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
     """Of each body, whose shape stays; what has no mass gets that of a point at the joint."""
     tree, point, nv = scene.tree, memory.point, len(start.v0)
     n = len(tree.kinds)
@@ -200,34 +200,17 @@ def _of_masses(scene: Scene, start: Start, memory: Memory) -> np.ndarray:
         else:
             moments[b, 3, 3] = 1.0
         column = np.empty(nv)
-        inertial_gradient(
-            point.P[1:],
-            memory.ref.target,
-            moments,
-            point.S,
-            tree.parents,
-            tree.first_dofs,
-            wrenches,
-            column,
-        )
+        one = tree._replace(moments=moments)
+        inertial_gradient(point.P[1:], memory.ref.target, one, point.S, wrenches, column)
         result[:, b] = start.rate / start.h * column
     return result
 
 
-def _wrenches(scene: Scene, start: Start, memory: Memory, law: Any) -> np.ndarray:
+def _wrenches(scene: Scene, start: StepStart, memory: Memory, law: Any) -> np.ndarray:
     """Wrenches at the world's origin under another law, shape (m, 6)."""
-    ref, point = memory.ref, memory.point
+    point = memory.point
     kept = point.forces.wrenches.copy(), point.forces.origin.copy(), point.forces.energies.copy()
-    contact_forces(
-        law,
-        start.h,
-        scene.contacts,
-        point.P,
-        ref.carriers,
-        point.frames,
-        point.surfaces,
-        point.forces,
-    )
+    penalty_forces(scene._replace(law=law), start.h, memory.ref, point)
     result = point.forces.origin.copy()
     point.forces.wrenches[:], point.forces.origin[:], point.forces.energies[:] = kept
     return result

@@ -14,8 +14,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
-from nmdp_pin.dynamics.form import Form, Reference, ReferenceTangent
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.objective import Objective
+from nmdp_pin.dynamics.reference import Reference, ReferenceTangent
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.kernels.stage_derivatives import reference_motion_jacobians, work_jacobian
 

@@ -12,6 +12,7 @@ import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
+from nmdp_pin.dynamics.reference import ReferenceTangent
 from nmdp_pin.dynamics.torque_law import TorqueLaw
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
 from nmdp_pin.kernels.cone_contact import cone_contacts
@@ -20,7 +21,7 @@ from nmdp_pin.kernels.contact_forces import contact_forces
 from nmdp_pin.kernels.step import subtract_torque
 
 if TYPE_CHECKING:
-    from nmdp_pin.dynamics.form import Form, ReferenceTangent
+    from nmdp_pin.dynamics.form import Form
 
 IDENTITY = np.zeros((0, 0))  # stands for a derivative that is the identity
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces, for kernels that see none

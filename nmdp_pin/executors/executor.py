@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
-from types import TracebackType
 from typing import Any
 
 from nmdp_pin.errors import ExecutorError, NmdpError
@@ -55,12 +54,7 @@ class Executor(abc.ABC):
     def __enter__(self) -> Executor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close(at_once=error is not None)
 
 

@@ -8,9 +8,9 @@ import os
 import struct
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
+from nmdp_pin.closing import Closing
 from nmdp_pin.errors import NmdpError, RecordingError
 from nmdp_pin.files.input_file import open_input
 
@@ -28,7 +28,7 @@ def journal_path(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.unfinished")
 
 
-class Journal:
+class Journal(Closing):
     """A journal that this process alone may write; the lock ends with the process.
 
     Args:
@@ -90,17 +90,6 @@ class Journal:
         if remove:
             self.path.unlink(missing_ok=True)
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _write(self, content: bytes) -> None:
         """All of the bytes or, where an error or a signal ends it, none."""

@@ -34,7 +34,7 @@ def guesses_of_principle(
     """Guesses for the variational inequality, by what each solved for what it cost.
 
     Most steps take two to five iterations from the last weights. Those that do not are better begun
-    elsewhere than followed on (docs/choices.md, 3; benchmarks/guesses.py).
+    elsewhere than followed on (docs/choices.md, 3).
 
     Args:
         problem: the step.

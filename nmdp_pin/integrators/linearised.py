@@ -12,9 +12,10 @@ import numpy as np
 from nmdp_pin.contact import FiniteDifferences, WrenchSpace
 from nmdp_pin.control.controller import Command, CommandSource
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import Form, Reference, Slopes
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.linearised_step import LinearisedStage, LinearisedStep, LinearisedWeights
 from nmdp_pin.dynamics.parameters import COMMAND, other_commands, other_systems
+from nmdp_pin.dynamics.reference import Reference, Slopes
 from nmdp_pin.dynamics.stationarity import (
     GradientStationarity,
     StageReference,

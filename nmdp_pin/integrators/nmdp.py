@@ -10,10 +10,11 @@ import numpy as np
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import Form, Slopes
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.position_based import PositionBased
+from nmdp_pin.dynamics.reference import Slopes
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import EnergyBound

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.form import Slopes
+from nmdp_pin.dynamics.reference import Slopes
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.integrators.scheme import Scheme
 from nmdp_pin.kernels.wrenches import world_wrenches

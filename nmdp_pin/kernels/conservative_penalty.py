@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.penalty import (
     Law,
     Touch,
     carried_slip,
-    cross,
-    dot,
     slip_derivative,
     stretch_along_slip,
 )
+from nmdp_pin.kernels.vector3 import dot
 
 
 @jit
@@ -94,7 +94,7 @@ def conservative_derivative(law: Law, t: Touch, D: np.ndarray) -> None:
                 D[i, j] -= q * turning[i, j]
     if r <= 0.0:
         return
-    cross(t.arm, carried, lever)
+    cross_into(t.arm, carried, lever)
     turned, o, C = np.empty((3, 6)), np.empty((3, 3)), np.empty((3, 3))
     _skew(t.arm, o)
     _skew(carried, C)

@@ -11,24 +11,7 @@ from nmdp_pin.kernels.contact_jacobians import (
     velocity_motion_jacobian,
 )
 from nmdp_pin.kernels.jit import jit
-
-
-@jit
-def crossed(S: np.ndarray, l: int, k: int, F: np.ndarray) -> float:
-    """(S_l x S_k) . F of motions and a wrench about the same origin."""
-    vl0, vl1, vl2, wl0, wl1, wl2 = S[l, 0], S[l, 1], S[l, 2], S[l, 3], S[l, 4], S[l, 5]
-    vk0, vk1, vk2, wk0, wk1, wk2 = S[k, 0], S[k, 1], S[k, 2], S[k, 3], S[k, 4], S[k, 5]
-    linear = (
-        (wl1 * vk2 - wl2 * vk1 + vl1 * wk2 - vl2 * wk1) * F[0]
-        + (wl2 * vk0 - wl0 * vk2 + vl2 * wk0 - vl0 * wk2) * F[1]
-        + (wl0 * vk1 - wl1 * vk0 + vl0 * wk1 - vl1 * wk0) * F[2]
-    )
-    angular = (
-        (wl1 * wk2 - wl2 * wk1) * F[3]
-        + (wl2 * wk0 - wl0 * wk2) * F[4]
-        + (wl0 * wk1 - wl1 * wk0) * F[5]
-    )
-    return linear + angular
+from nmdp_pin.kernels.subtree import power, taken_wrench
 
 
 @jit
@@ -41,14 +24,15 @@ def subtract_carried(S: np.ndarray, above: np.ndarray, subtree: np.ndarray, A: n
         subtree: wrenches F of all that each dof moves, shape (nv, 6).
         A: shape (nv, nv).
     """
-    nv = S.shape[0]
+    nv, taken = S.shape[0], np.empty(6)
     for k in range(nv):
         F = subtree[k]
         if not F.any():
             continue
+        taken_wrench(S[k], F, taken)
         for l in range(nv):
             if above[k, l]:
-                A[k, l] -= crossed(S, l, k, F)
+                A[k, l] -= power(S[l], taken)
 
 
 @jit
@@ -68,12 +52,13 @@ def add_taken(
         origin: the contact's wrench about the world's origin, shape (6,).
         A: shape (nv, nv).
     """
-    nv = S.shape[0]
-    for l in range(nv):
-        if moves[l]:
-            for k in range(nv):
-                if support[k] != 0.0:
-                    A[k, l] += support[k] * crossed(S, l, k, origin)
+    nv, taken = S.shape[0], np.empty(6)
+    for k in range(nv):
+        if support[k] != 0.0:
+            taken_wrench(S[k], origin, taken)
+            for l in range(nv):
+                if moves[l]:
+                    A[k, l] += support[k] * power(S[l], taken)
 
 
 @jit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.penalty_contacts import ContactForces, Contacts
-from nmdp_pin.kernels.tree import Tree
+from nmdp_pin.kernels.position_scene import Contacts, Point, Scene
+from nmdp_pin.kernels.subtree import taken_wrench, wrench_rates
 
 
 @jit
@@ -31,27 +31,19 @@ def subtract_from_bodies(
 
 
 @jit
-def subtract_pairs(
-    tree: Tree,
-    contacts: Contacts,
-    S: np.ndarray,
-    forces: ContactForces,
-    semidefinite: bool,
-    A: np.ndarray,
-) -> None:
-    """What contacts between bodies add to `project_stiffness` of the bodies' sums, from A.
+def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
+    """What contacts between bodies add to `project_stiffness` of the bodies' sums, from `point.A`.
 
     The motion of one body changes the wrench on the other. And where dof l moves what is touched,
     it takes the wrench along: -(S_l x S_k) . F.
 
     Args:
-        tree: the joints.
-        contacts: the contact points.
-        S: motions of the dofs, shape (nv, 6).
-        forces: after `contact_stiffness`.
+        scene: what all steps share.
+        point: after `penalty_stiffness`.
         semidefinite: the wrenches are left out.
-        A: shape (nv, nv); changed.
     """
+    tree, contacts = scene.tree, scene.contacts
+    S, forces, A = point.S, point.forces, point.A
     row, column, taken = np.empty(6), np.empty(6), np.zeros(6)
     for i in range(len(contacts.joints)):
         b, depth = contacts.touched[i] - 1, 0.0
@@ -65,31 +57,20 @@ def subtract_pairs(
         while b >= 0:
             for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
                 s = S[l]
-                for j in range(6):
-                    row[j] = 0.0
-                    column[j] = 0.0
-                    for k in range(6):
-                        row[j] += s[k] * K[6 * k + j]
-                        column[j] += K[6 * j + k] * s[k]
+                wrench_rates(K, s, row, column)
                 if not semidefinite:
-                    # (S_l x S_k) . F = S_k . (f x w, f x v + m x w) with S_l = (v, w)
-                    taken[0] = F[1] * s[5] - F[2] * s[4]
-                    taken[1] = F[2] * s[3] - F[0] * s[5]
-                    taken[2] = F[0] * s[4] - F[1] * s[3]
-                    taken[3] = F[1] * s[2] - F[2] * s[1] + F[4] * s[5] - F[5] * s[4]
-                    taken[4] = F[2] * s[0] - F[0] * s[2] + F[5] * s[3] - F[3] * s[5]
-                    taken[5] = F[0] * s[1] - F[1] * s[0] + F[3] * s[4] - F[4] * s[3]
+                    taken_wrench(s, F, taken)
                 a = contacts.joints[i] - 1
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
                         for j in range(6):
-                            A[k, l] += S[k, j] * (column[j] + taken[j])
+                            A[k, l] += S[k, j] * (column[j] - taken[j])
                             A[l, k] += row[j] * S[k, j]
                     a = tree.parents[a]
                 a = contacts.touched[i] - 1
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
                         for j in range(6):
-                            A[k, l] -= S[k, j] * taken[j]
+                            A[k, l] += S[k, j] * taken[j]
                     a = tree.parents[a]
             b = tree.parents[b]

@@ -101,33 +101,3 @@ def pivot_ratio(factor: np.ndarray) -> float:
         a = abs(factor[i, i])
         least, most = min(least, a), max(most, a)
     return most / least if least > 0.0 else np.inf
-
-
-@jit
-def solve_in_place(A: np.ndarray, x: np.ndarray) -> bool:
-    """Overwrite x by A^-1 x, and A by its eliminated form; False where A is singular.
-
-    Args:
-        A: shape (n, n); on return U of L U = P A on and above the diagonal.
-        x: shape (n,).
-    """
-    n = len(A)
-    for i in range(n):
-        p, most = i, abs(A[i, i])
-        for j in range(i + 1, n):
-            if abs(A[j, i]) > most:
-                p, most = j, abs(A[j, i])
-        if not (most > 0.0 and most < np.inf):
-            return False
-        if p != i:
-            x[i], x[p] = x[p], x[i]
-            for k in range(i, n):
-                A[i, k], A[p, k] = A[p, k], A[i, k]
-        for j in range(i + 1, n):
-            factor = A[j, i] / A[i, i]
-            if factor != 0.0:
-                x[j] -= factor * x[i]
-                for k in range(i + 1, n):
-                    A[j, k] -= factor * A[i, k]
-    solve_upper(A, x)
-    return True

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.penalty_contacts import Surfaces
+from nmdp_pin.kernels.position_scene import Surfaces
 from nmdp_pin.kernels.terrain import query
 
 

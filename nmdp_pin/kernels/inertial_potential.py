@@ -7,38 +7,26 @@ rho x~ x~' of a body about its joint's origin it is the sum over the bodies of
     E = tr(D' Sigma D) / 2,   D = P - P_hat,
 
 where P and P_hat are the placement and the reference placement, (4, 3): the columns of the rotation
-over the origin. The arguments that all functions share:
-
-    placements: P of each body, shape (n, 4, 3).
-    reference: P_hat of each body, shape (n, 4, 3).
-    moments: Sigma of each body [kg m^2, kg m, kg], shape (n, 4, 4).
-
-For the tree (S, parents, first_dofs), see `subtree`.
+over the origin. In all functions `placements` holds P and `reference` P_hat of each body, shapes
+(n, 4, 3), `moments` Sigma, shape (n, 4, 4), and S the motions of the dofs; see `subtree`.
 """
 
 import numpy as np
 
 from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
+from nmdp_pin.kernels.subtree import Bodies, add_children, project_stiffness, project_wrenches
+from nmdp_pin.kernels.tree import Tree
 
 
 @jit
 def inertial_wrenches(
     placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, wrenches: np.ndarray
 ) -> float:
-    """Derivatives of E with respect to motions of the single bodies; returns E.
+    """Derivatives of E with respect to motions of the single bodies; returns E [kg m^2].
 
-    They are the integrals of rho (X - X_hat) and of rho X x (X - X_hat).
-
-    Args:
-        placements: see the module.
-        reference: see the module.
-        moments: see the module.
-        wrenches: at the world's origin, shape (n, 6); written.
-
-    Returns:
-        E [kg m^2].
+    They are the integrals of rho (X - X_hat) and of rho X x (X - X_hat), written into `wrenches`,
+    at the world's origin, shape (n, 6).
     """
     value = 0.0
     for b in range(len(placements)):
@@ -67,13 +55,7 @@ def inertial_stiffness(
     """Derivatives of `inertial_wrenches` with respect to motions of the single bodies.
 
     [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], where c and c_hat are the integrals of rho X and
-    rho X_hat, and Y that of rho X X_hat'.
-
-    Args:
-        placements: see the module.
-        reference: see the module.
-        moments: see the module.
-        stiffness: row-major (6, 6) matrices, shape (n, 36); written.
+    rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36).
     """
     Y = np.zeros((3, 3))
     c = np.zeros((2, 3))
@@ -114,31 +96,18 @@ def inertial_stiffness(
 def inertial_gradient(
     placements: np.ndarray,
     reference: np.ndarray,
-    moments: np.ndarray,
+    bodies: Bodies | Tree,
     S: np.ndarray,
-    parents: np.ndarray,
-    first_dofs: np.ndarray,
     wrenches: np.ndarray,
     gradient: np.ndarray,
 ) -> float:
-    """The gradient of E with respect to the configuration (tangent); returns E.
+    """The gradient of E with respect to the configuration (tangent); returns E [kg m^2].
 
-    Args:
-        placements: see the module.
-        reference: see the module.
-        moments: see the module.
-        S: see `subtree`.
-        parents: see `subtree`.
-        first_dofs: see `subtree`.
-        wrenches: sums over the subtrees, shape (n, 6); written.
-        gradient: shape (nv,); written.
-
-    Returns:
-        E [kg m^2].
+    Writes it, shape (nv,), and the sums of the wrenches over the subtrees, shape (n, 6).
     """
-    value = inertial_wrenches(placements, reference, moments, wrenches)
-    add_children(parents, wrenches)
-    project_wrenches(S, first_dofs, wrenches, gradient)
+    value = inertial_wrenches(placements, reference, bodies.moments, wrenches)
+    add_children(bodies.parents, wrenches)
+    project_wrenches(S, bodies.first_dofs, wrenches, gradient)
     return value
 
 
@@ -146,54 +115,35 @@ def inertial_gradient(
 def inertial_hessian(
     placements: np.ndarray,
     reference: np.ndarray,
-    moments: np.ndarray,
+    bodies: Bodies | Tree,
     S: np.ndarray,
-    parents: np.ndarray,
-    first_dofs: np.ndarray,
     wrenches: np.ndarray,
-    stiffness: np.ndarray,
     hessian: np.ndarray,
 ) -> None:
     """The derivative of `inertial_gradient` with respect to the configuration (tangent).
 
-    Args:
-        placements: see the module.
-        reference: see the module.
-        moments: see the module.
-        S: see `subtree`.
-        parents: see `subtree`.
-        first_dofs: see `subtree`.
-        wrenches: those that `inertial_gradient` wrote, shape (n, 6).
-        stiffness: workspace, shape (n, 36).
-        hessian: shape (nv, nv); written.
+    Writes it, shape (nv, nv); `wrenches` are those that `inertial_gradient` wrote.
     """
-    inertial_stiffness(placements, reference, moments, stiffness)
-    add_children(parents, stiffness)
-    project_stiffness(S, parents, first_dofs, stiffness, wrenches, hessian)
+    stiffness = np.empty((len(placements), 36))
+    inertial_stiffness(placements, reference, bodies.moments, stiffness)
+    add_children(bodies.parents, stiffness)
+    project_stiffness(S, bodies.parents, bodies.first_dofs, stiffness, wrenches, hessian)
 
 
 @jit
 def rates_derivative(
     placements: np.ndarray,
+    bodies: Bodies | Tree,
     S: np.ndarray,
-    parents: np.ndarray,
-    first_dofs: np.ndarray,
     v: np.ndarray,
     derivative: np.ndarray,
 ) -> None:
     """Derivative of the rates of the placements with respect to the configuration, v held.
 
     The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
-    own joint and below along, by S_l x S_k v_k, and the body itself.
-
-    Args:
-        placements: see the module.
-        S: see `subtree`.
-        parents: see `subtree`.
-        first_dofs: see `subtree`.
-        v: velocity, shape (nv,).
-        derivative: shape (n, 4, 3, nv); written.
+    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (n, 4, 3, nv).
     """
+    parents, first_dofs = bodies.parents, bodies.first_dofs
     n = len(placements)
     twists = np.zeros((n, 6))
     derivative[:] = 0.0
@@ -236,26 +186,21 @@ def rates_derivative(
 @jit
 def reference_derivative(
     placements: np.ndarray,
-    moments: np.ndarray,
+    bodies: Bodies | Tree,
     S: np.ndarray,
-    parents: np.ndarray,
-    first_dofs: np.ndarray,
     change: np.ndarray,
-    wrenches: np.ndarray,
     derivative: np.ndarray,
 ) -> None:
     """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
 
     Args:
         placements: see the module.
-        moments: see the module.
-        S: see `subtree`.
-        parents: see `subtree`.
-        first_dofs: see `subtree`.
+        bodies: of the tree.
+        S: see the module.
         change: of the reference along m directions, shape (m, n, 4, 3).
-        wrenches: workspace, shape (n, 6).
         derivative: shape (m, nv), a row for each direction; written.
     """
+    moments, wrenches = bodies.moments, np.empty((len(placements), 6))
     for d in range(len(change)):
         for b in range(len(placements)):
             P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
@@ -271,5 +216,5 @@ def reference_derivative(
                 F[5] += P[i, 0] * y - P[i, 1] * x
                 if i == 3:
                     F[0], F[1], F[2] = x, y, z
-        add_children(parents, wrenches)
-        project_wrenches(S, first_dofs, wrenches, derivative[d])
+        add_children(bodies.parents, wrenches)
+        project_wrenches(S, bodies.first_dofs, wrenches, derivative[d])

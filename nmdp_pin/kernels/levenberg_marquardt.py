@@ -31,7 +31,7 @@ RUNNING, CONVERGED, NOT_FINITE, STALLED, ITERATION_LIMIT = range(5)
 
 
 @jit
-def begin(account: np.ndarray) -> None:
+def open_account(account: np.ndarray) -> None:
     """Open an account, shape (ENTRIES,)."""
     account[:] = 0.0
 

@@ -213,24 +213,9 @@ def pull_force(tree: Tree, D: np.ndarray, force: np.ndarray, out: np.ndarray) ->
 
 @jit
 def add_weighted(
-    tree: Tree, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
+    tree: Tree, L: np.ndarray, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
 ) -> None:
-    """A += factor diag(weights) D."""
-    for b in range(len(tree.kinds)):
-        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
-        for i in range(k, end):
-            if not has_blocks(tree.kinds[b]):
-                A[i, i] += factor * weights[i]
-                continue
-            for j in range(k, end):
-                A[i, j] += factor * weights[i] * D[i, j]
-
-
-@jit
-def add_squared(
-    tree: Tree, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
-) -> None:
-    """A += factor D' diag(weights) D."""
+    """A += factor L' diag(weights) D, L being the identity but for blocks as those of D."""
     for b in range(len(tree.kinds)):
         k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
         for i in range(k, end):
@@ -239,7 +224,7 @@ def add_squared(
                 continue
             for j in range(k, end):
                 for l in range(k, end):
-                    A[i, j] += factor * D[l, i] * weights[l] * D[l, j]
+                    A[i, j] += factor * L[l, i] * weights[l] * D[l, j]
 
 
 @jit

@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin.kernels.contact_kinematics import relative_twist
 from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
+from nmdp_pin.kernels.subtree import Bodies, add_children, project_stiffness, project_wrenches
 
 
 @jit
@@ -82,10 +82,8 @@ def point_momenta(
 def momentum_change(
     P: np.ndarray,
     expected: np.ndarray,
-    moments: np.ndarray,
+    bodies: Bodies,
     S: np.ndarray,
-    parents: np.ndarray,
-    first_dofs: np.ndarray,
     momentum: np.ndarray,
     M: np.ndarray,
     dmomentum: np.ndarray,
@@ -100,10 +98,8 @@ def momentum_change(
         P: placements of all joints, shape (n + 1, 4, 3).
         expected: Z, the velocities that the points would have without forces, as rates of the
             placements, shape (n, 4, 3).
-        moments: second moments of the bodies, shape (n, 4, 4).
+        bodies: of the tree.
         S: motions of the dofs, shape (nv, 6).
-        parents: of the bodies, shape (n,).
-        first_dofs: of the bodies, shape (n + 1,).
         momentum: M v, shape (nv,).
         M: mass matrix, shape (nv, nv).
         dmomentum: d(M v)/dq with v held, shape (nv, nv).
@@ -114,11 +110,11 @@ def momentum_change(
     """
     nv, n = G.size, expected.shape[0]
     wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))
-    point_momenta(P, expected, moments, wrenches, stiffness)
-    add_children(parents, wrenches)
-    add_children(parents, stiffness)
-    project_wrenches(S, first_dofs, wrenches, G)
-    project_stiffness(S, parents, first_dofs, stiffness, wrenches, A)
+    point_momenta(P, expected, bodies.moments, wrenches, stiffness)
+    add_children(bodies.parents, wrenches)
+    add_children(bodies.parents, stiffness)
+    project_wrenches(S, bodies.first_dofs, wrenches, G)
+    project_stiffness(S, bodies.parents, bodies.first_dofs, stiffness, wrenches, A)
     for k in range(nv):
         G[k] = rate * (G[k] + momentum[k])
         for l in range(nv):

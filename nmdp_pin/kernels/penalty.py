@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.vector3 import dot
 
 FRICTIONAL, CONSERVATIVE = 0, 1  # forces of pbfd, and those of pbd, which have an energy
 
@@ -71,20 +73,6 @@ def new_touch() -> Touch:
     return Touch(
         np.zeros(8), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3))
     )
-
-
-@jit
-def cross(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """Out = a x b."""
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-
-
-@jit
-def dot(a: np.ndarray, b: np.ndarray) -> float:
-    """A . b."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @jit
@@ -170,12 +158,12 @@ def wrench_of(law: Law, t: Touch, wrench: np.ndarray) -> None:
     if law.kind == FRICTIONAL:
         for i in range(3):
             force[i] = p * t.n[i] - q * t.slip[i]
-        cross(force, t.arm, moment)
+        cross_into(force, t.arm, moment)
         return
     carried, z, pull = np.empty(3), np.empty(3), np.empty(3)
     carried_slip(t, carried, z, pull)
     c = (law.gamma + 1.0) / (law.beta + 1.0) * q * dot(t.slip, t.slip) / d
-    cross(t.arm, carried, moment)
+    cross_into(t.arm, carried, moment)
     for i in range(3):
         force[i] = (p + c) * t.n[i] - q * pull[i]
         moment[i] *= q

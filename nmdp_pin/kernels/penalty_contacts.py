@@ -6,8 +6,6 @@ of that body, whose index is that of its placement; 0 is the world, the terrain.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from nmdp_pin.kernels.conservative_penalty import conservative_derivative, gauss_newton
@@ -24,88 +22,7 @@ from nmdp_pin.kernels.penalty import (
     stored_energy,
     wrench_of,
 )
-
-
-class Contacts(NamedTuple):
-    """The contact points of a robot.
-
-    Args:
-        joints: placements that carry the spheres, shape (m,).
-        touched: placements whose surfaces they touch, shape (m,).
-        local: centres in the frames of the joints [m], shape (m, 3).
-        radii: of the spheres [m], shape (m,).
-    """
-
-    joints: np.ndarray
-    touched: np.ndarray
-    local: np.ndarray
-    radii: np.ndarray
-
-
-class Surfaces(NamedTuple):
-    """What the contacts touch, at their centres; all arrays are written.
-
-    Args:
-        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
-        distance: signed distance of the centres [m], shape (m,).
-        normal: shape (m, 3).
-        curvature: [1/m], shape (m, 3, 3).
-        friction: coefficient of the surface, shape (m,).
-        shape: index of the shape, shape (m,).
-        curved: in its only entry 1 where some curvature is not zero, shape (1,).
-    """
-
-    centre: np.ndarray
-    distance: np.ndarray
-    normal: np.ndarray
-    curvature: np.ndarray
-    friction: np.ndarray
-    shape: np.ndarray
-    curved: np.ndarray
-
-
-class ContactForces(NamedTuple):
-    """The forces of all contacts; all arrays are written.
-
-    Args:
-        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
-        origin: the same at the world's origin, shape (m, 6).
-        stiffness: their derivatives by motions at the world's origin, shape (m, 36).
-        energies: stored by the normal forces and by conservative friction [J], shape (2,).
-    """
-
-    wrenches: np.ndarray
-    origin: np.ndarray
-    stiffness: np.ndarray
-    energies: np.ndarray
-
-
-@jit
-def relative_placement(P: np.ndarray, joint: int, touched: int, M: np.ndarray) -> None:
-    """The placement of a body as seen from another one, shape (4, 3); written."""
-    for i in range(4):
-        x, y, z = P[joint, i, 0], P[joint, i, 1], P[joint, i, 2]
-        if i == 3:
-            x, y, z = x - P[touched, 3, 0], y - P[touched, 3, 1], z - P[touched, 3, 2]
-        for j in range(3):
-            M[i, j] = P[touched, j, 0] * x + P[touched, j, 1] * y + P[touched, j, 2] * z
-
-
-@jit
-def carriers(contacts: Contacts, P: np.ndarray, frames: np.ndarray) -> None:
-    """Placements of the bodies that carry the contacts, seen from what they touch, (m, 4, 3)."""
-    for i in range(len(contacts.joints)):
-        relative_placement(P, contacts.joints[i], contacts.touched[i], frames[i])
-
-
-@jit
-def locate(contacts: Contacts, frames: np.ndarray, centre: np.ndarray) -> None:
-    """Centres of the spheres, shape (m, 3), from the placements of their bodies."""
-    for i in range(len(contacts.joints)):
-        for j in range(3):
-            centre[i, j] = frames[i, 3, j]
-            for k in range(3):
-                centre[i, j] += contacts.local[i, k] * frames[i, k, j]
+from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, Surfaces
 
 
 @jit
@@ -142,35 +59,24 @@ def describe_contact(
 
 
 @jit
-def to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray) -> None:
+def rotate_to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray) -> None:
     """A vector with the axes of the world, from those of a body."""
     for j in range(3):
         out[j] = P[touched, 0, j] * a[0] + P[touched, 1, j] * a[1] + P[touched, 2, j] * a[2]
 
 
 @jit
-def contact_forces(
-    law: Law,
-    h: float,
-    contacts: Contacts,
-    P: np.ndarray,
-    start: np.ndarray,
-    frames: np.ndarray,
-    surfaces: Surfaces,
-    forces: ContactForces,
-) -> None:
-    """The wrenches of all contacts and their energies.
+def penalty_forces(scene: Scene, h: float, ref: StepReference, point: Point) -> None:
+    """The wrenches of all contacts and their energies, into `point.forces`.
 
     Args:
-        law: sizes of the forces.
+        scene: what all steps share.
         h: length of the step [s].
-        contacts: the contact points.
-        P: placements, shape (n + 1, 4, 3).
-        start: `carriers` at the start of the step, shape (m, 4, 3).
-        frames: `carriers` now, shape (m, 4, 3).
-        surfaces: at the centres.
-        forces: written, but for `stiffness`.
+        ref: after `begin`.
+        point: after `place`, with what the contacts touch.
     """
+    law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
+    start, frames, surfaces = ref.carriers, point.frames, point.surfaces
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     forces.energies[:] = 0.0
     for i in range(len(contacts.joints)):
@@ -184,8 +90,8 @@ def contact_forces(
         if law.kind != FRICTIONAL:
             forces.energies[1] += friction_energy(law, t)
         b = contacts.touched[i]
-        to_world(P, b, wrench[:3], w[:3])
-        to_world(P, b, wrench[3:], w[3:])
+        rotate_to_world(P, b, wrench[:3], w[:3])
+        rotate_to_world(P, b, wrench[3:], w[3:])
         world_centre(P, contacts, i, c)
         for j in range(3):
             at[j] = w[j]
@@ -205,30 +111,20 @@ def world_centre(P: np.ndarray, contacts: Contacts, i: int, c: np.ndarray) -> No
 
 
 @jit
-def contact_stiffness(
-    law: Law,
-    h: float,
-    contacts: Contacts,
-    P: np.ndarray,
-    start: np.ndarray,
-    frames: np.ndarray,
-    surfaces: Surfaces,
-    semidefinite: bool,
-    forces: ContactForces,
+def penalty_stiffness(
+    scene: Scene, h: float, ref: StepReference, point: Point, semidefinite: bool
 ) -> None:
     """Derivatives of the wrenches by motions, relative to what is touched, at the world's origin.
 
     Args:
-        law: see `contact_forces`.
-        h: see `contact_forces`.
-        contacts: see `contact_forces`.
-        P: see `contact_forces`.
-        start: see `contact_forces`.
-        frames: see `contact_forces`.
-        surfaces: see `contact_forces`.
+        scene: what all steps share.
+        h: length of the step [s].
+        ref: after `begin`.
+        point: after `penalty_forces`; the stiffness of its forces is written.
         semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
-        forces: after `contact_forces`; `stiffness` is written.
     """
+    law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
+    start, frames, surfaces = ref.carriers, point.frames, point.surfaces
     t, u, wrench, c = new_touch(), np.empty(3), np.empty(6), np.empty(3)
     D, moved = np.empty((6, 6)), np.empty((6, 6))
     for i in range(len(contacts.joints)):

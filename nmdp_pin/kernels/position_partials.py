@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.inertial_potential import reference_derivative
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.penalty import (
@@ -14,13 +15,12 @@ from nmdp_pin.kernels.penalty import (
     Law,
     Touch,
     carried_slip,
-    cross,
-    dot,
     new_touch,
 )
-from nmdp_pin.kernels.penalty_contacts import Contacts, describe_contact, to_world, world_centre
-from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
+from nmdp_pin.kernels.penalty_contacts import describe_contact, rotate_to_world, world_centre
+from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, StepStart
 from nmdp_pin.kernels.tree import Tree
+from nmdp_pin.kernels.vector3 import dot
 
 
 @jit
@@ -67,19 +67,10 @@ def target_derivative(
     """
     tree = scene.tree
     n, nv = len(tree.kinds), len(S)
-    change, wrenches, row = np.empty((1, n, 4, 3)), np.empty((n, 6)), np.empty((1, nv))
+    change, row = np.empty((1, n, 4, 3)), np.empty((1, nv))
     for dof in range(nv):
         placement_derivative(tree, P, S, dof, change[0])
-        reference_derivative(
-            point.P[1:],
-            tree.moments,
-            point.S,
-            tree.parents,
-            tree.first_dofs,
-            change,
-            wrenches,
-            row,
-        )
+        reference_derivative(point.P[1:], tree, point.S, change, row)
         for k in range(nv):
             B[k, dof] = row[0, k]
 
@@ -103,7 +94,7 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
     if r > 0.0:
         for i in range(3):
             turned[i] = dot(t.turn[i], t.arm)
-        cross(turn, turned, du)
+        cross_into(turn, turned, du)
     for i in range(3):
         du[i] -= move[i]
     db = dot(n, du)
@@ -115,11 +106,11 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
     if law.kind == FRICTIONAL:
         for i in range(3):
             out[i] = -q * (ds[i] + dq * t.slip[i])
-        cross(out[:3], t.arm, out[3:])
+        cross_into(out[:3], t.arm, out[3:])
         return
     carried, z, pull, back = np.empty(3), np.empty(3), np.empty(3), np.zeros(3)
     carried_slip(t, carried, z, pull)
-    cross(turn, t.slip, part)
+    cross_into(turn, t.slip, part)
     for i in range(3):
         part[i] = ds[i] - part[i]
     if r > 0.0:
@@ -135,7 +126,7 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
         out[i] = dc * n[i] - q * (dpull + dq * pull[i])
     for i in range(3):
         part[i] = back[i] + dq * carried[i]
-    cross(t.arm, part, out[3:])
+    cross_into(t.arm, part, out[3:])
     for i in range(3):
         out[3 + i] *= q
 
@@ -149,7 +140,7 @@ def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
 
 @jit
 def add_contacts(
-    scene: Scene, start: Start, ref: Reference, point: Point, S0: np.ndarray, R: np.ndarray
+    scene: Scene, start: StepStart, ref: StepReference, point: Point, S0: np.ndarray, R: np.ndarray
 ) -> None:
     """Subtract what a motion of the start does to the contacts' generalised force.
 
@@ -166,10 +157,9 @@ def add_contacts(
     move, turn, part = np.empty(3), np.empty(3), np.empty(3)
     wrench, world = np.empty(6), np.empty(6)
     for i in range(len(contacts.joints)):
-        touches = describe_contact(
+        if not describe_contact(
             scene.law, start.h, contacts, i, ref.carriers, point.frames, point.surfaces, u, t
-        )
-        if not touches:
+        ):
             continue
         touched = contacts.touched[i]
         world_centre(point.P, contacts, i, c)
@@ -180,7 +170,7 @@ def add_contacts(
             while body >= 0:
                 for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
                     s = S0[l]
-                    cross(s[3:], c0, part)
+                    cross_into(s[3:], c0, part)
                     for j in range(3):
                         part[j] = sign * (part[j] + s[j])
                     _in_body(ref.P0, touched, part, move)
@@ -188,9 +178,9 @@ def add_contacts(
                         part[j] = sign * s[3 + j]
                     _in_body(ref.P0, touched, part, turn)
                     _wrench_change(scene.law, t, move, turn, wrench)
-                    to_world(point.P, touched, wrench[:3], world[:3])
-                    to_world(point.P, touched, wrench[3:], world[3:])
-                    cross(c, world[:3], part)
+                    rotate_to_world(point.P, touched, wrench[:3], world[:3])
+                    rotate_to_world(point.P, touched, wrench[3:], world[3:])
+                    cross_into(c, world[:3], part)
                     for j in range(3):
                         world[3 + j] += part[j]
                     _subtract_force(tree, contacts, i, point.S, world, l, R)

@@ -7,8 +7,61 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.kernels.penalty import Law
-from nmdp_pin.kernels.penalty_contacts import ContactForces, Contacts, Surfaces
 from nmdp_pin.kernels.tree import Tree
+
+
+class Contacts(NamedTuple):
+    """The contact points of a robot.
+
+    Args:
+        joints: placements that carry the spheres, shape (m,).
+        touched: placements whose surfaces they touch, shape (m,).
+        local: centres in the frames of the joints [m], shape (m, 3).
+        radii: of the spheres [m], shape (m,).
+    """
+
+    joints: np.ndarray
+    touched: np.ndarray
+    local: np.ndarray
+    radii: np.ndarray
+
+
+class Surfaces(NamedTuple):
+    """What the contacts touch, at their centres; all arrays are written.
+
+    Args:
+        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
+        distance: signed distance of the centres [m], shape (m,).
+        normal: shape (m, 3).
+        curvature: [1/m], shape (m, 3, 3).
+        friction: coefficient of the surface, shape (m,).
+        shape: index of the shape, shape (m,).
+        curved: in its only entry 1 where some curvature is not zero, shape (1,).
+    """
+
+    centre: np.ndarray
+    distance: np.ndarray
+    normal: np.ndarray
+    curvature: np.ndarray
+    friction: np.ndarray
+    shape: np.ndarray
+    curved: np.ndarray
+
+
+class ContactForces(NamedTuple):
+    """The forces of all contacts; all arrays are written.
+
+    Args:
+        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
+        origin: the same at the world's origin, shape (m, 6).
+        stiffness: their derivatives by motions at the world's origin, shape (m, 36).
+        energies: stored by the normal forces and by conservative friction [J], shape (2,).
+    """
+
+    wrenches: np.ndarray
+    origin: np.ndarray
+    stiffness: np.ndarray
+    energies: np.ndarray
 
 
 class Scene(NamedTuple):
@@ -27,7 +80,7 @@ class Scene(NamedTuple):
     semidefinite: bool
 
 
-class Start(NamedTuple):
+class StepStart(NamedTuple):
     """A step, as it is stated.
 
     Args:
@@ -51,13 +104,13 @@ class Start(NamedTuple):
     rate: float
 
 
-class Reference(NamedTuple):
+class StepReference(NamedTuple):
     """What follows from the start of a step; all arrays are written by `begin`.
 
     Args:
         P0: placements at q0, shape (n + 1, 4, 3).
         target: placements to which the bodies come without forces, shape (n, 4, 3).
-        carriers: `carriers` at q0, shape (m, 4, 3).
+        carriers: `relative_placements` at q0, shape (m, 4, 3).
         metric: M rate / h + kd / h + kp, shape (nv, nv).
         U: its upper factor, shape (nv, nv).
         energies: kinetic, potential [J], shape (2,).
@@ -83,7 +136,7 @@ class Point(NamedTuple):
         D_t: of e, shape (nv, nv).
         P: placements, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
-        frames: `carriers`, shape (m, 4, 3).
+        frames: `relative_placements`, shape (m, 4, 3).
         surfaces: what the contacts touch.
         forces: of the contacts.
         wrenches: of inertia less contacts, summed over subtrees, shape (n, 6).

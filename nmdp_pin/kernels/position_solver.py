@@ -17,7 +17,6 @@ from nmdp_pin.kernels.dense import (
     copy_matrix,
     copy_vector,
     pivot_ratio,
-    solve_in_place,
     solve_upper,
     solve_upper_transposed,
     solve_upper_transposed_rows,
@@ -31,12 +30,13 @@ from nmdp_pin.kernels.levenberg_marquardt import (
     OUTCOME,
     accepts,
     goes_on,
+    open_account,
     reject,
 )
-from nmdp_pin.kernels.levenberg_marquardt import begin as open_account
+from nmdp_pin.kernels.linear import lu_factor, lu_solve
 from nmdp_pin.kernels.manifold import integrate
 from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
+from nmdp_pin.kernels.position_scene import Point, Scene, StepReference, StepStart
 from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 from nmdp_pin.kernels.tree import kinetic_energy, potential_energy
 
@@ -74,7 +74,7 @@ class Memory(NamedTuple):
             start, and the ratio of the pivots of F, shape (4,).
     """
 
-    ref: Reference
+    ref: StepReference
     point: Point
     q: np.ndarray
     r: np.ndarray
@@ -85,7 +85,7 @@ class Memory(NamedTuple):
 
 
 @jit
-def open_step(scene: Scene, start: Start, memory: Memory) -> bool:
+def open_step(scene: Scene, start: StepStart, memory: Memory) -> bool:
     """State a step and place the bodies at its start; False where it cannot be made."""
     open_account(memory.account)
     memory.energies[:] = np.nan
@@ -98,7 +98,7 @@ def open_step(scene: Scene, start: Start, memory: Memory) -> bool:
 
 
 @jit
-def advance(scene: Scene, start: Start, limits: Limits, memory: Memory) -> bool:
+def advance(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> bool:
     """Judge the trial point and place the bodies at the next one; False where there is none.
 
     Args:
@@ -139,7 +139,11 @@ def _solve(scene: Scene, memory: Memory) -> bool:
         dx[i] = -memory.r[i]
     if scene.law.kind == FRICTIONAL and lam == 0.0:
         copy_matrix(A, F)
-        return solve_in_place(F, dx)
+        pivots = np.empty(nv, np.int64)
+        if not lu_factor(F, pivots):
+            return False
+        lu_solve(F, pivots, dx.reshape(nv, 1))
+        return True
     if scene.law.kind == FRICTIONAL:
         X, s = np.empty((nv, nv)), np.empty(nv)
         copy_matrix(A, X)
@@ -167,7 +171,7 @@ def _solve(scene: Scene, memory: Memory) -> bool:
 
 
 @jit
-def close_step(scene: Scene, start: Start, limits: Limits, memory: Memory) -> None:
+def close_step(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> None:
     """Energies at the end; one that gains energy is a root that no motion leads to, so not one.
 
     An implicit step of first order loses energy: v' M (v - v0) is more than the change of
@@ -189,7 +193,9 @@ def close_step(scene: Scene, start: Start, limits: Limits, memory: Memory) -> No
 
 
 @jit
-def solve_step(scene: Scene, ground: Ground, start: Start, limits: Limits, memory: Memory) -> None:
+def solve_step(
+    scene: Scene, ground: Ground, start: StepStart, limits: Limits, memory: Memory
+) -> None:
     """Make a step; the account in the memory says how it ended.
 
     Args:

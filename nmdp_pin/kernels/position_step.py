@@ -16,12 +16,12 @@ import math
 
 import numpy as np
 
+from nmdp_pin.kernels.contact_kinematics import locate, relative_placements
 from nmdp_pin.kernels.contact_sums import subtract_from_bodies, subtract_pairs
 from nmdp_pin.kernels.dense import cholesky, copy_matrix, solve_upper_transposed
 from nmdp_pin.kernels.inertial_potential import inertial_stiffness, inertial_wrenches
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.manifold import (
-    add_squared,
     add_turning,
     add_weighted,
     difference,
@@ -30,13 +30,8 @@ from nmdp_pin.kernels.manifold import (
     pull_force,
 )
 from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.penalty_contacts import (
-    carriers,
-    contact_forces,
-    contact_stiffness,
-    locate,
-)
-from nmdp_pin.kernels.position_scene import Point, Reference, Scene, Start
+from nmdp_pin.kernels.penalty_contacts import penalty_forces, penalty_stiffness
+from nmdp_pin.kernels.position_scene import Point, Scene, StepReference, StepStart
 from nmdp_pin.kernels.subtree import add_children, project_stiffness, project_wrenches
 from nmdp_pin.kernels.tree import (
     forward_kinematics,
@@ -47,7 +42,7 @@ from nmdp_pin.kernels.tree import (
 
 
 @jit
-def begin(scene: Scene, start: Start, ref: Reference, point: Point) -> bool:
+def begin(scene: Scene, start: StepStart, ref: StepReference, point: Point) -> bool:
     """What follows from the start of a step; False where its mass matrix is singular.
 
     Args:
@@ -56,10 +51,10 @@ def begin(scene: Scene, start: Start, ref: Reference, point: Point) -> bool:
         ref: written.
         point: workspace.
     """
-    tree, h = scene.tree, start.h
+    tree, h, contacts = scene.tree, start.h, scene.contacts
     nv = len(start.v0)
     forward_kinematics(tree, start.q0, ref.P0)
-    carriers(scene.contacts, ref.P0, ref.carriers)
+    relative_placements(ref.P0, contacts.joints, contacts.touched, ref.carriers)
     for k in range(nv):
         point.work[0, k] = -h * start.v0[k]
     # v0 was a backward difference of positions; with the own length of this step nothing of the
@@ -98,13 +93,22 @@ def place(scene: Scene, point: Point) -> None:
         scene: what all steps share.
         point: `q` is read; `P`, `frames` and the centres of its surfaces are written.
     """
+    contacts = scene.contacts
     forward_kinematics(scene.tree, point.q, point.P)
-    carriers(scene.contacts, point.P, point.frames)
-    locate(scene.contacts, point.frames, point.surfaces.centre)
+    locate(
+        point.P,
+        contacts.joints,
+        contacts.touched,
+        contacts.local,
+        point.frames,
+        point.surfaces.centre,
+    )
 
 
 @jit
-def evaluate(scene: Scene, start: Start, ref: Reference, point: Point) -> tuple[float, float]:
+def evaluate(
+    scene: Scene, start: StepStart, ref: StepReference, point: Point
+) -> tuple[float, float]:
     """The function that is minimised, and the norm of the residual r.
 
     Of pbfd |U'^-1 r|^2 / 2 [J], U'U being the metric; of pbd the energy E [J].
@@ -122,16 +126,7 @@ def evaluate(scene: Scene, start: Start, ref: Reference, point: Point) -> tuple[
     for b in range(len(tree.kinds)):
         for i in range(6):
             point.wrenches[b, i] *= scale
-    contact_forces(
-        scene.law,
-        h,
-        scene.contacts,
-        point.P,
-        ref.carriers,
-        point.frames,
-        point.surfaces,
-        point.forces,
-    )
+    penalty_forces(scene, h, ref, point)
     subtract_from_bodies(scene.contacts, point.forces.origin, -1.0, point.wrenches)
     add_children(tree.parents, point.wrenches)
     project_wrenches(point.S, tree.first_dofs, point.wrenches, point.r)
@@ -177,7 +172,9 @@ def evaluate(scene: Scene, start: Start, ref: Reference, point: Point) -> tuple[
 
 
 @jit
-def linearise(scene: Scene, start: Start, point: Point, ref: Reference, exact: bool) -> None:
+def linearise(
+    scene: Scene, start: StepStart, point: Point, ref: StepReference, exact: bool
+) -> None:
     """dr/dq at the point (tangent), into `point.A`.
 
     Args:
@@ -194,32 +191,21 @@ def linearise(scene: Scene, start: Start, point: Point, ref: Reference, exact: b
     for b in range(len(tree.kinds)):
         for i in range(36):
             point.stiffness[b, i] *= scale
-    contact_stiffness(
-        scene.law,
-        start.h,
-        scene.contacts,
-        point.P,
-        ref.carriers,
-        point.frames,
-        point.surfaces,
-        not exact,
-        point.forces,
-    )
+    penalty_stiffness(scene, start.h, ref, point, not exact)
     subtract_from_bodies(scene.contacts, point.forces.stiffness, 1.0, point.stiffness)
     add_children(tree.parents, point.stiffness)
     wrenches = point.wrenches if exact else np.zeros_like(point.wrenches)
     project_stiffness(point.S, tree.parents, tree.first_dofs, point.stiffness, wrenches, point.A)
-    subtract_pairs(tree, scene.contacts, point.S, point.forces, not exact, point.A)
+    subtract_pairs(scene, point, not exact)
     weights, force = point.work[0], point.work[1]
     for k in range(nv):
         weights[k] = tree.rotors[k] * start.rate + start.kd[k]
-    if scene.law.kind == FRICTIONAL:
-        add_weighted(tree, point.D, weights, 1.0 / start.h, point.A)
-        add_weighted(tree, point.D_t, start.kp, 1.0, point.A)
-        return
-    add_squared(tree, point.D, weights, 1.0 / start.h, point.A)
-    add_squared(tree, point.D_t, start.kp, 1.0, point.A)
-    if not exact:
+    frictional = scene.law.kind == FRICTIONAL
+    identity = np.eye(nv)
+    left, left_t = (identity, identity) if frictional else (point.D, point.D_t)
+    add_weighted(tree, left, point.D, weights, 1.0 / start.h, point.A)
+    add_weighted(tree, left_t, point.D_t, start.kp, 1.0, point.A)
+    if frictional or not exact:
         return
     for k in range(nv):
         v = point.v[k]

@@ -8,7 +8,7 @@ from nmdp_pin.kernels.dense import copy_vector
 from nmdp_pin.kernels.ground import Ground
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.levenberg_marquardt import CONVERGED, OUTCOME
-from nmdp_pin.kernels.position_scene import Scene, Start
+from nmdp_pin.kernels.position_scene import Scene, StepStart
 from nmdp_pin.kernels.position_solver import Limits, Memory, solve_step
 
 
@@ -16,7 +16,7 @@ from nmdp_pin.kernels.position_solver import Limits, Memory, solve_step
 def roll(
     scene: Scene,
     ground: Ground,
-    start: Start,
+    start: StepStart,
     torques: np.ndarray,
     least: float,
     floor: float,

@@ -7,9 +7,26 @@ angular, at the world's origin, shape (nv, 6): the transpose of pinocchio's worl
 Wrenches are (force, moment) at the world's origin.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+
+
+class Bodies(NamedTuple):
+    """The bodies of a tree; a `Tree` has these parts too.
+
+    Args:
+        parents: of the bodies, shape (n,).
+        first_dofs: of the bodies, shape (n + 1,).
+        moments: Sigma = integral of rho x~ x~', x~ = (x, 1), of each body about its joint's origin
+            [kg m^2, kg m, kg], shape (n, 4, 4).
+    """
+
+    parents: np.ndarray
+    first_dofs: np.ndarray
+    moments: np.ndarray
 
 
 @jit
@@ -28,6 +45,12 @@ def add_children(parents: np.ndarray, values: np.ndarray) -> None:
 
 
 @jit
+def power(s: np.ndarray, F: np.ndarray) -> float:
+    """S . F of a motion and a wrench, shapes (6,)."""
+    return s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
+
+
+@jit
 def project_wrenches(
     S: np.ndarray, first_dofs: np.ndarray, wrenches: np.ndarray, force: np.ndarray
 ) -> None:
@@ -42,10 +65,29 @@ def project_wrenches(
     for b in range(len(wrenches)):
         F = wrenches[b]
         for k in range(first_dofs[b], first_dofs[b + 1]):
-            s = S[k]
-            force[k] = (
-                s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
-            )
+            force[k] = power(S[k], F)
+
+
+@jit
+def wrench_rates(K: np.ndarray, s: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
+    """Row = K' s and column = K s of a row-major matrix K, shape (36,)."""
+    for i in range(6):
+        row[i] = 0.0
+        column[i] = 0.0
+        for j in range(6):
+            row[i] += s[j] * K[6 * j + i]
+            column[i] += K[6 * i + j] * s[j]
+
+
+@jit
+def taken_wrench(s: np.ndarray, F: np.ndarray, taken: np.ndarray) -> None:
+    """Taken . S_l = (S_l x s) . F: (w x f, v x f + w x m) with s = (v, w), F = (f, m)."""
+    taken[0] = s[4] * F[2] - s[5] * F[1]
+    taken[1] = s[5] * F[0] - s[3] * F[2]
+    taken[2] = s[3] * F[1] - s[4] * F[0]
+    taken[3] = s[1] * F[2] - s[2] * F[1] + s[4] * F[5] - s[5] * F[4]
+    taken[4] = s[2] * F[0] - s[0] * F[2] + s[5] * F[3] - s[3] * F[5]
+    taken[5] = s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
 
 
 @jit
@@ -71,52 +113,22 @@ def project_stiffness(
         A: the derivative, shape (nv, nv); written.
     """
     A[:] = 0.0
-    row, column = np.empty(6), np.empty(6)
+    row, column, taken = np.empty(6), np.empty(6), np.empty(6)
     for b in range(len(parents)):
         K, F = stiffness[b], wrenches[b]
         for k in range(first_dofs[b], first_dofs[b + 1]):
             s = S[k]
+            wrench_rates(K, s, row, column)
+            taken_wrench(s, F, taken)
             for i in range(6):
-                row[i] = 0.0
-                column[i] = 0.0
-                for j in range(6):
-                    row[i] += s[j] * K[6 * j + i]
-                    column[i] += K[6 * i + j] * s[j]
-            # (S_l x S_k) . F = S_l . (w x f, v x f + w x m) with S_k = (v, w), F = (f, m)
-            row[0] += s[4] * F[2] - s[5] * F[1]
-            row[1] += s[5] * F[0] - s[3] * F[2]
-            row[2] += s[3] * F[1] - s[4] * F[0]
-            row[3] += s[1] * F[2] - s[2] * F[1] + s[4] * F[5] - s[5] * F[4]
-            row[4] += s[2] * F[0] - s[0] * F[2] + s[5] * F[3] - s[3] * F[5]
-            row[5] += s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
+                row[i] += taken[i]
             for l in range(first_dofs[b], first_dofs[b + 1]):
                 t = S[l]
-                A[k, l] = (
-                    row[0] * t[0]
-                    + row[1] * t[1]
-                    + row[2] * t[2]
-                    + row[3] * t[3]
-                    + row[4] * t[4]
-                    + row[5] * t[5]
-                )
+                A[k, l] = power(t, row)
             above = parents[b]
             while above >= 0:
                 for l in range(first_dofs[above], first_dofs[above + 1]):
                     t = S[l]
-                    A[k, l] = (
-                        row[0] * t[0]
-                        + row[1] * t[1]
-                        + row[2] * t[2]
-                        + row[3] * t[3]
-                        + row[4] * t[4]
-                        + row[5] * t[5]
-                    )
-                    A[l, k] = (
-                        column[0] * t[0]
-                        + column[1] * t[1]
-                        + column[2] * t[2]
-                        + column[3] * t[3]
-                        + column[4] * t[4]
-                        + column[5] * t[5]
-                    )
+                    A[k, l] = power(t, row)
+                    A[l, k] = power(t, column)
                 above = parents[above]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from nmdp_pin.kernels.jit import jit
 
 Vector3 = tuple[float, float, float]
 
 
 @jit
-def dot(a: Vector3, b: Vector3) -> float:
+def dot(a: Vector3 | np.ndarray, b: Vector3 | np.ndarray) -> float:
     """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp import Nmdp
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme
 from nmdp_pin.state import State
-from nmdp_pin.step_control import StepControl, check_min_step, merged
+from nmdp_pin.step_control import StepControl, check_min_step, halved, merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,21 +40,15 @@ class PrintedHalving(StepControl):
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
         """See `StepControl.step`."""
-        last = self.last_length(state, h)
-        tried: list[StepResult] = []
-        made: list[StepResult] = []
-        lengths, at = [h], state
-        while lengths:
-            s = lengths.pop()
-            part = self.sub_step(integrator, at, command, s, last)
-            tried.append(part)
-            if part.status.ok:
-                made.append(part)
-                at, last = part.state, s
-            elif 0.5 * s < self.min_step:
-                break
-            else:
-                lengths += [0.5 * s, 0.5 * s]
+        tried, made, last = halved(
+            self,
+            integrator,
+            state,
+            command,
+            h,
+            min_step=self.min_step,
+            max_evaluations=math.inf,
+        )
         result = merged(tried, made, state)
         if not result.status.ok:
             return result

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.papers.halving import PrintedHalving
 from nmdp_pin.solvers.pgm import ProjectedGradient
+from nmdp_pin.solvers.vi_newton import ViNewton
 
 PRESETS: dict[str, dict[str, Any]] = {
     # What the papers' authors ran, and Algorithm 1 as it is printed but for
@@ -36,12 +37,14 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def preset_options(name: str, known: Iterable[str]) -> dict[str, Any]:
-    """The options of a preset that a method has.
+def preset_options(name: str, known: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a preset that a method has, to be overruled by those given.
 
     Args:
         name: of the preset.
         known: names of the method's options.
+        given: options of the user; with the objective "dissipation" the projected gradient, which
+            does not solve it, is left out.
 
     Raises:
         IntegratorError: the name is not known.
@@ -49,4 +52,6 @@ def preset_options(name: str, known: Iterable[str]) -> dict[str, Any]:
     if name not in PRESETS:
         raise IntegratorError(f"preset '{name}' is not known; choose from {sorted(PRESETS)}")
     known = set(known)
+    if given.get("objective") == ViNewton.objective:
+        known.discard("projected_gradient")
     return {key: value for key, value in PRESETS[name].items() if key in known}

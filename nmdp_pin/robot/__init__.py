@@ -14,7 +14,8 @@ from nmdp_pin.robot.contact_choice import EXTENTS
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.free_body import free_body
 from nmdp_pin.robot.joint_limits import JointLimits, Mimic
-from nmdp_pin.robot.robot import Robot, load_robot
+from nmdp_pin.robot.loading import load_robot
+from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base, ContactPoint
 from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS
 from nmdp_pin.robot.together import together

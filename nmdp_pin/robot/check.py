@@ -19,7 +19,7 @@ from nmdp_pin.robot.feasibility import (
 )
 from nmdp_pin.robot.loading import MJCF, Options, assemble, describe
 from nmdp_pin.robot.mesh_files import locate_meshes
-from nmdp_pin.robot.robot import Robot, robot_of
+from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import Urdf, read_urdf
 from nmdp_pin.robot.urdf_problems import find_problems, link_mass
@@ -150,14 +150,13 @@ def check_robot(
         return replace(report, errors=(str(error),))
     try:
         options = Options(base, joints, contacts, contact_points, visuals=False)
-        parts = assemble(files, describe(files, visuals=False), options)
+        robot = assemble(files, describe(files, visuals=False), options)
     except RobotError as error:
         known = any(error.element and error.element in text for text in report.errors)
         return report if known else replace(report, errors=(*report.errors, str(error)))
-    robot = robot_of(files, parts)
     model, points = robot.model, robot.contact_points
     names = list(model.names)
-    driven = {names[k] for k in range(1, model.njoints) if model.joints[k].idx_v in parts.driven}
+    driven = {names[k] for k in range(1, model.njoints) if model.joints[k].idx_v in robot.driven}
     return replace(
         report,
         nq=model.nq,
@@ -170,7 +169,7 @@ def check_robot(
             )
         ),
         warnings=(*report.warnings, *_odd_pose(robot)),
-        notes=(*parts.notes, *_mimic_notes(robot)),
+        notes=(*robot.notes, *_mimic_notes(robot)),
     )
 
 

@@ -1,8 +1,9 @@
-"""The steps from the files of a robot to its parts, each checked before the next."""
+"""The steps from the files of a robot to the robot, each checked before the next."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -12,11 +13,11 @@ import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.gait import Gait
-from nmdp_pin.robot.catalog import RobotFiles
+from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.description import Description, describe_urdf
-from nmdp_pin.robot.joint_limits import JointLimits, Mimic
+from nmdp_pin.robot.joint_limits import JointLimits
 from nmdp_pin.robot.mjcf import read_mjcf
 from nmdp_pin.robot.model import (
     RobotModel,
@@ -25,6 +26,7 @@ from nmdp_pin.robot.model import (
     idle_joints,
     standing_configuration,
 )
+from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import read_urdf
 
@@ -34,29 +36,14 @@ MJCF = (".xml", ".mjcf")
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller asks of a robot; see `nmdp_pin.robot.load_robot`."""
+    """What a caller asks of a robot; see `load_robot`."""
 
     base: Base | None = None
     joints: str | Sequence[str] | None = None
     contacts: Contacts | None = None
     contact_points: int | None = None
     visuals: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """All that a `Robot` is made of; see its fields."""
-
-    name: str
-    body: RobotModel
-    contact_points: ContactPoints
-    driven: np.ndarray
-    gaits: Mapping[str, Gait]
-    mimics: tuple[Mimic, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    missing_visuals: tuple[tuple[str, str], ...]
-    missing_collisions: tuple[tuple[str, str], ...]
+    limits: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +52,45 @@ class _Pose:
 
     joints: Mapping[str, float | np.ndarray]
     base: pin.SE3
+
+
+def load_robot(
+    source: RobotSource,
+    *,
+    base: Base | None = None,
+    joints: str | Sequence[str] | None = None,
+    variant: str | None = None,
+    contacts: Contacts | None = None,
+    contact_points: int | None = None,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    limits: bool = True,
+    visuals: bool = True,
+) -> Robot:
+    """Load a robot and make it ready for simulation.
+
+    Args:
+        source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
+        base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
+            the table of example-robot-data says, else "free-flyer".
+        joints: the joints that move, the others being locked at the standing pose: "driven" (those
+            of the robot.toml; the default), "all", or a list of names.
+        variant: another URDF of the same robot, as its robot.toml names it.
+        contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
+            "feet": those of the robot.toml, else chosen from the collision geometry of the ends
+            of the branches and of what lies lowest; "all": some on every other link that moves as
+            well. None: "feet" of a robot.toml that has contact points, else "all".
+        contact_points: spread so many over the collision geometry of all links, or of those that
+            `contacts` names.
+        package_dirs: folders in which `package://` is looked up first.
+        limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
+        visuals: False leaves out what the robot looks like, which saves reading its meshes.
+
+    Raises:
+        RobotError: names the file and the element that cannot be used, and what is allowed.
+    """
+    files = find_robot(source, variant=variant, package_dirs=package_dirs)
+    options = Options(base, joints, contacts, contact_points, visuals, limits)
+    return assemble(files, describe(files, visuals=visuals), options)
 
 
 def describe(files: RobotFiles, *, visuals: bool) -> Description:
@@ -78,8 +104,8 @@ def describe(files: RobotFiles, *, visuals: bool) -> Description:
     return describe_urdf(read_urdf(files.urdf), files.package_dirs, visuals=visuals)
 
 
-def assemble(files: RobotFiles, described: Description, options: Options) -> Parts:
-    """Build the parts of a robot.
+def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
+    """Build a robot from its description.
 
     Raises:
         RobotError: names the file and the element that cannot be used.
@@ -114,17 +140,24 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Par
     if empty := JointLimits.empty(body.model):
         notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
-    return Parts(
-        files.name or described.name,
-        body,
-        points,
-        _driven(body.model, [] if files.settings.passive else [m for m in motors if m in moving]),
-        _gaits(files, moving),
-        described.mimics,
-        tuple(notes),
-        described.warnings,
-        described.missing_visuals,
-        described.missing_collisions,
+    driven = [] if files.settings.passive else [name for name in motors if name in moving]
+    model = body.model
+    bounds = JointLimits.of(model, described.mimics) if options.limits else None
+    return Robot(
+        name=files.name or described.name,
+        model=model,
+        contact_points=points,
+        driven=_driven(model, driven),
+        standing=body.standing,
+        gaits=_gaits(files, moving),
+        visual_model=None if described.missing_visuals else body.visual,
+        collision_model=None if described.missing_collisions else body.collision,
+        source=str(files.urdf),
+        limits=bounds or JointLimits.none(model.nv),
+        notes=tuple(notes),
+        warnings=described.warnings,
+        missing_visuals=described.missing_visuals,
+        missing_collisions=described.missing_collisions,
     )
 
 

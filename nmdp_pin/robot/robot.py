@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,13 +10,9 @@ import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.gait import Gait
-from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
-from nmdp_pin.robot.contact_choice import Contacts
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.joint_limits import JointLimits
-from nmdp_pin.robot.loading import Options, Parts, assemble, describe
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin.robot.settings import Base
 from nmdp_pin.terrain import Terrain
 
 # Contact points so little above the lowest one carry the robot as well [m].
@@ -125,70 +120,3 @@ class Robot:
             file=self.source,
             element=f"link '{link}'",
         )
-
-
-def load_robot(
-    source: RobotSource,
-    *,
-    base: Base | None = None,
-    joints: str | Sequence[str] | None = None,
-    variant: str | None = None,
-    contacts: Contacts | None = None,
-    contact_points: int | None = None,
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
-    limits: bool = True,
-    visuals: bool = True,
-) -> Robot:
-    """Load a robot and make it ready for simulation.
-
-    Args:
-        source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
-        base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
-            the table of example-robot-data says, else "free-flyer".
-        joints: the joints that move, the others being locked at the standing pose: "driven" (those
-            of the robot.toml; the default), "all", or a list of names.
-        variant: another URDF of the same robot, as its robot.toml names it.
-        contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
-            "feet": those of the robot.toml, else chosen from the collision geometry of the ends
-            of the branches and of what lies lowest; "all": some on every other link that moves as
-            well. None: "feet" of a robot.toml that has contact points, else "all".
-        contact_points: spread so many over the collision geometry of all links, or of those that
-            `contacts` names.
-        package_dirs: folders in which `package://` is looked up first.
-        limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
-        visuals: False leaves out what the robot looks like, which saves reading its meshes.
-
-    Raises:
-        RobotError: names the file and the element that cannot be used, and what is allowed.
-    """
-    files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    options = Options(base, joints, contacts, contact_points, visuals)
-    parts = assemble(files, describe(files, visuals=visuals), options)
-    return robot_of(files, parts, limits=limits)
-
-
-def robot_of(files: RobotFiles, parts: Parts, *, limits: bool = True) -> Robot:
-    """The robot that parts make.
-
-    Args:
-        files: what they were made from.
-        parts: of the robot.
-        limits: False leaves out the bounds of the joints.
-    """
-    model = parts.body.model
-    return Robot(
-        name=parts.name,
-        model=model,
-        contact_points=parts.contact_points,
-        driven=parts.driven,
-        standing=parts.body.standing,
-        gaits=parts.gaits,
-        visual_model=None if parts.missing_visuals else parts.body.visual,
-        collision_model=None if parts.missing_collisions else parts.body.collision,
-        source=str(files.urdf),
-        limits=JointLimits.of(model, parts.mimics) if limits else JointLimits.none(model.nv),
-        notes=parts.notes,
-        warnings=parts.warnings,
-        missing_visuals=parts.missing_visuals,
-        missing_collisions=parts.missing_collisions,
-    )

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from nmdp_pin.closing import Closing
 from nmdp_pin.files.journal import Journal
 from nmdp_pin.files.json_text import from_json
 from nmdp_pin.runs.planned_run import PlannedRun
@@ -17,7 +17,7 @@ Summary = dict[str, Any]
 """What is kept of a run; see `nmdp_pin.runs.run_summary.summary`."""
 
 
-class RunStore:
+class RunStore(Closing):
     """Finished runs, found by what they were made from; one process at a time may write them.
 
     A run of another scenario, of other code, or with a recording that is absent or damaged is not
@@ -56,15 +56,8 @@ class RunStore:
         self._journal.append(json.dumps({run.key: summary}).encode())
         self._summaries[run.key] = summary
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close the journal; one without summaries is removed."""
         self._journal.close(remove=not self._summaries)
 
 

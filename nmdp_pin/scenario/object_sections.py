@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import pinocchio as pin
@@ -70,6 +70,10 @@ class ObjectSection(Section):
 class SolidSection(ObjectSection):
     """A solid of uniform density."""
 
+    surface: ClassVar[type[Box | Sphere | Cylinder | Capsule]]
+    sizes: ClassVar[tuple[str, ...]]
+    """Keys that hold the arguments of the surface."""
+
     mass: Length | None = Field(None, description="[kg]; or density")
     density: Length | None = Field(None, description="[kg/m^3]; or mass")
 
@@ -80,15 +84,12 @@ class SolidSection(ObjectSection):
             raise worded("needs exactly one of the keys 'mass' and 'density'")
         return self
 
-    def shape(self) -> Box | Sphere | Cylinder | Capsule:
-        """Its surface."""
-        raise NotImplementedError
-
     def build(self) -> Robot:
         """See the base."""
+        sizes = {key: getattr(self, key) for key in self.sizes}
         return free_body(
             self.name,
-            self.shape(),
+            self.surface(**sizes, friction=self.friction),
             mass=self.mass,
             density=self.density,
             position=self.position,
@@ -101,47 +102,39 @@ class SolidSection(ObjectSection):
 class BoxSection(SolidSection):
     """A box."""
 
+    surface, sizes = Box, ("size",)
+
     kind: Literal["box"] = "box"
     size: tuple[Length, Length, Length] = Field(description="full lengths along its axes [m]")
-
-    def shape(self) -> Box:
-        """See the base."""
-        return Box(size=self.size, friction=self.friction)
 
 
 class BallSection(SolidSection):
     """A ball."""
 
+    surface, sizes = Sphere, ("radius",)
+
     kind: Literal["ball"] = "ball"
     radius: Length = Field(description="[m]")
-
-    def shape(self) -> Sphere:
-        """See the base."""
-        return Sphere(radius=self.radius, friction=self.friction)
 
 
 class CylinderSection(SolidSection):
     """A cylinder about its z axis."""
 
+    surface, sizes = Cylinder, ("radius", "length")
+
     kind: Literal["cylinder"] = "cylinder"
     radius: Length = Field(description="[m]")
     length: Length = Field(description="along its axis [m]")
-
-    def shape(self) -> Cylinder:
-        """See the base."""
-        return Cylinder(radius=self.radius, length=self.length, friction=self.friction)
 
 
 class CapsuleSection(SolidSection):
     """A cylinder about its z axis with round ends."""
 
+    surface, sizes = Capsule, ("radius", "length")
+
     kind: Literal["capsule"] = "capsule"
     radius: Length = Field(description="[m]")
     length: Length = Field(description="between the centres of its ends [m]")
-
-    def shape(self) -> Capsule:
-        """See the base."""
-        return Capsule(radius=self.radius, length=self.length, friction=self.friction)
 
 
 class UrdfSection(ObjectSection):

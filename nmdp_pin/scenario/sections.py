@@ -28,7 +28,6 @@ from nmdp_pin.scenario.section import (
     options_section,
     worded,
 )
-from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.step_control import Fixed, Halving, StepControl
 from nmdp_pin.terrain import SHAPES, Shape
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
@@ -142,11 +141,9 @@ class IntegratorSection(OptionsSection):
         if not isinstance(name, str):
             return table
         try:
-            preset = {**preset_options(name, cls.model_fields)}
+            preset = preset_options(name, cls.model_fields, table)
             if "control" in preset:
                 preset["control"] = _as_table(preset["control"])
-            if table.get("objective") == ViNewton.objective:  # which another solver solves
-                preset.pop("projected_gradient", None)
             return {**preset, **table}
         except IntegratorError as error:
             raise worded(str(error)) from None

@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 import math
-import time
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
 
-from nmdp_pin.solvers.minimum import Minimisation, Minimum
 from nmdp_pin.status import Status
 
 MEMORY = 20  # pairs of steps and gradients remembered
 _RESTARTS = 10  # where SciPy stops short of the tolerance, as its line search is lost in rounding
+
+
+class Minimisation(Protocol):
+    """A function of x; everything but `retract` and `pull_back` speaks of the last point."""
+
+    def evaluate(self, x: np.ndarray) -> tuple[float, float]:
+        """The function f, and the error that is to become small, such as |df/dx|."""
+
+    def gradient(self) -> np.ndarray:
+        """Gradient of f in the tangent, shape (n,)."""
+
+    def retract(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """The point at tangent dx from x."""
+
+    def pull_back(self, x: np.ndarray, dx: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Gradient with respect to dx of f(retract(x, dx)), given that at the point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where it stopped.
+
+    Args:
+        x: the point of the least error accepted.
+        status: how it ended.
+        value: f there.
+        error: there.
+        iterations: steps of L-BFGS.
+        evaluations: of f.
+    """
+
+    x: np.ndarray
+    status: Status
+    value: float
+    error: float
+    iterations: int
+    evaluations: int
 
 
 class _Best(NamedTuple):
@@ -56,13 +92,12 @@ def lbfgs(
     """Minimise f from x until the error is within the tolerance.
 
     Args:
-        problem: f; see `Minimisation`. `derivatives` is not asked for.
+        problem: f.
         x: start.
         n: dimension of the tangent.
         tolerance: on the error.
         max_iterations: of L-BFGS.
     """
-    started = time.perf_counter()
     tangent, iterations = _Tangent(problem, x, n), 0
     status = Status.ITERATION_LIMIT
 
@@ -107,7 +142,5 @@ def lbfgs(
         value=best.f,
         error=best.error,
         iterations=iterations,
-        rejected=0,
         evaluations=tangent.evaluations,
-        seconds=time.perf_counter() - started,
     )

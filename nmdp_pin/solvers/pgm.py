@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.kernels.newton import block_scales
 from nmdp_pin.solvers.projection import ManifoldProblem, Projection, project
 from nmdp_pin.solvers.simplex_qp import SimplexQP
-from nmdp_pin.solvers.simplices import block_scales
 from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.status import Status
 
@@ -259,7 +259,9 @@ def _reduced_model(
         return None
     gradient, hessian = objective.derivatives(problem, point, linear)
     H = P.T @ (hessian @ P)
-    return _Model(P, P.T @ gradient, H, block_scales(H.diagonal(), block_size))
+    scale = np.empty(len(H))
+    block_scales(np.ascontiguousarray(H.diagonal()), block_size, scale)
+    return _Model(P, P.T @ gradient, H, scale)
 
 
 def _end_of_retreat(model: _Model, qp: SimplexQP, w: np.ndarray, K: float) -> Status:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 _BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
-_LEAST_SCALE = 1e-9  # of a block's curvature, relative to the largest one's
 
 
 class Simplices:
@@ -27,16 +26,3 @@ class Simplices:
         sums = np.add.reduce(blocks, axis=1, keepdims=True)
         blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
         return blocks.ravel()
-
-
-def block_scales(curvature: np.ndarray, block_size: int) -> np.ndarray:
-    """The largest curvature of each block, the unit of its proximal term, shape (n,).
-
-    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
-
-    Args:
-        curvature: along each variable, shape (n,).
-        block_size: variables of a block.
-    """
-    blocks = curvature.reshape(-1, block_size).max(axis=1)
-    return np.repeat(np.maximum(blocks, _LEAST_SCALE * blocks.max(initial=0.0)), block_size)

@@ -45,32 +45,13 @@ class Medium:
     C_11: float
     D10: float
 
-    def alpha(self, beta: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """alpha_x and alpha_z of plates in the plane of motion [N/m^3].
-
-        gamma = pi/2 is straight down; a plate with beta > 0 faces forwards and down. Beyond
-        [-pi/2, pi/2] the angles are folded back: alpha_x(-b, pi - g) = -alpha_x(b, g).
-
-        Args:
-            beta: tilt from the horizontal [rad].
-            gamma: direction of motion, down from the horizontal [rad].
-        """
-        beta, gamma = np.asarray(beta, float), np.asarray(gamma, float)
-        forwards = np.where(np.cos(gamma) < 0.0, -1.0, 1.0)
-        b, g = 2.0 * forwards * beta, np.arctan2(np.sin(gamma), np.abs(np.cos(gamma)))
-        x = self.C11 * np.cos(b + g) + self.C01 * np.cos(g) + self.C_11 * np.cos(-b + g)
-        x += self.D10 * np.sin(b)
-        z = self.A00 + self.A10 * np.cos(b) + self.B11 * np.sin(b + g)
-        z += self.B01 * np.sin(g) + self.B_11 * np.sin(-b + g)
-        return forwards * x * _PER_CUBIC_METRE, z * _PER_CUBIC_METRE
-
     def stress(self, normal: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Stress per depth on plates anywhere in space [N/m^3], shape (..., 3).
 
-        In the plane of motion it is `alpha`. Elsewhere the plate counts as its part in that plane:
-        its normal loses (N . l) l with l = e_z x u, and it counts with the length that is left.
-        So a plate that moves edge-on feels nothing, and one that moves straight down all of it.
-        The Fourier series is a polynomial of N and u, without angles: it is even in N, and
+        In the plane of motion it is that series. Elsewhere the plate counts as its part in that
+        plane: its normal loses (N . l) l with l = e_z x u, and it counts with the length that is
+        left. So a plate that moves edge-on feels nothing, and one that moves straight down all of
+        it. The Fourier series is a polynomial of N and u, without angles: it is even in N, and
         nothing special happens where the motion is vertical.
 
         Args:

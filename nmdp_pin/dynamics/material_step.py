@@ -1,0 +1,134 @@
+"""The steps of the position-based form, whose differences are those of material points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.dynamics.evaluation import Evaluation
+from nmdp_pin.dynamics.reference import ReferenceTangent
+from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.kernels.inertial_potential import inertial_gradient, inertial_hessian
+from nmdp_pin.kernels.momentum import momentum_change
+
+if TYPE_CHECKING:
+    from nmdp_pin.dynamics.position_based import PositionBased
+
+
+@dataclass(frozen=True, eq=False)
+class MaterialPositionStep(StepProblem):
+    """G(q, w) = dI/dq - sum J' V(q) w - tau(q, v), with differences of material points.
+
+    I is the integral of rho |X(q) - X_hat|^2 rate^2 / 2, X_hat where the points would come to
+    without forces.
+
+    Args:
+        target: placements of the bodies that give X_hat, shape (n_bodies, 4, 3).
+        reference: placements from which K counts.
+    """
+
+    target: np.ndarray
+    reference: np.ndarray
+
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
+    ) -> Evaluation:
+        """See `StepProblem.evaluate`."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        work, nv = form.workspace, form.nv
+        v = self.rate * form.difference(self.q_ref, q)
+        D = self.velocity_derivative(q)
+        pin.computeJointJacobians(form.model, work.data, q)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
+        P, wrenches = work.placements[1:], np.empty((form.model.njoints - 1, 6))
+        inertial_gradient(P, self.target, form.bodies, S, wrenches, G)
+        inertial_hessian(P, self.target, form.bodies, S, wrenches, A)
+        scale = self.rate * self.acceleration_rate
+        G *= scale
+        A *= scale
+        if form.has_armature:
+            rotors = self.acceleration_rate * form.armature
+            G += rotors * (v - self.v_ref)
+            A += np.diag(self.rate * rotors) if D.size == 0 else rotors[:, None] * D
+        return self._completed(q, w, v, D, G, A, S, before)
+
+    def inertial_derivative(
+        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
+    ) -> np.ndarray:
+        """Through the target, and of the rotors."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        change = given(of_reference.placements) + given(of_reference.rates) / self.rate
+        rotors = self.acceleration_rate * form.armature[:, None]
+        grown = self.rate * self.acceleration_rate * form.target_derivative(at, change)
+        return grown + rotors * (of_v - of_reference.v)
+
+
+@dataclass(frozen=True, eq=False)
+class MaterialVelocityStep(StepProblem):
+    """G(q, w) = rate * integral of rho (dX/dq)' (V(q, v) - Z) - sum J' V(q) w - tau(q, v).
+
+    V is the velocity of the material points and Z the one they would have without forces. Positions
+    of points are constraints of index 3, of which a stage of second order makes velocities of first
+    order; velocities make them index 2.
+
+    Args:
+        rates: of the placements of the bodies, from which their accelerations count, shape
+            (n_bodies, 4, 3).
+        expected: Z, as rates of the placements.
+    """
+
+    rates: np.ndarray
+    expected: np.ndarray
+
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None
+    ) -> Evaluation:
+        """See `StepProblem.evaluate`."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        work, nv = form.workspace, form.nv
+        v = self.rate * form.difference(self.q_ref, q)
+        D = self.velocity_derivative(q)
+        pin.computeRNEADerivatives(form.weightless, work.data, q, form.still, v)
+        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
+        momentum_change(
+            work.placements,
+            self.expected,
+            form.bodies,
+            S,
+            work.tau,
+            work.M,
+            work.dtau_dq,
+            self.rate,
+            D,
+            G,
+            A,
+        )
+        if form.has_armature:  # M has it, and the material points have not
+            G -= self.rate * form.armature * self.v_ref
+        return self._completed(q, w, v, D, G, A, S, before)
+
+    def inertial_derivative(
+        self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
+    ) -> np.ndarray:
+        """Through the expected velocities, and those of the end; q is held."""
+        form: PositionBased = self.form  # type: ignore[assignment]
+        M = _mass_matrix(form, at.q)
+        rotors = form.armature[:, None] * of_reference.v
+        change = form.target_derivative(at, given(of_reference.rates))
+        return self.rate * (M @ of_v - rotors + change)
+
+
+def given(part: np.ndarray | None) -> np.ndarray:
+    """A part of a reference that the position-based form always has."""
+    if part is None:
+        raise RuntimeError("the position-based form needs the rates of the bodies")
+    return part
+
+
+def _mass_matrix(form: PositionBased, q: np.ndarray) -> np.ndarray:
+    """M(q), symmetric, shape (nv, nv)."""
+    M: np.ndarray = pin.crba(form.model, form.workspace.data, q)
+    return np.triu(M) + np.triu(M, 1).T
