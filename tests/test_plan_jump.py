@@ -35,9 +35,9 @@ def numbers(line):
 
 
 def test_it_jumps_from_rest(short):
-    """The torso rises and all feet are in the air, in the plan's steps and in those of 5 ms."""
+    """The torso rises and all feet are in the air, in the plan's steps and in those of 2 ms."""
     (_, plan, replay, _), _ = short
-    for line, step in ((plan, 25.0), (replay, 5.0)):
+    for line, step in ((plan, 25.0), (replay, 1.92)):
         h, rise, _, gap = numbers(line)
         assert h == step
         assert rise > RISE
@@ -45,7 +45,7 @@ def test_it_jumps_from_rest(short):
 
 
 def test_replay_keeps_the_height(short):
-    """In steps of 5 ms the jump is as high as planned, and the printed error is that of both."""
+    """In steps of 2 ms the jump is as high as planned, and the printed error is that of both."""
     (_, plan, replay, error), _ = short
     planned, made = numbers(plan)[1], numbers(replay)[1]
     assert abs(made / planned - 1.0) < ERROR
