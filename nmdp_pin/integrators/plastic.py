@@ -16,10 +16,11 @@ from nmdp_pin.state import State
 
 _MOVES = 5e-3  # [m/s]; a slower contact stands
 _UNLOADED = 1e-6  # share of the largest force
-_GAIN = 1e-4  # share of the energy that moves
+_GAIN = 1e-4  # share of the kinetic energy
+_QUADRATURE = 0.02  # share of the work of the torques that its sum over the stages may miss
 
 
-def rebounds(form: Form, state: State, made: Stages, gain: float, moving: float) -> bool:
+def rebounds(form: Form, state: State, made: Stages, gain: float, kinetic: float) -> bool:
     """Whether a contact that approached is thrown back, or its impact has made energy.
 
     Args:
@@ -27,10 +28,11 @@ def rebounds(form: Form, state: State, made: Stages, gain: float, moving: float)
         state: start of the step.
         made: its stages.
         gain: energy gained beyond the work of the torques [J].
-        moving: energy that moves [J].
+        kinetic: kinetic energy at the start [J].
     """
     touches = _touching(form, made)
-    gains, thrown = gain > _GAIN * moving, touches & _leaving(made)
+    gains = gain > _GAIN * kinetic + _QUADRATURE * abs(made.torque_work())
+    thrown = touches & _leaving(made)
     if not (thrown.any() or (gains and touches.any())):
         return False
     velocity = form.contact_velocities(state.q, state.v)
