@@ -1,6 +1,7 @@
 # make run     build .venv from nothing, simulate Robosimian's jump, draw it
 # make check   lint, types and the quick tests: before every commit
 # make test    lint, types and all tests; what .ci/run calls
+# make docs    the documentation as a site in out/site; fails on broken links and gaps
 # make campaign MINUTES=10   attempts to break the program: docs/reliability.md
 # PYTHON=...   the Python to build .venv with (3.11 or later)
 # WORKERS=...  how many processes run tests at once (2)
@@ -16,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test coverage slow lint format types bench campaign clean environment
+.PHONY: help run check test coverage slow lint format types docs bench campaign clean environment
 
 help:
 	@sed -n '/^#/!q; s/^# //p' Makefile
@@ -56,6 +57,9 @@ format: $(VENV)/test.stamp
 
 types: $(VENV)/test.stamp
 	$(BIN)/mypy nmdp_pin viz experiments
+
+docs: $(VENV)/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

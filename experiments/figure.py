@@ -14,6 +14,9 @@ from nmdp_pin.files.text_table import Table
 
 Runs = Mapping[RunSpec, KeptRun]
 
+LONGEST_TABLE = 12
+"""Rows of a table on a page; longer tables are for the terminal, and their data for the CSV."""
+
 
 class Study(Protocol):
     """What an evaluation of a paper is run with."""
@@ -49,7 +52,7 @@ class Product:
     notes: tuple[str, ...] = ()
 
     def markdown(self, page: Path, command: str) -> str:
-        """Its part of a page: pictures, tables, notes, data, and the command that made them."""
+        """Its part of a page: pictures, short tables, notes, data, and the command."""
         folder = page.resolve().parent
 
         def link(path: Path) -> str:
@@ -57,8 +60,9 @@ class Product:
 
         pictures = [f"![{shows}]({link(path)})" for path, shows in self.pictures.items()]
         data = ", ".join(f"[{path.name}]({link(path)})" for path in self.data)
+        tables = [t.markdown() for t in self.tables if len(t.rows) <= LONGEST_TABLE]
         made = f"`{command}`; data: {data}." if data else f"`{command}`."
-        return "\n\n".join([*pictures, *(t.markdown() for t in self.tables), *self.notes, made])
+        return "\n\n".join([*pictures, *tables, *self.notes, made])
 
 
 @dataclass(frozen=True)

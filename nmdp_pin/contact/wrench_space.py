@@ -18,7 +18,7 @@ from nmdp_pin.errors import ContactError
 class ContactState(NamedTuple):
     """Where n contacts are; what a contact model may depend on.
 
-    Args:
+    Attributes:
         position: centres of the contact spheres, world frame [m], shape (n, 3).
         rotation: of the bodies that carry them, body to world, shape (n, 3, 3).
         depth: penetration of the spheres, negative when apart [m], shape (n,).

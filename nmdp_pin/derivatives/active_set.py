@@ -18,7 +18,7 @@ _LEAST = 1e-6  # sum of weights that is its own unit
 class Switch(NamedTuple):
     """A place where the step has a kink: its derivative is that of one side.
 
-    Args:
+    Attributes:
         contact: index among the robot's contact points.
         kind: "touch" (the sphere is at the surface), "weight" (a weight is zero and need not stay
             so) or "sum" (the contact gives all it can and could give less).

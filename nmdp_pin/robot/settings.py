@@ -26,7 +26,7 @@ class _Table(BaseModel):
 class ContactPoint(_Table):
     """One sphere fixed to a link.
 
-    Args:
+    Attributes:
         name: what recordings and plots call it; unique on a robot.
         link: the link or frame that carries it.
         position: its centre in the frame of the link [m].

@@ -10,7 +10,7 @@ import numpy as np
 class Surface(NamedTuple):
     """The terrain at n points.
 
-    Args:
+    Attributes:
         distance: signed distance to the nearest shape, negative inside [m], shape (n,).
         normal: outward unit normal, the gradient of the distance, shape (n, 3).
         curvature: derivative of the normal with respect to the point, which is the Hessian of the
