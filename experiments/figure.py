@@ -19,11 +19,11 @@ LONGEST_TABLE = 12
 
 
 class Study(Protocol):
-    """What an evaluation of a paper is run with."""
+    """Settings of an evaluation."""
 
     @property
     def name(self) -> str:
-        """In the names of its files and of its places on a page; "" for the paper's settings."""
+        """Suffix of its files and page markers; "" for the paper's settings."""
 
     def checked(self) -> Self:
         """The same study, or an error that says what cannot be evaluated."""
@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Study)
 
 @dataclass(frozen=True)
 class Product:
-    """What a figure or table left.
+    """Output of a figure or table.
 
     Args:
         pictures: PNG files and what each shows.

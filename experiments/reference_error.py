@@ -1,4 +1,4 @@
-"""How far a run is from a reference of the same model: what agreement across steps hides."""
+"""Error of a run against a reference of the same model."""
 
 from __future__ import annotations
 

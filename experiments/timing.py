@@ -1,4 +1,4 @@
-"""What a run costs, from several of its like that were made in turn with others."""
+"""Computing times of a run, from repetitions made in turn with other runs."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Timing:
 
     @property
     def of_iteration(self) -> float:
-        """Of one iteration [s]; NaN where there was none."""
+        """Time of one iteration [s]; NaN without iterations."""
         n = int(self.iterations.sum())
         return self.total / n if n else float("nan")
 
     def of(self, seconds: float) -> float:
-        """Of so many simulated seconds, the median [s]; NaN for a run that failed."""
+        """Median time for so many simulated seconds [s]; NaN for a run that failed."""
         return self.total * seconds / self.end if not self.failure else float("nan")
 
     def range_of(self, seconds: float) -> tuple[float, float]:

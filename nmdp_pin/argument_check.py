@@ -1,4 +1,4 @@
-"""What a simulator is given, checked: mistakes get an answer before anything is computed."""
+"""Checks of the arguments of a simulator."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ArgumentCheck:
             raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
 
     def command(self, command: Command | np.ndarray | None) -> Command:
-        """What stands for a command, as one.
+        """Convert a torque or None to a checked command.
 
         Raises:
             ControlError: it is not finite, of the wrong shape, or lacks a target.
@@ -143,5 +143,5 @@ def _is_length(value: float) -> bool:
 
 
 def is_real(value: object) -> bool:
-    """Whether it is a real number."""
+    """Whether a value is a real number."""
     return isinstance(value, Real)

@@ -140,7 +140,7 @@ class FailedStep:
 
 
 def figures(result: StepResult) -> dict[str, Any]:
-    """How a step ended, as JSON data: status, `FIGURES`, lengths of the sub-steps."""
+    """Outcome of a step as JSON data: status, `FIGURES`, lengths of the sub-steps."""
     return {
         "status": result.status.value,
         **{name: getattr(result, name) for name in FIGURES},

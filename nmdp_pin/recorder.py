@@ -106,7 +106,7 @@ class Recorder:
             self._keep(self._journal)
 
     def recording(self) -> Recording:
-        """What was recorded so far; an own copy."""
+        """Copy of the recording so far."""
         self._place()
         return Recording(
             **{name: column[: self._n].copy() for name, column in self._columns.items()},
@@ -232,7 +232,7 @@ def _new_journal(out: str | os.PathLike[str], replace: bool) -> Journal:
 
 
 def _facts(robot: Robot) -> dict[str, Any]:
-    """What a reader of the file needs to know of the robot and the software."""
+    """Metadata of the robot and the software."""
     return {
         "format": FORMAT,
         "versions": versions(),

@@ -1,4 +1,4 @@
-"""Many trajectories from many starts, under many torques, wherever there are cores."""
+"""Rollouts: many trajectories, from many starts and under many torques."""
 
 from __future__ import annotations
 
@@ -21,23 +21,22 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
 CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
-"""Makes the command of a step from its start, its u and its length [s]."""
+"""Function of the start of a step, its u and its length [s] that returns its command."""
 
 _CHUNKS = 10  # for each worker, so that none has much left when the others are done
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """What a rollout leaves: nb trajectories of nt steps.
+    """Result of a rollout: nb trajectories of nt steps.
 
     Args:
-        x: [q; v] at the end of each step, shape (nb, nt, nx); from the step that failed on it is
-            the last good one.
-        status: codes of `Status`, 0 where the whole trajectory was made, shape (nb,).
-        steps: steps that were made, nt where none failed, else the index of the one that did,
-            shape (nb,).
-        final: the last good state of each trajectory, with its time and warm start, (nb,); a
-            rollout that begins there goes on as if it had not been interrupted.
+        x: [q; v] at the end of each step, shape (nb, nt, nx); from a step that failed on, the
+            last good one.
+        status: codes of `Status`, 0 for complete trajectories, shape (nb,).
+        steps: number of steps made: nt, or the index of the step that failed, shape (nb,).
+        final: last good state of each trajectory with its warm start, (nb,); a rollout from
+            there continues to the bit.
     """
 
     x: np.ndarray
@@ -47,13 +46,13 @@ class Rollout:
 
     @property
     def ok(self) -> np.ndarray:
-        """Which trajectories were made to their end, shape (nb,)."""
+        """Mask of the complete trajectories, shape (nb,)."""
         return self.status == Status.CONVERGED.code
 
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """Some of the trajectories; an axis of u of length 1 stands for all."""
+    """A part of the trajectories; an axis of u of length 1 stands for all."""
 
     starts: tuple[State, ...]
     u: np.ndarray
@@ -74,7 +73,7 @@ def rollout(
     out: np.ndarray | None = None,
     progress: bool | Progress = False,
 ) -> Rollout:
-    """Make nt steps of each of nb trajectories; the same bits whatever the executor.
+    """Make nt steps of each of nb trajectories; the bits do not depend on the executor.
 
     nb is the length of the first axis of x0 and u, nt that of the second axis of u; an axis of
     length 1 stands for all trajectories, or for all steps.
@@ -212,7 +211,7 @@ def _commanded(
     u: np.ndarray,
     h: float,
 ) -> Command | np.ndarray | None:
-    """What a step is commanded."""
+    """Command of a step."""
     if callable(command):
         return command(state, u, h)
     if command is None:

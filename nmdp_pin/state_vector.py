@@ -50,7 +50,7 @@ class StateVector:
         return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
 
     def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Where the tangent dx leads from x, shape (nx,).
+        """Sum of x and the tangent dx on the manifold, shape (nx,).
 
         Raises:
             StateError: an argument of another shape.

@@ -1,4 +1,4 @@
-"""What the bodies of a robot look like: meshes fixed to the frames of its joints."""
+"""Visual shapes of a robot: meshes fixed to the frames of its joints."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class PageServer:
 
 
 class _Served:
-    """What a server answers, and to whom."""
+    """Content and access rules of a server."""
 
     def __init__(self, answers: Mapping[str, Answer], prefix: str, hosts: tuple[str, ...]) -> None:
         self._answers, self._prefix, self._hosts = answers, prefix, hosts

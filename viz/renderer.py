@@ -251,7 +251,7 @@ class Renderer:
 
 
 def _direction(elevation: float) -> np.ndarray:
-    """From the robot to the camera, shape (3,)."""
+    """Direction from the robot to the camera, shape (3,)."""
     flat = np.cos(elevation)
     return np.array([flat * np.cos(_AZIMUTH), flat * np.sin(_AZIMUTH), np.sin(elevation)])
 

@@ -21,7 +21,7 @@ LONGEST_ARROW = 1.0
 
 
 class Scene:
-    """What is seen of a robot, its terrain, contact points and contact forces.
+    """Scene of a robot with its terrain, contact points and contact forces.
 
     Only joints and forces move: `frame` says how. A page, a film and a file show the same scene.
 
@@ -70,7 +70,7 @@ class Scene:
         return 1 + 7 * len(self.joints) + 3 * len(self.robot.contact_points)
 
     def frame(self, t: float, q: np.ndarray, contact_force: np.ndarray | None) -> np.ndarray:
-        """Where everything is at a time.
+        """Poses of all parts at a time.
 
         Args:
             t: time [s].

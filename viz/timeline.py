@@ -23,7 +23,7 @@ _HEADER = np.dtype("<u4")
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Some frames in a row.
+    """Consecutive frames.
 
     Args:
         edition: of the timeline; in another one all frames are others.

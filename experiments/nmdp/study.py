@@ -19,7 +19,7 @@ VARIANT, BASE = "listed", "planar"
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What errors are measured against: the same model in small steps.
+    """Reference run of the errors: the same model in small steps.
 
     Args:
         method: name of the integrator.
@@ -39,7 +39,7 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What an evaluation is run with.
+    """Settings of the evaluation.
 
     Args:
         preset: settings.
@@ -83,7 +83,7 @@ class Study:
 
     @property
     def name(self) -> str:
-        """In the names of its files: what differs from the preset and the paper's robots."""
+        """Suffix of its files: the differences from the preset and the paper's robots."""
         own = self._preset
         parts = [own.name]
         if (own.objective, own.order) != (self.preset.objective, self.preset.order):

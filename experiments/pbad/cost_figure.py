@@ -101,7 +101,7 @@ def _specs(study: Study) -> list[RunSpec]:
 
 @dataclass(frozen=True, eq=False)
 class _Cost:
-    """What a case cost and what became of it.
+    """Cost and outcome of a case.
 
     Args:
         case: which.

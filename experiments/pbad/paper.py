@@ -1,4 +1,4 @@
-"""What the paper on position-based frictional dynamics ran and printed (its section V and VI)."""
+"""Settings and results of the PBAD paper (sections V and VI)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Optimiser:
 
     @property
     def label(self) -> str:
-        """As in legends and tables."""
+        """Label in legends and tables."""
         return f"{self.method} {self.name}"
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """What it adds to a scenario."""
+        """Overrides that it adds to a scenario."""
         return (f'integrator.optimiser="{self.name}"',)
 
 

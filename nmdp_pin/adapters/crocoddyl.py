@@ -56,7 +56,7 @@ class VectorState(crocoddyl.StateAbstract):
         return np.concatenate([pin.difference(self.model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]])
 
     def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Where the tangent dx leads from x."""
+        """Sum of x and the tangent dx."""
         nq, nv = self.model.nq, self.model.nv
         return np.concatenate([pin.integrate(self.model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]])
 
@@ -103,7 +103,7 @@ def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray] | np.n
 
 
 class StepData(crocoddyl.ActionDataAbstract):
-    """What one knot keeps: the step made last, and the data of its cost."""
+    """Data of one knot: the last step, and the data of its cost."""
 
     def __init__(self, model: StepAction) -> None:
         super().__init__(model)
@@ -211,11 +211,11 @@ class StepAction(crocoddyl.ActionModelAbstract):
         self._differentiate_cost(data, self.h, x, u)
 
     def createData(self) -> StepData:
-        """What one knot keeps."""
+        """Data of one knot."""
         return StepData(self)
 
     def command(self, u: np.ndarray) -> Command:
-        """What the joints are told by a control, to replay a plan at steps of another length."""
+        """Command that corresponds to a control, for replays of a plan in other steps."""
         tau = np.zeros(self.simulator.robot.model.nv)
         if self.hold.tau is not None:
             tau += self.hold.tau

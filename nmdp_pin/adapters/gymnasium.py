@@ -84,7 +84,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     @property
     def state(self) -> State:
-        """Where the episode is."""
+        """State of the episode."""
         return self._state
 
     def reset(
@@ -123,7 +123,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observed(), sum(rewards.values()), terminated, truncated, info
 
     def render(self) -> np.ndarray | None:
-        """With render_mode "rgb_array" a picture of the state, shape (540, 960, 3), 0 to 255.
+        """Picture of the state with render_mode "rgb_array", shape (540, 960, 3), 0 to 255.
 
         Nothing otherwise: with "human" every step is shown as it is made.
 

@@ -103,7 +103,7 @@ class Base:
 
     @classmethod
     def of(cls, robot: Robot) -> Base:
-        """That of a robot.
+        """Observation of a robot.
 
         Raises:
             StateError: its base is fixed.

@@ -17,7 +17,7 @@ _DAMPING_TIME = 0.04  # [s] kd = kp * this
 
 
 class Motors:
-    """Makes the command of a step from one action in [-1, 1] for each motor.
+    """Motors that turn one action in [-1, 1] each into the command of a step.
 
     An action is either a target, `REACH` times it from the standing pose, held by a spring and a
     damper, or the torque as a share of the motor's largest. A joint that would be past its range

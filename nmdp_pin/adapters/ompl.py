@@ -20,7 +20,7 @@ _ROUND = 1e-9  # of a step: durations are sums of floats
 
 
 class Propagator:
-    """What `setStatePropagator` takes: `propagate(start, control, duration, result)`.
+    """State propagator of OMPL: `propagate(start, control, duration, result)`.
 
     OMPL's states are real vectors s of 2 nv numbers, the tangent that leads from a reference to
     x = [q; v]: on a robot whose nq is nv, and with the neutral reference, x itself. So a base that
@@ -84,7 +84,7 @@ class Propagator:
             self.write(result, x)
 
     def is_valid(self, state: Any) -> bool:
-        """Whether a state is one at all: finite."""
+        """Whether a state is finite."""
         return all(np.isfinite(state[i]) for i in range(self.size))
 
     def _end(self, x: np.ndarray, given: Any, duration: float) -> np.ndarray | None:

@@ -126,7 +126,7 @@ def _report(recording: Recording, dump: Path | None) -> None:
 
 
 def _announce(scenario: Scenario, setup: Setup) -> None:
-    """What is about to run."""
+    """Line that describes the run."""
     method = scenario.integrator
     control = setup.simulator.control
     accuracy = ""

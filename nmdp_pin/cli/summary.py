@@ -1,4 +1,4 @@
-"""What a run says at its end."""
+"""Summary of a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def summary(recording: Recording, motion: Motion | None = None) -> str:
 
 
 def _movements(motion: Motion, figures: RunFigures) -> list[str]:
-    """What the base, the joints and the objects did, a line each."""
+    """Motion of the base, the joints and the objects, a line each."""
     lines = []
     if figures.distance > 0.0 or figures.height_gain > 0.0 or not motion.joints:
         lines.append(

@@ -53,7 +53,7 @@ def sweep(
 
 
 def _executor(workers: int | None, ray: str | None) -> Executor:
-    """Where the runs are made."""
+    """Executor of the runs."""
     if ray is not None:
         return RayCluster(ray, workers=workers)
     return Serial() if workers in (None, 1) else Processes(workers)

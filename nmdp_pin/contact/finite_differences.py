@@ -36,12 +36,12 @@ class FiniteDifferences(WrenchSpace):
 
     @property
     def rows(self) -> int:
-        """Those of the model."""
+        """Value of the wrapped model."""
         return self.model.rows
 
     @property
     def n_vertices(self) -> int:
-        """Those of the model."""
+        """Value of the wrapped model."""
         return self.model.n_vertices
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
@@ -57,7 +57,7 @@ class FiniteDifferences(WrenchSpace):
         return result.transpose(1, 2, 0)
 
     def _moved(self, contacts: ContactState) -> ContactState:
-        """All contacts moved there and back along, then about, each axis: 12 n contacts."""
+        """Contacts displaced along and rotated about each axis, in both directions: 12 n."""
         n, h = len(contacts.depth), self.step
         signs = np.array([h, -h])
         moves, turns = np.zeros((12, 3)), np.zeros((12, 3))

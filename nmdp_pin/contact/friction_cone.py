@@ -111,7 +111,7 @@ class FrictionCone(WrenchSpace):
 
     @property
     def parameters(self) -> tuple[np.ndarray, float, int, float]:
-        """What the kernels take of a cone: tangents (2, directions), stiffness, power, zeta."""
+        """Arguments of the kernels: tangents (2, directions), stiffness, power, zeta."""
         return self._tangents, self.stiffness, self.power, self.zeta
 
     @property

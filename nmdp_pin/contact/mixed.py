@@ -74,7 +74,7 @@ class Mixed(WrenchSpace):
 
     @property
     def differentiable(self) -> bool:
-        """Whether all models are."""
+        """Whether all models have a `derivative`."""
         return all(model.differentiable for model in self.models)
 
     @property

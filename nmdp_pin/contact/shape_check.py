@@ -1,4 +1,4 @@
-"""Whether a contact model returns arrays of the shapes that the contract asks for."""
+"""Check of the shapes of the arrays that a contact model returns."""
 
 from __future__ import annotations
 

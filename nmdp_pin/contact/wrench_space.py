@@ -16,7 +16,7 @@ from nmdp_pin.errors import ContactError
 
 
 class ContactState(NamedTuple):
-    """Where n contacts are; what a contact model may depend on.
+    """State of n contacts, on which a contact model may depend.
 
     Attributes:
         position: centres of the contact spheres, world frame [m], shape (n, 3).
@@ -42,7 +42,7 @@ class ContactState(NamedTuple):
     contact: np.ndarray
 
     def take(self, rows: np.ndarray) -> ContactState:
-        """Some of the contacts: `rows` are indices, or true where a contact is taken."""
+        """Select contacts by indices or by a mask."""
         return ContactState._make(None if part is None else part[rows] for part in self)
 
 
@@ -58,7 +58,7 @@ class WrenchSpace(ContactLaw, abc.ABC):
 
     @property
     def rows(self) -> int:
-        """Of a vertex: 3, a force, or 6, a wrench. A class attribute does as well."""
+        """Components of a vertex: 3 for a force, 6 for a wrench; may be a class attribute."""
         return 3
 
     @property

@@ -1,4 +1,4 @@
-"""Which weights of a step move freely, which are held, and where that may change."""
+"""Active set of a step: free and fixed weights, and the contacts at which it may change."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def active_set(
 
 
 class _Inside(NamedTuple):
-    """What can lie inside the simplices: weights (n, m) above zero, and sums (n,) below one."""
+    """Constraints that may be inactive: weights (n, m) above zero, and sums (n,) below one."""
 
     weights: np.ndarray
     sums: np.ndarray
@@ -100,7 +100,7 @@ class _Inside(NamedTuple):
 def _redistributed(
     w: np.ndarray, support: np.ndarray, tight: np.ndarray, open_sums: np.ndarray, forces: np.ndarray
 ) -> _Inside:
-    """Which bounds can be left at the same generalised force.
+    """Bounds that can be left at the same generalised force.
 
     Args:
         w: weights, shape (n, m).

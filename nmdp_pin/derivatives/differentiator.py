@@ -96,7 +96,7 @@ class StepDifferentiator:
     def _derivatives(
         self, result: StepResult, linear: LinearisedStep, smoothing: float
     ) -> StepDerivatives:
-        """Of one sub-step."""
+        """Derivatives of one sub-step."""
         try:
             dx_dx, of_p, switches = response(linear, smoothing)
         except np.linalg.LinAlgError:

@@ -14,7 +14,7 @@ from nmdp_pin.status import Status
 
 @dataclass(frozen=True, eq=False)
 class StepDerivatives:
-    """How the end x1 = [q1; v1] of a step answers its start x0, the torque and parameters.
+    """Derivatives of the end x1 = [q1; v1] of a step by its start x0, the torque and parameters.
 
     Of configurations both ends are tangent: a change dq means pinocchio's integrate(q, dq).
 
@@ -48,7 +48,7 @@ class StepDerivatives:
         return found | {name: covector @ D for name, D in self.parameters.items()}
 
     def then(self, second: StepDerivatives) -> StepDerivatives:
-        """Of this step and another one after it, as one; the result is that of the other."""
+        """Derivatives of this step followed by another; the result is that of the other."""
         if not (self.status.ok and second.status.ok):
             return self if not self.status.ok else second
         A = second.dx_dx

@@ -23,7 +23,7 @@ class Executor(abc.ABC):
     @property
     @abc.abstractmethod
     def workers(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
 
     @abc.abstractmethod
     def map(

@@ -61,7 +61,7 @@ class Processes(Executor):
 
     @property
     def workers(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
         return self._workers
 
     def map(

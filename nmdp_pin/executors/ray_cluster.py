@@ -63,7 +63,7 @@ class RayCluster(Executor):
 
     @property
     def workers(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
         cores = self._ray.cluster_resources().get("CPU", 1.0)
         return self._workers or max(int(cores), 1)
 

@@ -34,7 +34,7 @@ class Threads(Executor):
 
     @property
     def workers(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
         return self._workers
 
     def map(

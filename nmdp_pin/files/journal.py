@@ -103,7 +103,7 @@ class Journal:
         self.close()
 
     def _write(self, content: bytes) -> None:
-        """All of the bytes or, where an error or a signal ends it, none."""
+        """Write all of the bytes or, where an error or a signal interrupts, none."""
         try:
             rest = memoryview(content)
             while rest:

@@ -52,7 +52,7 @@ def read_samples(
 
 
 def title(name: str, unit: str) -> str:
-    """What a column is called in a file."""
+    """Title of a column in a file."""
     return f"{name} [{unit}]"
 
 

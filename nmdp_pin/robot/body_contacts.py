@@ -1,4 +1,4 @@
-"""Which bodies of a robot may touch each other.
+"""Pairs of bodies of a robot that may touch each other.
 
 A contact is a contact point of one body against the whole surface of another. Both ways are taken,
 unless all of a body is given exactly by its contact spheres: a ball against a box needs no corners
@@ -61,7 +61,7 @@ def touching(
 
 
 def _connected(model: pin.Model, a: int, b: int) -> bool:
-    """Whether the bodies are the same, or no body with mass or geometry is between them."""
+    """Whether two bodies are equal or neighbours, without mass or geometry between them."""
     low, high = min(a, b), max(a, b)
     parent = int(model.parents[high])
     while parent > 0 and model.inertias[parent].mass == 0.0 and parent != low:
@@ -139,7 +139,7 @@ def _with_pairs(
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
-    """Whether the body consists of balls which are contact spheres of it."""
+    """Whether the body consists of balls that are its contact spheres."""
     own = (points.joints == joint) & (points.touches == 0)
     for shape in surface.shapes:
         if not isinstance(shape, Sphere):
@@ -167,7 +167,7 @@ def _apart(
 
 
 def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
-    """How deep two shapes of moving frames lie in each other, 0 where they do not [m]."""
+    """Overlap of two shapes of moving frames, 0 where they are apart [m]."""
     poses = [at * first.placement, there * second.placement]
     transforms = [coal.Transform3s(M.rotation, M.translation) for M in poses]
     result, request = coal.CollisionResult(), coal.CollisionRequest()
@@ -177,7 +177,7 @@ def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
 
 
 def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int) -> float:
-    """How deep two bodies lie in each other, by their shapes and by their contact points [m]."""
+    """Overlap of two bodies, by their shapes and by their contact points [m]."""
     points, deepest = robot.contact_points, -np.inf
     shapes = [surfaces[k].shapes if k in surfaces else () for k in (a, b)]
     for first, second in itertools.product(*shapes):

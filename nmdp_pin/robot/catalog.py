@@ -1,4 +1,4 @@
-"""Where robots come from: the bundled ones, example-robot-data, or a file."""
+"""Sources of robots: bundled ones, example-robot-data, and files."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def example_robots() -> list[str]:
 
 
 def is_robot(source: RobotSource) -> bool:
-    """Whether a text is a robot's name, or looks like the path of a robot's description."""
+    """Whether a text is the name of a robot or looks like the path of its description."""
     text = os.fspath(source)
     if Path(text).name == SETTINGS_FILE or text.endswith(DESCRIPTIONS):
         return True
@@ -79,7 +79,7 @@ def is_robot(source: RobotSource) -> bool:
 
 
 def stands_at_zero(source: RobotSource) -> bool:
-    """Whether it is known without loading a robot that it stands with its lowest point at z = 0.
+    """Whether a robot, before it is loaded, is known to stand with its lowest point at z = 0.
 
     A URDF with a free base is put there, if nothing else is said.
     """

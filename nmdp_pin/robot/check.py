@@ -56,7 +56,7 @@ class ContactRow:
 
 @dataclass(frozen=True)
 class RobotReport:
-    """What `nmdp-pin check` prints.
+    """Report of `nmdp-pin check`.
 
     Args:
         source: what was asked for.
@@ -175,7 +175,7 @@ def check_robot(
 
 
 def _odd_pose(robot: Robot) -> list[str]:
-    """What is odd about the standing pose: over level ground that its lowest contact touches."""
+    """Warnings about the standing pose on level ground."""
     q = robot.standing[None]
     said = joints_beyond_range(robot, q)
     if robot.floating and len(robot.contact_points):
@@ -195,7 +195,7 @@ def _mimic_notes(robot: Robot) -> list[str]:
 
 
 def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotReport:
-    """What can be said of a URDF without building it."""
+    """Facts about a URDF that is not built."""
     problems = find_problems(urdf)
     errors = [str(problem) for problem in problems if problem.fatal]
     missing: list[tuple[str, str, str]] = []
@@ -220,7 +220,7 @@ def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotRep
 
 
 def _mjcf_report(report: RobotReport, files: RobotFiles) -> RobotReport:
-    """What can be said of an MJCF file without putting it on its base."""
+    """Facts about an MJCF file that is not put on its base."""
     described = describe(files, visuals=True)
     model = described.model
     rows = []

@@ -1,4 +1,4 @@
-"""Which contact points a robot gets: asked for, of its robot.toml, or from its geometry."""
+"""Choice of contact points: as requested, from robot.toml, or from the geometry."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _spread_points(
     file: str,
     count: int,
 ) -> tuple[ContactPoints, str]:
-    """As many points as asked for on the collision geometry of links."""
+    """The requested number of points on the collision geometry of links."""
     model = body.model
 
     def refuse(message: str) -> RobotError:

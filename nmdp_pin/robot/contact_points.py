@@ -42,7 +42,7 @@ class ContactPoints:
 
     @property
     def n_terrain(self) -> int:
-        """How many of them may touch the terrain."""
+        """Number of contact points that may touch the terrain."""
         return int((self.touches == 0).sum())
 
     def bottoms(self, model: pin.Model, q: np.ndarray) -> np.ndarray:

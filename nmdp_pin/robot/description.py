@@ -19,7 +19,7 @@ from nmdp_pin.robot.urdf_problems import find_problems
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What a URDF or MJCF file says.
+    """Content of a URDF or MJCF file.
 
     Args:
         path: the file.

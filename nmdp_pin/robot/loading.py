@@ -34,7 +34,7 @@ MJCF = (".xml", ".mjcf")
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller asks of a robot; see `nmdp_pin.robot.load_robot`."""
+    """Options of `nmdp_pin.robot.load_robot`."""
 
     base: Base | None = None
     joints: str | Sequence[str] | None = None
@@ -45,7 +45,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All that a `Robot` is made of; see its fields."""
+    """Arguments of `Robot`; see its fields."""
 
     name: str
     body: RobotModel

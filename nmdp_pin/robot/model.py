@@ -1,4 +1,4 @@
-"""From a checked URDF to a pinocchio model: base, locked joints, geometry, standing pose."""
+"""Pinocchio models of checked URDFs: base, locked joints, geometry, standing pose."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _in_plane(base_pose: pin.SE3) -> np.ndarray:
 
 
 def _beside_plane(base_pose: pin.SE3) -> pin.SE3:
-    """What a placement is besides its x, z and pitch: a planar base cannot move it."""
+    """Part of a placement that a planar base cannot move."""
     x, z, pitch = _in_plane(base_pose)
     turned = pin.SE3(pin.utils.rotate("y", pitch), np.array([x, 0.0, z]))
     return turned.inverse() * base_pose

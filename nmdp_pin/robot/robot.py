@@ -74,12 +74,12 @@ class Robot:
 
     @property
     def floating(self) -> bool:
-        """Whether its base moves, in space or in the plane."""
+        """Whether the base moves, in space or in the plane."""
         return any(self.model.existJointName(base[-1]) for base in (FREE_JOINTS, PLANAR_JOINTS))
 
     @property
     def n_feet(self) -> int:
-        """How many contact points carry the robot where it stands.
+        """Number of contact points that carry the standing robot.
 
         Those no more than 2 mm above the lowest one; all of them where the base is fixed.
         """
@@ -95,7 +95,7 @@ class Robot:
         return float(bottoms.min(initial=np.inf))
 
     def require_visuals(self) -> pin.GeometryModel:
-        """What the robot looks like.
+        """Visual geometry of the robot.
 
         Raises:
             RobotError: a mesh is missing (names it), or the robot was loaded without visuals.

@@ -1,4 +1,4 @@
-"""What a `robot.toml` says beside the URDF: base, standing pose, contact points, gaits."""
+"""Settings of a `robot.toml`: base, standing pose, contact points, gaits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the joints of a robot and the objects beside it did in a run."""
+"""Motion of joints and objects in a run."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Motion:
 
 
 def motion_of(recording: Recording, robot: Robot, controller: Controller | None = None) -> Motion:
-    """What joints and objects did.
+    """Motion of joints and objects.
 
     Args:
         recording: the run.
@@ -102,7 +102,7 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
 
 
 def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
-    """What joints and objects of a recorded scenario did, with the robot built again.
+    """Motion of joints and objects of a recorded scenario, with the robot built again.
 
     Args:
         recording: the run.

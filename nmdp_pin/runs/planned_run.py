@@ -39,7 +39,7 @@ class PlannedRun:
 
     @property
     def key(self) -> str:
-        """What the run depends on: scenario, code, and which of several equal runs it is."""
+        """Key of the run: scenario, code, and its index among equal runs."""
         return f"{self.scenario_hash}-{code_version()}-{self.repeat}"
 
 

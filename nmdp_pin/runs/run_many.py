@@ -1,4 +1,4 @@
-"""Many runs, each made once, wherever there are cores."""
+"""Execution of many runs, each made once."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ ENTRY_POINTS = "nmdp_pin.contact_models"
 
 
 class ContactSection(OptionsSection):
-    """What contact models have in common: `target` makes one of the table's keys."""
+    """Keys common to all contact models; `target` is the class that they make."""
 
     model: str = Field("friction-cone", description="name of the contact model")
 
@@ -89,7 +89,7 @@ class StiffnessSection(ContactSection):
         return self._made(**self._options(robot))
 
     def _options(self, robot: Robot) -> dict[str, Any]:
-        """What the target is made of."""
+        """Keyword arguments of the target."""
         options = self.options()
         if self.static_depth is not None:
             # An arm without contact points may still move: then no stiffness is ever used.
@@ -193,7 +193,7 @@ class PlanarSlidingSection(StiffnessSection):
         return self
 
     def _options(self, robot: Robot) -> dict[str, Any]:
-        """With the surface, and with the arms from the patch's centre to the contact points."""
+        """Keyword arguments with the surface and with the arms from centre to contact points."""
         options = super()._options(robot)
         if self.centre is not None:
             options["arms"] = robot.contact_points.positions - np.array(self.centre)

@@ -18,7 +18,7 @@ from nmdp_pin.scenario.section import Flag, Number, Section, chosen, worded
 
 
 class ControllerSection(Section):
-    """What controllers have in common."""
+    """Keys common to all controllers."""
 
     kind: str = Field("stable-pd", description="name of the controller")
 

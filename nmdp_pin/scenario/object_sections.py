@@ -39,7 +39,7 @@ class ObjectSection(Section):
 
     @model_validator(mode="after")
     def _in_plane(self) -> ObjectSection:
-        """What moves in the plane has no other velocity."""
+        """Refuse velocities out of the plane of a planar object."""
         aside = (self.velocity[1], self.angular_velocity[0], self.angular_velocity[2])
         if self.base == "planar" and any(aside):
             raise worded("a planar base moves in x, z and pitch only")
@@ -145,7 +145,7 @@ class CapsuleSection(SolidSection):
 
 
 class UrdfSection(ObjectSection):
-    """What a URDF describes, without motors; its surface is that of its collision geometry."""
+    """Object described by a URDF, without motors; its surface is its collision geometry."""
 
     kind: Literal["urdf"] = "urdf"
     path: FilePath = Field(description="path of the URDF, relative to the scenario file")

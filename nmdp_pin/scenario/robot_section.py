@@ -20,7 +20,7 @@ from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 
 class InitialSection(Section):
-    """Where the robot starts; what is absent is as in the standing pose, at rest."""
+    """Initial state of the robot; the default is the standing pose at rest."""
 
     position: Vector3 | None = Field(None, description="of the base, world frame [m]")
     rpy: Vector3 | None = Field(None, description="roll, pitch, yaw of the base [rad]")
@@ -84,7 +84,7 @@ FilePath = Annotated[str, AfterValidator(_absolute)]
 
 
 class RobotSection(Section):
-    """Which robot, and how its URDF is read; see `nmdp_pin.robot.load_robot`."""
+    """Robot and options of its URDF; see `nmdp_pin.robot.load_robot`."""
 
     name: str | None = Field(None, description="a bundled robot or one of example-robot-data")
     urdf: FilePath | None = Field(None, description="path, relative to the scenario file")

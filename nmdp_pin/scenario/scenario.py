@@ -51,7 +51,7 @@ FRICTION = "contact.friction"
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a scenario builds.
+    """Objects built from a scenario.
 
     Args:
         robot: the robot.
@@ -242,7 +242,7 @@ def _of_terrain(table: dict[str, Any], override: str) -> str:
 
 
 def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
-    """All mistakes of a file as one error; the first gives its key."""
+    """Error with all mistakes of a file; the first gives its key."""
     lines = [(".".join(str(part) for part in e["loc"]), e["msg"]) for e in error.errors()]
     if len(lines) == 1:
         key, sentence = lines[0]

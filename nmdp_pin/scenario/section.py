@@ -257,6 +257,6 @@ def _reworded(cls: type[Section], line: Any) -> InitErrorDetails:
 
 
 def _shown(given: object) -> str:
-    """What was given, short enough for a sentence."""
+    """Given value, shortened for a sentence."""
     text = f"the text {given!r}" if isinstance(given, str) else f"{given!r}"
     return text if len(text) <= 60 else text[:57] + "..."

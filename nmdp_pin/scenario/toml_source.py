@@ -1,4 +1,4 @@
-"""Where scenarios come from: bundled or own TOML files, with overrides from the command line."""
+"""Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without
 
 
 def bundled_scenarios() -> dict[str, str]:
-    """What each bundled scenario shows (the first line of its file), by name."""
+    """Summary of each bundled scenario (the first line of its file), by name."""
     return {name: _summary(path) for name, path in sorted(_bundled_files().items())}
 
 
@@ -73,7 +73,7 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
 
 
 def _entered(place: Any, key: str, value: Any, last: bool, file: str, where: str) -> Sequence[Any]:
-    """What a key of an override leads to from one place; set to the value where the path ends."""
+    """Entry of a key of an override; set to the value where the path ends."""
     above = where.rpartition(".")[0]
     if key == "*":
         if not isinstance(place, list) or not place:

@@ -33,7 +33,7 @@ _ROUNDING = 1e-11  # of the velocities that come in: no tolerance is smaller
 
 
 class NcpResiduals(NamedTuple):
-    """How far impulses are from a solution: the largest over the contacts.
+    """Residuals of impulses: the largest over the contacts.
 
     Args:
         primal: distance of the impulse from the friction cone [N s].
@@ -48,7 +48,7 @@ class NcpResiduals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NcpSolution:
-    """Where a solver stopped.
+    """Outcome of a solver.
 
     Args:
         impulses: [N s], shape (n, 3).
@@ -182,7 +182,7 @@ class _Solver:
         return x, int(result.iterations)
 
     def _set_cones(self, mu: list[float]) -> None:
-        """As many cones as there are contacts, of their friction."""
+        """One cone for each contact, with its friction coefficient."""
         known = self._friction
         for cones in (self._cones, self._cone_data, known):
             del cones[len(mu) :]
@@ -199,7 +199,7 @@ class _Solver:
 def ncp_residuals(
     W: np.ndarray, g: np.ndarray, mu: np.ndarray, impulses: np.ndarray
 ) -> NcpResiduals:
-    """How far impulses are from a solution; the arguments are those of `FrictionNCP.solve`.
+    """Residuals of impulses; the arguments are those of `FrictionNCP.solve`.
 
     Args:
         W: shape (3 n, 3 n).

@@ -1,4 +1,4 @@
-"""What an optimiser wants and leaves: a function on a manifold, and where it stopped."""
+"""Problem and result of an optimiser on a manifold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Minimisation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where an optimiser stopped.
+    """Result of an optimiser.
 
     Args:
         x: the point of the least error accepted.

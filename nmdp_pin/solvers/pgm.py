@@ -237,7 +237,7 @@ class _Model(NamedTuple):
         return qp.solve(self.H + np.diag(self.scale / gamma), self.g, w)
 
     def promise(self, dw: np.ndarray) -> float:
-        """How much K falls along dw, says the model."""
+        """Decrease of K along dw predicted by the model."""
         return float(-(self.g @ dw) - 0.5 * (dw @ (self.H @ dw)))
 
 
@@ -263,7 +263,7 @@ def _reduced_model(
 
 
 def _end_of_retreat(model: _Model, qp: SimplexQP, w: np.ndarray, K: float) -> Status:
-    """Whether the minimum is near where only ever shorter steps were left to try.
+    """Whether the minimum is near when only shorter steps were left to try.
 
     A step that is short for its small gamma says nothing; an honest one that still promises a
     good part of K says that the way down is blocked: by a fold of G = 0, or by a kink of K.

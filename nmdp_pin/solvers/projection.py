@@ -43,7 +43,7 @@ class ManifoldProblem(Protocol):
 
 
 class Projection(NamedTuple):
-    """Where a projection stopped.
+    """Result of a projection.
 
     Args:
         point: the last one that was accepted.

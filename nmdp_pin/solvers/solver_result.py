@@ -1,4 +1,4 @@
-"""What a solver of a step leaves."""
+"""Results of the solvers of a step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nmdp_pin.status import Status
 
 @dataclass(frozen=True, eq=False)
 class SolverResult:
-    """Where a solver stopped.
+    """Result of a solver.
 
     Args:
         point: the last point that was accepted, with its q and w.

@@ -43,7 +43,7 @@ class InequalityProblem(ManifoldProblem, Protocol):
         """One over the length of the step [1/s]."""
 
     def tolerance(self, relative: float) -> float:
-        """What the norm of G should reach [N, N m]."""
+        """Tolerance of the norm of G [N, N m]."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,7 +80,7 @@ def _planned(
 
 
 def _alike(key: str, scenario: dict[str, Any]) -> str:
-    """Which keys of the scenario may have been meant; nothing where this one is there."""
+    """Similar keys of the scenario; empty where the key exists."""
     names = [name for name, _ in leaves("", scenario)]
     if key in names or "*" in key or key == FRICTION:
         return ""

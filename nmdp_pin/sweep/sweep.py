@@ -20,7 +20,7 @@ from nmdp_pin.sweep.table import check_table, write_rows
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """What a sweep did.
+    """Outcome of a sweep.
 
     Args:
         runs: how many there are in the table.

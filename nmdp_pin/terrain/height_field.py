@@ -154,7 +154,7 @@ class HeightField(Solid):
         return triangle_geometry(*self.triangles())
 
     def triangle_surface(self, index: int) -> TriangleSurface:
-        """What asks coal for distances to the block, shape `index` of a terrain, in the world."""
+        """Distance query of coal for the block, shape `index` of a terrain, world frame."""
         M = self.placement
         vertices, faces = self.triangles()
         world = vertices @ M.rotation.T + M.translation

@@ -104,7 +104,7 @@ class Mesh(Solid):
         return triangle_geometry(self.corners, self.triangles)
 
     def triangle_surface(self, index: int) -> TriangleSurface:
-        """What measures distances to the mesh, shape `index` of a terrain, in the world frame."""
+        """Distance query for the mesh, shape `index` of a terrain, world frame."""
         M = self.placement
         world = self.corners @ M.rotation.T + M.translation
         return TriangleSurface(world, self.triangles, self.friction, index=index)
@@ -138,7 +138,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_in_range(content: bytes) -> bool:
-    """Whether the coordinates of a mesh file are in range, as far as its text says."""
+    """Whether the coordinates in the text of a mesh file are in range."""
     size = len(content) - _HEADER
     if size > 0 and size % _TRIANGLE.itemsize == 0 and not content.startswith(b"solid"):
         triangles = np.frombuffer(content, _TRIANGLE, offset=_HEADER)

@@ -131,7 +131,7 @@ class Terrain:
 
 
 def _asked_of_coal(shape: Shape, index: int) -> CoalShape | TriangleSurface:
-    """What asks coal for distances to a shape."""
+    """Distance query of coal for a shape."""
     if isinstance(shape, Mesh | HeightField):
         return shape.triangle_surface(index)
     return CoalShape(shape, index)

@@ -176,7 +176,7 @@ class TriangleSurface:
 
 
 def _first_least(values: np.ndarray, rows: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
-    """Where each row's least value is, of equal ones that of the lowest label; shape (n,).
+    """Index of the least value of each row, the lowest label of equal ones; shape (n,).
 
     Args:
         values: shape (k,).

@@ -61,12 +61,12 @@ class Fitted(WrenchSpace):
 
     @property
     def rows(self) -> int:
-        """Those of the map."""
+        """Value of the vertex map."""
         return self.vertex_map.rows
 
     @property
     def n_vertices(self) -> int:
-        """Those of the map."""
+        """Value of the vertex map."""
         return self.vertex_map.n_vertices
 
     @property

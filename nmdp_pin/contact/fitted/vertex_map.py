@@ -1,4 +1,4 @@
-"""What a fitted contact model is made of: vertices as a function of the contact's pose."""
+"""Vertices as a function of the pose of a contact: the core of a fitted contact model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class VertexMap(abc.ABC):
     @property
     @abc.abstractmethod
     def rows(self) -> int:
-        """Of a vertex: 3, a force, or 6, a wrench."""
+        """Number of components of a vertex: 3 for a force, 6 for a wrench."""
 
     @property
     @abc.abstractmethod

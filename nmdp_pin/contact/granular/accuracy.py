@@ -1,4 +1,4 @@
-"""How far a table is from the integration over the surface that it stands for."""
+"""Errors of a table against the integration over the surface."""
 
 from __future__ import annotations
 

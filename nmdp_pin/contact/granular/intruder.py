@@ -62,7 +62,7 @@ class Intruder(abc.ABC):
         """Depth at which it is certainly covered [m]."""
 
     def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How much deeper than the contact sphere it reaches [m], with its derivative.
+        """Distance that the intruder reaches below the contact sphere [m], with its derivative.
 
         Args:
             tilt: sine squared of the angle between axis and normal, shape (n,).
@@ -110,7 +110,7 @@ class _FlatEnded(Intruder):
         return 0.0
 
     def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the edge, R sin(tilt), less near an upright axis, where it is rounded off."""
+        """Reach of the edge, R sin(tilt), rounded off near an upright axis."""
         edge = np.sqrt(tilt + _ROUNDED**2)
         slope = (1.0 - 0.5 * tilt / edge**2) / edge
         return self.radius * tilt / edge, self.radius * slope

@@ -204,7 +204,7 @@ def chart(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mirror(twists: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """What x -> -x (dimension 0) or y -> -y (1) does to wrenches, and to the set of twists.
+    """Effect of x -> -x (dimension 0) or y -> -y (1) on wrenches and on the set of twists.
 
     Returns:
         The factors of a wrench's components (6,), and the index of each twist's image (m,).

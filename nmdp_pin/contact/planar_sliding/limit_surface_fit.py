@@ -110,7 +110,7 @@ def _without_unit(
 def _residual(
     loads: np.ndarray, slides: np.ndarray, degree: int, twist_weight: float
 ) -> tuple[sparse.csc_array, np.ndarray]:
-    """What is to be small, M (c, s) - b: H - 1 and grad H - s V, weighted."""
+    """Residuals M (c, s) - b of the fit: H - 1 and grad H - s V, weighted."""
     n = len(loads)
     share = np.sqrt(1.0 / n)
     slopes = share * np.sqrt(twist_weight) * derivatives(loads, degree).reshape(3 * n, -1)

@@ -132,7 +132,7 @@ class PlanarSliding(WrenchSpace):
         return result
 
     def _arms(self, contacts: ContactState) -> np.ndarray:
-        """From the patches' centres to the contacts' in the world [m], shape (n, 3)."""
+        """Vectors from the centres of the patches to the contacts, world frame [m], (n, 3)."""
         arms = np.array(self.arms)
         if len(arms) > 1:
             if contacts.contact.max(initial=0) >= len(arms):
@@ -145,7 +145,7 @@ class PlanarSliding(WrenchSpace):
         return result
 
     def _levers(self, contacts: ContactState) -> np.ndarray:
-        """From the contacts' centres to where planar loads act [m], shape (n, 3)."""
+        """Vectors from the contacts to the points at which planar loads act [m], shape (n, 3)."""
         return -self._arms(contacts) - contacts.radius[:, None] * contacts.normal
 
     def _friction(self, contacts: ContactState) -> np.ndarray:
