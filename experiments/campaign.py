@@ -21,7 +21,7 @@ class Campaign:
     where the code of this package or the packages it computes with has changed.
 
     Args:
-        folder: of the recordings; made where there is none.
+        folder: folder of the recordings; made where there is none.
         workers: processes; 1 runs in this one, None takes one a core.
         quiet: show no progress.
     """

@@ -16,10 +16,10 @@ class Timing:
     """Computing time of a run (of the processor, in one thread) and what it was spent on.
 
     Args:
-        walls: of each step, the median over the repeats [s], shape (n,).
-        totals: of each repeat, over its steps [s], shape (repeats,).
-        iterations: of the solver in each step, shape (n,).
-        evaluations: of its function in each step, shape (n,).
+        walls: times of each step, the median over the repeats [s], shape (n,).
+        totals: times of each repeat, over its steps [s], shape (repeats,).
+        iterations: iterations of the solver in each step, shape (n,).
+        evaluations: evaluations of its function in each step, shape (n,).
         halvings: sub-steps beyond the first in each step, shape (n,).
         end: time of the last step that converged [s].
         failure: why the run ended before its duration; "" where it did not.

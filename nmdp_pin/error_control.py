@@ -97,7 +97,7 @@ class ErrorControl(StepControl):
     def _rate(self, start: State, part: StepResult, s: float) -> float:
         """Estimated error per second over the tolerances [-]."""
         if part.local_error is None:
-            raise IntegratorError("this method has no error estimate: use Halving or Fixed instead of ErrorControl")
+            raise IntegratorError("this method has no error estimate: use Halving or Fixed")
         speed = np.maximum(np.abs(start.v), np.abs(part.state.v))
         allowed = s * (self.absolute + self.rtol * speed)
         return float((np.abs(part.local_error) / allowed).max(initial=0.0))

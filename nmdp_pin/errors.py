@@ -14,7 +14,7 @@ class RobotError(NmdpError):
     """A robot description that cannot be used: names the file and the element.
 
     Args:
-        message: what is wrong and what to do.
+        message: the mistake and its remedy.
         file: the URDF or robot.toml at fault.
         element: the link, joint, mesh or key at fault.
     """

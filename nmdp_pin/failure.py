@@ -44,10 +44,10 @@ class FailedStep:
 
     Args:
         state: before the step, with the warm start.
-        command: for the end of the step.
+        command: command of the step.
         h: length of the step [s].
         outcome: figures of the result, as `figures` gives them.
-        versions: of the packages that it failed with.
+        versions: versions of the packages that it failed with.
         scenario: the resolved scenario, as JSON data; None where the simulator was built by hand.
     """
 

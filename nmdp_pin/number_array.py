@@ -11,7 +11,7 @@ def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
     """The value as an array of floats.
 
     Raises:
-        NmdpError: of the type `error`; it is none.
+        NmdpError: an error of the type `error`; the value is no array of numbers.
     """
     try:
         return np.asarray(value, dtype=float)

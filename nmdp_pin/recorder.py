@@ -81,7 +81,7 @@ class Recorder:
         """Append the end of a step; its arrays are copied.
 
         Args:
-            result: what the step left.
+            result: result of the step.
             wall_time: time that computing it took [s].
 
         Raises:

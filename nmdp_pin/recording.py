@@ -26,8 +26,8 @@ class Recording:
         contact_position: centres of the contact spheres, world frame [m], shape (n, n_contacts, 3).
         base_position: origin of the base link, world frame [m], shape (n, 3).
         base_rotation: rotation of the base link, from its frame to the world's, shape (n, 3, 3).
-        kinetic_energy: [J], shape (n,).
-        potential_energy: of gravity [J], shape (n,).
+        kinetic_energy: kinetic energy [J], shape (n,).
+        potential_energy: potential energy of gravity [J], shape (n,).
         objective: K at the end of the step, NaN in the first row, shape (n,).
         status: codes of `Status`, shape (n,).
         outer_iterations: outer iterations of the solver, shape (n,).

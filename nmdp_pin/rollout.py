@@ -79,26 +79,26 @@ def rollout(
     length 1 stands for all trajectories, or for all steps.
 
     Args:
-        simulator: makes the steps.
+        simulator: simulator of the steps.
         x0: starts [q; v], shape (nb or 1, nx) or (nx,); or states, which may have a warm start.
         u: torques of the driven joints, or of all velocities [N m], shape (nb or 1, nt or 1,
             nu or nv) or (nt or 1, nu or nv); with `command` any last axis. None: no torque.
         h: length of each step [s].
-        steps: nt; None: what u says.
-        command: makes of u what is commanded, such as targets of a PD controller; with processes
-            a function of a module, without state of its own. A Command: its gains and targets hold
-            for all steps, and u is the torque. None: u is the torque.
-        executor: where it is computed; None: here, one after the other. Steps of pbd and pbfd hold
-            no lock, so that `Threads` run them side by side.
-        chunk: trajectories in a task; None: ten tasks for each worker.
-        out: array for x, such as a `numpy.memmap` where it does not fit in memory.
+        steps: number of steps nt; None: that of u.
+        command: function that turns u into the command of a step, such as targets of a PD
+            controller; with processes a function of a module. A `Command`: its gains and targets
+            hold for all steps, and u is added to its torque. None: u is the torque.
+        executor: executor of the tasks; None: serial. Steps of `pbd` and `pbfd` hold no lock, so
+            `Threads` run them in parallel.
+        chunk: number of trajectories in a task; None: ten tasks for each worker.
+        out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
 
     Raises:
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
-        ExecutorError: workers died again and again.
+        ExecutorError: a worker died repeatedly.
     """
     check_step(h)
     executor = executor or Serial()

@@ -12,8 +12,8 @@ class StepFailed(NmdpError):
 
     Args:
         result: the record of it; its state is the one before the step.
-        command: what the step was made with.
-        h: its length [s].
+        command: command of the step.
+        h: length of the step [s].
     """
 
     def __init__(self, result: StepResult, command: Command, h: float) -> None:

@@ -22,9 +22,9 @@ class Piece:
 
     Args:
         joint: index of the joint that carries it, 0 for the world.
-        placement: of the mesh in the joint's frame, shape (4, 4).
+        placement: placement of the mesh in the joint's frame, shape (4, 4).
         mesh: the triangles.
-        name: of the link or shape.
+        name: name of the link or shape.
     """
 
     joint: int

@@ -46,7 +46,7 @@ class PageServer:
     Args:
         answers: name behind the token → what it is answered with; "" is the page itself. Called
             from threads of the server.
-        port: where to serve; None: the first free one from 7000.
+        port: port; None: the first free one from 7000.
 
     Attributes:
         url: address of the page.

@@ -40,7 +40,7 @@ def view_recording(
         kinds: look of terrain shapes, as in `Scene`.
         speed: simulated seconds a second at which it starts to play.
         follow: the camera keeps beside the robot.
-        port: where to serve the page; None: the first free one from 7000.
+        port: port of the page; None: the first free one from 7000.
         open_browser: opens the page.
 
     Returns:
@@ -85,7 +85,7 @@ def recording_html(
         kinds: look of terrain shapes, as in `Scene`.
         speed: simulated seconds a second at which it starts to play; the page can change it.
         follow: the camera keeps beside the robot.
-        title: of the page; the robot's name unless given.
+        title: title of the page; the robot's name unless given.
 
     Raises:
         RecordingError: the recording is of another robot, or `speed` is not positive.

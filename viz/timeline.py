@@ -26,7 +26,7 @@ class Frames:
     """Consecutive frames.
 
     Args:
-        edition: of the timeline; in another one all frames are others.
+        edition: edition of the timeline; in another one all frames are others.
         first: index of the first frame.
         complete: no frames will follow.
         values: single precision, shape (n, frame_size).

@@ -34,10 +34,10 @@ class Viewer:
         robot: the robot.
         terrain: the ground, None for none.
         kinds: look of terrain shapes, as in `Scene`.
-        title: of the page; the robot's name unless given.
+        title: title of the page; the robot's name unless given.
         speed: simulated seconds a second at which the page starts to play.
         follow: the camera keeps beside the robot.
-        port: of the page on this machine; None: the first free one from 7000.
+        port: port of the page on this machine; None: the first free one from 7000.
         open_browser: opens the page.
 
     Attributes:

@@ -69,8 +69,8 @@ class Row:
 
     Args:
         motion: what is run.
-        published: of the paper, by method; empty where it has no such row.
-        engine: of the authors' engine, by method.
+        published: values of the paper, by method; empty where it has no such row.
+        engine: values of the authors' engine, by method.
     """
 
     motion: Motion

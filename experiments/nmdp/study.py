@@ -23,8 +23,8 @@ class Reference:
 
     Args:
         method: name of the integrator.
-        objective: what it minimises.
-        order: of the method.
+        objective: objective.
+        order: order of the method.
     """
 
     method: str = "ne-nmdp"
@@ -48,9 +48,9 @@ class Study:
         variant: "listed" or "com": inertias of the robots that have both.
         base: "planar" or "free-flyer".
         methods: those that are compared.
-        steps: of all methods [s]; empty for the paper's.
+        steps: steps of all methods [s]; empty for the paper's.
         duration: at most this long [s]; None for the paper's durations.
-        reference: of the errors.
+        reference: reference of the errors.
     """
 
     preset: Preset = PRESETS["paper"]

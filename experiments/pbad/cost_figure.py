@@ -105,7 +105,7 @@ class _Cost:
 
     Args:
         case: which.
-        timing: of its runs.
+        timing: timing of its runs.
         rise: largest rise of the energy over the energy lost in all [-].
         touching: contact points that touch, mean over time.
     """

@@ -47,7 +47,7 @@ class _Slide:
     """Distance that a box slid.
 
     Args:
-        distance: [m]; NaN where the run failed.
+        distance: distance [m]; NaN where the run failed.
         stopped: False where it still slides at the end.
     """
 

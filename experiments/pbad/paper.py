@@ -17,7 +17,7 @@ class Optimiser:
 
     Args:
         method: name of the integrator.
-        name: of its option `optimiser`.
+        name: name of its option `optimiser`.
         complexity: of one iteration over the number n of freedoms, on a CPU: the paper's table has
             the solution of the linear equations on a GPU, O(n^2).
         order: the same as an exponent of n.

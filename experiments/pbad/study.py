@@ -21,7 +21,7 @@ class Study:
     Args:
         repeats: how often each run is made whose computing time counts.
         duration: at most this long [s]; None for the durations of the figures.
-        folder: of the chains that are generated.
+        folder: folder of the chains that are generated.
     """
 
     repeats: int = 3

@@ -32,7 +32,7 @@ class VectorState(crocoddyl.StateAbstract):
     very version of pinocchio that is installed.
 
     Args:
-        model: of the robot.
+        model: model of the robot.
     """
 
     def __init__(self, model: pin.Model) -> None:
@@ -124,9 +124,9 @@ class StepAction(crocoddyl.ActionModelAbstract):
     Args:
         simulator: makes the steps; its method needs derivatives.
         h: their length [s].
-        cost: of states and controls, over a `VectorState`, such as a `CostModelSum` of
+        cost: cost of states and controls, over a `VectorState`, such as a `CostModelSum` of
             `ResidualModelState` and `ResidualModelControl`; None: zero.
-        smoothing: of the derivatives across switches of contacts; 0: exact.
+        smoothing: smoothing of the derivatives across switches of contacts; 0: exact.
         warm: begin each step from the weights of the last one of the same knot: faster, but
             results then depend on what was computed before, within the solver's tolerance.
         hold: a command that the controls are added to as torques of the driven joints, such as

@@ -17,7 +17,7 @@ class StepFunction:
     optimisers and samplers know how to avoid.
 
     Args:
-        simulator: makes the steps.
+        simulator: simulator of the steps.
         h: their length [s].
     """
 

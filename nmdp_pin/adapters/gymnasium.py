@@ -37,11 +37,11 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     after `duration`, or where a step cannot be solved: then `info["status"]` says why.
 
     Args:
-        simulator: makes the steps.
-        task: what is observed and rewarded.
-        action: what it commands: "target" of a joint or "torque" of a motor.
+        simulator: simulator of the steps.
+        task: observations and rewards.
+        action: meaning of an action: "target" of a joint or "torque" of a motor.
         dt: length of a step [s].
-        duration: of an episode [s].
+        duration: duration of an episode [s].
         terminate_when_unhealthy: False lets a robot that fell lie there.
         render_mode: "human" shows it in a page of the browser at real time, "rgb_array" makes
             `render` return pictures (extra `video`); None: not.
@@ -93,7 +93,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode near the standing pose.
 
         Args:
-            seed: of the start; None: go on with the numbers of the last one.
+            seed: seed of the start; None: go on with the numbers of the last one.
             options: {"state": State} begins there instead.
         """
         super().reset(seed=seed)
@@ -168,10 +168,10 @@ def simulator_for(
     """A simulator of a robot on level ground.
 
     Args:
-        robot: what moves.
-        method: of the time step.
-        friction: of the ground.
-        options: of the simulator and of the method.
+        robot: the robot.
+        method: method of the time step.
+        friction: friction of the ground.
+        options: options of the simulator and of the method.
     """
     law_type = integrator_named(method).law_type
     law = _cone(robot) if law_type is WrenchSpace else law_type()
@@ -195,10 +195,10 @@ def hopper(
     """The hopper of the plane, rewarded as Gymnasium's Hopper is.
 
     Args:
-        method: of the time step.
-        friction: of the ground.
+        method: method of the time step.
+        friction: friction of the ground.
         task: other rewards; None: those of the benchmark.
-        options: of `SimulatorEnv`.
+        options: options of `SimulatorEnv`.
     """
     simulator = simulator_for(load_robot("hopper"), method=method, friction=friction)
     task = task or Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
@@ -211,10 +211,10 @@ def walker(
     """The walker in space, rewarded as Gymnasium's Walker2d is, less its speed to the side.
 
     Args:
-        method: of the time step.
-        friction: of the ground.
+        method: method of the time step.
+        friction: friction of the ground.
         task: other rewards; None: those of the benchmark.
-        options: of `SimulatorEnv`.
+        options: options of `SimulatorEnv`.
     """
     simulator = simulator_for(load_robot("walker"), method=method, friction=friction)
     task = task or Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0, lateral_weight=1.0)

@@ -26,11 +26,11 @@ class Forward:
     Args:
         healthy_height: lowest and highest base [m].
         healthy_tilt: largest angle of the base from upright [rad].
-        forward_weight: [s/m].
-        healthy_reward: for each step at whose end the robot is healthy.
-        control_weight: on the square of the action.
-        lateral_weight: [s/m].
-        noise: of the start, uniform within it in each direction [m, rad, m/s, rad/s].
+        forward_weight: weight of the forward speed [s/m].
+        healthy_reward: reward of each step at whose end the robot is healthy.
+        control_weight: weight of the square of the action.
+        lateral_weight: weight of the sideways speed [s/m].
+        noise: noise of the start, uniform within it in each direction [m, rad, m/s, rad/s].
         fastest: velocities are observed within it [m/s, rad/s].
     """
 
@@ -90,10 +90,10 @@ class Base:
     """Places in q of what moves the base.
 
     Args:
-        ground: of its place on the ground: x, or x and y.
-        height: of z.
-        pitch: of a planar base's angle; None: it has none.
-        rotation: of the first of a quaternion's four numbers; None: it has none.
+        ground: index of its place on the ground: x, or x and y.
+        height: index of z.
+        pitch: index of a planar base's angle; None: it has none.
+        rotation: index of the first of a quaternion's four numbers; None: it has none.
     """
 
     ground: tuple[int, ...]

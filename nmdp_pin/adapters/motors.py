@@ -26,7 +26,7 @@ class Motors:
     implicit method holds them at any length of step.
 
     Args:
-        robot: its URDF gives ranges and largest torques (`limit`).
+        robot: robot, whose URDF gives ranges and effort limits (`limit`).
         action: one of `ACTIONS`.
 
     Raises:
@@ -64,7 +64,7 @@ class Motors:
         Args:
             state: its start.
             action: shape (n_motors,), within [-1, 1].
-            h: its length [s].
+            h: length of the step [s].
         """
         nv = self._robot.model.nv
         tau, kp, target = np.zeros(nv), np.zeros(nv), np.array(self._robot.standing)

@@ -44,8 +44,8 @@ def rollout(
             axes at the front are added. None: no torque.
         nstep: number of steps, where control does not say it; 1 without control.
         initial_warmstart: one for each initial state.
-        sensors: what to measure at each state that is returned.
-        executor: where it is computed, in the place of MuJoCo's threads; None: here.
+        sensors: measurements of each returned state.
+        executor: executor in place of MuJoCo's threads; None: serial.
 
     Returns:
         States (nbatch, nstep, nstate) at the end of each step, and what was measured there

@@ -30,7 +30,7 @@ class Propagator:
     zero; `is_valid` refuses both.
 
     Args:
-        simulator: makes the steps.
+        simulator: simulator of the steps.
         h: length of a step [s]; a longer duration is made of several, the last one shorter.
         reference: [q; v] at s = 0; None: neutral and at rest.
         command: makes the command of a step of its start, OMPL's control and its length; None:
@@ -116,8 +116,8 @@ def simple_setup(
     Args:
         propagator: makes the motions.
         bounds: least and largest of each of the 2 nv numbers of a state.
-        control_bounds: likewise of each number of a control.
-        is_valid: of a finite [q; v] within the bounds; None: all of them.
+        control_bounds: bounds of each number of a control.
+        is_valid: further check of a finite [q; v] within the bounds; None: no check.
         steps: least and largest number of steps for which a control is kept.
 
     Raises:

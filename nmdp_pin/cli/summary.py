@@ -15,7 +15,7 @@ def summary(recording: Recording, motion: Motion | None = None) -> str:
 
     Args:
         recording: the run; its first row is the initial state.
-        motion: of its joints and objects; None: of these nothing is said.
+        motion: motion of its joints and objects; None: of these nothing is said.
     """
     steps = recording.n - 1
     failed = int(np.count_nonzero(recording.status))

@@ -1,4 +1,4 @@
-"""The contract that all contact laws share."""
+"""Base class of contact laws."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class StepDifferentiator:
     """Differentiates the steps of a simulator; holds scratch memory, so one a thread.
 
     Args:
-        simulator: whose method is one of NMDP, PBD or PBFD.
+        simulator: simulator with an NMDP method, `pbd` or `pbfd`.
 
     Raises:
         DerivativeError: the method has no derivatives.
@@ -53,9 +53,9 @@ class StepDifferentiator:
 
         Args:
             state: start of the step.
-            command: for its end, as `Simulator.step` takes it.
+            command: command, as in `Simulator.step`.
             h: length of the step [s].
-            result: of that very step, if it is at hand; None: it is made.
+            result: result of the step, if it exists already; None: the step is made.
             with_respect_to: further parameters, of `PARAMETERS`.
             smoothing: 0 is exact; above it derivatives average over switches of contacts, as if
                 weights were known up to this share of one.

@@ -23,7 +23,7 @@ class Horizon:
         dx_dx: dx_k+1/dx_k of x = [q; v], shape (..., nt, 2 nv, 2 nv).
         dx_du: shape (..., nt, 2 nv, nu).
         parameters: shape (..., nt, 2 nv, k) each.
-        steps: those of one trajectory; empty where several are side by side.
+        steps: steps of a single trajectory; empty for several.
     """
 
     dx_dx: np.ndarray

@@ -125,7 +125,7 @@ def of_smoothed_weights(
         turned: likewise.
         scale: likewise.
         face: likewise.
-        weights: of the stage.
+        weights: weights of the stage.
         smoothing: sqrt(kappa) [-], a share of a contact's weights.
     """
     k, m = weights.w.shape

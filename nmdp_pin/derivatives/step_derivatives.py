@@ -22,8 +22,8 @@ class StepDerivatives:
         result: the step.
         status: CONVERGED, or why there are no derivatives: then they are NaN.
         dx_dx: dx1/dx0, shape (2 nv, 2 nv).
-        dx_du: with respect to the torque of the driven joints, shape (2 nv, nu).
-        parameters: with respect to what was asked for, by name, shape (2 nv, k) each.
+        dx_du: derivatives by the torque of the driven joints, shape (2 nv, nu).
+        parameters: derivatives by the requested parameters, by name, shape (2 nv, k) each.
         one_sided: kinks that the step ended on; where there are any, the derivative is that of
             one side.
         settled: the end of the step is known to its last digits; if not, motions below ten times

@@ -37,7 +37,7 @@ class Executor(abc.ABC):
         Args:
             function: called as function(shared, task); importable by its name elsewhere.
             shared: the same for all tasks; sent to a worker once, however many tasks it gets.
-            tasks: what else the function is given.
+            tasks: second arguments of the function.
 
         Raises:
             ExecutorError: a task's worker died again and again.

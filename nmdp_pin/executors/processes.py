@@ -44,7 +44,7 @@ class Processes(Executor):
 
     Args:
         workers: processes; None: one a core.
-        retries: how often a task may be done again after a process died over it.
+        retries: largest number of repetitions of a task whose process died.
 
     Raises:
         ExecutorError: a number out of its range.

@@ -17,7 +17,7 @@ def shown(progress: bool | Progress, what: str, total: int) -> Iterator[Progress
         progress: True draws a bar on standard error where that is a terminal, False shows nothing;
             a function is called.
         what: is counted, such as "runs".
-        total: how much there is.
+        total: number of tasks.
     """
     if callable(progress):
         yield progress

@@ -28,7 +28,7 @@ class RayCluster(Executor):
         address: of a cluster, as `ray.init` takes it; "local" starts Ray on this machine; None:
             the cluster that RAY_ADDRESS names, as it does within a job of one, else "local".
         workers: tasks at a time; None: as many as the cluster has cores.
-        retries: how often a task may be done again after its worker died.
+        retries: largest number of repetitions of a task whose worker died.
         runtime_env: what workers need, as `ray.init` takes it, such as {"pip": ["nmdp-pin"]} where
             the machines have not this package.
 

@@ -21,10 +21,10 @@ class Threads(Executor):
     Python's is done in turns.
 
     Args:
-        workers: how many threads.
+        workers: number of threads.
 
     Raises:
-        ExecutorError: that is no number of threads.
+        ExecutorError: `workers` is no number of threads.
     """
 
     def __init__(self, workers: int) -> None:

@@ -48,7 +48,7 @@ def cached_array(
     Args:
         name: beginning of the file's name.
         key: everything that the array depends on.
-        shape: of the array.
+        shape: shape of the array.
         make: computes it.
     """
     path = cache_folder() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.array"

@@ -58,13 +58,13 @@ def read_npz(
     """Arrays of an `.npz` by name: floats (float64), whole numbers (int64, uint64) and texts.
 
     Args:
-        path: of the file.
+        path: path of the file.
         what: it should be, for messages.
         names: arrays to read, where the file has them; None: all.
         error: type of the error.
 
     Raises:
-        NmdpError: of the type `error`: there is no such file, or it is no whole archive of
+        NmdpError: an error of the type `error`: there is no such file, or it is no whole archive of
             arrays, has more than 256 of them, or more than `LARGEST` bytes and 100 times as many as
             the file when it is unpacked.
     """
@@ -150,9 +150,9 @@ def take_meta(
 
     Args:
         arrays: those of the file.
-        key: of the version of the format in it.
+        key: key of the version of the format in it.
         expected: version that is read.
-        path: of the file, for messages.
+        path: path of the file, for messages.
         what: it should be, likewise.
 
     Raises:

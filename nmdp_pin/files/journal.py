@@ -32,16 +32,16 @@ class Journal:
     """A journal that this process alone may write; the lock ends with the process.
 
     Args:
-        path: of the file; one that is there is continued, without a chunk that is not whole.
+        path: path of the file; one that is there is continued, without a chunk that is not whole.
         error: type of the errors.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         chunks: what was in the file when it was opened.
 
     Raises:
-        NmdpError: of the type `error`: the file cannot be written, is no journal, or another
-            process is writing it.
+        NmdpError: an error of the type `error`: the file cannot be written, is no journal, or is
+            being written by another process.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ def read_chunks(
     """Chunks of a journal, which may be growing, up to the first that is not whole.
 
     Raises:
-        NmdpError: of the type `error`: there is no such file, or it is no journal.
+        NmdpError: an error of the type `error`: there is no such file, or it is no journal.
     """
     with open_input(path, what, largest=_LARGEST, error=error) as file:
         return _chunks(file, path, error)[0]

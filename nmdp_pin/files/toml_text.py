@@ -30,7 +30,7 @@ def read_toml(
     """The tables of a file.
 
     Args:
-        path: of the file.
+        path: path of the file.
         what: it should be, for messages.
         error: type of the error.
 

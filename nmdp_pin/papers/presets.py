@@ -40,7 +40,7 @@ def preset_options(name: str, known: Iterable[str]) -> dict[str, Any]:
     """The options of a preset that a method has.
 
     Args:
-        name: of the preset.
+        name: name of the preset.
         known: names of the method's options.
 
     Raises:

@@ -1,8 +1,7 @@
 """Pairs of bodies of a robot that may touch each other.
 
-A contact is a contact point of one body against the whole surface of another. Both ways are taken,
-unless all of a body is given exactly by its contact spheres: a ball against a box needs no corners
-of the box against the ball.
+A contact is a contact point of one body against the surface of another. Both directions are taken,
+unless a body consists of its contact spheres: a ball against a box needs no corners of the box.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ Pair = tuple[str | int, str | int]
 def touching(
     robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float = DEFAULT_FRICTION
 ) -> Robot:
-    """The robot with contacts between its bodies, added to those that it has.
+    """Copy of a robot with additional contacts between its bodies.
 
     Args:
-        robot: with contact points and collision geometry.
-        pairs: of links (or objects) by name, each standing for all that moves with it, or of
-            joints by index. None: all pairs, but for bodies that a joint connects, and those that
-            lie in each other where the robot stands, which a note tells.
-        friction: coefficient of the surfaces that come from collision geometry [-].
+        robot: robot with contact points and collision geometry.
+        pairs: pairs of links or objects by name, or of joints by index. None: all pairs, except
+            bodies connected by a joint and bodies that overlap in the standing pose, which are
+            listed in the notes.
+        friction: friction coefficient of surfaces made from collision geometry [-].
 
     Raises:
-        RobotError: a link that does not exist, a pair without a contact, or a mesh that is missing.
+        RobotError: a link does not exist, a pair has no contact, or a mesh is missing.
     """
     shaped = shaped_joints(robot)
     if pairs is None:

@@ -113,7 +113,7 @@ def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[Contac
 
     Args:
         links: the points of each link.
-        limit: of all points, unless there are more links.
+        limit: largest number of points, unless there are more links.
     """
     limit, depth = max(limit, len(links)), _BETWEEN
     while True:

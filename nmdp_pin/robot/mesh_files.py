@@ -22,7 +22,7 @@ class Geometry:
     Args:
         text: the URDF with every mesh at its path and the shapes of missing meshes left out.
         missing: one entry a mesh that was not found: its link and file name.
-        paths: of the meshes that were found.
+        paths: paths of the meshes that were found.
     """
 
     text: str

@@ -41,7 +41,7 @@ def try_meshes(paths: Iterable[Path], file: str) -> None:
     """Read meshes in a child process with limits.
 
     Args:
-        paths: of the meshes.
+        paths: paths of the meshes.
         file: the description that names them.
 
     Raises:

@@ -27,7 +27,7 @@ class RobotModel:
     Args:
         model: kinematics and inertias.
         standing: standing configuration, shape (nq,).
-        visual: what it looks like, None if not built.
+        visual: visual geometry, None if not built.
         collision: its collision geometry, None if not built.
     """
 
@@ -51,7 +51,7 @@ def build_model(
 
     Args:
         model: kinematics and inertias, with the root link in the world.
-        visual: what it looks like; None: not asked for.
+        visual: visual geometry; None: not requested.
         collision: its collision geometry.
         base: how the root link is held.
         locked: names of the joints that do not move.
@@ -151,7 +151,7 @@ def append_model(
         second: what is put on it.
         geometries: pairs of theirs.
         carrier: index of the frame.
-        place: of the second one's world on it.
+        place: place of the second one's world on it.
     """
     first, second = pin.Model(first), pin.Model(second)
     names: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""A robot: a URDF made ready for simulation."""
+"""Robots: models with contact points, driven joints, limits and gaits."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _STANDING = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot made ready for simulation; knows nothing of time or contact forces.
+    """Robot that is ready for simulation.
 
     Args:
-        name: what scenarios call it.
+        name: name in scenarios.
         model: kinematics and inertias.
-        contact_points: the spheres that may touch the terrain or the surfaces of bodies.
+        contact_points: spheres that may touch the terrain or the surfaces of bodies.
         driven: velocity indices of the driven joints, shape (n_driven,).
         standing: standing configuration, shape (nq,).
         gaits: reference motions by name.
-        visual_model: what it looks like, None if its meshes are absent.
-        collision_model: its collision geometry, None if its meshes are absent.
+        visual_model: visual geometry, None if its meshes are absent.
+        collision_model: collision geometry, None if its meshes are absent.
         source: path of the URDF.
-        limits: bounds of its joints; None: there are none.
-        surfaces: of bodies that contact points may touch, each in the frame of its joint, by the
-            joint's index.
-        notes: what was decided while loading, one sentence each.
-        warnings: what is odd about its description and stops no simulation, one sentence each.
+        limits: bounds of the joints; None: no bounds.
+        surfaces: surfaces of the bodies that contact points may touch, in the frames of their
+            joints, by the index of the joint.
+        notes: choices made while loading, one sentence each.
+        warnings: oddities of the description that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
     """
@@ -69,7 +69,7 @@ class Robot:
 
     @property
     def mass(self) -> float:
-        """Mass of all that moves [kg]."""
+        """Mass of all moving bodies [kg]."""
         return float(sum(inertia.mass for inertia in self.model.inertias[1:]))
 
     @property
@@ -81,7 +81,7 @@ class Robot:
     def n_feet(self) -> int:
         """Number of contact points that carry the standing robot.
 
-        Those no more than 2 mm above the lowest one; all of them where the base is fixed.
+        Points at most 2 mm above the lowest one; all points where the base is fixed.
         """
         if not self.floating:
             return self.contact_points.n_terrain
@@ -90,7 +90,7 @@ class Robot:
 
     @property
     def lowest_point(self) -> float:
-        """Height of its lowest contact point where it stands [m]; infinite where it has none."""
+        """Height of the lowest contact point in the standing pose [m]; infinite without any."""
         bottoms = self.contact_points.bottoms(self.model, self.standing)
         return float(bottoms.min(initial=np.inf))
 
@@ -98,17 +98,17 @@ class Robot:
         """Visual geometry of the robot.
 
         Raises:
-            RobotError: a mesh is missing (names it), or the robot was loaded without visuals.
+            RobotError: a mesh is missing, or the robot was loaded without visuals.
         """
         if self.visual_model is None:
             raise self._absent("visual", self.missing_visuals)
         return self.visual_model
 
     def require_collisions(self) -> pin.GeometryModel:
-        """The collision geometry of the robot.
+        """Collision geometry of the robot.
 
         Raises:
-            RobotError: a mesh is missing; names it.
+            RobotError: a mesh is missing.
         """
         if self.collision_model is None:
             raise self._absent("collision", self.missing_collisions)
@@ -139,27 +139,27 @@ def load_robot(
     limits: bool = True,
     visuals: bool = True,
 ) -> Robot:
-    """Load a robot and make it ready for simulation.
+    """Load a robot.
 
     Args:
         source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
-        base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
-            the table of example-robot-data says, else "free-flyer".
-        joints: the joints that move, the others being locked at the standing pose: "driven" (those
-            of the robot.toml; the default), "all", or a list of names.
-        variant: another URDF of the same robot, as its robot.toml names it.
+        base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: as in the robot.toml
+            or the table of example-robot-data, else "free-flyer".
+        joints: moving joints: "driven" (those of the robot.toml; the default), "all", or a list
+            of names. The others are locked at the standing pose.
+        variant: alternative URDF named in the robot.toml.
         contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
-            "feet": those of the robot.toml, else chosen from the collision geometry of the ends
-            of the branches and of what lies lowest; "all": some on every other link that moves as
-            well. None: "feet" of a robot.toml that has contact points, else "all".
-        contact_points: spread so many over the collision geometry of all links, or of those that
-            `contacts` names.
-        package_dirs: folders in which `package://` is looked up first.
-        limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
-        visuals: False leaves out what the robot looks like, which saves reading its meshes.
+            "feet": those of the robot.toml, else points on the collision geometry of the ends
+            of the branches and of the lowest links; "all": also points on all other moving
+            links. None: "feet" of a robot.toml that has contact points, else "all".
+        contact_points: number of points spread over the collision geometry of all links, or of
+            those in `contacts`.
+        package_dirs: folders that are searched first for `package://`.
+        limits: whether `Robot.limits` holds the bounds of the joints.
+        visuals: whether to load the visual geometry, which reads meshes.
 
     Raises:
-        RobotError: names the file and the element that cannot be used, and what is allowed.
+        RobotError: the description cannot be used; names the file and the element.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
     options = Options(base, joints, contacts, contact_points, visuals)
@@ -168,11 +168,11 @@ def load_robot(
 
 
 def robot_of(files: RobotFiles, parts: Parts, *, limits: bool = True) -> Robot:
-    """The robot that parts make.
+    """Build a robot from its parts.
 
     Args:
-        files: what they were made from.
-        parts: of the robot.
+        files: source of the parts.
+        parts: parts of the robot.
         limits: False leaves out the bounds of the joints.
     """
     model = parts.body.model

@@ -34,7 +34,7 @@ class Problem:
 
     Args:
         element: the link, joint, mesh or key at fault.
-        message: what is wrong and what to do.
+        message: the mistake and its remedy.
         fatal: True if the robot cannot be simulated because of it.
     """
 

@@ -20,11 +20,11 @@ class JointMotion:
     """A driven joint with one degree of freedom.
 
     Args:
-        name: of the joint.
+        name: name of the joint.
         unit: "rad" or "m".
         q: angle or displacement, shape (n,).
         target: what the controller asked for, NaN where it asked for nothing, shape (n,).
-        torque: of the command [N m or N], shape (n,).
+        torque: torque of the command [N m or N], shape (n,).
         limit: largest torque of the joint, infinite where there is none [N m or N].
     """
 
@@ -56,8 +56,8 @@ class ObjectMotion:
     """A body beside the robot that moves freely.
 
     Args:
-        name: of the object.
-        position: of its frame in the world [m], shape (n, 3).
+        name: name of the object.
+        position: position of its frame in the world [m], shape (n, 3).
         turned: angle from its first orientation [rad], shape (n,).
     """
 
@@ -71,7 +71,7 @@ class Motion:
     """Joints and objects of a run.
 
     Args:
-        joints: of the robot.
+        joints: joints of the robot.
         objects: beside it.
     """
 
@@ -106,7 +106,7 @@ def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
 
     Args:
         recording: the run.
-        scenario: what was run.
+        scenario: scenario of the run.
 
     Returns:
         the motion, and why it is not known, where the robot cannot be built.

@@ -32,8 +32,8 @@ def run(
     """Simulate a scenario to its end, to a step that fails, or until the observer ends it.
 
     Args:
-        scenario: what to simulate.
-        setup: what `scenario.build` made, where it is there already.
+        scenario: scenario to simulate.
+        setup: result of `scenario.build`, if it exists already.
         out: recording (.npz), which is kept up to date while the run goes on: see `Recorder`.
         dump: file of the step that fails (.npz), if one does: see `FailedStep`.
         replace: whether `out` and `dump` may replace files that are already there.
@@ -47,7 +47,7 @@ def run(
     Raises:
         RobotError, ScenarioError: the scenario cannot be built.
         RecordingError: `out` or `dump` cannot be written.
-        NmdpError: what the controller raised; `out` holds the steps until then.
+        NmdpError: an error of the controller; `out` holds the steps until then.
     """
     setup = setup or scenario.build(visuals=False)
     facts = {"scenario": scenario.resolved(), **(meta or {})}

@@ -28,9 +28,9 @@ def run_many(
     """Make the runs that a store does not hold; the scenarios of all are built before the first.
 
     Args:
-        runs: what to make, in this order as far as the executor keeps it.
+        runs: runs to make, in this order as far as the executor keeps it.
         store: keeps each run as soon as it is finished.
-        executor: where the runs are made; None: here, one after the other.
+        executor: executor of the runs; None: serial.
         progress: True draws a bar on a terminal; a function is called with the number of runs
             done and the number of all.
 

@@ -24,8 +24,8 @@ class RunStore:
     found. Whatever interrupts the work, a run that was kept stays.
 
     Args:
-        path: of the journal.
-        folder: of the recordings; None: none are kept.
+        path: path of the journal.
+        folder: folder of the recordings; None: none are kept.
 
     Raises:
         RecordingError: the journal cannot be written, is something else, or another process is

@@ -26,7 +26,7 @@ class ControllerSection(Section):
         """The controller for this robot.
 
         Args:
-            robot: what is controlled.
+            robot: controlled robot.
             q: the configuration in which the run starts, shape (nq,).
         """
         raise NotImplementedError

@@ -32,7 +32,7 @@ def start_warnings(setup: Setup) -> list[str]:
     """Warnings before the first step: robot, initial pose, bounds that the method does not enforce.
 
     Args:
-        setup: what a scenario builds.
+        setup: objects of the scenario.
     """
     robot, q = setup.robot, setup.state.q[None]
     return [
@@ -47,8 +47,8 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
     """Warnings about the motion: links in the ground, joints and motors beyond their limits.
 
     Args:
-        setup: what was run.
-        recording: of the run; its first row is the initial state.
+        setup: objects of the run.
+        recording: recording of the run; its first row is the initial state.
     """
     rows = np.unique(np.linspace(0, recording.n - 1, _LOOKS).astype(int))
     depth = float(recording.contact_depth[rows].max(initial=0.0))

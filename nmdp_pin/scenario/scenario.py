@@ -56,9 +56,9 @@ class Setup:
     Args:
         robot: the robot.
         terrain: the static world.
-        simulator: makes the steps.
+        simulator: simulator of the steps.
         controller: tells the joints what to do.
-        state: where the run starts.
+        state: initial state.
     """
 
     robot: Robot
@@ -120,8 +120,8 @@ class Scenario(Section):
 
         Args:
             table: the keys and values.
-            file: for messages.
-            folder: what relative paths of robots and meshes start from.
+            file: name of the file in messages.
+            folder: folder from which relative paths start.
 
         Raises:
             ScenarioError: mistakes in it, all listed.

@@ -144,7 +144,7 @@ def options_section(
         base: the keys that all classes of the family share.
         cls: the class to be made from the file, or a function that makes something.
         skip: arguments that the composition gives, not the file.
-        types: of options whose annotation says too little.
+        types: types of options whose annotation says too little.
     """
     return _options_section(base, cls, skip, tuple((types or {}).items()))
 

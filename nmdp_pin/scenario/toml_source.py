@@ -50,7 +50,7 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
         table: content of a scenario file.
         override: "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for every
             entry of a list. The value is TOML, and a single word needs no quotes.
-        file: for messages.
+        file: name of the file in messages.
 
     Raises:
         ScenarioError: no "=", a value that is not TOML, or a path through something else than

@@ -51,9 +51,9 @@ class NcpSolution:
     """Outcome of a solver.
 
     Args:
-        impulses: [N s], shape (n, 3).
-        residuals: of these impulses, computed from the definition.
-        iterations: of the solvers.
+        impulses: impulses [N s], shape (n, 3).
+        residuals: residuals of these impulses, computed from the definition.
+        iterations: iterations of the solvers.
         converged: the residuals are within the tolerance; or both solvers were at their end, and
             they are within a thousandth of the velocities that came in.
     """
@@ -73,7 +73,7 @@ class FrictionNCP:
 
     Args:
         solver: "admm" or "pgs".
-        max_iterations: of each of the two.
+        max_iterations: largest number of iterations of each of the two.
 
     Raises:
         IntegratorError: the solver is not known, or no iteration is allowed.
@@ -205,7 +205,7 @@ def ncp_residuals(
         W: shape (3 n, 3 n).
         g: shape (3 n,).
         mu: shape (n,).
-        impulses: [N s], shape (n, 3).
+        impulses: impulses [N s], shape (n, 3).
     """
     velocity = (W @ impulses.ravel() + g).reshape(-1, 3)
     slip = np.hypot(velocity[:, 0], velocity[:, 1])

@@ -60,7 +60,7 @@ def lbfgs(
         x: start.
         n: dimension of the tangent.
         tolerance: on the error.
-        max_iterations: of L-BFGS.
+        max_iterations: largest number of iterations of L-BFGS.
     """
     started = time.perf_counter()
     tangent, iterations = _Tangent(problem, x, n), 0

@@ -33,12 +33,12 @@ class Minimum:
 
     Args:
         x: the point of the least error accepted.
-        status: how it ended.
+        status: outcome.
         value: f there.
         error: there.
         iterations: steps tried, each with one linear solve, or steps of L-BFGS.
         rejected: those not taken.
-        evaluations: of f.
+        evaluations: evaluations of f.
         seconds: that it took.
         condition: estimate of the last matrix's condition number (1-norm); NaN where there is none.
     """

@@ -39,7 +39,7 @@ class ProjectedGradient:
     """The projected gradient method for an objective K.
 
     Args:
-        tolerance: on the norm of G, relative to the weight.
+        tolerance: tolerance of the norm of G over the weight.
         epsilon: stop when the configuration moves less than this [rad, m], maximum norm, in long
             steps; short ones stop at 1e-3 m/s^2 h^2.
         gamma: step-size parameter of the first step.
@@ -48,7 +48,7 @@ class ProjectedGradient:
         gamma_min: give up below it.
         gamma_max: never grow beyond it.
         max_iterations: outer iterations at most.
-        max_newton: Newton steps of one projection at most.
+        max_newton: largest number of Newton steps of a projection.
         line_search: halve Newton steps until the norm of G falls.
         gain_ratio: let gamma follow how much of the promised decrease of K came about; False:
             only whether K rose.
@@ -59,7 +59,7 @@ class ProjectedGradient:
         qp_solver: "daqp", or "proxqp" of ProxSuite.
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of range.
     """
 
     tolerance: float = 1e-8
@@ -132,7 +132,7 @@ def pgm(
 
     Args:
         problem: the dynamics.
-        objective: what is minimised.
+        objective: objective.
         qp: solver for the quadratic programs.
         q: start of the projection.
         w: start of the weights, in the simplices, shape (n, m).

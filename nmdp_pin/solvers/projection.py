@@ -47,8 +47,8 @@ class Projection(NamedTuple):
 
     Args:
         point: the last one that was accepted.
-        status: how it ended.
-        evaluations: that it took.
+        status: outcome.
+        evaluations: number of evaluations.
     """
 
     point: Any

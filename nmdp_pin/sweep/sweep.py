@@ -23,9 +23,9 @@ class SweepOutcome:
     """Outcome of a sweep.
 
     Args:
-        runs: how many there are in the table.
-        kept: how many of them were there before.
-        failed: how many ended with a step that failed.
+        runs: number of runs in the table.
+        kept: number of runs that existed before.
+        failed: number of runs that ended with a failed step.
     """
 
     runs: int
@@ -39,7 +39,7 @@ class Sweep:
     Args:
         source: a bundled scenario or the path of a TOML file.
         axes: the grid, at least one axis.
-        overrides: what is the same for all runs, such as "duration=1.0".
+        overrides: overrides of all runs, such as "duration=1.0".
 
     Raises:
         ScenarioError: a key or a value that the scenario does not take.
@@ -72,7 +72,7 @@ class Sweep:
         Args:
             out: the table (.parquet); one that a sweep made is replaced. The runs are kept beside
                 it, in a file with ".runs" behind its name.
-            executor: where the runs are made; None: here, one after the other.
+            executor: executor of the runs; None: serial.
             progress: True draws a bar on a terminal; a function is called with the number of
                 runs done and the number of all.
 
@@ -82,7 +82,7 @@ class Sweep:
             RecordingError: the table or the file of the runs cannot be written, or another sweep
                 is writing it.
             NmdpError: a scenario that cannot be built; the message names the point of the grid.
-            ExecutorError: workers died again and again.
+            ExecutorError: a worker died repeatedly.
         """
         path = Path(out)
         check_table(path)

@@ -48,7 +48,7 @@ def write_rows(
     """Write the table, whole or not at all.
 
     Args:
-        path: of the file.
+        path: path of the file.
         rows: with the same columns each.
         keys: columns of the grid, whose values may be of several types.
         meta: JSON data that is kept in the file.

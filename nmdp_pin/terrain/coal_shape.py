@@ -21,7 +21,7 @@ class CoalShape:
 
     Args:
         shape: the shape.
-        index: of it among the terrain's shapes.
+        index: index among the shapes of the terrain.
     """
 
     def __init__(self, shape: Shape, index: int) -> None:

@@ -1,4 +1,4 @@
-"""A solid given by a closed triangle mesh, from a file or from arrays."""
+"""Solids given by closed triangle meshes."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _BEYOND = re.compile(  # coordinates in a text file that are no numbers, or 1e10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mesh(Solid):
-    """The solid inside a closed triangle mesh; it need not be convex.
+    """Solid inside a closed triangle mesh, convex or not.
 
-    The file is read once, when the shape is made; a pickled shape carries the triangles along.
+    The file is read once; pickled shapes contain the triangles.
 
     Args:
         path: STL or OBJ file, instead of `vertices` and `faces`.
-        vertices: in the shape's frame, shape (v, 3).
-        faces: indices of corners, anticlockwise seen from outside, shape (f, 3).
-        scale: one factor or one an axis, > 0; turns the file's unit into metres.
-        position: of the mesh's origin [m].
+        vertices: vertices in the frame of the shape [m], shape (v, 3).
+        faces: indices of the corners, anticlockwise from outside, shape (f, 3).
+        scale: factor, or one factor an axis, > 0, from the unit of the file to metres.
+        position: position of the mesh's origin [m].
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """

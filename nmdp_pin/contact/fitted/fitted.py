@@ -27,7 +27,7 @@ class Fitted(WrenchSpace):
     grow in proportion to the depth. All this is twice differentiable.
 
     Args:
-        vertex_map: what was learned.
+        vertex_map: vertices as a function of the pose.
         touch: depth from which on the map counts in full [m].
         rpy: roll, pitch and yaw of the frame in which poses were measured, in that of the link
             that carries the contact [rad].

@@ -26,12 +26,12 @@ def fitted_model(
     """The contact model of a file: samples (.csv, .npz) or an ONNX model (.onnx).
 
     Args:
-        path: of the file; nothing in it is run as code.
+        path: path of the file; nothing in it is run as code.
         touch: depth from which on the fit counts in full [m]; None: the least depth of the samples,
             or what the ONNX file says.
         rpy: see `Fitted`.
-        directions: of samples; see `fit_hulls`.
-        smoothing: of samples; see `fit_hulls`.
+        directions: directions of samples; see `fit_hulls`.
+        smoothing: smoothing of samples; see `fit_hulls`.
         difference_step: makes an ONNX model without Jacobian differentiable, by differences of this
             step [m, rad]; None: zeroth-order methods only.
 

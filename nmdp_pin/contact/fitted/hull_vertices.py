@@ -24,7 +24,7 @@ class HullVertices(VertexMap):
 
     Args:
         nodes: poses over their scale, shape (n, k).
-        scale: of the poses [m, rad, rad], shape (k,).
+        scale: scale of the poses [m, rad, rad], shape (k,).
         coefficients: one row a node, then the constant and the slopes,
             shape (n + 1 + k, rows, n_vertices).
         range: least and largest pose that was measured, shape (2, k).
@@ -109,9 +109,9 @@ def fit_hulls(
     taken in the order of their error at poses that are left out, and only those that widen a hull.
 
     Args:
-        samples: what was measured.
-        directions: how many directions, at least twice the dimension of the wrenches.
-        smoothing: of the interpolation; 0 passes through all measurements [-].
+        samples: measurements.
+        directions: number of directions, at least twice the dimension of the wrenches.
+        smoothing: smoothing of the interpolation; 0 passes through all measurements [-].
         touch: see `Fitted`; None is the least depth that was measured [m].
         rpy: see `Fitted`.
 

@@ -28,7 +28,7 @@ class OnnxVertices(VertexMap):
     which on it counts in full [m].
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Raises:
         ContactError: no such file, not an ONNX model, or not one of this form.

@@ -41,7 +41,7 @@ def accuracy(
         table: to be checked.
         tilts: range of the angle between axis and normal [rad].
         poses: how many.
-        seed: of the random numbers.
+        seed: seed of the random numbers.
     """
     rng = np.random.default_rng(seed)
     intruder, surface = table.intruder, table.intruder.surface()

@@ -25,7 +25,7 @@ class Surface(NamedTuple):
     Args:
         points: their middles [m], shape (k, 3).
         normals: unit normals, outwards, shape (k, 3).
-        areas: [m^2], shape (k,).
+        areas: areas [m^2], shape (k,).
         thin: a plate, both sides of which are one element; else only the leading side counts.
     """
 
@@ -40,7 +40,7 @@ class Intruder(abc.ABC):
     """A shape; frozen, so that tables can be kept by it.
 
     Args:
-        radius: [m].
+        radius: radius [m].
     """
 
     radius: float

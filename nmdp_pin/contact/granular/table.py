@@ -62,7 +62,7 @@ class WrenchTable:
         """V, shape (n, 6, m).
 
         Args:
-            depth: of the bottom of the contact sphere [m], shape (n,).
+            depth: depth of the bottom of the contact sphere [m], shape (n,).
             axis: unit axis of the intruder, shape (n, 3).
         """
         node, value, _, _ = self._locate(depth, axis)

@@ -40,7 +40,7 @@ class LimitSurface:
     an isotropic patch with friction mu has H = 1 at fx = mu.
 
     Args:
-        degree: of H, 2 (an ellipsoid) or 4.
+        degree: degree of H, 2 (an ellipsoid) or 4.
         coefficients: c_k in the order of `exponents(degree)`; 6 for degree 2 (fx^2, fx fy, fx m,
             fy^2, fy m, m^2), 15 for degree 4.
         length: that makes torques comparable to forces, such as the patch's radius [m].
@@ -80,7 +80,7 @@ class LimitSurface:
 
         Args:
             friction: largest Fx / N, Fy / N and tau / (length N) [-].
-            length: [m].
+            length: length [m].
         """
         axes = np.asarray(friction, dtype=float)
         if axes.shape != (3,) or not (np.isfinite(axes).all() and (axes > 0.0).all()):

@@ -59,11 +59,11 @@ def fit_limit_surface(
     unit length. Needs the extra "sdp".
 
     Args:
-        samples: what was measured.
+        samples: measurements.
         length: that makes torques comparable to forces, such as the patch's radius [m].
-        degree: of H, 2 or 4.
-        twist_weight: of the directions against the sizes [-]; 0 leaves the twists out.
-        regularisation: of the coefficients [-]; more of it where samples are few.
+        degree: degree of H, 2 or 4.
+        twist_weight: weight of the twists against the loads [-]; 0 leaves the twists out.
+        regularisation: regularisation of the coefficients [-]; more of it where samples are few.
 
     Raises:
         ContactError: too few samples, loads that span no volume, or a program without solution.
