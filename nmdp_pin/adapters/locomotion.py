@@ -1,4 +1,4 @@
-"""Tasks of going forward: what is observed, what is rewarded, when it is over."""
+"""Locomotion tasks: observations, rewards and ends of episodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
 
 @dataclass(frozen=True, kw_only=True)
 class Forward:
-    """Go forward along x and stay upright.
+    """Task of moving forward along x and staying upright.
 
     Reward of a step: forward_weight * speed along x + healthy_reward - control_weight * |a|^2
     - lateral_weight * |speed along y|, with a the action in [-1, 1].
@@ -30,8 +30,8 @@ class Forward:
         healthy_reward: reward of each step at whose end the robot is healthy.
         control_weight: weight of the square of the action.
         lateral_weight: weight of the sideways speed [s/m].
-        noise: noise of the start, uniform within it in each direction [m, rad, m/s, rad/s].
-        fastest: velocities are observed within it [m/s, rad/s].
+        noise: bound of the uniform noise of the start in each direction [m, rad, m/s, rad/s].
+        fastest: bound to which observed velocities are clipped [m/s, rad/s].
     """
 
     healthy_height: tuple[float, float]

@@ -20,7 +20,7 @@ from nmdp_pin.status import Status
 
 
 class StepDifferentiator:
-    """Differentiates the steps of a simulator; holds scratch memory, so one a thread.
+    """Derivatives of the steps of a simulator; use one differentiator a thread.
 
     Args:
         simulator: simulator with an NMDP method, `pbd` or `pbfd`.
@@ -56,13 +56,13 @@ class StepDifferentiator:
             command: command, as in `Simulator.step`.
             h: length of the step [s].
             result: result of the step, if it exists already; None: the step is made.
-            with_respect_to: further parameters, of `PARAMETERS`.
-            smoothing: 0 is exact; above it derivatives average over switches of contacts, as if
-                weights were known up to this share of one.
+            with_respect_to: names of further parameters, of `PARAMETERS`.
+            smoothing: 0 is exact; larger values average over switches of contacts, as if weights
+                were known up to this fraction of one.
 
         Raises:
-            StateError, ControlError: as of `Simulator.step`.
-            DerivativeError: a parameter that is not known, or that this method has not.
+            StateError, ControlError: as `Simulator.step`.
+            DerivativeError: a parameter is unknown, or the method lacks it.
         """
         names = checked(tuple(with_respect_to))
         if not 0.0 <= smoothing < math.inf:
@@ -134,7 +134,7 @@ def step_derivatives(
     with_respect_to: tuple[str, ...] = (),
     smoothing: float = 0.0,
 ) -> StepDerivatives:
-    """Derivatives of one step; for many of them make a `StepDifferentiator`, whose call this is."""
+    """Derivatives of one step; the arguments are those of `StepDifferentiator`."""
     return StepDifferentiator(simulator)(
         state,
         command,

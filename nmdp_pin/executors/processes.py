@@ -1,4 +1,4 @@
-"""Tasks done by a pool of processes on this machine."""
+"""Executor with a pool of processes on this machine."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ class _Call:
 
 
 class Processes(Executor):
-    """A pool of processes that stays until it is closed.
+    """Executor with a pool of processes of one thread each.
 
-    A process that dies costs the tasks that were under way, which are done again. The processes
-    import this package anew, so a script needs `if __name__ == "__main__":`, and they compute
-    with one thread each.
+    Tasks of a process that dies are repeated. The processes import this package anew, so a script
+    needs `if __name__ == "__main__":`.
 
     Args:
-        workers: processes; None: one a core.
+        workers: number of processes; None: one a core.
         retries: largest number of repetitions of a task whose process died.
 
     Raises:
-        ExecutorError: a number out of its range.
+        ExecutorError: a number is out of range.
     """
 
     def __init__(self, workers: int | None = None, *, retries: int = 3) -> None:
@@ -67,7 +66,7 @@ class Processes(Executor):
     def map(
         self, function: Function, shared: Any, tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Do the tasks, and yield the place of each with its result, as they come.
+        """Run the tasks and yield the index of each with its result, as they finish.
 
         Raises:
             ExecutorError: processes died over a task more often than `retries`.
@@ -98,7 +97,7 @@ class Processes(Executor):
                 future.cancel()
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the processes; `at_once` ends them in the middle of their tasks."""
+        """End the processes; `at_once` interrupts their tasks."""
         if at_once and self._lifeline is not None:
             self._lifeline.close()
         self._end_pool()

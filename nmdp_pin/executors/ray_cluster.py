@@ -1,4 +1,4 @@
-"""Tasks done by the workers of a Ray cluster, of one machine or of many."""
+"""Executor on a Ray cluster, of one machine or of many."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _PATIENCE = 10.0  # [s] for a cluster to answer
 
 
 class RayCluster(Executor):
-    """Does the tasks on Ray (extra `ray`).
+    """Executor on Ray (extra `ray`).
 
-    A worker or a machine that is lost costs the tasks that it had, which Ray does again elsewhere.
-    Where Ray is already running in this process it is used as it is, and left running.
+    Tasks of lost workers and machines are repeated elsewhere. If Ray is already running in this
+    process, it is used and left running.
 
     Args:
-        address: of a cluster, as `ray.init` takes it; "local" starts Ray on this machine; None:
-            the cluster that RAY_ADDRESS names, as it does within a job of one, else "local".
-        workers: tasks at a time; None: as many as the cluster has cores.
+        address: address of a cluster for `ray.init`; "local" starts Ray on this machine; None: the
+            cluster named by RAY_ADDRESS, else "local".
+        workers: number of tasks at a time; None: number of cores of the cluster.
         retries: largest number of repetitions of a task whose worker died.
-        runtime_env: what workers need, as `ray.init` takes it, such as {"pip": ["nmdp-pin"]} where
-            the machines have not this package.
+        runtime_env: environment of the workers for `ray.init`, such as {"pip": ["nmdp-pin"]} where
+            the machines lack this package.
 
     Raises:
         MissingExtra: Ray is not installed.
-        ExecutorError: there is no such cluster, or a number out of its range.
+        ExecutorError: the cluster does not exist, or a number is out of range.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class RayCluster(Executor):
     def map(
         self, function: Function, shared: Any, tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Do the tasks, and yield the place of each with its result, as they come.
+        """Run the tasks and yield the index of each with its result, as they finish.
 
         Raises:
             ExecutorError: workers died over a task more often than `retries`, or Ray failed.
@@ -96,7 +96,7 @@ class RayCluster(Executor):
                 self._ray.cancel(reference, force=True)
 
     def close(self, *, at_once: bool = False) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Disconnect from the cluster, and end it if it was started here."""
         if self._own and self._ray.is_initialized():
             self._ray.shutdown()
 

@@ -23,9 +23,9 @@ class JointMotion:
         name: name of the joint.
         unit: "rad" or "m".
         q: angle or displacement, shape (n,).
-        target: what the controller asked for, NaN where it asked for nothing, shape (n,).
+        target: target of the controller, NaN without target, shape (n,).
         torque: torque of the command [N m or N], shape (n,).
-        limit: largest torque of the joint, infinite where there is none [N m or N].
+        limit: effort limit of the joint, infinite if unknown [N m or N].
     """
 
     name: str
@@ -53,7 +53,7 @@ class JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class ObjectMotion:
-    """A body beside the robot that moves freely.
+    """Object beside the robot.
 
     Args:
         name: name of the object.
@@ -72,7 +72,7 @@ class Motion:
 
     Args:
         joints: joints of the robot.
-        objects: beside it.
+        objects: objects beside the robot.
     """
 
     joints: tuple[JointMotion, ...] = ()
@@ -84,8 +84,8 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
 
     Args:
         recording: the run.
-        robot: the robot that was recorded, with the objects.
-        controller: what it was told by; None: targets are not known.
+        robot: recorded robot, with the objects.
+        controller: controller of the run; None: targets are unknown.
 
     Raises:
         RecordingError: the recording is of another robot.
@@ -109,7 +109,7 @@ def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
         scenario: scenario of the run.
 
     Returns:
-        the motion, and why it is not known, where the robot cannot be built.
+        The motion, or the reason for which the robot cannot be built.
     """
     try:
         robot = scenario.build_robot(visuals=False)

@@ -22,10 +22,10 @@ def bundled_scenarios() -> dict[str, str]:
 
 
 def find_scenario(source: str | os.PathLike[str]) -> Path:
-    """File of a bundled scenario's name, or of a path.
+    """Path of a bundled scenario, or of a file.
 
     Raises:
-        ScenarioError: neither a bundled name nor a file.
+        ScenarioError: the source is neither a bundled name nor a file.
     """
     bundled = _bundled_files()
     text = os.fspath(source)
@@ -48,13 +48,13 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
 
     Args:
         table: content of a scenario file.
-        override: "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for every
-            entry of a list. The value is TOML, and a single word needs no quotes.
+        override: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for
+            all entries of a list. The value is TOML; a single word needs no quotes.
         file: name of the file in messages.
 
     Raises:
-        ScenarioError: no "=", a value that is not TOML, or a path through something else than
-            tables and lists.
+        ScenarioError: "=" is missing, the value is no TOML, or the path leads through something
+            other than tables and lists.
     """
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]

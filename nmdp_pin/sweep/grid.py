@@ -1,4 +1,4 @@
-"""An axis of a grid: a key of a scenario and the values that it takes."""
+"""Axes of grids: keys of a scenario with their values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FORMS = "KEY=V1,V2,... or KEY=FIRST:LAST:COUNT or KEY=FIRST:LAST:COUNT:log"
 
 @dataclass(frozen=True)
 class GridAxis:
-    """A key of a scenario and the values that it takes.
+    """Key of a scenario with its values.
 
     Args:
-        key: as in an override, such as "integrator.dt"; `*` stands for every entry of a list.
+        key: key as in an override, such as "integrator.dt"; `*` stands for all entries of a list.
         values: numbers, texts, flags or lists of them, all different.
 
     Raises:
-        SweepError: no values, the same value twice, or one of another kind.
+        SweepError: there are no values, a value is given twice, or has a wrong type.
     """
 
     key: str
@@ -44,7 +44,7 @@ class GridAxis:
 
     @classmethod
     def parse(cls, text: str) -> GridAxis:
-        """The axis that a text such as "contact.stiffness=1e4:1e6:5:log" stands for.
+        """Parse a text such as "contact.stiffness=1e4:1e6:5:log".
 
         Raises:
             SweepError: the text has another form.
