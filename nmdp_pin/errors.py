@@ -26,7 +26,7 @@ class RobotError(NmdpError):
 
 
 class StateError(NmdpError):
-    """A configuration, velocity, time or step length that is not one."""
+    """A wrong configuration, velocity, time or length of a step."""
 
 
 class TerrainError(NmdpError):

@@ -64,7 +64,7 @@ class FailedStep:
 
         Args:
             failure: the error.
-            scenario: what the simulator was built from, if it was.
+            scenario: scenario of the simulator; None: unknown.
         """
         result = failure.result
         resolved = None if scenario is None else scenario.resolved()
@@ -76,13 +76,13 @@ class FailedStep:
         """Make the step again.
 
         Args:
-            simulator: what to make it with; None: the one of the scenario.
+            simulator: simulator to use; None: that of the scenario.
             overrides: changes to the scenario, such as "integrator.max_iterations=200".
 
         Raises:
             RecordingError: there is neither a simulator nor a scenario.
             ScenarioError, RobotError: the scenario cannot be built here.
-            StateError, ControlError: the step is not one of this robot and contact model.
+            StateError, ControlError: the step belongs to another robot or contact model.
         """
         if simulator is None:
             if self.scenario is None:

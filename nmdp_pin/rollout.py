@@ -196,7 +196,7 @@ def _run_at_once(
 
 
 def _after(simulator: Simulator, state: State, x: np.ndarray, h: float, steps: int) -> State:
-    """The state at x, so many steps later."""
+    """State at x after a number of steps."""
     t = state.t
     for _ in range(steps):  # as steps add up one by one
         t += h
@@ -252,7 +252,7 @@ def _row(simulator: Simulator, row: np.ndarray, place: int) -> State:
 def _controls(
     simulator: Simulator, u: np.ndarray | None, steps: int | None, *, any_size: bool
 ) -> tuple[np.ndarray, int]:
-    """The controls with three axes, the first two as given, and the number of steps."""
+    """Controls with three axes, and the number of steps."""
     if steps is not None:
         check_count("steps", steps, 0, StateError)
     nu, nv = len(simulator.robot.driven), simulator.vector.nv

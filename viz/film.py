@@ -53,7 +53,7 @@ def write_film(
     Raises:
         MissingExtra: VTK or PyAV is not installed.
         RecordingError: the recording is of another robot, or the path cannot be written.
-        ViewerError: `speed` or `size` is not one, or nothing can draw on this machine.
+        ViewerError: `speed` or `size` is invalid, or no renderer works on this machine.
     """
     check_robot(recording, robot)
     _av()

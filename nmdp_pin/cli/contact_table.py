@@ -1,4 +1,4 @@
-"""`nmdp-pin contact-table`: make a granular table, say how good it is, and show it."""
+"""`nmdp-pin contact-table`: make, check and show the table of a granular contact."""
 
 from __future__ import annotations
 
@@ -29,18 +29,22 @@ _WIDTH = 160  # [characters]
 
 def contact_table(
     intruder: Annotated[str, typer.Option(help="rod, sphere or plate.")] = "rod",
-    radius: Annotated[float, typer.Option(help="[m]")] = 0.0267,
-    length: Annotated[float | None, typer.Option(help="Of a rod [m]; 0.15 unless given.")] = None,
+    radius: Annotated[float, typer.Option(help="Radius [m].")] = 0.0267,
+    length: Annotated[
+        float | None, typer.Option(help="Length of a rod [m]; default: 0.15.")
+    ] = None,
     medium: Annotated[
         str, typer.Option(help="generic, poppy-seeds-loose or poppy-seeds-close.")
     ] = "generic",
     scale: Annotated[float, typer.Option(help="Factor of all stresses.")] = 1.0,
-    azimuths: Annotated[int, typer.Option(help="Level directions that are sampled; even.")] = 6,
-    tilt: Annotated[float, typer.Option(help="Of the foot in what is shown [deg].")] = 0.0,
+    azimuths: Annotated[int, typer.Option(help="Number of horizontal directions, even.")] = 6,
+    tilt: Annotated[
+        float, typer.Option(help="Tilt of the foot in the table of forces [deg].")
+    ] = 0.0,
     out: Annotated[Path | None, typer.Option(help="Write all vertices over depth as CSV.")] = None,
     force: Force = False,
 ) -> None:
-    """Make the table of a foot in sand, compare it with the integration it stands for, and show it.
+    """Make the table of a foot in sand, compare it with the integration, and show it.
 
     Tables are kept in the user's cache folder; a simulation that needs one that is not there makes
     it by itself.
@@ -89,7 +93,7 @@ def _forces(table: WrenchTable, scale: float, tilt: float) -> Table:
 
 
 def _write(path: Path, table: WrenchTable, scale: float, tilt: float) -> Path:
-    """Every vertex at every depth, with the motion that it resists."""
+    """Write all vertices at all depths, with the motions that they resist."""
     depths = np.linspace(0.0, table.intruder.size, _ROWS_OF_FILE + 1)
     V = scale * _vertices(table, depths, tilt)
     names = ("depth [m]", "vertex", *_TWIST, *_WRENCH)

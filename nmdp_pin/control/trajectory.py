@@ -22,7 +22,7 @@ class GaitTrajectory:
         gait: the knots.
 
     Raises:
-        ControlError: the gait moves a joint that the robot has not, or not a simple one.
+        ControlError: the gait moves a joint that the robot lacks, or one with several coordinates.
     """
 
     def __init__(self, robot: Robot, gait: Gait) -> None:

@@ -64,7 +64,7 @@ def read_npz(
         error: type of the error.
 
     Raises:
-        NmdpError: an error of the type `error`: there is no such file, or it is no whole archive of
+        NmdpError: an error of the type `error`: the file does not exist, or is no whole archive of
             arrays, has more than 256 of them, or more than `LARGEST` bytes and 100 times as many as
             the file when it is unpacked.
     """
@@ -184,7 +184,7 @@ def check_dimensions(
     """Check that arrays are of floats and have as many axes as they should.
 
     Raises:
-        RecordingError: one has not.
+        RecordingError: an array has another type or number of axes.
     """
     for name, array in arrays.items():
         if array.ndim != dimensions[name] or array.dtype.kind != "f":

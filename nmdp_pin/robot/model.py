@@ -189,7 +189,7 @@ def standing_configuration(
     """The configuration with the joints at their standing positions, shape (nq,).
 
     A scalar of `pose` is a displacement from the joint's neutral position, an array is the
-    joint's own part of the configuration; joints of `pose` that the model has not are skipped.
+    joint's own part of the configuration; joints of `pose` that the model lacks are skipped.
     """
     q = pin.neutral(model)
     step = np.zeros(model.nv)

@@ -34,7 +34,7 @@ class ObjectSection(Section):
     base: Literal["free-flyer", "planar"] = Field("free-flyer", description="how it can move")
     friction: Number = Field(DEFAULT_FRICTION, ge=0, le=10, description="of its surface [-]")
     contact_points: Count | None = Field(
-        None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over its surface"
+        None, ge=1, le=MOST_CONTACT_POINTS, description="number of points spread over its surface"
     )
 
     @model_validator(mode="after")

@@ -97,7 +97,10 @@ class RobotSection(Section):
         None, description='what may touch the terrain: "feet", "all", or a list'
     )
     contact_points: Count | None = Field(
-        None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over the links' surfaces"
+        None,
+        ge=1,
+        le=MOST_CONTACT_POINTS,
+        description="number of points spread over the surfaces of the links",
     )
     self_collision: Annotated[Any, PlainValidator(_pairs)] = Field(
         False, description="true, or a list of pairs of links that may touch each other"

@@ -173,7 +173,7 @@ def _integrators() -> dict[str, type[OptionsSection]]:
 
 
 def drop_foreign_options(table: dict[str, Any]) -> None:
-    """Remove the keys of an [integrator] table that its method has not, in place."""
+    """Remove the keys of an [integrator] table that its method lacks, in place."""
     section = _integrators().get(str(table.get("name")))
     if section is not None:
         for key in set(table) - set(section.model_fields):

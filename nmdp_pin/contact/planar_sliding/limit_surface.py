@@ -43,7 +43,7 @@ class LimitSurface:
         degree: degree of H, 2 (an ellipsoid) or 4.
         coefficients: c_k in the order of `exponents(degree)`; 6 for degree 2 (fx^2, fx fy, fx m,
             fy^2, fy m, m^2), 15 for degree 4.
-        length: that makes torques comparable to forces, such as the patch's radius [m].
+        length: characteristic length, such as the radius of the patch [m].
 
     Raises:
         ContactError: a degree that is not known, another number of coefficients, a surface that is
@@ -194,7 +194,7 @@ class LimitSurface:
 
 
 def _check_table(table: Any, path: str) -> None:
-    """Refuse a file that has not the keys of a limit surface."""
+    """Refuse a file that lacks the keys of a limit surface."""
     if not isinstance(table, dict) or set(table) != set(_KEYS):
         found = sorted(table) if isinstance(table, dict) else type(table).__name__
         raise ContactError(f"{path}: a limit surface has the keys {list(_KEYS)}, got {found}")

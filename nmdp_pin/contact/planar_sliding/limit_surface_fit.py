@@ -60,7 +60,7 @@ def fit_limit_surface(
 
     Args:
         samples: measurements.
-        length: that makes torques comparable to forces, such as the patch's radius [m].
+        length: characteristic length, such as the radius of the patch [m].
         degree: degree of H, 2 or 4.
         twist_weight: weight of the twists against the loads [-]; 0 leaves the twists out.
         regularisation: regularisation of the coefficients [-]; more of it where samples are few.
