@@ -1,4 +1,4 @@
-"""A step that failed, in a file: all that is needed to repeat it alone."""
+"""Failed steps in files, with all that is needed to repeat them."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _DIMENSIONS = {**DIMENSIONS, **{f"command.{name}": 1 for name in _COMMAND}}
 
 @dataclass(frozen=True, eq=False)
 class FailedStep:
-    """A step that failed, with what it was made from.
+    """Failed step with its inputs.
 
     Args:
-        state: before the step, with the warm start.
+        state: state before the step, with the warm start.
         command: command of the step.
         h: length of the step [s].
         outcome: figures of the result, as `figures` gives them.
-        versions: versions of the packages that it failed with.
-        scenario: the resolved scenario, as JSON data; None where the simulator was built by hand.
+        versions: versions of the packages.
+        scenario: resolved scenario as JSON data; None without scenario.
     """
 
     state: State
@@ -60,7 +60,7 @@ class FailedStep:
 
     @classmethod
     def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> FailedStep:
-        """The step of an error that `Simulator.run(..., on_failure="raise")` raised.
+        """Failed step of a `StepFailed` error.
 
         Args:
             failure: the error.
@@ -73,7 +73,7 @@ class FailedStep:
     def repeat(
         self, simulator: Simulator | None = None, *, overrides: Sequence[str] = ()
     ) -> StepResult:
-        """Make the step again.
+        """Repeat the step.
 
         Args:
             simulator: simulator to use; None: that of the scenario.
@@ -97,7 +97,7 @@ class FailedStep:
         return simulator.step(self.state, self.command, self.h)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
-        """Write it as a `.npz`, whole or not at all.
+        """Write the step as a `.npz`.
 
         Raises:
             RecordingError: the path cannot be written.
@@ -117,7 +117,7 @@ class FailedStep:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FailedStep:
-        """Read one; never runs code that a file may hold.
+        """Read a failed step; code in a file is never run.
 
         Raises:
             RecordingError: there is no such file, or it is truncated, no failed step, of another

@@ -1,4 +1,4 @@
-"""A recording as a film (.mp4), rendered without a window and encoded here."""
+"""Films (.mp4) of recordings, rendered offscreen."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def write_film(
     """Write a film of a recording, whole or not at all.
 
     Args:
-        path: the .mp4 (H.264).
+        path: path of the film, .mp4 (H.264).
         recording: the run.
-        robot: the robot that was recorded.
-        terrain: the ground, None for none.
+        robot: recorded robot.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
         speed: simulated seconds a second.
         size: width and height, even numbers [pixels].
-        follow: the camera keeps beside the robot.
+        follow: whether the camera follows the robot.
 
     Raises:
         MissingExtra: VTK or PyAV is not installed.

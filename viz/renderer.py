@@ -1,4 +1,4 @@
-"""Pictures of a scene without a window or a graphics card: VTK, drawing into memory."""
+"""Offscreen pictures of scenes by VTK."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Renderer:
 
     Args:
         robot: the robot.
-        terrain: the ground, None for none.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
         size: width and height of a picture [pixels].
-        follow: the camera keeps beside the robot.
+        follow: whether the camera follows the robot.
 
     Attributes:
         scene: the scene.

@@ -1,4 +1,4 @@
-"""A recording in the browser: served to this machine, or as a page of its own."""
+"""Replays of recordings in the browser, and self-contained pages."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def view_recording(
 
     Args:
         recording: the run.
-        robot: the robot that was recorded.
-        terrain: the ground, None for none.
+        robot: recorded robot.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
-        speed: simulated seconds a second at which it starts to play.
-        follow: the camera keeps beside the robot.
+        speed: initial speed, in simulated seconds a second.
+        follow: whether the camera follows the robot.
         port: port of the page; None: the first free one from 7000.
-        open_browser: opens the page.
+        open_browser: whether to open the page.
 
     Returns:
-        the viewer: `wait` on it, and close it.
+        The viewer; call `wait` and `close`.
 
     Raises:
         RecordingError: the recording is of another robot.
-        ViewerError: the port is in use or none, or `speed` is not positive.
+        ViewerError: the port is in use or invalid, or `speed` is not positive.
     """
     check_robot(recording, robot)
     viewer = Viewer(
@@ -76,16 +76,16 @@ def recording_html(
     follow: bool = True,
     title: str | None = None,
 ) -> str:
-    """A page that shows a recording; it needs no server, no network and no other file.
+    """Self-contained page of a recording, without server and network.
 
     Args:
         recording: the run.
-        robot: the robot that was recorded.
-        terrain: the ground, None for none.
+        robot: recorded robot.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
-        speed: simulated seconds a second at which it starts to play; the page can change it.
-        follow: the camera keeps beside the robot.
-        title: title of the page; the robot's name unless given.
+        speed: initial speed, in simulated seconds a second.
+        follow: whether the camera follows the robot.
+        title: title of the page; default: name of the robot.
 
     Raises:
         RecordingError: the recording is of another robot, or `speed` is not positive.
@@ -119,7 +119,7 @@ def write_html(
     """Write the page of `recording_html`, whole or not at all.
 
     Raises:
-        RecordingError: as `recording_html`, or the path cannot be written.
+        RecordingError: as for `recording_html`, or the path cannot be written.
     """
     check_writable(path)
     page = recording_html(recording, robot, terrain, kinds=kinds, speed=speed, follow=follow)
@@ -130,7 +130,7 @@ def check_robot(recording: Recording, robot: Robot) -> None:
     """Check that a recording is of the robot, as it is loaded.
 
     Raises:
-        RecordingError: it is of another one.
+        RecordingError: the recording is of another robot.
     """
     sizes = (recording.q.shape[1], tuple(recording.meta["joints"]), recording.contact_names)
     if sizes != (robot.model.nq, tuple(robot.model.names)[1:], robot.contact_points.names):

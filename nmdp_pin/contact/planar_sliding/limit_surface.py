@@ -34,7 +34,7 @@ _KEYS = ("degree", "coefficients", "length")
 
 @dataclass(frozen=True, kw_only=True)
 class LimitSurface:
-    """H(F) = sum_k c_k fx^a fy^b m^c over the monomials of one degree, with {H <= 1} convex.
+    """Limit surface H(F) = sum_k c_k fx^a fy^b m^c <= 1, a convex homogeneous polynomial.
 
     Loads are without unit: F = (Fx / N, Fy / N, tau / (length N)), where N is the normal load; so
     an isotropic patch with friction mu has H = 1 at fx = mu.
@@ -46,7 +46,7 @@ class LimitSurface:
         length: characteristic length, such as the radius of the patch [m].
 
     Raises:
-        ContactError: a degree that is not known, another number of coefficients, a surface that is
+        ContactError: the degree is unknown, the number of coefficients is wrong, or the surface is
             not convex or not bounded.
     """
 
@@ -76,11 +76,11 @@ class LimitSurface:
 
     @classmethod
     def ellipsoid(cls, friction: Sequence[float], *, length: float) -> LimitSurface:
-        """The ellipsoid with semi-axes `friction` of (fx, fy, m).
+        """Ellipsoid with the semi-axes `friction` of (fx, fy, m).
 
         Args:
             friction: largest Fx / N, Fy / N and tau / (length N) [-].
-            length: length [m].
+            length: characteristic length [m].
         """
         axes = np.asarray(friction, dtype=float)
         if axes.shape != (3,) or not (np.isfinite(axes).all() and (axes > 0.0).all()):
@@ -90,10 +90,10 @@ class LimitSurface:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LimitSurface:
-        """Read what `save` wrote.
+        """Read a file of `save`.
 
         Raises:
-            ContactError: no such file, or not one of a limit surface.
+            ContactError: the file does not exist, or is no limit surface.
         """
         try:
             text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
@@ -120,7 +120,7 @@ class LimitSurface:
         return monomials(loads, self.degree) @ self._forms[0]
 
     def gradient(self, loads: np.ndarray) -> np.ndarray:
-        """Slope of H, the direction (vx, vy, length * omega) of sliding, shape (..., 3)."""
+        """Gradient of H, the direction (vx, vy, length * omega) of sliding, shape (..., 3)."""
         return monomials(loads, self.degree - 1) @ self._forms[1]
 
     def hessian(self, loads: np.ndarray) -> np.ndarray:
