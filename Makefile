@@ -59,7 +59,7 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy nmdp_pin viz experiments
 
 docs: $(VENV)/test.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

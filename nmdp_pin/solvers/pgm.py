@@ -50,10 +50,10 @@ class ProjectedGradient:
         max_iterations: largest number of outer iterations.
         max_newton: largest number of Newton steps of a projection.
         line_search: whether to halve Newton steps until the norm of G decreases.
-        gain_ratio: whether gamma follows the ratio of actual to predicted decrease of K, or only its
+        gain_ratio: whether gamma follows the ratio of actual to predicted decrease, or only its
             sign.
         contact_scale: whether the proximal term is scaled for each contact.
-        early_stop: whether to stop also where the predicted decrease of K or motion is negligible.
+        early_stop: whether to stop also where the predicted decrease or move is negligible.
         carry_gamma: whether to keep gamma from step to step.
         qp_solver: "daqp", or "proxqp" of ProxSuite.
 
