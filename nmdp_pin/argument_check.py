@@ -60,7 +60,7 @@ class ArgumentCheck:
         """Convert a torque or None to a checked command.
 
         Raises:
-            ControlError: it is not finite, of the wrong shape, or lacks a target.
+            ControlError: a number is not finite, a shape is wrong, or lacks a target.
         """
         if command is None:
             return Command()

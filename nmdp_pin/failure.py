@@ -120,7 +120,7 @@ class FailedStep:
         """Read a failed step; code in a file is never run.
 
         Raises:
-            RecordingError: there is no such file, or it is truncated, no failed step, of another
+            RecordingError: the file does not exist, or is truncated, no failed step, of another
                 version of this package, lacks something or holds something of a wrong type.
         """
         arrays = read_npz(path, "failed step", (*_DIMENSIONS, "meta"))

@@ -62,9 +62,9 @@ def run(
 ) -> None:
     """Simulate a scenario.
 
-    Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C; in each
-    case what was computed is written. A run that is killed leaves a file of what it had computed
-    beside --out: see `recover`. A step that fails goes to --dump, or beside --out.
+    Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C. Results so
+    far are written in each case; a killed run leaves a journal beside --out (see `recover`). A step
+    that fails is written to --dump, or beside --out.
     """
     if dump is None and out is not None:
         dump = out.with_name(f"{out.stem}-failed-step.npz")

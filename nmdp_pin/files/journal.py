@@ -125,7 +125,7 @@ def read_chunks(
     """Chunks of a journal, which may be growing, up to the first that is not whole.
 
     Raises:
-        NmdpError: an error of the type `error`: there is no such file, or it is no journal.
+        NmdpError: an error of the type `error`: the file does not exist, or is no journal.
     """
     with open_input(path, what, largest=_LARGEST, error=error) as file:
         return _chunks(file, path, error)[0]

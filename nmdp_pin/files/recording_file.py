@@ -55,7 +55,7 @@ def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], di
     """Read the arrays of `ROWS` and the meta data; never runs code that a file may hold.
 
     Raises:
-        RecordingError: there is no such file, or it is truncated, no recording, of a later
+        RecordingError: the file does not exist, or is truncated, no recording, of a later
             version of this package, lacks an array or holds one of a wrong shape or type.
     """
     if not os.path.exists(path) and journal_path(path).exists():

@@ -44,7 +44,7 @@ def preset_options(name: str, known: Iterable[str]) -> dict[str, Any]:
         known: names of the method's options.
 
     Raises:
-        IntegratorError: the name is not known.
+        IntegratorError: the name is unknown.
     """
     if name not in PRESETS:
         raise IntegratorError(f"preset '{name}' is not known; choose from {sorted(PRESETS)}")
