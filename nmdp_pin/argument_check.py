@@ -86,7 +86,7 @@ class ArgumentCheck:
         return Command(**arrays)
 
     def _check_warm(self, warm: WarmStart) -> None:
-        """A warm start of another robot or contact model is a mistake."""
+        """Refuse the warm start of another robot or contact model."""
         w, shape = warm.w, self._weights
         if np.shape(w) != shape:
             raise StateError(

@@ -89,5 +89,5 @@ class MissingExtra(NmdpError):
 
 
 def _located(message: str, *where: str) -> str:
-    """The message behind the places that are known: "file: element: message"."""
+    """Message with its location: "file: element: message"."""
     return ": ".join([*(part for part in where if part), message])

@@ -37,7 +37,7 @@ _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
 class Recorder:
-    """Collects the results of steps; what is collected can be saved at any time.
+    """Recorder of the results of steps, which can be saved at any time.
 
     With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
     behind its name, at most half a second after they were recorded. At the end, also by an
@@ -114,7 +114,7 @@ class Recorder:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recorded so far, whole or not at all.
+        """Write the recording so far.
 
         Raises:
             RecordingError: the path cannot be written.
@@ -154,7 +154,7 @@ class Recorder:
         self.close()
 
     def _grow(self) -> None:
-        """Make room for as many rows again; doubling makes a row cheap on average."""
+        """Double the number of rows."""
         self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._columns = {name: self._rows[name] for name in self._columns}
 

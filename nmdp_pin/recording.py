@@ -14,7 +14,7 @@ from nmdp_pin.files.recording_file import ROWS, read_arrays
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A recorded run; the first row is the initial state, each further row the end of a step.
+    """Recorded run; the first row is the initial state, each further row the end of a step.
 
     Args:
         t: time [s], shape (n,).
@@ -103,7 +103,7 @@ class Recording:
         return tuple(self.meta["contacts"])
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
-        """Write the recording as a compressed `.npz`, whole or not at all.
+        """Write the recording as a compressed `.npz`.
 
         Args:
             path: path of the file.

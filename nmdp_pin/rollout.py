@@ -158,7 +158,7 @@ def _run(
     h: float,
     x: np.ndarray,
 ) -> tuple[Status, int, State]:
-    """One trajectory: its x is filled in; how it ended, steps made, last state."""
+    """Make one trajectory into x; returns status, number of steps and last state."""
     k = 0
     while k < len(u):
         if not callable(command):
@@ -179,7 +179,7 @@ def _run(
 def _run_at_once(
     simulator: Simulator, command: Command, state: State, u: np.ndarray, h: float, x: np.ndarray
 ) -> int:
-    """Steps made by one compiled call; 0 where the method has none, or the first step fails."""
+    """Number of steps made by one compiled call; 0 without one, or if the first step fails."""
     method = simulator.integrator
     fixed = not isinstance(simulator.control, ErrorControl)
     if not (fixed and isinstance(method, PositionBasedStep)):

@@ -82,7 +82,7 @@ class Simulator:
 
     @property
     def robot(self) -> Robot:
-        """The bodies of the system."""
+        """Robot of the system."""
         return self.system.robot
 
     @property

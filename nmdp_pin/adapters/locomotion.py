@@ -50,7 +50,7 @@ class Forward:
         return pin.integrate(robot.model, robot.standing, dq), v
 
     def observation(self, base: Base, state: State) -> np.ndarray:
-        """The configuration without the place on the ground, then v within `fastest`."""
+        """Configuration without the position on the ground, then v clipped to `fastest`."""
         q = np.delete(state.q, base.ground)
         if base.rotation is not None:
             # A quaternion and its opposite are the same rotation.
@@ -60,7 +60,7 @@ class Forward:
         return np.clip(np.concatenate([q, state.v]), *self.observed_range(base, state))
 
     def observed_range(self, base: Base, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest observations; learners want them finite."""
+        """Bounds of the observations, all finite."""
         n, nv = len(state.q) - len(base.ground), len(state.v)
         high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
         return -high, high
@@ -87,7 +87,7 @@ class Forward:
 
 @dataclass(frozen=True)
 class Base:
-    """Places in q of what moves the base.
+    """Indices of the base in q.
 
     Args:
         ground: index of its place on the ground: x, or x and y.

@@ -11,7 +11,7 @@ from nmdp_pin.runs.run_figures import RunFigures, compare_table
 
 
 def summary(recording: Recording, motion: Motion | None = None) -> str:
-    """Steps and how they ended, speed, and what base, joints and objects did, in a few lines.
+    """Summary of steps, speed, and motion of base, joints and objects.
 
     Args:
         recording: the run; its first row is the initial state.

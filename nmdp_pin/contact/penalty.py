@@ -119,7 +119,7 @@ def friction_coefficient_for(
 
 
 def _check_exponents(alpha: float, beta: float, gamma: float) -> None:
-    """The forces must have a derivative ([P] section IV-C); of the slip also where it is zero."""
+    """Check that the forces have a derivative ([P] section IV-C), also at zero slip."""
     _check("alpha", alpha, above=1.0)
     _check("beta", beta, least=1.0)
     _check("gamma", gamma, above=0.0)

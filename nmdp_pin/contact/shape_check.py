@@ -12,7 +12,7 @@ _DEPTH = 1e-3  # [m]
 
 
 def check_shapes(space: WrenchSpace, robot: Robot) -> None:
-    """Ask a contact model for one vertex set and one derivative of two contacts on level ground.
+    """Check the vertices and the derivative of a contact model at two contacts on level ground.
 
     Args:
         space: the contact model.

@@ -111,7 +111,7 @@ class StepDifferentiator:
         )
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
-        """No derivatives: all of them NaN."""
+        """NaN derivatives."""
         robot, system = self.simulator.robot, self.simulator.system
         n = 2 * robot.model.nv
         sizes = {name: columns(system, name) for name in names}

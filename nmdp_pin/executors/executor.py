@@ -64,7 +64,7 @@ class Executor(abc.ABC):
 
 
 def done(function: Function, shared: Any, task: Any) -> Any:
-    """The result of one task; whatever executor does it.
+    """Result of one task.
 
     Raises:
         ExecutorError: the task called `sys.exit`, which ends neither its worker nor the program.

@@ -28,7 +28,7 @@ _LAST_BREATH = 0.1  # [s] a process that is killed closes its pipes one after th
 
 @dataclass(frozen=True)
 class _Call:
-    """A task, its place, and how often a process died over it."""
+    """Task, its index, and the number of processes that died."""
 
     place: int
     task: Any
@@ -106,7 +106,7 @@ class Processes(Executor):
             self._folder = None
 
     def _keep(self, shared: Any) -> str:
-        """File of what is shared, from which each process reads it once."""
+        """File of the shared data, read once by each process."""
         content = pickle.dumps(shared)
         path = Path(self._shared_folder()) / key_of(content)
         if not path.exists():
@@ -114,7 +114,7 @@ class Processes(Executor):
         return str(path)
 
     def _shared_folder(self) -> str:
-        """Folder of what is shared."""
+        """Folder of the shared data."""
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="nmdp-pin-")
         return self._folder.name
@@ -162,13 +162,13 @@ def _cores() -> int:
 
 
 def _prepare(lifeline: Connection, folder: str) -> None:
-    """Set up a process: Ctrl-C is its parent's business, and it ends when the parent does."""
+    """Set up a process, which ignores Ctrl-C and ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, args=(lifeline, folder), daemon=True).start()
 
 
 def _die_with_parent(lifeline: Connection, folder: str) -> None:
-    """Nothing is ever sent: the other end closes when the parent wants it, or is no more."""
+    """Wait until the parent closes the pipe."""
     lifeline.poll(None)
     parent = multiprocessing.parent_process()
     if parent is not None:

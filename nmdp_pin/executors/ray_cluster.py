@@ -140,7 +140,7 @@ def _ray() -> Any:
 
 
 def _knock(address: str) -> None:
-    """Find out in seconds that nobody is there, for which Ray takes minutes; OSError says so."""
+    """Check in seconds that the address answers, for which Ray takes minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()

@@ -13,7 +13,7 @@ _read: dict[str, Any] = {}  # of this worker process, by key, the last used at t
 
 
 def key_of(content: bytes) -> str:
-    """Name of what was pickled: the same bytes have the same name."""
+    """Key of pickled bytes."""
     return hashlib.sha256(content).hexdigest()
 
 

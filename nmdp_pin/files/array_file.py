@@ -146,7 +146,7 @@ def take_meta(
     path: str | os.PathLike[str],
     what: str,
 ) -> dict[str, Any]:
-    """The JSON text "meta" among the arrays, taken out of them.
+    """Remove and parse the JSON text "meta" among the arrays.
 
     Args:
         arrays: those of the file.
@@ -181,7 +181,7 @@ def take_meta(
 def check_dimensions(
     arrays: Mapping[str, np.ndarray], dimensions: Mapping[str, int], path: str | os.PathLike[str]
 ) -> None:
-    """Check that arrays are of floats and have as many axes as they should.
+    """Check the types and numbers of axes of arrays.
 
     Raises:
         RecordingError: an array has another type or number of axes.

@@ -19,7 +19,7 @@ def open_input(
     largest: int = LARGEST,
     error: type[NmdpError] = RecordingError,
 ) -> BinaryIO:
-    """Open a file for reading; never waits, as opening a FIFO would.
+    """Open a file for reading, without blocking on a FIFO.
 
     Args:
         path: path of the file.

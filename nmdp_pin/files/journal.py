@@ -24,12 +24,12 @@ _DIGEST_SIZE = 16  # [bytes]
 
 
 def journal_path(path: str | os.PathLike[str]) -> Path:
-    """Path of the journal of a file that is not finished."""
+    """Path of the journal of an unfinished file."""
     return Path(f"{os.fspath(path)}.unfinished")
 
 
 class Journal:
-    """A journal that this process alone may write; the lock ends with the process.
+    """Journal, locked for this process.
 
     Args:
         path: path of the file; one that is there is continued, without a chunk that is not whole.
@@ -68,7 +68,7 @@ class Journal:
             raise
 
     def append(self, content: bytes) -> None:
-        """Add a chunk, which is on disk when this returns.
+        """Write a chunk to disk.
 
         Raises:
             NmdpError: the disk is full; the journal is as it was before.
@@ -122,7 +122,7 @@ class Journal:
 def read_chunks(
     path: str | os.PathLike[str], what: str, *, error: type[NmdpError] = RecordingError
 ) -> list[bytes]:
-    """Chunks of a journal, which may be growing, up to the first that is not whole.
+    """Complete chunks of a journal, which may be growing.
 
     Raises:
         NmdpError: an error of the type `error`: the file does not exist, or is no journal.
@@ -134,7 +134,7 @@ def read_chunks(
 def _chunks(
     file: BinaryIO, path: str | os.PathLike[str], error: type[NmdpError]
 ) -> tuple[list[bytes], int]:
-    """The chunks that are whole, and where they end."""
+    """Complete chunks, and the position of their end."""
     begin = file.read(len(MAGIC))
     if begin != MAGIC:
         if MAGIC.startswith(begin):

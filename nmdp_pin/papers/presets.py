@@ -37,7 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset_options(name: str, known: Iterable[str]) -> dict[str, Any]:
-    """The options of a preset that a method has.
+    """Options of a preset that a method accepts.
 
     Args:
         name: name of the preset.

@@ -106,7 +106,7 @@ def _joint_of(robot: Robot, link: str | int, element: str) -> int:
 def _with_pairs(
     robot: Robot, surfaces: dict[int, Terrain], pairs: Iterable[tuple[int, int]]
 ) -> ContactPoints:
-    """The contact points of the robot and those of the pairs that it has not yet."""
+    """Contact points of the robot and those of new pairs."""
     points = robot.contact_points
     spheres = np.flatnonzero(points.touches == 0)
     carriers = points.joints[spheres]
@@ -152,7 +152,7 @@ def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
 def _apart(
     robot: Robot, surfaces: dict[int, Terrain], pairs: list[tuple[int, int]]
 ) -> tuple[list[tuple[int, int]], list[str]]:
-    """The pairs that do not lie in each other where the robot stands, and a note on the others."""
+    """Pairs that do not overlap in the standing pose, and a note on the others."""
     data = robot.model.createData()
     pin.forwardKinematics(robot.model, data, robot.standing)
     kept, left = [], []

@@ -68,7 +68,7 @@ def shaped_joints(robot: Robot) -> set[int]:
 
 
 def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
-    """A collision geometry as a shape in the joint's frame; True where it became its hull.
+    """Shape of a collision geometry in the frame of the joint; True if it became its hull.
 
     Raises:
         RobotError: a kind of geometry that has no surface here.

@@ -158,7 +158,7 @@ def _example_table() -> dict[str, Any]:
 
 
 def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
-    """The files of an entry of example-robot-data, read from its table, not with its loader.
+    """Files of an entry of example-robot-data, from its table.
 
     Its loader builds every mesh and prints; the table is enough.
     """

@@ -91,7 +91,7 @@ def choose_contact_points(
 def _feet(
     body: RobotModel, missing: Missing, file: str, *, fixed: bool
 ) -> tuple[list[ContactPoint], str]:
-    """Contact points of the links by which a robot is expected to touch, and where they are."""
+    """Contact points of the links by which a robot is expected to touch."""
     model = body.model
     ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
     _refuse_missing(missing, ends, file)

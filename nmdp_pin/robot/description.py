@@ -53,7 +53,7 @@ class Description:
 
 
 def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
-    """The description that a URDF holds.
+    """Description of a URDF.
 
     Args:
         urdf: as read.
@@ -92,7 +92,7 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 
 def refuse_problems(urdf: Urdf) -> tuple[str, ...]:
-    """The problems that stop no simulation.
+    """Refuse fatal problems, and return the others.
 
     Raises:
         RobotError: the first of those that do.

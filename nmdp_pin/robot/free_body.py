@@ -93,7 +93,7 @@ def _placed(shape: Convex, place: pin.SE3) -> Convex:
 
 
 def _pose(name: str, position: Sequence[float], rpy: Sequence[float]) -> pin.SE3:
-    """The placement that two vectors describe."""
+    """Placement of a position and roll-pitch-yaw."""
     parts = []
     for option, value in (("position", position), ("rpy", rpy)):
         try:

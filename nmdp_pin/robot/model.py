@@ -73,7 +73,7 @@ def build_model(
 
 
 def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
-    """Names of the joints that have nothing to move, or nothing of their own.
+    """Names of the joints without inertia to move.
 
     A direction in which the mass matrix has no inertia is cured by locking the joint that it
     concerns most; this is done until no such direction is left.
@@ -94,7 +94,7 @@ def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
 
 
 def base_model(base: Base, base_pose: pin.SE3) -> tuple[pin.Model, pin.SE3]:
-    """The joints that hold a root link in the world, and its place on the last of them.
+    """Joints of a base, and the placement of the root link on the last one.
 
     Args:
         base: which joints.

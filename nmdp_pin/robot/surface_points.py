@@ -114,7 +114,7 @@ def _moved(placement: pin.SE3, points: np.ndarray) -> np.ndarray:
 
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
-    """Corners, points on rims, extreme vertices; none of what is round, (n, 3)."""
+    """Corners, points on rims and extreme vertices; none of round shapes, (n, 3)."""
     bare = [point for point, radius in extreme_points(shape) if radius == 0.0]
     return np.array(bare).reshape(-1, 3)
 

@@ -161,7 +161,7 @@ def _mimics(urdf: Urdf) -> Iterator[Problem]:
 
 
 def _tree(urdf: Urdf) -> Iterator[Problem]:
-    """Links that do not hang together as one tree."""
+    """Problems of links that form no single tree."""
     names = [link.get("name", "") for link in urdf.links]
     parent_of: dict[str, str] = {}
     for joint in urdf.joints:

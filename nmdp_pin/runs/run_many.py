@@ -88,7 +88,7 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
 
 @contextmanager
 def _naming(planned: PlannedRun) -> Iterator[None]:
-    """Name the run in errors; their type stays, by which callers tell mistakes apart."""
+    """Name the run in errors, whose type is kept."""
     try:
         yield
     except NmdpError as error:

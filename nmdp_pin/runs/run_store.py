@@ -83,7 +83,7 @@ def recording_digest(path: Path) -> str | None:
 
 
 def _entry(chunk: bytes) -> Mapping[str, Summary]:
-    """The summary in a chunk under its key; nothing where the chunk is something else."""
+    """Summary in a chunk under its key; empty for other chunks."""
     try:
         entry = from_json(chunk)
     except ValueError:

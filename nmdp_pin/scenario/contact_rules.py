@@ -26,7 +26,7 @@ class ContactRule(ContactSection):
 
     @model_validator(mode="after")
     def _names_something(self) -> ContactRule:
-        """A rule for everything is what [contact] is for."""
+        """Refuse a rule without `points` and `on`."""
         if self.points is None and self.on is None:
             raise worded("needs 'points' or 'on': for every contact there is [contact]")
         return self

@@ -60,7 +60,7 @@ Gains = Annotated[float | dict[str, float], PlainValidator(_gains)]
 
 
 class MotionSection(Section):
-    """Knots of a reference motion, for robots whose robot.toml has no gait of that kind."""
+    """Knots of a reference motion."""
 
     joints: tuple[str, ...] = Field(description="names of the joints that it moves")
     times: tuple[Number, ...] = Field(description="of the knots, increasing from 0 [s]")
@@ -83,7 +83,7 @@ class MotionSection(Section):
 
 
 class StablePDSection(ControllerSection):
-    """Implicit PD on a gait, or on the standing pose where no gait is named."""
+    """Keys of stable PD."""
 
     kind: Literal["stable-pd"] = "stable-pd"
     kp: Gains = Field(description="N m/rad: a number or a table joint -> number")

@@ -23,7 +23,7 @@ Length = Annotated[Number, Field(gt=0)]
 
 
 class ObjectSection(Section):
-    """A body, where it stands and how it moves there."""
+    """Keys common to all objects."""
 
     kind: str = Field(description="shape of the object")
     name: str = Field(min_length=1, description="of the object, its link and its contact points")

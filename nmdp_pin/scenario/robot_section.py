@@ -42,7 +42,7 @@ def _texts(value: Any) -> str | tuple[str, ...]:
 
 
 def _contact(value: Any) -> str | ContactPoint:
-    """A link or frame by its name, or a table that places a sphere on one."""
+    """Contact point: name of a link or frame, or a table."""
     if isinstance(value, str | ContactPoint):
         return value
     if isinstance(value, dict):

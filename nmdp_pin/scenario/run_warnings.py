@@ -69,7 +69,7 @@ def _left_out(robot: Robot, method: str) -> list[str]:
 
 
 def _some(sentences: Sequence[str]) -> list[str]:
-    """The first of many sentences, and how many more there are."""
+    """First sentences, and the number of further ones."""
     if len(sentences) <= _SAID:
         return list(sentences)
     return [*sentences[:_SAID], f"... and {len(sentences) - _SAID} more of this kind"]

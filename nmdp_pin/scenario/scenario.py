@@ -208,7 +208,7 @@ class Scenario(Section):
 
     @contextmanager
     def _blame(self, key: str) -> Iterator[None]:
-        """Name the file and the section in the errors of the parts that it describes."""
+        """Add file and section to the errors of parts."""
         try:
             yield
         except (TerrainError, ContactError, ControlError, IntegratorError) as error:

@@ -63,7 +63,7 @@ class ShapeSection(OptionsSection):
 
     @model_validator(mode="after")
     def _build(self) -> Self:
-        """Make the shape at once, so that its own checks are made with the others."""
+        """Build the shape, so that its checks run with the others."""
         try:
             self._shape = self.target(**self.options())
         except TerrainError as error:

@@ -25,7 +25,7 @@ class _Best(NamedTuple):
 
 
 class _Tangent:
-    """f(retract(x0, z)) and its gradient; counts, and remembers the point of the least error."""
+    """f(retract(x0, z)) and its gradient, with counters and the point of the least error."""
 
     def __init__(self, problem: Minimisation, x0: np.ndarray, n: int) -> None:
         self._problem, self._x0 = problem, x0

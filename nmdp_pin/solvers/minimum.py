@@ -15,7 +15,7 @@ class Minimisation(Protocol):
     """A function of x; everything but `retract` and `pull_back` speaks of the last point."""
 
     def evaluate(self, x: np.ndarray) -> tuple[float, float]:
-        """The function f, and the error that is to become small, such as |df/dx|."""
+        """Function f, and the error to minimise, such as |df/dx|."""
 
     def gradient(self) -> np.ndarray:
         """Gradient of f in the tangent, shape (n,)."""

@@ -56,7 +56,7 @@ class GridAxis:
 
 
 def as_toml(key: str, value: Any) -> str:
-    """A value as an override holds it.
+    """Value in the form of an override.
 
     Raises:
         SweepError: it is neither a finite number nor a text, a flag or a list of them.
@@ -73,7 +73,7 @@ def as_toml(key: str, value: Any) -> str:
 
 
 def _spaced(text: str, right: str) -> tuple[Any, ...]:
-    """FIRST:LAST:COUNT, in equal steps or in equal ratios; () where it is something else."""
+    """Values of FIRST:LAST:COUNT in equal steps or ratios; () for other texts."""
     parts = [part.strip() for part in right.split(":")]
     if not 3 <= len(parts) <= 4 or any(mark in right for mark in "\"'[],"):
         return ()
@@ -109,7 +109,7 @@ def _listed(text: str, right: str) -> tuple[Any, ...]:
 
 
 def _value(word: str) -> Any:
-    """One value; what is not TOML is a word, if it looks like one."""
+    """Value of a text: TOML, or a single word."""
     try:
         return from_toml(f"value = {word}")["value"]
     except ValueError:

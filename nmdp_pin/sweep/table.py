@@ -66,7 +66,7 @@ def write_rows(
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Values of a grid as one type: numbers, flags, texts or lists of numbers; else as JSON."""
+    """Values of a grid in one type: numbers, flags, texts or lists of numbers, else JSON."""
     kinds = {type(value) for value in values}
     if kinds == {int, float}:
         return [float(value) for value in values]

@@ -205,7 +205,7 @@ def _centred(
 def _widening(
     matched: np.ndarray, order: np.ndarray, probes: np.ndarray, reach: np.ndarray
 ) -> list[int]:
-    """Vertices that, taken in that order, widen the hull of those before at some pose."""
+    """Vertices that widen the hull of the earlier ones at some pose."""
     kept: list[int] = []
     least = _WIDER * reach.max(axis=1, keepdims=True)
     reached = np.zeros_like(reach)

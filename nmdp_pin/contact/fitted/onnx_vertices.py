@@ -87,7 +87,7 @@ class OnnxVertices(VertexMap):
         return self._run("jacobian", poses) if self.differentiable else super().jacobian(poses)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the session, which is opened again."""
+        """State without the session, which is opened again."""
         return {key: value for key, value in vars(self).items() if key != "_session"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -123,7 +123,7 @@ class OnnxVertices(VertexMap):
         self._type = _NUMBERS[inputs[0][1]]
 
     def _check_outputs(self) -> None:
-        """Ask it at two poses; keeps the sizes."""
+        """Evaluate the model at two poses, and keep the sizes."""
         self._outputs = {output.name for output in self._session.get_outputs()}
         if "vertices" not in self._outputs:
             raise self._error(f"has the outputs {sorted(self._outputs)}; it needs 'vertices'")

@@ -121,7 +121,7 @@ def _check_units(poses: np.ndarray, wrenches: np.ndarray) -> None:
 
 
 def _check_apart(wrenches: np.ndarray, touching: np.ndarray) -> None:
-    """Out of contact nothing is felt."""
+    """Refuse wrenches without contact."""
     force = np.linalg.norm(wrenches[:, :3], axis=1)
     if not force[touching].any():
         raise ContactError("no sample in contact (depth > 0) has a force")
@@ -134,7 +134,7 @@ def _check_apart(wrenches: np.ndarray, touching: np.ndarray) -> None:
 
 
 def _check_poses(poses: np.ndarray) -> None:
-    """Enough samples of every pose, and poses that vary in all they are given in."""
+    """Check the number of samples of each pose, and that poses vary."""
     group = _groups(poses)
     counts = np.bincount(group)
     if counts.min() < _FEWEST:

@@ -175,7 +175,7 @@ class LimitSurface:
         return 0.5 * H ** (2.0 / d), scale[:, None] * slope, hessian
 
     def _check_shape(self) -> None:
-        """Refuse what is not convex or not bounded, judged at many loads."""
+        """Refuse surfaces that are not convex or not bounded, checked at many loads."""
         loads = sphere_directions(4)
         H = self.value(loads)
         if not H.min() > _BOUNDED * max(H.max(), 0.0):
