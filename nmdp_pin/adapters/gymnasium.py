@@ -156,7 +156,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if self._view is None:
             self._view = Viewer(self.simulator.robot, self.simulator.terrain, open_browser=True)
         self._view.draw(result.state.t, result.state.q, result.contact_forces)
-        # At the pace of the clock, without making good for time that was lost.
+        # At the pace of the clock; lost time is not made up.
         now = time.perf_counter()
         self._shown_until = max(self._shown_until, now - self.dt) + self.dt
         time.sleep(max(self._shown_until - now, 0.0))

@@ -52,7 +52,7 @@ def view(
         print(f"wrote {video}")
     if html is not None or video is not None:
         return
-    # From the line that invites Ctrl-C on, it ends the replay and is no error.
+    # From here on Ctrl-C ends the replay and is no error.
     with (
         view_recording(loaded, robot, terrain, kinds=kinds, speed=speed, port=port) as viewer,
         suppress(KeyboardInterrupt),

@@ -51,7 +51,7 @@ class RayCluster(Executor):
         self._workers = workers
         address = address or os.environ.get("RAY_ADDRESS") or "local"
         if address == "local" and "ray" not in sys.modules:
-            # Read when Ray is loaded: nobody else on this machine may give it tasks. Where a script
+            # Read when Ray is loaded: only holders of the token may give it tasks. Where a script
             # loaded it before, what it starts would ask for a token that it does not have itself.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
@@ -104,7 +104,7 @@ class RayCluster(Executor):
         options: dict[str, Any] = {"runtime_env": runtime_env}
         if address == "local":
             options |= {"num_cpus": self._workers, "include_dashboard": False}
-            # Nobody who starts a simulation expects to send reports of it.
+            # Usage reports of Ray are off.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             _knock(address)

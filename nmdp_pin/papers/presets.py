@@ -10,7 +10,7 @@ from nmdp_pin.papers.halving import PrintedHalving
 from nmdp_pin.solvers.pgm import ProjectedGradient
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # What the papers' authors ran, and Algorithm 1 as it is printed but for
+    # The settings of the papers' authors, and Algorithm 1 as printed except for
     # the direction in which gamma changes, which contradicts its program (docs/choices.md, 1).
     "paper": {
         "objective": "end_effector",
