@@ -1,6 +1,7 @@
 # make run     build .venv from nothing, simulate Robosimian's jump, draw it
 # make check   lint, types and the quick tests: before every commit
 # make test    lint, types and all tests; what .ci/run calls
+# make docs    the documentation as a site in out/site; fails on broken links and gaps
 # make campaign MINUTES=10   attempts to break the program: docs/reliability.md
 # PYTHON=...   the Python to build .venv with (3.11 or later)
 # WORKERS=...  how many processes run tests at once (2)
@@ -12,11 +13,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT := out
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
-# The matrices are small: more threads only get in each other's way.
+# The matrices are small: more threads slow each other down.
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test coverage slow lint format types bench campaign clean environment
+.PHONY: help run check test coverage slow lint format types docs bench campaign clean environment
 
 help:
 	@sed -n '/^#/!q; s/^# //p' Makefile
@@ -40,7 +41,7 @@ coverage: $(VENV)/test.stamp
 	COVERAGE_CORE=$$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
 	  $(PYTEST) --cov --cov-report=term-missing:skip-covered --cov-fail-under=90
 
-# Measures all tests and writes down which are slow.
+# Measures all tests and lists the slow ones.
 slow: $(VENV)/test.stamp
 	@mkdir -p $(OUT)
 	$(PYTEST) --costs $(OUT)/costs.txt
@@ -57,17 +58,20 @@ format: $(VENV)/test.stamp
 types: $(VENV)/test.stamp
 	$(BIN)/mypy nmdp_pin viz experiments
 
+docs: $(VENV)/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-# Goes on where the last call ended.
+# Continues the last call.
 campaign: $(VENV)/test.stamp
 	$(BIN)/python -m campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage
 
-# A stamp is newer than pyproject.toml when what it lists is installed.
+# A stamp is newer than pyproject.toml when its packages are installed.
 $(VENV)/run.stamp: pyproject.toml | environment
 	$(BIN)/python -m pip install --quiet --editable '.[plots]'
 	@touch $@
@@ -76,10 +80,10 @@ $(VENV)/test.stamp: pyproject.toml | environment
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@ $(VENV)/run.stamp
 
-# What is installed goes into a virtual environment, never into a Python that merely stands there.
+# Packages are installed into a virtual environment only.
 environment: $(BIN)/python
 	@test -f $(VENV)/pyvenv.cfg || { \
-	  echo "'$(VENV)' is no virtual environment: it has no pyvenv.cfg; move it away" >&2; exit 1; }
+	  echo "'$(VENV)' is no virtual environment (no pyvenv.cfg): move it away" >&2; exit 1; }
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

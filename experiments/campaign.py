@@ -15,13 +15,13 @@ from nmdp_pin.runs.run_store import RunStore, recording_name
 
 
 class Campaign:
-    """Makes the runs that a folder does not hold yet.
+    """Runner of those runs that a folder lacks.
 
     A run is made again where its recording is absent or damaged, where its settings differ, or
     where the code of this package or the packages it computes with has changed.
 
     Args:
-        folder: of the recordings; made where there is none.
+        folder: folder of the recordings; made where there is none.
         workers: processes; 1 runs in this one, None takes one a core.
         quiet: show no progress.
     """

@@ -1,4 +1,4 @@
-"""How far runs of one motion at several step sizes are apart: the statistic of [N2] Table I."""
+"""Spread of runs of one motion over step sizes: the statistic of [N2] Table I."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nmdp_pin.experiments.curve import Curve
 
 @dataclass(frozen=True)
 class Consistency:
-    """How far runs are apart.
+    """Spread of several runs.
 
     Args:
         spread: mean over time of the standard deviation across the runs, in the unit of the

@@ -41,7 +41,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is read off a run.
+    """A quantity read from a run.
 
     Args:
         name: with its unit, as on an axis.

@@ -43,7 +43,7 @@ def evaluate(
         study: settings, methods, steps.
         figures: those to make.
         campaign: makes and keeps the runs.
-        folder: of pictures and data; made where there is none.
+        folder: folder of pictures and data; made where there is none.
 
     Returns:
         What each figure left, and the runs that failed before their end.

@@ -14,13 +14,16 @@ from nmdp_pin.files.text_table import Table
 
 Runs = Mapping[RunSpec, KeptRun]
 
+LONGEST_TABLE = 12
+"""Rows of a table on a page; longer tables are for the terminal, and their data for the CSV."""
+
 
 class Study(Protocol):
-    """What an evaluation of a paper is run with."""
+    """Settings of an evaluation."""
 
     @property
     def name(self) -> str:
-        """In the names of its files and of its places on a page; "" for the paper's settings."""
+        """Suffix of its files and page markers; "" for the paper's settings."""
 
     def checked(self) -> Self:
         """The same study, or an error that says what cannot be evaluated."""
@@ -34,7 +37,7 @@ S = TypeVar("S", bound=Study)
 
 @dataclass(frozen=True)
 class Product:
-    """What a figure or table left.
+    """Output of a figure or table.
 
     Args:
         pictures: PNG files and what each shows.
@@ -49,7 +52,7 @@ class Product:
     notes: tuple[str, ...] = ()
 
     def markdown(self, page: Path, command: str) -> str:
-        """Its part of a page: pictures, tables, notes, data, and the command that made them."""
+        """Its part of a page: pictures, short tables, notes, data, and the command."""
         folder = page.resolve().parent
 
         def link(path: Path) -> str:
@@ -57,8 +60,9 @@ class Product:
 
         pictures = [f"![{shows}]({link(path)})" for path, shows in self.pictures.items()]
         data = ", ".join(f"[{path.name}]({link(path)})" for path in self.data)
+        tables = [t.markdown() for t in self.tables if len(t.rows) <= LONGEST_TABLE]
         made = f"`{command}`; data: {data}." if data else f"`{command}`."
-        return "\n\n".join([*pictures, *(t.markdown() for t in self.tables), *self.notes, made])
+        return "\n\n".join([*pictures, *tables, *self.notes, made])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How far a run is from a reference of the same model: what agreement across steps hides."""
+"""Error of a run against a reference of the same model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def rise(curve: Curve, until: float) -> float:
 
     Args:
         curve: such as the height of a torso.
-        until: [s].
+        until: end of the comparison [s].
     """
     at = curve.on(np.array([until]))
     if not np.isfinite(at[0]):
@@ -26,7 +26,7 @@ def final(curve: Curve, until: float) -> float:
 
     Args:
         curve: such as the distance that a robot has walked.
-        until: [s].
+        until: end of the comparison [s].
     """
     return float(curve.on(np.array([until]))[0] - curve.y[0])
 
@@ -35,8 +35,8 @@ def mean_difference(curve: Curve, reference: Curve, grid: np.ndarray) -> float:
     """Mean over the grid of the distance between two curves; NaN where one of them ends before.
 
     Args:
-        curve: of the run.
-        reference: of the reference.
+        curve: curve of the run.
+        reference: curve of the reference.
         grid: times [s], shape (m,).
     """
     return float(np.abs(curve.on(grid) - reference.on(grid)).mean())

@@ -22,8 +22,8 @@ class RunSpec:
         duration: simulated time [s].
         preset: name of the settings that `overrides` hold.
         objective: what the method minimises; "" where it has no choice.
-        order: of the method in time; 0 where it has no choice.
-        variant: of the robot's URDF; "" as in the scenario.
+        order: order of the method in time; 0 where it has no choice.
+        variant: variant of the robot's URDF; "" as in the scenario.
         base: how the robot's root is held; "" as in the scenario.
         overrides: further settings, such as "contact.zeta=1e-4".
         repeat: which of several equal runs, made to compare computing times: their recordings

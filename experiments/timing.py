@@ -1,4 +1,4 @@
-"""What a run costs, from several of its like that were made in turn with others."""
+"""Computing times of a run, from repetitions made in turn with other runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Timing:
     """Computing time of a run (of the processor, in one thread) and what it was spent on.
 
     Args:
-        walls: of each step, the median over the repeats [s], shape (n,).
-        totals: of each repeat, over its steps [s], shape (repeats,).
-        iterations: of the solver in each step, shape (n,).
-        evaluations: of its function in each step, shape (n,).
+        walls: times of each step, the median over the repeats [s], shape (n,).
+        totals: times of each repeat, over its steps [s], shape (repeats,).
+        iterations: iterations of the solver in each step, shape (n,).
+        evaluations: evaluations of its function in each step, shape (n,).
         halvings: sub-steps beyond the first in each step, shape (n,).
         end: time of the last step that converged [s].
         failure: why the run ended before its duration; "" where it did not.
@@ -40,12 +40,12 @@ class Timing:
 
     @property
     def of_iteration(self) -> float:
-        """Of one iteration [s]; NaN where there was none."""
+        """Time of one iteration [s]; NaN without iterations."""
         n = int(self.iterations.sum())
         return self.total / n if n else float("nan")
 
     def of(self, seconds: float) -> float:
-        """Of so many simulated seconds, the median [s]; NaN for a run that failed."""
+        """Median time for so many simulated seconds [s]; NaN for a run that failed."""
         return self.total * seconds / self.end if not self.failure else float("nan")
 
     def range_of(self, seconds: float) -> tuple[float, float]:

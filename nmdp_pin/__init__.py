@@ -1,6 +1,6 @@
 """A robotics simulator on Pinocchio whose time steps are optimisation problems.
 
-What a script needs is here; further shapes are in `nmdp_pin.terrain`, contact laws in
+The most common names are exported here. Further shapes are in `nmdp_pin.terrain`, contact laws in
 `nmdp_pin.contact`, controllers in `nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the
 viewer in `nmdp_pin.viz`.
 """

@@ -1,4 +1,4 @@
-"""What a simulator is given, checked: mistakes get an answer before anything is computed."""
+"""Checks of the arguments of a simulator."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class ArgumentCheck:
             raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
 
     def command(self, command: Command | np.ndarray | None) -> Command:
-        """What stands for a command, as one.
+        """Convert a torque or None to a checked command.
 
         Raises:
-            ControlError: it is not finite, of the wrong shape, or lacks a target.
+            ControlError: a number is not finite, a shape is wrong, or lacks a target.
         """
         if command is None:
             return Command()
@@ -86,7 +86,7 @@ class ArgumentCheck:
         return Command(**arrays)
 
     def _check_warm(self, warm: WarmStart) -> None:
-        """A warm start of another robot or contact model is a mistake."""
+        """Refuse the warm start of another robot or contact model."""
         w, shape = warm.w, self._weights
         if np.shape(w) != shape:
             raise StateError(
@@ -143,5 +143,5 @@ def _is_length(value: float) -> bool:
 
 
 def is_real(value: object) -> bool:
-    """Whether it is a real number."""
+    """Whether a value is a real number."""
     return isinstance(value, Real)

@@ -1,4 +1,4 @@
-"""Error control: a step is made of sub-steps as short as an accuracy needs them."""
+"""Error control: sub-steps whose lengths follow from a tolerance."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _LEAST_ERROR = 1e-6  # of the tolerance; less says nothing
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorControl(StepControl):
-    """Sub-steps whose estimated error stays within a tolerance, by PI control of their length.
+    """Sub-steps whose estimated error meets a tolerance, with PI control of their lengths.
 
-    The estimate is the integrator's own and needs no further solve. The tolerances are errors of
-    the configuration that may build up in one second of simulated time, so that the error of a run
-    is in proportion to them: atol + rtol |v| [rad/s, m/s] for each component of the tangent.
+    The estimate is that of the integrator. Tolerances are errors of the configuration per second of
+    simulated time, atol + rtol |v| [rad/s, m/s] for each component of the tangent, so that the
+    error of a run is in proportion to them.
 
     Args:
-        rtol: share of the speed [-].
-        atol: [rad/s, m/s]; None: rtol * 1 rad/s.
-        min_step: no sub-step is shorter [s]; at it every error is accepted, and reported.
-        max_evaluations: of the dynamics in all sub-steps, after which the step fails.
+        rtol: tolerance relative to the speed [-].
+        atol: absolute tolerance [rad/s, m/s]; None: rtol * 1 rad/s.
+        min_step: smallest length of a sub-step [s], at which any error is accepted and reported.
+        max_evaluations: largest number of evaluations of the dynamics in all sub-steps.
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of range.
     """
 
     rtol: float = 0.0
@@ -55,7 +55,7 @@ class ErrorControl(StepControl):
             if value is not None and not (number and 0.0 <= value < math.inf):
                 raise IntegratorError(f"{name} must be a finite number >= 0, got {value!r}")
         if self.absolute == 0.0:
-            raise IntegratorError("atol must be > 0: nothing that stands still meets 0")
+            raise IntegratorError("atol must be > 0: rtol alone allows a body at rest no error")
 
     @property
     def absolute(self) -> float:
@@ -97,13 +97,13 @@ class ErrorControl(StepControl):
     def _rate(self, start: State, part: StepResult, s: float) -> float:
         """Estimated error per second over the tolerances [-]."""
         if part.local_error is None:
-            raise IntegratorError("this method estimates no error: leave out rtol and atol")
+            raise IntegratorError("this method has no error estimate: use Halving or Fixed")
         speed = np.maximum(np.abs(start.v), np.abs(part.state.v))
         allowed = s * (self.absolute + self.rtol * speed)
         return float((np.abs(part.local_error) / allowed).max(initial=0.0))
 
     def _factor(self, rate: float, last: float, order: int) -> float:
-        """What the next length is of this one: the error of a second grows as s^order."""
+        """Factor on the length of the next sub-step: the error per second grows as s^order."""
         rate = max(rate, _LEAST_ERROR)
         wanted = _SAFETY * rate ** (-_INTEGRAL / order) * (last / rate) ** (_PROPORTIONAL / order)
         return min(max(wanted, _SHRINK), _GROWTH)

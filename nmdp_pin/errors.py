@@ -1,20 +1,20 @@
 """Errors for mistakes of the user; numerical failures are `Status` values instead.
 
-Every message says what was given, what was allowed and what to do.
+Messages state the given value, the allowed values and the remedy.
 """
 
 from __future__ import annotations
 
 
 class NmdpError(Exception):
-    """Base of every error that this package raises."""
+    """Base class of the errors of this package."""
 
 
 class RobotError(NmdpError):
-    """A robot description that cannot be used: names the file and the element.
+    """Error in a robot description.
 
     Args:
-        message: what is wrong and what to do.
+        message: the mistake and its remedy.
         file: the URDF or robot.toml at fault.
         element: the link, joint, mesh or key at fault.
     """
@@ -26,39 +26,39 @@ class RobotError(NmdpError):
 
 
 class StateError(NmdpError):
-    """A configuration, velocity, time or step length that is not one."""
+    """Wrong configuration, velocity, time or length of a step."""
 
 
 class TerrainError(NmdpError):
-    """A terrain shape that cannot be built."""
+    """Error in a terrain shape."""
 
 
 class ContactError(NmdpError):
-    """A contact model's parameter out of its range."""
+    """Error in a contact model or its parameters."""
 
 
 class ControlError(NmdpError):
-    """A gait, gain, target or torque that cannot be used."""
+    """Error in a gait, gain, target or torque."""
 
 
 class IntegratorError(NmdpError):
-    """An unknown method or an option out of its range."""
+    """Unknown method, or option out of range."""
 
 
 class DerivativeError(NmdpError):
-    """A method, option or parameter for which there are no derivatives of the step."""
+    """Method, option or parameter without derivatives."""
 
 
 class ExecutorError(NmdpError):
-    """Workers that cannot be had, or that died again and again."""
+    """Failure of the workers of an executor."""
 
 
 class SweepError(NmdpError):
-    """A grid that cannot be read, or a table of runs that cannot be read or written."""
+    """Error in a grid or a table of runs."""
 
 
 class ScenarioError(NmdpError):
-    """A scenario file that cannot be used: names the key's path and the allowed values."""
+    """Error in a scenario file, with the path of the key."""
 
     def __init__(self, message: str, *, file: str = "", key: str = "") -> None:
         self.file = file
@@ -67,15 +67,15 @@ class ScenarioError(NmdpError):
 
 
 class RecordingError(NmdpError):
-    """A recording, state, figure or table that cannot be read or written."""
+    """Recording, state, figure or table that cannot be read or written."""
 
 
 class ExperimentError(NmdpError):
-    """An evaluation that does not exist, or whose runs cannot be made or kept."""
+    """Error in an evaluation of a paper."""
 
 
 class ViewerError(NmdpError):
-    """A viewer that cannot be started, or a picture that cannot be made."""
+    """Viewer or renderer that cannot be started."""
 
 
 class MissingExtra(NmdpError):
@@ -89,5 +89,5 @@ class MissingExtra(NmdpError):
 
 
 def _located(message: str, *where: str) -> str:
-    """The message behind the places that are known: "file: element: message"."""
+    """Message with its location: "file: element: message"."""
     return ": ".join([*(part for part in where if part), message])

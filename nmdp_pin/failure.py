@@ -1,4 +1,4 @@
-"""A step that failed, in a file: all that is needed to repeat it alone."""
+"""Failed steps in files, with all that is needed to repeat them."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ _DIMENSIONS = {**DIMENSIONS, **{f"command.{name}": 1 for name in _COMMAND}}
 
 @dataclass(frozen=True, eq=False)
 class FailedStep:
-    """A step that failed, with what it was made from.
+    """Failed step with its inputs.
 
     Args:
-        state: before the step, with the warm start.
-        command: for the end of the step.
+        state: state before the step, with the warm start.
+        command: command of the step.
         h: length of the step [s].
         outcome: figures of the result, as `figures` gives them.
-        versions: of the packages that it failed with.
-        scenario: the resolved scenario, as JSON data; None where the simulator was built by hand.
+        versions: versions of the packages.
+        scenario: resolved scenario as JSON data; None without scenario.
     """
 
     state: State
@@ -61,11 +61,11 @@ class FailedStep:
 
     @classmethod
     def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> FailedStep:
-        """The step of an error that `Simulator.run(..., on_failure="raise")` raised.
+        """Failed step of a `StepFailed` error.
 
         Args:
             failure: the error.
-            scenario: what the simulator was built from, if it was.
+            scenario: scenario of the simulator; None: unknown.
         """
         result = failure.result
         resolved = None if scenario is None else scenario.resolved()
@@ -74,18 +74,18 @@ class FailedStep:
     def repeat(
         self, simulator: Simulator | None = None, *, overrides: Sequence[str] = ()
     ) -> StepResult:
-        """Make the step again.
+        """Repeat the step.
 
         A controller of the scenario that follows the time is asked again; else the command is held.
 
         Args:
-            simulator: what to make it with; None: the one of the scenario.
+            simulator: simulator to use; None: that of the scenario.
             overrides: changes to the scenario, such as "integrator.max_iterations=200".
 
         Raises:
             RecordingError: there is neither a simulator nor a scenario.
             ScenarioError, RobotError: the scenario cannot be built here.
-            StateError, ControlError: the step is not one of this robot and contact model.
+            StateError, ControlError: the step belongs to another robot or contact model.
         """
         if simulator is None:
             if self.scenario is None:
@@ -104,7 +104,7 @@ class FailedStep:
         return simulator.step(self.state, self.command, self.h)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
-        """Write it as a `.npz`, whole or not at all.
+        """Write the step as a `.npz`.
 
         Raises:
             RecordingError: the path cannot be written.
@@ -124,10 +124,10 @@ class FailedStep:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> FailedStep:
-        """Read one; never runs code that a file may hold.
+        """Read a failed step; code in a file is never run.
 
         Raises:
-            RecordingError: there is no such file, or it is truncated, no failed step, of another
+            RecordingError: the file does not exist, or is truncated, no failed step, of another
                 version of this package, lacks something or holds something of a wrong type.
         """
         arrays = read_npz(path, "failed step", (*_DIMENSIONS, "meta"))
@@ -147,7 +147,7 @@ class FailedStep:
 
 
 def figures(result: StepResult) -> dict[str, Any]:
-    """How a step ended, as JSON data: status, `FIGURES`, lengths of the sub-steps."""
+    """Outcome of a step as JSON data: status, `FIGURES`, lengths of the sub-steps."""
     return {
         "status": result.status.value,
         **{name: getattr(result, name) for name in FIGURES},

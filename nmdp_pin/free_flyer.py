@@ -1,8 +1,8 @@
-"""Velocities of a floating base in the axes of pinocchio's free-flyer joint, and back.
+"""Conversion of velocities from and to Pinocchio's free-flyer joint.
 
-Here a floating base is a translation joint and a rotation joint, so the linear part of its velocity
-has the axes of the world. Pinocchio's `JointModelFreeFlyer` has it in the axes of the base itself.
-The configurations, the angular parts, the sizes and the order are the same.
+In this package a floating base is a translation joint and a rotation joint, so its linear velocity
+is in the world frame. That of Pinocchio's `JointModelFreeFlyer` is in the frame of the base.
+Configurations, angular velocities, sizes and order are equal.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from nmdp_pin.robot.model import FREE_JOINTS
 
 
 def to_free_flyer(model: pin.Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The velocity of a state as a model with pinocchio's free-flyer has it, shape (nv,).
+    """Velocity of a state for a model with Pinocchio's free-flyer, shape (nv,).
 
     Args:
-        model: of the robot; each floating base in it is turned, those of objects too.
+        model: model of the robot; all floating bases are converted, those of objects too.
         q: configuration, shape (nq,).
         v: velocity, `State.v`, shape (nv,).
 
     Raises:
-        StateError: an array of another shape, or one that holds no numbers.
+        StateError: an argument has a wrong shape, or is no array of numbers.
     """
     return _turned(model, q, v, back=True)
 
 
 def from_free_flyer(model: pin.Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The velocity of a state, `State.v`, from that of a model with pinocchio's free-flyer, (nv,).
+    """Velocity `State.v` from that of a model with Pinocchio's free-flyer, shape (nv,).
 
     Args:
-        model: of the robot; each floating base in it is turned, those of objects too.
+        model: model of the robot; all floating bases are converted, those of objects too.
         q: configuration, shape (nq,).
         v: velocity of the model with the free-flyer, shape (nv,).
 
     Raises:
-        StateError: an array of another shape, or one that holds no numbers.
+        StateError: an argument has a wrong shape, or is no array of numbers.
     """
     return _turned(model, q, v, back=False)
 

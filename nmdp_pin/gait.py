@@ -1,4 +1,4 @@
-"""A gait: joint angles at knots in time, and the part of it that repeats."""
+"""Gaits: joint positions at knots, with a part that repeats."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class Gait:
     """Knots of a reference motion.
 
     Args:
-        name: what scenarios call it.
-        joints: names of the joints that it moves, (n_joints,).
+        name: name in scenarios.
+        joints: names of the moving joints, (n_joints,).
         times: times of the knots, increasing from 0 [s], shape (n_knots,).
         positions: joint positions at the knots [rad or m], shape (n_knots, n_joints).
-        loop: (start, end) [s]: past `end` it repeats from `start`; None holds the last knot.
+        loop: (start, end) [s]; the part between is repeated. None: the last knot is held.
 
     Raises:
-        ControlError: unsorted or non-finite knots, shapes that disagree, a loop outside the knots.
+        ControlError: knots are unsorted or not finite, shapes differ, or the loop is out of range.
     """
 
     name: str

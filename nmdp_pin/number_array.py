@@ -8,10 +8,10 @@ from nmdp_pin.errors import NmdpError
 
 
 def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
-    """The value as an array of floats.
+    """Convert a value to an array of floats.
 
     Raises:
-        NmdpError: of the type `error`; it is none.
+        NmdpError: an error of the type `error`; the value is no array of numbers.
     """
     try:
         return np.asarray(value, dtype=float)

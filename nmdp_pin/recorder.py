@@ -37,7 +37,7 @@ _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
 class Recorder(Closing):
-    """Collects the results of steps; what is collected can be saved at any time.
+    """Recorder of the results of steps, which can be saved at any time.
 
     With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
     behind its name, at most half a second after they were recorded. At the end, also by an
@@ -81,7 +81,7 @@ class Recorder(Closing):
         """Append the end of a step; its arrays are copied.
 
         Args:
-            result: what the step left.
+            result: result of the step.
             wall_time: time that computing it took [s].
 
         Raises:
@@ -106,7 +106,7 @@ class Recorder(Closing):
             self._keep(self._journal)
 
     def recording(self) -> Recording:
-        """What was recorded so far; an own copy."""
+        """Copy of the recording so far."""
         self._place()
         return Recording(
             **{name: column[: self._n].copy() for name, column in self._columns.items()},
@@ -114,7 +114,7 @@ class Recorder(Closing):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recorded so far, whole or not at all.
+        """Write the recording so far.
 
         Raises:
             RecordingError: the path cannot be written.
@@ -143,7 +143,7 @@ class Recorder(Closing):
             journal.close()
 
     def _grow(self) -> None:
-        """Make room for as many rows again; doubling makes a row cheap on average."""
+        """Double the number of rows."""
         self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._columns = {name: self._rows[name] for name in self._columns}
 
@@ -221,7 +221,7 @@ def _new_journal(out: str | os.PathLike[str], replace: bool) -> Journal:
 
 
 def _facts(robot: Robot) -> dict[str, Any]:
-    """What a reader of the file needs to know of the robot and the software."""
+    """Metadata of the robot and the software."""
     return {
         "format": FORMAT,
         "versions": versions(),

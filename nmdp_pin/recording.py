@@ -1,4 +1,4 @@
-"""What a run leaves: arrays with one row a step, and the facts needed to repeat it."""
+"""Recordings of runs: arrays with one row a step, and the metadata needed to repeat the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nmdp_pin.files.recording_file import ROWS, read_arrays
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A recorded run; the first row is the initial state, each further row the end of a step.
+    """Recorded run; the first row is the initial state, each further row the end of a step.
 
     Args:
         t: time [s], shape (n,).
@@ -26,26 +26,26 @@ class Recording:
         contact_position: centres of the contact spheres, world frame [m], shape (n, n_contacts, 3).
         base_position: origin of the base link, world frame [m], shape (n, 3).
         base_rotation: rotation of the base link, from its frame to the world's, shape (n, 3, 3).
-        kinetic_energy: [J], shape (n,).
-        potential_energy: of gravity [J], shape (n,).
+        kinetic_energy: kinetic energy [J], shape (n,).
+        potential_energy: potential energy of gravity [J], shape (n,).
         objective: K at the end of the step, NaN in the first row, shape (n,).
         status: codes of `Status`, shape (n,).
         outer_iterations: outer iterations of the solver, shape (n,).
         evaluations: evaluations of the dynamics residual, shape (n,).
         step_size: smallest sub-step of the step, 0 in the first row [s], shape (n,).
-        halvings: sub-steps made beyond the first, shape (n,).
-        wall_time: time that computing the step took [s], shape (n,).
+        halvings: number of sub-steps beyond the first, shape (n,).
+        wall_time: computing time of the step [s], shape (n,).
         residual: norm of the dynamics residual G at the end [N, N m], shape (n,); this and the
-            next four as in `StepResult`, NaN where not known, as in the first row.
-        rejected: outer iterations whose step was not taken, shape (n,).
-        discarded: sub-steps tried and not kept, shape (n,).
+            next four are as in `StepResult`, NaN where unknown, as in the first row.
+        rejected: outer iterations whose step was rejected, shape (n,).
+        discarded: sub-steps that were tried and discarded, shape (n,).
         condition: estimated condition number of dG/dq, shape (n,).
-        error: estimated error over the one that the tolerances allow, shape (n,).
-        primal: how far the impulses are from the friction cones [N s], shape (n,); this and the
-            next two of methods that solve a complementarity problem, NaN for the others.
-        dual: how far the contacts' velocities are from the dual cones [m/s], shape (n,).
-        complementarity: work of the impulses on those velocities [J], shape (n,).
-        meta: resolved scenario, versions, names of the robot, joints, contacts and statuses.
+        error: ratio of the estimated error to the tolerance, shape (n,).
+        primal: distance of the impulses from the friction cones [N s], shape (n,); this and the
+            next two belong to complementarity methods and are NaN for the others.
+        dual: distance of the contact velocities from the dual cones [m/s], shape (n,).
+        complementarity: work of the impulses on these velocities [J], shape (n,).
+        meta: resolved scenario, versions, and names of robot, joints, contacts and statuses.
     """
 
     t: np.ndarray
@@ -78,7 +78,7 @@ class Recording:
 
     @property
     def n(self) -> int:
-        """Number of rows: the steps and the initial state."""
+        """Number of rows: initial state and steps."""
         return len(self.t)
 
     @property
@@ -88,12 +88,12 @@ class Recording:
 
     @property
     def dt(self) -> float:
-        """Usual time between two rows [s]; 0 when there is one row only."""
+        """Median time between two rows [s]; 0 for a single row."""
         return float(np.median(np.diff(self.t))) if self.n > 1 else 0.0
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated time over the time that computing took; 0 when nothing was computed."""
+        """Ratio of simulated to computing time; 0 where nothing was computed."""
         wall = float(self.wall_time.sum())
         return self.duration / wall if wall > 0.0 else 0.0
 
@@ -103,11 +103,11 @@ class Recording:
         return tuple(self.meta["contacts"])
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
-        """Write the recording as a compressed `.npz`, whole or not at all.
+        """Write the recording as a compressed `.npz`.
 
         Args:
-            path: of the file.
-            replace: whether a file that is already there may be replaced.
+            path: path of the file.
+            replace: whether an existing file may be replaced.
 
         Raises:
             RecordingError: the path cannot be written.
@@ -117,11 +117,11 @@ class Recording:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
-        """Read a recording, or the journal of one; never runs code that a file may hold.
+        """Read a recording or its journal; code in a file is never run.
 
         Raises:
-            RecordingError: there is no such file, or it is truncated, no recording, of a later
-                version of this package, lacks an array or holds one of a wrong shape or type.
+            RecordingError: the file does not exist, is truncated, is no recording, is of a later
+                version, or an array is missing or has a wrong shape or type.
         """
         arrays, meta = read_arrays(path)
         return cls(**arrays, meta=meta)

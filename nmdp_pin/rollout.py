@@ -1,4 +1,4 @@
-"""Many trajectories from many starts, under many torques, wherever there are cores."""
+"""Rollouts: many trajectories, from many starts and under many torques."""
 
 from __future__ import annotations
 
@@ -21,23 +21,22 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
 CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
-"""Makes the command of a step from its start, its u and its length [s]."""
+"""Function of the start of a step, its u and its length [s] that returns its command."""
 
 _CHUNKS = 10  # for each worker, so that none has much left when the others are done
 
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """What a rollout leaves: nb trajectories of nt steps.
+    """Result of a rollout: nb trajectories of nt steps.
 
     Args:
-        x: [q; v] at the end of each step, shape (nb, nt, nx); from the step that failed on it is
-            the last good one.
-        status: codes of `Status`, 0 where the whole trajectory was made, shape (nb,).
-        steps: steps that were made, nt where none failed, else the index of the one that did,
-            shape (nb,).
-        final: the last good state of each trajectory, with its time and warm start, (nb,); a
-            rollout that begins there goes on as if it had not been interrupted.
+        x: [q; v] at the end of each step, shape (nb, nt, nx); from a step that failed on, the
+            last good one.
+        status: codes of `Status`, 0 for complete trajectories, shape (nb,).
+        steps: number of steps made: nt, or the index of the step that failed, shape (nb,).
+        final: last good state of each trajectory with its warm start, (nb,); a rollout from
+            there continues to the bit.
     """
 
     x: np.ndarray
@@ -47,13 +46,13 @@ class Rollout:
 
     @property
     def ok(self) -> np.ndarray:
-        """Which trajectories were made to their end, shape (nb,)."""
+        """Mask of the complete trajectories, shape (nb,)."""
         return self.status == Status.CONVERGED.code
 
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """Some of the trajectories; an axis of u of length 1 stands for all."""
+    """A part of the trajectories; an axis of u of length 1 stands for all."""
 
     starts: tuple[State, ...]
     u: np.ndarray
@@ -74,32 +73,32 @@ def rollout(
     out: np.ndarray | None = None,
     progress: bool | Progress = False,
 ) -> Rollout:
-    """Make nt steps of each of nb trajectories; the same bits whatever the executor.
+    """Make nt steps of each of nb trajectories; the bits do not depend on the executor.
 
     nb is the length of the first axis of x0 and u, nt that of the second axis of u; an axis of
     length 1 stands for all trajectories, or for all steps.
 
     Args:
-        simulator: makes the steps.
+        simulator: simulator of the steps.
         x0: starts [q; v], shape (nb or 1, nx) or (nx,); or states, which may have a warm start.
         u: torques of the driven joints, or of all velocities [N m], shape (nb or 1, nt or 1,
             nu or nv) or (nt or 1, nu or nv); with `command` any last axis. None: no torque.
         h: length of each step [s].
-        steps: nt; None: what u says.
-        command: makes of u what is commanded, such as targets of a PD controller; with processes
-            a function of a module, without state of its own. A Command: its gains and targets hold
-            for all steps, and u is the torque. None: u is the torque.
-        executor: where it is computed; None: here, one after the other. Steps of pbd and pbfd hold
-            no lock, so that `Threads` run them side by side.
-        chunk: trajectories in a task; None: ten tasks for each worker.
-        out: array for x, such as a `numpy.memmap` where it does not fit in memory.
+        steps: number of steps nt; None: that of u.
+        command: function that turns u into the command of a step, such as targets of a PD
+            controller; with processes a function of a module. A `Command`: its gains and targets
+            hold for all steps, and u is added to its torque. None: u is the torque.
+        executor: executor of the tasks; None: serial. Steps of `pbd` and `pbfd` hold no lock, so
+            `Threads` run them in parallel.
+        chunk: number of trajectories in a task; None: ten tasks for each worker.
+        out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
             trajectories done and the number of all.
 
     Raises:
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
-        ExecutorError: workers died again and again.
+        ExecutorError: a worker died repeatedly.
     """
     check_step(h)
     executor = executor or Serial()
@@ -159,7 +158,7 @@ def _run(
     h: float,
     x: np.ndarray,
 ) -> tuple[Status, int, State]:
-    """One trajectory: its x is filled in; how it ended, steps made, last state."""
+    """Make one trajectory into x; returns status, number of steps and last state."""
     k = 0
     while k < len(u):
         if not callable(command):
@@ -180,7 +179,7 @@ def _run(
 def _run_at_once(
     simulator: Simulator, command: Command, state: State, u: np.ndarray, h: float, x: np.ndarray
 ) -> int:
-    """Steps made by one compiled call; 0 where the method has none, or the first step fails."""
+    """Number of steps made by one compiled call; 0 without one, or if the first step fails."""
     method = simulator.integrator
     fixed = not isinstance(simulator.control, ErrorControl)
     if not (fixed and isinstance(method, PositionBasedStep)):
@@ -197,7 +196,7 @@ def _run_at_once(
 
 
 def _after(simulator: Simulator, state: State, x: np.ndarray, h: float, steps: int) -> State:
-    """The state at x, so many steps later."""
+    """State at x after a number of steps."""
     t = state.t
     for _ in range(steps):  # as steps add up one by one
         t += h
@@ -212,7 +211,7 @@ def _commanded(
     u: np.ndarray,
     h: float,
 ) -> Command | np.ndarray | None:
-    """What a step is commanded."""
+    """Command of a step."""
     if callable(command):
         return command(state, u, h)
     if command is None:
@@ -253,7 +252,7 @@ def _row(simulator: Simulator, row: np.ndarray, place: int) -> State:
 def _controls(
     simulator: Simulator, u: np.ndarray | None, steps: int | None, *, any_size: bool
 ) -> tuple[np.ndarray, int]:
-    """The controls with three axes, the first two as given, and the number of steps."""
+    """Controls with three axes, and the number of steps."""
     if steps is not None:
         check_count("steps", steps, 0, StateError)
     nu, nv = len(simulator.robot.driven), simulator.vector.nv

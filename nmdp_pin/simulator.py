@@ -1,4 +1,4 @@
-"""The simulator: a robot, the ground, a contact model and a method, stepped in time."""
+"""Simulation of a robot on a terrain, with a contact law and a method."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ from nmdp_pin.terrain import Terrain
 
 
 class Simulator:
-    """Steps a robot through time; `step` is pure: the same arguments give the same bits.
+    """Simulator of a robot on a terrain.
 
-    Holds scratch memory behind a lock: threads that share a simulator wait for each other; pickling
-    rebuilds the scratch.
+    `step` is pure: equal arguments give equal bits. The scratch memory of a simulator is protected
+    by a lock, so threads that share one wait for each other; pickling rebuilds it.
 
     Args:
-        robot: what moves.
+        robot: the robot, with the bodies that move beside it.
         terrain: the static world.
-        contact: the contact law, of the kind that the method takes.
-        method: name of the integrator.
-        control: what is made of a step that fails or is not accurate: `Halving`, the default,
-            `Fixed` or `ErrorControl`.
-        preset: a named set of options, which those given by keyword overrule; "paper" holds
-            what the papers' authors ran.
-        options: of the method, by keyword.
+        contact: contact law, of a kind that the method accepts.
+        method: name of the integrator, a key of `nmdp_pin.integrators.INTEGRATORS`.
+        control: treatment of steps that fail or are inaccurate: `Halving` (default), `Fixed` or
+            `ErrorControl`.
+        preset: name of a set of options, overridden by keywords; "paper" holds the settings of
+            the papers' authors.
+        options: keyword options of the method.
 
     Raises:
-        IntegratorError: unknown method or option, or a law of another kind.
+        IntegratorError: the method or an option is unknown, or the law is of another kind.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Simulator:
 
     @property
     def robot(self) -> Robot:
-        """The bodies of the system."""
+        """Robot of the system."""
         return self.system.robot
 
     @property
@@ -98,7 +98,7 @@ class Simulator:
 
     @property
     def integrator(self) -> Integrator:
-        """The method, with the options it was given; its memory is scratch."""
+        """The method with its options; its memory is scratch."""
         return self._integrator
 
     def _build(self) -> Integrator:
@@ -142,17 +142,17 @@ class Simulator:
         *,
         free_flyer_v: np.ndarray | None = None,
     ) -> State:
-        """A checked state: standing and at rest unless said otherwise.
+        """Make a checked state; the default is the standing pose at rest.
 
         Args:
             q: configuration, shape (nq,).
-            v: velocity, shape (nv,); the linear part of a floating base has the world's axes.
+            v: velocity, shape (nv,); the linear velocity of a floating base is in the world frame.
             t: time [s].
-            free_flyer_v: instead of v, the velocity of a model with pinocchio's free-flyer, whose
-                linear part has the axes of the base, shape (nv,).
+            free_flyer_v: velocity of a model with Pinocchio's free-flyer, whose linear velocity is
+                in the frame of the base, shape (nv,); replaces v.
 
         Raises:
-            StateError: wrong shape, not finite, or a configuration off its manifold.
+            StateError: a shape is wrong, a number is not finite, or q is off its manifold.
         """
         model = self.robot.model
         q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
@@ -168,29 +168,29 @@ class Simulator:
     def step(
         self, state: State, command: Command | CommandSource | np.ndarray | None, h: float
     ) -> StepResult:
-        """One step of length h, made of sub-steps as the step control asks for.
+        """Make one step of length h, divided into sub-steps by the step control.
 
-        A command that is data is held over all of it: h is the period of the control. A source is
-        asked at the ends of stages and sub-steps.
+        A `Command` is held over the step, so h is the period of the controller. Other sources are
+        evaluated at the ends of stages and sub-steps.
 
         Args:
             state: start of the step.
-            command: for the end of the step; an array is a torque (nv,) or one value a driven
-                joint; None is no torque.
+            command: command of the step; an array is a torque of all velocities (nv,) or of the
+                driven joints (nu,); None is no torque.
             h: length of the step [s].
 
         Returns:
-            On failure `result.state is state` and `result.status` says why.
+            The result; on failure `result.state is state`, and `result.status` is the reason.
 
         Raises:
-            StateError, ControlError: an argument that is not finite or of the wrong shape.
+            StateError, ControlError: an argument is not finite or has a wrong shape.
         """
         check_step(h)
         self._check.state(state)
         return self._step(state, self.checked_source(command), h)
 
     def _step(self, state: State, command: CommandSource, h: float) -> StepResult:
-        """`step` of arguments that were checked."""
+        """`step` with checked arguments."""
         # A trial point may overflow: that is a status, not a warning.
         with self._lock, np.errstate(all="ignore"):
             return self.control.step(self._integrator, state, command, h)
@@ -204,22 +204,21 @@ class Simulator:
         t: float = 0.0,
         warm: WarmStart | None = None,
     ) -> tuple[np.ndarray, StepResult]:
-        """One step on vectors x = [q; v], for planners: a function of its arguments alone.
+        """Make one step on vectors x = [q; v], as a function of its arguments alone.
 
         Args:
-            x: start, shape (nq + nv,); see `vector` for what can be done with such vectors.
-            u: torque of the driven joints, shape (nu,), or whatever `step` takes.
+            x: start, shape (nq + nv,); `vector` has the operations on such vectors.
+            u: torque of the driven joints, shape (nu,), or a command of `step`.
             h: length of the step [s].
             t: time at its start [s].
-            warm: what the solver begins with, such as `info.state.warm` of the step before; the
-                solution is the same up to the solver's tolerance, and found sooner.
+            warm: warm start of the solver, such as `info.state.warm` of the step before; it saves
+                iterations and changes the solution within the tolerance of the solver.
 
         Returns:
-            The end [q; v] and all that is known of the step; where `info.status` is not ok the
-            end is x itself.
+            The end [q; v], which is x where the step failed, and the `StepResult`.
 
         Raises:
-            StateError, ControlError: an argument that is not finite or of the wrong shape.
+            StateError, ControlError: an argument is not finite or has a wrong shape.
         """
         result = self.step(replace(self.vector.unpack(x, t), warm=warm), u, h)
         return self.vector.pack(result.state), result
@@ -233,18 +232,18 @@ class Simulator:
         duration: float,
         on_failure: str = "stop",
     ) -> Iterator[StepResult]:
-        """Step from `state` for `duration`, yielding every result; the last one may have failed.
+        """Step from `state` for `duration` and yield every result; the last one may have failed.
 
         Args:
             state: start.
-            controller: asked for a command before each step.
+            controller: source of the commands.
             dt: length of a step [s]; the last one ends at the duration.
-            duration: how long to run [s].
+            duration: simulated time [s].
             on_failure: "stop" yields the failed result and ends; "raise" raises StepFailed.
 
         Raises:
-            StateError, ControlError, IntegratorError: an argument that cannot be used; when the
-                first result is asked for.
+            StateError, ControlError, IntegratorError: an argument is wrong; raised when the first
+                result is requested.
         """
         if on_failure not in ("stop", "raise"):
             raise IntegratorError(f"on_failure must be 'stop' or 'raise', got '{on_failure}'")
@@ -271,10 +270,10 @@ class Simulator:
             state = result.state
 
     def checked_command(self, command: Command | np.ndarray | None) -> Command:
-        """The `Command` that a command of `step` stands for.
+        """Convert the argument `command` of `step` to a checked `Command`.
 
         Raises:
-            ControlError: it is not finite, of the wrong shape, or lacks a target.
+            ControlError: a number is not finite, a shape is wrong, or a target is missing.
         """
         return self._check.command(command)
 

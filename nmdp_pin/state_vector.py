@@ -1,4 +1,4 @@
-"""States as vectors x = [q; v], as planners want them."""
+"""States as vectors x = [q; v] on a manifold."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nmdp_pin.state import State
 
 
 class StateVector:
-    """The space of x = [q; v]; its tangents are [dq; dv], with dq in the tangent at q.
+    """Space of x = [q; v]; its tangents are [dq; dv], with dq in the tangent space at q.
 
     Args:
-        model: of the robot.
+        model: model of the robot.
     """
 
     def __init__(self, model: pin.Model) -> None:
@@ -31,29 +31,29 @@ class StateVector:
         return np.concatenate([state.q, state.v])
 
     def unpack(self, x: np.ndarray, t: float = 0.0) -> State:
-        """The state of [q; v], without warm start.
+        """State of [q; v], without warm start.
 
         Raises:
-            StateError: x has another shape, or is no array of numbers.
+            StateError: x has a wrong shape, or is no array of numbers.
         """
         x = self._checked("x", x, self.nx)
         return State(t, x[: self.nq].copy(), x[self.nq :].copy())
 
     def difference(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
-        """The tangent at x0 that leads to x1, shape (ndx,).
+        """Tangent at x0 that leads to x1, shape (ndx,).
 
         Raises:
-            StateError: an argument of another shape.
+            StateError: an argument has a wrong shape.
         """
         x0, x1 = self._checked("x0", x0, self.nx), self._checked("x1", x1, self.nx)
         dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
         return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
 
     def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Where the tangent dx leads from x, shape (nx,).
+        """Sum of x and the tangent dx on the manifold, shape (nx,).
 
         Raises:
-            StateError: an argument of another shape.
+            StateError: an argument has a wrong shape.
         """
         x, dx = self._checked("x", x, self.nx), self._checked("dx", dx, self.ndx)
         q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])

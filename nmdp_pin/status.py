@@ -1,4 +1,4 @@
-"""How a step or a solver ended: a value, never an exception."""
+"""Outcome of steps and solvers: a value, never an exception."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """Outcome of a solve; the value is a sentence for people, `code` a number for arrays."""
+    """Outcome of a solve: the value is a sentence, `code` a number for arrays."""
 
     CONVERGED = "converged"
     ITERATION_LIMIT = "the iteration limit was reached before convergence"
@@ -22,10 +22,10 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
-        """True when the step may be used."""
+        """Whether the step may be used."""
         return self is Status.CONVERGED
 
     @property
     def code(self) -> int:
-        """Place in the list of statuses, from 0 (converged); what recordings hold."""
+        """Index of the status, 0 for converged; recordings hold it."""
         return list(Status).index(self)

@@ -1,4 +1,4 @@
-"""Step control: what is made of a step that fails, or has too large an error."""
+"""Step control: treatment of steps that fail or are inaccurate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST = 1.0  # [s]
 
 
 class StepControl(abc.ABC):
-    """Makes a step of sub-steps."""
+    """Base class of step controls, which make a step of sub-steps."""
 
     name: ClassVar[str]
 
@@ -28,27 +28,27 @@ class StepControl(abc.ABC):
     def step(
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
-        """One step of length h.
+        """Make one step of length h.
 
         Args:
-            integrator: the method.
-            state: start.
-            command: for the stages of all sub-steps.
-            h: length [s].
+            integrator: integrator of the sub-steps.
+            state: start of the step.
+            command: command of all stages and sub-steps.
+            h: length of the step [s].
 
         Returns:
-            The result at the end, with the counters of everything that was tried; on failure the
+            The result at the end, with the counters of all sub-steps tried; on failure it has the
             given state and the status of the sub-step that failed.
         """
 
     def last_length(self, state: State, h: float) -> float:
-        """Length of the sub-step before a step of length h, where one depends on it [s]."""
+        """Length of the sub-step before a step of length h [s]."""
         return h
 
     def sub_step(
         self, integrator: Integrator, state: State, command: CommandSource, s: float, last: float
     ) -> StepResult:
-        """One of the sub-steps, of length s after one of length `last`."""
+        """Make a sub-step of length s after one of length `last`."""
         return integrator.step(state, command, s)
 
     def linearised(
@@ -61,13 +61,13 @@ class StepControl(abc.ABC):
         end: State,
         names: tuple[str, ...],
     ) -> LinearisedStep:
-        """The equations of a sub-step; see `Integrator.linearised`."""
+        """Linearised equations of a sub-step; see `Integrator.linearised`."""
         return integrator.linearised(state, command, s, end, names)
 
 
 @dataclass(frozen=True)
 class Fixed(StepControl):
-    """Steps as they are asked for: one that fails has failed."""
+    """Steps of the requested length; a step that fails is not repeated."""
 
     name: ClassVar[str] = "fixed"
 
@@ -80,17 +80,17 @@ class Fixed(StepControl):
 
 @dataclass(frozen=True, kw_only=True)
 class Halving(StepControl):
-    """Algorithm 2 of [N]: a step that fails is made as two halves.
+    """Algorithm 2 of [N]: a step that fails is repeated as two halves.
 
-    Every sub-step divides differences of velocities by its own length (docs/choices.md, 2), so
-    nothing of an earlier one has to be remembered.
+    Every sub-step divides differences of velocities by its own length (docs/choices.md, 2) and
+    thus does not depend on earlier ones.
 
     Args:
-        min_step: no half is shorter than this [s].
-        max_evaluations: of the dynamics in all sub-steps, after which the step fails.
+        min_step: smallest length of a sub-step [s].
+        max_evaluations: largest number of evaluations of the dynamics in all sub-steps.
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of range.
     """
 
     min_step: float = 1e-5
@@ -175,12 +175,12 @@ def check_min_step(min_step: float) -> None:
 
 
 def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State) -> StepResult:
-    """The result of a whole step.
+    """Merge sub-steps to the result of a whole step.
 
     Args:
         tried: all sub-steps that were tried, in order, at least one.
-        made: those of them that the step consists of.
-        start: what a failed result holds.
+        made: sub-steps of which the step consists.
+        start: start of the step, the state of a failed result.
     """
     last = tried[-1]
     counts = {

@@ -1,4 +1,4 @@
-"""The error of a step that did not converge."""
+"""Error of a step that failed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class StepFailed(NmdpError):
     """A step did not converge at the smallest step length.
 
     Args:
-        result: the record of it; its state is the one before the step.
-        command: what the step was made with.
-        h: its length [s].
+        result: result, whose state is that before the step.
+        command: command of the step.
+        h: length of the step [s].
     """
 
     def __init__(self, result: StepResult, command: Command, h: float) -> None:

@@ -1,4 +1,4 @@
-"""The system that is simulated."""
+"""Simulated system: robot, terrain and contact law."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Law = TypeVar("Law", bound=ContactLaw, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class System(Generic[Law]):
-    """Bodies, the ground and the law of their contacts.
+    """Robot, terrain and contact law.
 
     Args:
-        robot: the bodies, their joints and their contact points.
-        terrain: the static world.
-        law: the contact law.
+        robot: bodies, joints and contact points.
+        terrain: the terrain.
+        law: contact law.
     """
 
     robot: Robot

@@ -1,4 +1,4 @@
-"""How far a table is from the integration over the surface that it stands for."""
+"""Errors of a table against the integration over the surface."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ class Accuracy:
     Args:
         tilts: range of the poses [rad].
         force: median and 95 % quantile of the forces [-].
-        moment: the same of the moments about the centre: levers of that force [m].
-        dissipation: 5 %, 50 % and 95 % quantiles, over translations in all directions, of what the
-            polytope dissipates over what the integration does [-]: 1 where the sampled motions
-            stand for all.
+        moment: median and 95 % quantile of the moments about the centre, as levers [m].
+        dissipation: 5 %, 50 % and 95 % quantiles, over translations in all directions, of the
+            ratio of the dissipation of the polytope to that of the integration [-].
     """
 
     tilts: tuple[float, float]
@@ -38,10 +37,10 @@ def accuracy(
     """Compare a table with the integration at random poses.
 
     Args:
-        table: to be checked.
+        table: table to check.
         tilts: range of the angle between axis and normal [rad].
-        poses: how many.
-        seed: of the random numbers.
+        poses: number of poses.
+        seed: seed of the random numbers.
     """
     rng = np.random.default_rng(seed)
     intruder, surface = table.intruder, table.intruder.surface()

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     [
         *ROOT.glob("*.md"),
-        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "robots").glob("*/README.md"),
     ]
 )

@@ -1,4 +1,4 @@
-"""docs/scenarios.md says what the models of scenario files say: keys, defaults, choices, limits."""
+"""docs/reference says what the models of scenario files say: keys, defaults, choices, limits."""
 
 import copy
 import re
@@ -39,7 +39,11 @@ from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.terrain import SHAPES
 
-PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
+DOCS = Path(__file__).parents[1] / "docs"
+GUIDE = DOCS / "scenarios.md"
+PAGES = [
+    DOCS / "reference" / f"{name}.md" for name in ("scenario", "terrain", "contact", "integrator")
+]
 SMALLEST = 1e-3  # what is beyond a limit of a number that need not be whole
 LIMIT = re.compile(r"(>=|<=|>|<) ([\d.e+-]+)")
 WHOLE = {"contact_points", "power", "directions", "azimuths", "refinement"}
@@ -163,12 +167,17 @@ def headings(line: str) -> list[str]:
     return [f'name = "{name}"' for name in names] or [title]
 
 
+def lines() -> list[str]:
+    """All lines of the pages."""
+    return [line for page in PAGES for line in page.read_text(encoding="utf-8").splitlines()]
+
+
 def tables() -> dict[str, dict[str, tuple[str, str]]]:
     """Heading -> key -> (default, range), as the page has them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     titles: list[str] = []
     in_keys = False  # other tables of the page do not list keys
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    for line in lines():
         if line.startswith("#"):
             titles = headings(line)
         elif not line.startswith("|"):
@@ -180,9 +189,9 @@ def tables() -> dict[str, dict[str, tuple[str, str]]]:
             in_keys = True
         elif in_keys and line.startswith("| `"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
-            assert len(cells) == 5, line
+            assert len(cells) == 4, line
             for title in titles:
-                found[title][cells[0].strip("`")] = (cells[1], cells[3])
+                found[title][cells[0].strip("`")] = (cells[1], cells[2])
     return found
 
 
@@ -308,7 +317,11 @@ def test_the_examples_are_scenarios():
     """The file that the page shows can be built, and so with the rules that it shows."""
     import tomllib
 
-    whole, rules = map(tomllib.loads, code_on(PAGE.read_text(encoding="utf-8"), "toml"))
+    whole, rules = (
+        tomllib.loads(block)
+        for page in (GUIDE, *PAGES)
+        for block in code_on(page.read_text(encoding="utf-8"), "toml")
+    )
     assert Scenario.from_dict(whole).build(visuals=False).robot.name == "box"
     mixed = Scenario.from_dict(whole | rules).build(visuals=False).simulator.contact
     assert isinstance(mixed, Mixed)

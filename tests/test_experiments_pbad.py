@@ -14,6 +14,7 @@ from nmdp_pin.cli import main
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.evaluation import evaluate, figures_named
+from nmdp_pin.experiments.figure import LONGEST_TABLE, Product
 from nmdp_pin.experiments.pbad import (
     FIGURES,
     Study,
@@ -28,6 +29,7 @@ from nmdp_pin.experiments.pbad.optimiser_figure import CHAINS, FIG4
 from nmdp_pin.experiments.pbad.paper import BASELINE, METHODS, OPTIMISERS
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.timing import timing
+from nmdp_pin.files.text_table import Table
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import load_robot
 from nmdp_pin.scenario import Scenario
@@ -326,3 +328,17 @@ def test_results_page_is_whole():
     assert set(parts) == set(FIGURES)
     for name, part in parts.items():
         assert f"`nmdp-pin paper pbad {name}`" in part, name
+
+
+def test_long_tables_stay_off_the_page(tmp_path):
+    """A page has the short tables of a product, and the data of all."""
+    columns, data = ("a", "b"), tmp_path / "all.csv"
+    long, short = (
+        Table(title, columns, tuple((str(k), "1") for k in range(rows)), ("a note",))
+        for title, rows in (("Long", LONGEST_TABLE + 1), ("Short", LONGEST_TABLE))
+    )
+    text = Product({}, (data,), (long, short)).markdown(tmp_path / "page.md", "command")
+    assert "Short:" in text
+    assert "Long:" not in text
+    assert text.count("a note") == 1
+    assert "[all.csv](all.csv)" in text

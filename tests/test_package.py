@@ -50,3 +50,25 @@ def test_the_extra_dev_has_all_other_extras():
     dev = requirements(extras["dev"])
     others = [requirements(lines) for name, lines in extras.items() if name != "dev"]
     assert all(other.items() <= dev.items() for other in others)
+
+
+# Names of conda-forge for packages of PyPI; cmeel's are part of pinocchio there.
+OF_CONDA = {
+    "pin": "pinocchio",
+    "example-robot-data-loaders": "example-robot-data",
+    "meshcat": "meshcat-python",
+}
+
+
+def test_the_recipe_and_the_citation_are_of_this_version():
+    """They state the version and the requirements of pyproject.toml."""
+    recipe = (ROOT / "recipe/meta.yaml").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'version = "{PROJECT["version"]}"' in recipe
+    assert f"\nversion: {PROJECT['version']}\n" in citation
+    wanted = requirements([d for d in PROJECT["dependencies"] if not d.startswith("cmeel")])
+    lines = re.findall(r"^    - ([\w-]+) ([<>=][\w.,<>=]+)$", recipe.partition("  run:")[2], re.M)
+    stated = dict(lines)
+    for name, versions in wanted.items():
+        least = re.match(r"[=>]=([\d.]+)", versions)[1]
+        assert stated[OF_CONDA.get(name, name)].startswith(f">={least}"), name

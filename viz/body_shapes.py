@@ -1,4 +1,4 @@
-"""What the bodies of a robot look like: meshes fixed to the frames of its joints."""
+"""Visual shapes of a robot: meshes fixed to the frames of its joints."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Piece:
 
     Args:
         joint: index of the joint that carries it, 0 for the world.
-        placement: of the mesh in the joint's frame, shape (4, 4).
+        placement: placement of the mesh in the joint's frame, shape (4, 4).
         mesh: the triangles.
-        name: of the link or shape.
+        name: name of the link or shape.
     """
 
     joint: int

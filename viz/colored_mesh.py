@@ -24,7 +24,7 @@ class ColoredMesh:
     Args:
         vertices: corners [m], shape (n, 3); corners at the same place are one.
         faces: indices of the corners, shape (m, 3).
-        color: of the whole mesh; a picture is multiplied by it.
+        color: colour of the whole mesh; a picture is multiplied by it.
         uv: place of each face's corners in the picture, shape (m, 3, 2); None without a picture.
         image: a PNG or JPEG that repeats in both directions; empty for none.
         gloss: strength of highlights, from 0 to 1.

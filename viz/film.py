@@ -1,4 +1,4 @@
-"""A recording as a film (.mp4), rendered without a window and encoded here."""
+"""Films (.mp4) of recordings, rendered offscreen."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def write_film(
     """Write a film of a recording, whole or not at all.
 
     Args:
-        path: the .mp4 (H.264).
-        replay: the recording, and how it is to be shown.
+        path: path of the film, .mp4 (H.264).
+        replay: the recording, and how it is shown.
         size: width and height, even numbers [pixels].
 
     Raises:
         MissingExtra: VTK or PyAV is not installed.
         RecordingError: the path cannot be written.
-        ViewerError: `size` is not one, or nothing can draw on this machine.
+        ViewerError: `size` is invalid, or no renderer works on this machine.
     """
     _av()
     if Path(path).suffix != ".mp4":

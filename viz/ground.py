@@ -1,4 +1,4 @@
-"""What the terrain looks like: rock, ice and sand, each with a picture of its own."""
+"""Look of the terrain: rock, ice and sand, each with its own texture."""
 
 from __future__ import annotations
 

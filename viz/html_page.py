@@ -19,7 +19,7 @@ def html_page(title: str, *, scene: bytes = b"", frames: bytes = b"") -> str:
     """The page of a run.
 
     Args:
-        title: of the page.
+        title: title of the page.
         scene: what `packed_scene` packed; nothing: the page asks its server for `scene` and
             `frames`.
         frames: compressed `Frames.packed` of the whole run, with `scene`.

@@ -22,7 +22,7 @@ def read_mesh(path: str | os.PathLike[str], color: Color) -> list[ColoredMesh]:
 
     Args:
         path: the file.
-        color: of parts to which the file gives none.
+        color: colour of parts to which the file gives none.
 
     Returns:
         the parts; empty where the file holds no triangles.

@@ -39,7 +39,7 @@ def packed_scene(scene: Scene, *, title: str, speed: float, follow: bool) -> byt
 
     Args:
         scene: what is seen.
-        title: of the page.
+        title: title of the page.
         speed: simulated seconds a second at which it starts to play.
         follow: the camera keeps beside the robot.
     """

@@ -46,7 +46,7 @@ class PageServer(Closing):
     Args:
         answers: name behind the token → what it is answered with; "" is the page itself. Called
             from threads of the server.
-        port: where to serve; None: the first free one from 7000.
+        port: port; None: the first free one from 7000.
 
     Attributes:
         url: address of the page.
@@ -82,7 +82,7 @@ class PageServer(Closing):
 
 
 class _Served:
-    """What a server answers, and to whom."""
+    """Content and access rules of a server."""
 
     def __init__(self, answers: Mapping[str, Answer], prefix: str, hosts: tuple[str, ...]) -> None:
         self._answers, self._prefix, self._hosts = answers, prefix, hosts

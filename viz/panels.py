@@ -26,7 +26,7 @@ _GREY = "0.6"
 
 
 def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
-    """What moved: the base, joints, objects."""
+    """Panels of moving parts: base, joints, objects."""
     t = recording.t
     panels: list[Panel] = []
     if base_moves(recording) or not (motion.joints or motion.objects):
@@ -186,7 +186,7 @@ def _objective(axis: Axes, recording: Recording) -> None:
 
 
 def _objective_name(recording: Recording) -> str:
-    """What the method minimises, and its unit."""
+    """Objective of the method, and its unit."""
     integrator = (recording.meta.get("scenario") or {}).get("integrator") or {}
     method, objective = integrator.get("name"), integrator.get("objective")
     if method in ("pbd", "pbfd"):
@@ -244,6 +244,6 @@ def _legend(axis: Axes, *, columns: int = 5) -> None:
 
 
 def base_moves(recording: Recording) -> bool:
-    """Whether the base of the robot went or turned anywhere."""
+    """Whether the base of the robot moved."""
     turned = np.abs(recording.base_rotation - recording.base_rotation[0]).max()
     return bool(np.ptp(recording.base_position, axis=0).max() > _STILL or turned > _STILL)

@@ -1,4 +1,4 @@
-"""Plots of recordings: panels for what there is in a run."""
+"""Plots of recordings."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _ROW, _WIDTH = 2.75, 13.0  # [inch]
 def plot_recording(
     recording: Recording, path: str | os.PathLike[str], *, motion: Motion | None = None
 ) -> None:
-    """Draw what happened in a run: motion, forces, energy and the work of the solver.
+    """Plot the motion, forces, energy and solver work of a run.
 
     Args:
         recording: the run.
-        path: the .png, .svg or .pdf to write, whole or not at all.
-        motion: of the joints and objects, as `motion_of` finds it; None: these have no panels.
+        path: figure to write, .png, .svg or .pdf.
+        motion: motion of joints and objects by `motion_of`; None: no panels of them.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -55,20 +55,20 @@ def plot_recording(
 def plot_comparison(
     recordings: Sequence[Recording], labels: Sequence[str], path: str | os.PathLike[str]
 ) -> None:
-    """Draw several runs over each other.
+    """Plot several runs in common panels.
 
-    Height, tilt and distance where the base moves, else how far the configurations are from those
-    of the first run; and the work of the solver.
+    Panels show height, tilt and distance of a moving base, or the distance of the configurations
+    from those of the first run, and the solver work.
 
     Args:
         recordings: the runs, at least one, of the same robot.
-        labels: a name for each.
-        path: the .png, .svg or .pdf to write, whole or not at all.
+        labels: labels of the runs.
+        path: figure to write, .png, .svg or .pdf.
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        RecordingError: no recording, labels that do not match, runs that cannot be compared, or a
-            path that cannot be written.
+        RecordingError: there is no recording, labels do not match, runs cannot be compared, or the
+            path cannot be written.
     """
     if not recordings or len(recordings) != len(labels):
         raise RecordingError(
@@ -105,10 +105,10 @@ def plot_comparison(
 
 
 def check_comparable(recordings: Sequence[Recording], labels: Sequence[str]) -> None:
-    """Check that runs are of one robot and share some time.
+    """Check that runs are of one robot and overlap in time.
 
     Raises:
-        RecordingError: they do not; names the first that differs, and how.
+        RecordingError: a run differs from the first; names the difference.
     """
     first = recordings[0]
     for recording, label in zip(recordings[1:], labels[1:], strict=True):

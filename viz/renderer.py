@@ -1,4 +1,4 @@
-"""Pictures of a scene without a window or a graphics card: VTK, drawing into memory."""
+"""Offscreen pictures of scenes by VTK."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _POINT, _TOUCH = (0.95, 0.76, 0.31), (0.89, 0.34, 0.18)
 
 
 class Renderer:
-    """Draws a robot on its terrain into pictures; the same scene as in a page.
+    """Renderer of a robot on its terrain.
 
     Args:
         robot: the robot.
-        terrain: the ground, None for none.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
         size: width and height of a picture [pixels].
-        follow: the camera keeps beside the robot.
+        follow: whether the camera follows the robot.
 
     Attributes:
-        scene: what is drawn.
+        scene: the scene.
 
     Raises:
         MissingExtra: VTK is not installed.
-        ViewerError: the size is not one, or nothing can draw on this machine.
+        ViewerError: the size is invalid, or no renderer works on this machine.
     """
 
     def __init__(
@@ -74,13 +74,12 @@ class Renderer:
         """Draw a frame.
 
         Args:
-            frame: as `Scene.frame` makes it, shape (frame_size,).
-            lift: how far over the base's height the camera looks, such as what takes it to a mean
-                over some time [m].
+            frame: result of `Scene.frame`, shape (frame_size,).
+            lift: height of the view above the base [m].
             caption: text in the lower left corner.
 
         Returns:
-            red, green and blue, shape (height, width, 3), 0 to 255.
+            Red, green and blue, shape (height, width, 3), 0 to 255.
         """
         places = self._places(frame)
         for actor, joint, placement in self._moving:
@@ -102,7 +101,7 @@ class Renderer:
         return pixels.reshape(rows, width, -1)[::-1, :, :3].copy()
 
     def close(self) -> None:
-        """Give back what drawing took."""
+        """Release the window."""
         self._window.Finalize()
 
     def _places(self, frame: np.ndarray) -> dict[int, np.ndarray]:
@@ -251,7 +250,7 @@ class Renderer:
 
 
 def _direction(elevation: float) -> np.ndarray:
-    """From the robot to the camera, shape (3,)."""
+    """Direction from the robot to the camera, shape (3,)."""
     flat = np.cos(elevation)
     return np.array([flat * np.cos(_AZIMUTH), flat * np.sin(_AZIMUTH), np.sin(elevation)])
 

@@ -1,4 +1,4 @@
-"""A recording in the browser: served to this machine, or as a page of its own."""
+"""Replays of recordings in the browser, and self-contained pages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Replay:
 
     Args:
         recording: the run.
-        robot: the robot that was recorded.
-        terrain: the ground, None for none.
+        robot: recorded robot.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
-        speed: simulated seconds a second; a page starts with it.
-        follow: the camera keeps beside the robot.
+        speed: initial speed, in simulated seconds a second.
+        follow: whether the camera follows the robot.
 
     Raises:
         RecordingError: the recording is of another robot.
@@ -111,7 +111,7 @@ def _check_robot(recording: Recording, robot: Robot) -> None:
     """Check that a recording is of the robot, as it is loaded.
 
     Raises:
-        RecordingError: it is of another one.
+        RecordingError: the recording is of another robot.
     """
     sizes = (recording.q.shape[1], tuple(recording.meta["joints"]), recording.contact_names)
     if sizes != (robot.model.nq, tuple(robot.model.names)[1:], robot.contact_points.names):

@@ -1,4 +1,4 @@
-"""A robot on its terrain as meshes, and where they are at a time; nothing here draws."""
+"""Scenes: meshes of a robot on its terrain, and their poses over time."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ LONGEST_ARROW = 1.0
 
 
 class Scene:
-    """What is seen of a robot, its terrain, contact points and contact forces.
+    """Scene of a robot with its terrain, contact points and contact forces.
 
-    Only joints and forces move: `frame` says how. A page, a film and a file show the same scene.
+    Only joints and forces move; `frame` gives their poses. Pages and films show the same scene.
 
     Args:
-        robot: the robot; one without looks is drawn by its collision shapes, and without
-            those as sticks between its joints.
-        terrain: the ground, None for none.
-        kinds: index of a terrain shape → "rock", "ice", "sand" or "floor"; the others' follows
-            from their friction.
+        robot: the robot; without visual geometry its collision shapes are drawn, and without
+            these sticks between its joints.
+        terrain: the terrain; None: no terrain.
+        kinds: index of a terrain shape → "rock", "ice", "sand" or "floor"; default: by friction.
 
     Attributes:
         robot: the robot.
-        bodies: its pieces.
-        terrain: the pieces of the ground.
-        joints: indices of the joints that carry something, in the order of a frame.
-        base: place of the base's joint in `joints`.
+        bodies: pieces of the robot.
+        terrain: pieces of the terrain.
+        joints: indices of the joints that carry pieces, in the order of a frame.
+        base: position of the joint of the base in `joints`.
         size: diagonal of the box around the standing robot [m].
-        center: from the base's origin to the centre of that box, shape (3,) [m].
+        center: vector from the origin of the base to the centre of that box, shape (3,) [m].
         arrow_scale: length of an arrow for a force [m/N].
-        notes: a sentence for each mesh that is not drawn as its file has it.
+        notes: one sentence for each mesh that is not drawn as in its file.
     """
 
     def __init__(
@@ -66,21 +65,21 @@ class Scene:
 
     @property
     def frame_size(self) -> int:
-        """Numbers in a frame."""
+        """Size of a frame."""
         return 1 + 7 * len(self.joints) + 3 * len(self.robot.contact_points)
 
     def frame(self, t: float, q: np.ndarray, contact_force: np.ndarray | None) -> np.ndarray:
-        """Where everything is at a time.
+        """Poses of all parts at a time.
 
         Args:
             t: time [s].
             q: configuration, shape (nq,).
-            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3); None: none.
-                One that is not finite is not shown.
+            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3), or None;
+                forces that are not finite are not shown.
 
         Returns:
-            the time, position and quaternion (x, y, z, w) of each of `joints` in the world, and
-            the contact forces, shape (frame_size,), single precision.
+            Time, position and quaternion (x, y, z, w) of each of `joints` in the world, and the
+            contact forces, shape (frame_size,), single precision.
         """
         pin.forwardKinematics(self.robot.model, self._data, q)
         frame = np.zeros(self.frame_size, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What all figures have in common: size, colours, grid, and how they are written."""
+"""Style of all figures: size, colours, grid, and output."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ _HEADER = np.dtype("<u4")
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Some frames in a row.
+    """Consecutive frames.
 
     Args:
-        edition: of the timeline; in another one all frames are others.
+        edition: edition of the timeline; in another one all frames are others.
         first: index of the first frame.
         complete: no frames will follow.
         values: single precision, shape (n, frame_size).

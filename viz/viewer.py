@@ -1,4 +1,4 @@
-"""The viewer: a run in the browser, while it is made and after it."""
+"""Viewer of runs in the browser, live and as a replay."""
 
 from __future__ import annotations
 
@@ -22,28 +22,27 @@ _WAIT = 2.0  # [s] for which a page's question for new frames is left open
 
 
 class Viewer(Closing):
-    """A page that plays a run at the pace of the clock, from its first frame on.
+    """Viewer whose page plays a run at the pace of the clock, from its first frame on.
 
-    The page asks for frames as fast as it plays them; a run neither waits for it nor keeps
-    anything for it but the frames themselves, whose memory is bounded. So any number of pages can
-    be opened, at any time, and each can pause, scrub and play again what has been simulated. It is
-    a context manager.
+    A run never waits for the page, and the memory of the frames is bounded. Any number of pages can
+    be opened at any time; each can pause, scrub and replay what has been simulated. Viewers are
+    context managers.
 
     Args:
         robot: the robot.
-        terrain: the ground, None for none.
+        terrain: the terrain; None: no terrain.
         kinds: look of terrain shapes, as in `Scene`.
-        title: of the page; the robot's name unless given.
-        speed: simulated seconds a second at which the page starts to play.
-        follow: the camera keeps beside the robot.
-        port: of the page on this machine; None: the first free one from 7000.
-        open_browser: opens the page.
+        title: title of the page; default: name of the robot.
+        speed: initial speed of the page, in simulated seconds a second.
+        follow: whether the camera follows the robot.
+        port: port of the page on this machine; None: the first free one from 7000.
+        open_browser: whether to open the page.
 
     Attributes:
-        url: address of the page; who knows it can see the run.
+        url: address of the page, which gives access to the run.
 
     Raises:
-        ViewerError: the port is in use or none, or `speed` is not positive.
+        ViewerError: the port is in use or invalid, or `speed` is not positive.
     """
 
     def __init__(
@@ -90,12 +89,12 @@ class Viewer(Closing):
             webbrowser.open(self.url)
 
     def draw(self, t: float, q: np.ndarray, contact_force: np.ndarray | None = None) -> None:
-        """Add a frame; never waits. More than 60 a second of simulated time are left out.
+        """Add a frame without waiting; at most 60 a second of simulated time are kept.
 
         Args:
-            t: time [s]; one that is earlier than the last begins anew.
+            t: time [s]; an earlier time than the last starts anew.
             q: configuration, shape (nq,).
-            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3); None: none.
+            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3), or None.
         """
         if self._timeline.due(t):
             self._timeline.append(self._scene.frame(t, q, contact_force))
@@ -104,7 +103,7 @@ class Viewer(Closing):
             self._left_out = t, np.array(q), contact_force
 
     def finish(self) -> None:
-        """Show the last frame, even if it was left out; pages become replays."""
+        """Show the last frame and turn pages into replays."""
         if self._left_out is not None:
             self._timeline.append(self._scene.frame(*self._left_out))
             self._left_out = None
@@ -114,10 +113,10 @@ class Viewer(Closing):
         """Wait until a page was opened.
 
         Args:
-            timeout: the longest wait [s]; None: as long as it takes.
+            timeout: longest wait [s]; None: no limit.
 
         Returns:
-            False if none was.
+            Whether a page was opened.
         """
         return self._opened.wait(timeout)
 
@@ -126,6 +125,6 @@ class Viewer(Closing):
         self._server.wait()
 
     def close(self) -> None:
-        """End the page's server; open pages keep what they have."""
+        """Stop the server; open pages keep their frames."""
         self._timeline.finish()
         self._server.close()

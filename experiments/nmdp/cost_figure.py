@@ -30,7 +30,7 @@ class _Steps:
         t: end of the step [s], shape (n,).
         wall: time that it took [s], shape (n,).
         iterations: outer iterations, shape (n,).
-        evaluations: of the dynamics residual, shape (n,).
+        evaluations: evaluations of the dynamics residual, shape (n,).
         size: smallest sub-step [s], shape (n,).
         apart: largest force on a contact point that touches nothing, the work of zeta [N].
         halved: steps that were made as several.

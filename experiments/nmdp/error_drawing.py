@@ -26,7 +26,7 @@ def draw_errors(
         path: the PNG to write.
         title: above all.
         peak: name of the single figure that is compared.
-        errors: of all runs.
+        errors: errors of all runs.
         doubt: how far the reference itself is from its limit.
     """
     figure = new_figure(9.6, 7.0)

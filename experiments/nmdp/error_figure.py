@@ -160,7 +160,7 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
 
 
 def _settings(study: Study, motion: Motion) -> str:
-    """What all curves have in common; objective and order are theirs."""
+    """Settings common to all curves, except objective and order."""
     if not motion.planar:
         return "contact and robot as in the scenario"
     return f"{study.preset.name} contact, {study.variant} inertias, {study.base} base"

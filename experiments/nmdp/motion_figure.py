@@ -59,7 +59,7 @@ def _make(
 
 
 def _notes(motions: Sequence[Motion], study: Study, runs: Runs) -> tuple[str, ...]:
-    """Which runs did not reach the end."""
+    """Sentence that lists the runs that did not reach the end."""
     failed = [runs[spec] for spec in _specs(motions, study) if runs[spec].failure]
     if not failed:
         return ("Every run reached its end.",)
@@ -152,7 +152,7 @@ def _limits(quantity: Quantity, curves: Sequence[Curve]) -> tuple[float, float]:
 
 
 def _shades(n: int) -> list[tuple[float, ...]]:
-    """From dark (small steps) to light (large ones), none too light for white paper."""
+    """Colours from dark (small steps) to light (large ones)."""
     from matplotlib import colormaps
 
     return [tuple(colormaps["viridis"](x)) for x in np.linspace(0.0, 0.9, n)]

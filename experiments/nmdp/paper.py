@@ -1,4 +1,4 @@
-"""What the NMDP paper ran and printed ([N2] section VI), and what its authors' engine gives.
+"""Settings and results of the NMDP paper ([N2] section VI) and of its authors' engine.
 
 "The authors' engine" is the code that they published, run on the gaits of `robots/` with its own
 settings: objective end_effector, base planar, the inertias as listed, zeta = 1e-4 for Robosimian.
@@ -69,8 +69,8 @@ class Row:
 
     Args:
         motion: what is run.
-        published: of the paper, by method; empty where it has no such row.
-        engine: of the authors' engine, by method.
+        published: values of the paper, by method; empty where it has no such row.
+        engine: values of the authors' engine, by method.
     """
 
     motion: Motion

@@ -17,10 +17,10 @@ class Preset:
     Args:
         name: in file names and titles.
         objective: what the methods minimise that have a choice.
-        order: of these methods.
+        order: order of these methods.
         zeta: force without contact in units of d^p, by robot; the baseline has none.
         solver: preset of the scenario's [integrator]; "" for its defaults.
-        angle: of the first edge of the friction cones, of motions in a plane [rad].
+        angle: angle of the first edge of the friction cones, of motions in a plane [rad].
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How far one run is from the reference."""
+"""Distance of one run from the reference."""
 
 from __future__ import annotations
 

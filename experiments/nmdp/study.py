@@ -19,12 +19,12 @@ VARIANT, BASE = "listed", "planar"
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """What errors are measured against: the same model in small steps.
+    """Reference run of the errors: the same model in small steps.
 
     Args:
         method: name of the integrator.
-        objective: what it minimises.
-        order: of the method.
+        objective: objective.
+        order: order of the method.
     """
 
     method: str = "ne-nmdp"
@@ -39,7 +39,7 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What an evaluation is run with.
+    """Settings of the evaluation.
 
     Args:
         preset: settings.
@@ -48,9 +48,9 @@ class Study:
         variant: "listed" or "com": inertias of the robots that have both.
         base: "planar" or "free-flyer".
         methods: those that are compared.
-        steps: of all methods [s]; empty for the paper's.
+        steps: steps of all methods [s]; empty for the paper's.
         duration: at most this long [s]; None for the paper's durations.
-        reference: of the errors.
+        reference: reference of the errors.
     """
 
     preset: Preset = PRESETS["paper"]
@@ -83,7 +83,7 @@ class Study:
 
     @property
     def name(self) -> str:
-        """In the names of its files: what differs from the preset and the paper's robots."""
+        """Suffix of its files: the differences from the preset and the paper's robots."""
         own = self._preset
         parts = [own.name]
         if (own.objective, own.order) != (self.preset.objective, self.preset.order):

@@ -101,11 +101,11 @@ def _specs(study: Study) -> list[RunSpec]:
 
 @dataclass(frozen=True, eq=False)
 class _Cost:
-    """What a case cost and what became of it.
+    """Cost and outcome of a case.
 
     Args:
         case: which.
-        timing: of its runs.
+        timing: timing of its runs.
         rise: largest rise of the energy over the energy lost in all [-].
         touching: contact points that touch, mean over time.
     """

@@ -44,10 +44,10 @@ _FITS = 0.05  # error of the distance up to which the lookup is said to hold
 
 @dataclass(frozen=True)
 class _Slide:
-    """How far a box slid.
+    """Distance that a box slid.
 
     Args:
-        distance: [m]; NaN where the run failed.
+        distance: distance [m]; NaN where the run failed.
         stopped: False where it still slides at the end.
     """
 
@@ -143,7 +143,7 @@ def _table(slides: Slides) -> Table:
 
 
 def _lookup(slides: Slides) -> Sequence[Table]:
-    """How far the lookup is from the closed form, and where it holds."""
+    """Error of the look-up against the closed form, and its range of validity."""
     rows = []
     for dt in STEPS:
         errors = [slides["pbfd", mu, dt].distance / closed_form(mu) - 1.0 for mu in FRICTIONS]

@@ -1,4 +1,4 @@
-"""What the paper on position-based frictional dynamics ran and printed (its section V and VI)."""
+"""Settings and results of the PBAD paper (sections V and VI)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Optimiser:
 
     Args:
         method: name of the integrator.
-        name: of its option `optimiser`.
+        name: name of its option `optimiser`.
         complexity: of one iteration over the number n of freedoms, on a CPU: the paper's table has
             the solution of the linear equations on a GPU, O(n^2).
         order: the same as an exponent of n.
@@ -30,12 +30,12 @@ class Optimiser:
 
     @property
     def label(self) -> str:
-        """As in legends and tables."""
+        """Label in legends and tables."""
         return f"{self.method} {self.name}"
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """What it adds to a scenario."""
+        """Overrides that it adds to a scenario."""
         return (f'integrator.optimiser="{self.name}"',)
 
 

@@ -16,12 +16,12 @@ from nmdp_pin.integrators import integrator_named
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What an evaluation is run with.
+    """Settings of the evaluation.
 
     Args:
         repeats: how often each run is made whose computing time counts.
         duration: at most this long [s]; None for the durations of the figures.
-        folder: of the chains that are generated.
+        folder: folder of the chains that are generated.
     """
 
     repeats: int = 3
@@ -64,7 +64,7 @@ class Study:
         return str(write_chain(self.folder / "chains", links))
 
     def rounds(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
-        """All runs once, then all again: what slows the machine for a while slows each of them."""
+        """All runs in rounds, so that a temporary load of the machine affects each of them."""
         once = list(specs)
         return [replace(spec, repeat=k) for k in range(1, self.repeats + 1) for spec in once]
 

@@ -31,7 +31,7 @@ def largest_lift(depths: np.ndarray, *, scale: float = 1.0) -> np.ndarray:
     """Largest upward force on the upright rod over all sampled motions [N], shape (n,).
 
     Args:
-        depths: of the rod's end [m], shape (n,).
+        depths: depths of the rod's end [m], shape (n,).
         scale: zeta, factor of all stresses.
     """
     upright = np.tile([0.0, 0.0, 1.0], (len(depths), 1))

@@ -59,7 +59,7 @@ def _pull(recording: Recording) -> np.ndarray:
 
 
 def _goal(recording: Recording) -> np.ndarray:
-    """Where the spring pulls the foot to [m]."""
+    """Target of the spring [m]."""
     robot = load_robot("probe", visuals=False)
     target = GaitTrajectory(robot, robot.gaits["drag"])
     return np.array([target(float(t))[0][0] for t in recording.t])

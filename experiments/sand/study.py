@@ -19,7 +19,7 @@ _ROCK = (
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """What the evaluation is run with.
+    """Settings of the evaluation.
 
     Args:
         steps: lengths of steps [s], ascending.

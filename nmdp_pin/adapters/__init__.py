@@ -1,1 +1,1 @@
-"""The simulator behind the interfaces of planners and learners; each module needs its extra."""
+"""Adapters to the interfaces of planners and learners; each module needs its extra."""

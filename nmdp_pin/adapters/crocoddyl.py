@@ -1,4 +1,4 @@
-"""The step as an action model of Crocoddyl, with exact derivatives."""
+"""Action models of Crocoddyl with exact derivatives."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PINOCCHIO = _BUILT_AGAINST.get(crocoddyl.__version__, pin.__version__)
 
 
 class VectorState(crocoddyl.StateAbstract):
-    """The space of x = [q; v] of a robot, as `Simulator.vector`.
+    """Space of x = [q; v] of a robot, as `Simulator.vector`.
 
-    In the place of `crocoddyl.StateMultibody`, whose library must have been built against the
-    very version of pinocchio that is installed.
+    It replaces `crocoddyl.StateMultibody`, which requires the version of Pinocchio against which
+    Crocoddyl was built.
 
     Args:
-        model: of the robot.
+        model: model of the robot.
     """
 
     def __init__(self, model: pin.Model) -> None:
@@ -42,21 +42,21 @@ class VectorState(crocoddyl.StateAbstract):
         self.ub = np.concatenate([model.upperPositionLimit, model.velocityLimit])
 
     def zero(self) -> np.ndarray:
-        """Neutral and at rest."""
+        """Neutral configuration at rest."""
         return np.concatenate([pin.neutral(self.model), np.zeros(self.model.nv)])
 
     def rand(self) -> np.ndarray:
-        """Anywhere within one unit of the neutral state."""
+        """Random state within one unit of the neutral state."""
         dx = np.random.uniform(-np.ones(self.ndx), 1.0)  # noqa: NPY002
         return self.integrate(self.zero(), dx)
 
     def diff(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
-        """The tangent at x0 that leads to x1."""
+        """Tangent at x0 that leads to x1."""
         nq = self.model.nq
         return np.concatenate([pin.difference(self.model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]])
 
     def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Where the tangent dx leads from x."""
+        """Sum of x and the tangent dx."""
         nq, nv = self.model.nq, self.model.nv
         return np.concatenate([pin.integrate(self.model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]])
 
@@ -79,7 +79,7 @@ class VectorState(crocoddyl.StateAbstract):
     def JintegrateTransport(
         self, x: np.ndarray, dx: np.ndarray, J: np.ndarray, firstsecond: Any
     ) -> np.ndarray:
-        """J moved from the end of dx to x, or into dx."""
+        """Transport of J from the end of dx to x, or into dx."""
         nq, nv = self.model.nq, self.model.nv
         arg = pin.ARG0 if firstsecond == crocoddyl.Jcomponent.first else pin.ARG1
         moved = np.array(J)
@@ -103,7 +103,7 @@ def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray] | np.n
 
 
 class StepData(crocoddyl.ActionDataAbstract):
-    """What one knot keeps: the step made last, and the data of its cost."""
+    """Data of one knot: the last step, and the data of its cost."""
 
     def __init__(self, model: StepAction) -> None:
         super().__init__(model)
@@ -115,28 +115,28 @@ class StepData(crocoddyl.ActionDataAbstract):
 
 
 class StepAction(crocoddyl.ActionModelAbstract):
-    """One step of a simulator: xnext, Fx, Fu, and a cost of Crocoddyl's own.
+    """One step of a simulator with a cost of Crocoddyl.
 
-    Costs count h times, as those of `IntegratedActionModelEuler`, and once at the end of the
-    horizon. A step that fails has an xnext and a cost of NaN, at which solvers shorten their own
-    step. Use it with one thread (`nthreads=1`), as every model written in Python.
+    Costs are multiplied by h, as in `IntegratedActionModelEuler`, except at the end of the horizon.
+    A step that fails has NaN as xnext and cost, so that solvers shorten their step. Use one thread
+    (`nthreads=1`), as for every model written in Python.
 
     Args:
-        simulator: makes the steps; its method needs derivatives.
-        h: their length [s].
-        cost: of states and controls, over a `VectorState`, such as a `CostModelSum` of
+        simulator: simulator, whose method has derivatives.
+        h: length of the steps [s].
+        cost: cost of states and controls, over a `VectorState`, such as a `CostModelSum` of
             `ResidualModelState` and `ResidualModelControl`; None: zero.
-        smoothing: of the derivatives across switches of contacts; 0: exact.
-        warm: begin each step from the weights of the last one of the same knot: faster, but
-            results then depend on what was computed before, within the solver's tolerance.
-        hold: a command that the controls are added to as torques of the driven joints, such as
-            one with gains and a target: a control u is then a target moved by u / kp.
+        smoothing: smoothing of the derivatives across switches of contacts; 0: exact.
+        warm: whether to start each step from the weights of the last step of the same knot, which
+            is faster and makes results depend on the history, within the tolerance.
+        hold: command to which the controls are added as torques of the driven joints; with gains
+            and a target, a control u shifts the target by u / kp.
 
     Raises:
         DerivativeError: the method has no derivatives.
-        ControlError: `hold` does not suit the robot, or the cost is of other controls.
-        StateError: the cost is of other states, or of Crocoddyl's own multibody states beside a
-            pinocchio that it was not built against.
+        ControlError: `hold` does not fit the robot, or the cost has other controls.
+        StateError: the cost has other states, or multibody states of Crocoddyl beside another
+            version of Pinocchio.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class StepAction(crocoddyl.ActionModelAbstract):
         self.u_lb, self.u_ub = -effort, effort
 
     def calc(self, data: StepData, x: np.ndarray, u: np.ndarray | None = None) -> None:
-        """The end of the step and its cost; without u the cost at the end of the horizon."""
+        """Compute the end of the step and its cost; without u, the cost of the last knot."""
         if u is None:
             data.xnext = np.array(x)
             data.cost = self._cost(data, x)
@@ -192,7 +192,7 @@ class StepAction(crocoddyl.ActionModelAbstract):
             data.xnext, data.cost = np.full_like(x, np.nan), np.nan
 
     def calcDiff(self, data: StepData, x: np.ndarray, u: np.ndarray | None = None) -> None:
-        """Derivatives at what `calc` was called with; exact, of first order in the dynamics."""
+        """Compute the exact first derivatives at the arguments of `calc`."""
         if u is None:
             self._differentiate_cost(data, 1.0, x)
             return
@@ -211,11 +211,11 @@ class StepAction(crocoddyl.ActionModelAbstract):
         self._differentiate_cost(data, self.h, x, u)
 
     def createData(self) -> StepData:
-        """What one knot keeps."""
+        """Data of one knot."""
         return StepData(self)
 
     def command(self, u: np.ndarray) -> Command:
-        """What the joints are told by a control, to replay a plan at steps of another length."""
+        """Command that corresponds to a control, for replays of a plan in other steps."""
         tau = np.zeros(self.simulator.robot.model.nv)
         if self.hold.tau is not None:
             tau += self.hold.tau

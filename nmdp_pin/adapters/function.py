@@ -1,4 +1,4 @@
-"""The step as a plain function of arrays, for numpy and SciPy."""
+"""Steps as functions of arrays, for NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from nmdp_pin.simulator import Simulator
 
 
 class StepFunction:
-    """x1 = f(x, u): one step of length h from x = [q; v] under the torque u.
+    """Function x1 = f(x, u): one step of length h from x = [q; v] under the torque u.
 
-    A function of its arguments alone, over any leading axes. A step that fails gives NaN, which
-    optimisers and samplers know how to avoid.
+    The result depends on the arguments alone; leading axes broadcast. A step that fails gives NaN.
 
     Args:
-        simulator: makes the steps.
-        h: their length [s].
+        simulator: simulator of the steps.
+        h: length of the steps [s].
     """
 
     def __init__(self, simulator: Simulator, h: float) -> None:
@@ -26,14 +25,14 @@ class StepFunction:
         self._differentiate: StepDifferentiator | None = None
 
     def __call__(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The ends of the steps, shape (..., nx).
+        """Ends of the steps, shape (..., nx).
 
         Args:
             x: starts, shape (..., nx).
             u: torques of the driven joints [N m], shape (..., nu); leading axes broadcast.
 
         Raises:
-            StateError, ControlError: shapes that do not fit, or numbers that are not finite.
+            StateError, ControlError: a shape is wrong, or a number is not finite.
         """
         x, u = self._array("x", x, StateError), self._array("u", u, ControlError)
         try:
@@ -56,7 +55,7 @@ class StepFunction:
         Tangent at both ends; NaN where the step fails.
 
         Raises:
-            DerivativeError: the method has none.
+            DerivativeError: the method has no derivatives.
         """
         if self._differentiate is None:
             self._differentiate = StepDifferentiator(self.simulator)

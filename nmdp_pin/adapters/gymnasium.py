@@ -1,4 +1,4 @@
-"""Environments of Gymnasium; importing this registers `nmdp-pin/Hopper-v0` and `Walker3D-v0`."""
+"""Environments of Gymnasium; the import registers `nmdp-pin/Hopper-v0` and `Walker3D-v0`."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ MIN_STEP = 1e-3  # [s] a learner rather loses an episode than waits for shorter 
 
 
 class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """A simulator and a task; the action is one number in [-1, 1] for each motor: see `Motors`.
+    """Environment of a simulator and a task, with one action in [-1, 1] for each motor.
 
-    An episode ends (terminated) where the robot is no longer healthy, and is cut (truncated)
-    after `duration`, or where a step cannot be solved: then `info["status"]` says why.
+    An episode is terminated when the robot is no longer healthy, and truncated after `duration` or
+    when a step fails, with the reason in `info["status"]`.
 
     Args:
-        simulator: makes the steps.
-        task: what is observed and rewarded.
-        action: what it commands: "target" of a joint or "torque" of a motor.
+        simulator: simulator of the steps.
+        task: observations and rewards.
+        action: meaning of an action: "target" of a joint or "torque" of a motor.
         dt: length of a step [s].
-        duration: of an episode [s].
-        terminate_when_unhealthy: False lets a robot that fell lie there.
-        render_mode: "human" shows it in a page of the browser at real time, "rgb_array" makes
-            `render` return pictures (extra `video`); None: not.
+        duration: length of an episode [s].
+        terminate_when_unhealthy: whether an episode ends when the robot falls.
+        render_mode: "human": page in the browser, in real time; "rgb_array": `render` returns
+            pictures (extra `video`); None: no rendering.
 
     Raises:
         StateError: the base is fixed, or dt, duration or render_mode cannot be used.
-        ControlError: an unknown kind of action, or a motor without a largest torque.
+        ControlError: the kind of action is unknown, or a motor has no effort limit.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     @property
     def state(self) -> State:
-        """Where the episode is."""
+        """State of the episode."""
         return self._state
 
     def reset(
@@ -93,8 +93,8 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode near the standing pose.
 
         Args:
-            seed: of the start; None: go on with the numbers of the last one.
-            options: {"state": State} begins there instead.
+            seed: seed of the start; None: continue the random numbers.
+            options: {"state": State} starts there instead.
         """
         super().reset(seed=seed)
         given = (options or {}).get("state")
@@ -105,7 +105,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observed(), {"status": "converged"}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """One step; actions beyond [-1, 1] are cut."""
+        """Make one step; actions are clipped to [-1, 1]."""
         action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
         before = self._state
         command = self._motors.command(before, action, self.dt)
@@ -123,9 +123,9 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observed(), sum(rewards.values()), terminated, truncated, info
 
     def render(self) -> np.ndarray | None:
-        """With render_mode "rgb_array" a picture of the state, shape (540, 960, 3), 0 to 255.
+        """Picture of the state with render_mode "rgb_array", shape (540, 960, 3), 0 to 255.
 
-        Nothing otherwise: with "human" every step is shown as it is made.
+        None otherwise; with "human" every step is shown when it is made.
 
         Raises:
             MissingExtra: VTK is not installed.
@@ -142,7 +142,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return np.asarray(self._view.picture(frame, caption=f"t = {state.t:.2f} s"))
 
     def close(self) -> None:
-        """End the page or the renderer, if there is one."""
+        """Close the page or the renderer."""
         if self._view is not None:
             self._view.close()
             self._view = None
@@ -156,7 +156,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if self._view is None:
             self._view = Viewer(self.simulator.robot, self.simulator.terrain, open_browser=True)
         self._view.draw(result.state.t, result.state.q, result.contact_forces)
-        # At the pace of the clock, without making good for time that was lost.
+        # At the pace of the clock; lost time is not made up.
         now = time.perf_counter()
         self._shown_until = max(self._shown_until, now - self.dt) + self.dt
         time.sleep(max(self._shown_until - now, 0.0))
@@ -165,13 +165,13 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 def simulator_for(
     robot: Robot, *, method: str = "pbfd", friction: float = 0.9, **options: Any
 ) -> Simulator:
-    """A simulator of a robot on level ground.
+    """Simulator of a robot on level ground.
 
     Args:
-        robot: what moves.
-        method: of the time step.
-        friction: of the ground.
-        options: of the simulator and of the method.
+        robot: the robot.
+        method: name of the integrator.
+        friction: friction coefficient of the ground.
+        options: options of the simulator and of the method.
     """
     law_type = integrator_named(method).law_type
     law = _cone(robot) if law_type is WrenchSpace else law_type()
@@ -192,13 +192,13 @@ def _cone(robot: Robot) -> FrictionCone:
 def hopper(
     *, method: str = "pbfd", friction: float = 0.9, task: Forward | None = None, **options: Any
 ) -> SimulatorEnv:
-    """The hopper of the plane, rewarded as Gymnasium's Hopper is.
+    """Planar hopper with the rewards of Gymnasium's Hopper.
 
     Args:
-        method: of the time step.
-        friction: of the ground.
-        task: other rewards; None: those of the benchmark.
-        options: of `SimulatorEnv`.
+        method: name of the integrator.
+        friction: friction coefficient of the ground.
+        task: task with other rewards; None: that of the benchmark.
+        options: options of `SimulatorEnv`.
     """
     simulator = simulator_for(load_robot("hopper"), method=method, friction=friction)
     task = task or Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
@@ -208,13 +208,13 @@ def hopper(
 def walker(
     *, method: str = "pbfd", friction: float = 0.9, task: Forward | None = None, **options: Any
 ) -> SimulatorEnv:
-    """The walker in space, rewarded as Gymnasium's Walker2d is, less its speed to the side.
+    """Walker in space with the rewards of Gymnasium's Walker2d, less its sideways speed.
 
     Args:
-        method: of the time step.
-        friction: of the ground.
-        task: other rewards; None: those of the benchmark.
-        options: of `SimulatorEnv`.
+        method: name of the integrator.
+        friction: friction coefficient of the ground.
+        task: task with other rewards; None: that of the benchmark.
+        options: options of `SimulatorEnv`.
     """
     simulator = simulator_for(load_robot("walker"), method=method, friction=friction)
     task = task or Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0, lateral_weight=1.0)

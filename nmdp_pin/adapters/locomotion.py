@@ -1,4 +1,4 @@
-"""Tasks of going forward: what is observed, what is rewarded, when it is over."""
+"""Locomotion tasks: observations, rewards and ends of episodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
 
 @dataclass(frozen=True, kw_only=True)
 class Forward:
-    """Go forward along x and stay upright.
+    """Task of moving forward along x and staying upright.
 
     Reward of a step: forward_weight * speed along x + healthy_reward - control_weight * |a|^2
     - lateral_weight * |speed along y|, with a the action in [-1, 1].
@@ -26,12 +26,12 @@ class Forward:
     Args:
         healthy_height: lowest and highest base [m].
         healthy_tilt: largest angle of the base from upright [rad].
-        forward_weight: [s/m].
-        healthy_reward: for each step at whose end the robot is healthy.
-        control_weight: on the square of the action.
-        lateral_weight: [s/m].
-        noise: of the start, uniform within it in each direction [m, rad, m/s, rad/s].
-        fastest: velocities are observed within it [m/s, rad/s].
+        forward_weight: weight of the forward speed [s/m].
+        healthy_reward: reward of each step at whose end the robot is healthy.
+        control_weight: weight of the square of the action.
+        lateral_weight: weight of the sideways speed [s/m].
+        noise: bound of the uniform noise of the start in each direction [m, rad, m/s, rad/s].
+        fastest: bound to which observed velocities are clipped [m/s, rad/s].
     """
 
     healthy_height: tuple[float, float]
@@ -50,7 +50,7 @@ class Forward:
         return pin.integrate(robot.model, robot.standing, dq), v
 
     def observation(self, base: Base, state: State) -> np.ndarray:
-        """The configuration without the place on the ground, then v within `fastest`."""
+        """Configuration without the position on the ground, then v clipped to `fastest`."""
         q = np.delete(state.q, base.ground)
         if base.rotation is not None:
             # A quaternion and its opposite are the same rotation.
@@ -60,7 +60,7 @@ class Forward:
         return np.clip(np.concatenate([q, state.v]), *self.observed_range(base, state))
 
     def observed_range(self, base: Base, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Least and largest observations; learners want them finite."""
+        """Bounds of the observations, all finite."""
         n, nv = len(state.q) - len(base.ground), len(state.v)
         high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
         return -high, high
@@ -87,13 +87,13 @@ class Forward:
 
 @dataclass(frozen=True)
 class Base:
-    """Places in q of what moves the base.
+    """Indices of the base in q.
 
     Args:
-        ground: of its place on the ground: x, or x and y.
-        height: of z.
-        pitch: of a planar base's angle; None: it has none.
-        rotation: of the first of a quaternion's four numbers; None: it has none.
+        ground: index of its place on the ground: x, or x and y.
+        height: index of z.
+        pitch: index of a planar base's angle; None: it has none.
+        rotation: index of the first of a quaternion's four numbers; None: it has none.
     """
 
     ground: tuple[int, ...]
@@ -103,7 +103,7 @@ class Base:
 
     @classmethod
     def of(cls, robot: Robot) -> Base:
-        """That of a robot.
+        """Observation of a robot.
 
         Raises:
             StateError: its base is fixed.

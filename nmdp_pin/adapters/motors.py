@@ -17,7 +17,7 @@ _DAMPING_TIME = 0.04  # [s] kd = kp * this
 
 
 class Motors:
-    """Makes the command of a step from one action in [-1, 1] for each motor.
+    """Motors that turn one action in [-1, 1] each into the command of a step.
 
     An action is either a target, `REACH` times it from the standing pose, held by a spring and a
     damper, or the torque as a share of the motor's largest. A joint that would be past its range
@@ -26,7 +26,7 @@ class Motors:
     implicit method holds them at any length of step.
 
     Args:
-        robot: its URDF gives ranges and largest torques (`limit`).
+        robot: robot, whose URDF gives ranges and effort limits (`limit`).
         action: one of `ACTIONS`.
 
     Raises:
@@ -64,7 +64,7 @@ class Motors:
         Args:
             state: its start.
             action: shape (n_motors,), within [-1, 1].
-            h: its length [s].
+            h: length of the step [s].
         """
         nv = self._robot.model.nv
         tau, kp, target = np.zeros(nv), np.zeros(nv), np.array(self._robot.standing)

@@ -42,17 +42,17 @@ def rollout(
         initial_state: shape (nbatch or 1, nstate) or (nstate,), with nstate = 1 + nq + nv.
         control: torques of the driven joints [N m], shape (nbatch or 1, nstep or 1, nu); missing
             axes at the front are added. None: no torque.
-        nstep: number of steps, where control does not say it; 1 without control.
-        initial_warmstart: one for each initial state.
-        sensors: what to measure at each state that is returned.
-        executor: where it is computed, in the place of MuJoCo's threads; None: here.
+        nstep: number of steps; None: that of `control`, or 1.
+        initial_warmstart: warm starts of the initial states.
+        sensors: measurements of each returned state.
+        executor: executor in place of MuJoCo's threads; None: serial.
 
     Returns:
-        States (nbatch, nstep, nstate) at the end of each step, and what was measured there
+        States (nbatch, nstep, nstate) at the end of each step, and the measurements there
         (nbatch, nstep, nsensordata).
 
     Raises:
-        StateError, ControlError: shapes that do not fit.
+        StateError, ControlError: a shape is wrong.
     """
     starts = _starts(simulator, initial_state, initial_warmstart)
     u = None

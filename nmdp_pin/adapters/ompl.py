@@ -1,4 +1,4 @@
-"""The step as a state propagator of OMPL's planners with controls."""
+"""State propagators for OMPL's planners with controls."""
 
 from __future__ import annotations
 
@@ -20,22 +20,19 @@ _ROUND = 1e-9  # of a step: durations are sums of floats
 
 
 class Propagator:
-    """What `setStatePropagator` takes: `propagate(start, control, duration, result)`.
+    """State propagator of OMPL: `propagate(start, control, duration, result)`.
 
-    OMPL's states are real vectors s of 2 nv numbers, the tangent that leads from a reference to
-    x = [q; v]: on a robot whose nq is nv, and with the neutral reference, x itself. So a base that
-    turns freely needs no quaternion in OMPL; it may turn by up to half a turn from the reference.
-
-    A function of its arguments alone. A step that fails leaves NaN, and so does a duration below
-    zero; `is_valid` refuses both.
+    OMPL's states are real vectors s of 2 nv numbers, the tangent from a reference to x = [q; v], up
+    to half a turn of the base. A step that fails and a negative duration give NaN, which
+    `is_valid` refuses.
 
     Args:
-        simulator: makes the steps.
-        h: length of a step [s]; a longer duration is made of several, the last one shorter.
-        reference: [q; v] at s = 0; None: neutral and at rest.
-        command: makes the command of a step of its start, OMPL's control and its length; None:
-            a control is the torque of the driven joints.
-        controls: numbers in a control, where `command` is given.
+        simulator: simulator of the steps.
+        h: length of a step [s]; longer durations consist of several steps.
+        reference: [q; v] at s = 0; None: neutral configuration at rest.
+        command: function of the start of a step, the control and the length that returns the
+            command; None: a control is the torque of the driven joints.
+        controls: size of a control, required with `command`.
 
     Raises:
         StateError, ControlError: h, the reference or `controls` cannot be used.
@@ -67,12 +64,12 @@ class Propagator:
         return self.simulator.vector.integrate(self.reference, s)
 
     def write(self, state: Any, x: np.ndarray) -> None:
-        """Put [q; v] into a state of OMPL."""
+        """Write [q; v] into a state of OMPL."""
         for i, value in enumerate(self.simulator.vector.difference(self.reference, x)):
             state[i] = float(value)
 
     def __call__(self, start: Any, given: Any, duration: float, result: Any) -> None:
-        """Propagate; what OMPL calls."""
+        """Propagate a state; called by OMPL."""
         try:
             x = self._end(self.x_of(start), given, duration)
         except NmdpError:  # a planner must not be left by an exception
@@ -84,7 +81,7 @@ class Propagator:
             self.write(result, x)
 
     def is_valid(self, state: Any) -> bool:
-        """Whether a state is one at all: finite."""
+        """Whether a state is finite."""
         return all(np.isfinite(state[i]) for i in range(self.size))
 
     def _end(self, x: np.ndarray, given: Any, duration: float) -> np.ndarray | None:
@@ -111,17 +108,17 @@ def simple_setup(
     is_valid: Callable[[np.ndarray], bool] | None = None,
     steps: tuple[int, int] = (1, 10),
 ) -> Any:
-    """A `control.SimpleSetup` around a propagator; what is left is start, goal and planner.
+    """Make a `control.SimpleSetup`; start, goal and planner are left to the caller.
 
     Args:
-        propagator: makes the motions.
-        bounds: least and largest of each of the 2 nv numbers of a state.
-        control_bounds: likewise of each number of a control.
-        is_valid: of a finite [q; v] within the bounds; None: all of them.
-        steps: least and largest number of steps for which a control is kept.
+        propagator: state propagator.
+        bounds: bounds of each of the 2 nv numbers of a state.
+        control_bounds: bounds of each number of a control.
+        is_valid: further check of a finite [q; v] within the bounds; None: no check.
+        steps: smallest and largest number of steps for which a control is held.
 
     Raises:
-        StateError, ControlError: bounds that do not fit.
+        StateError, ControlError: the bounds have a wrong shape.
     """
     space = base.RealVectorStateSpace(propagator.size)
     space.setBounds(_bounds("bounds", bounds, StateError, propagator.size))

@@ -1,4 +1,4 @@
-"""`nmdp-pin compare`: figures of several recordings, and one plot of them."""
+"""`nmdp-pin compare`: a table and a plot of several recordings."""
 
 from __future__ import annotations
 
@@ -35,14 +35,12 @@ _COLUMNS = {
 def compare(
     recordings: Annotated[list[Path], typer.Argument(help="Recordings (.npz).")],
     label: Annotated[
-        list[str] | None, typer.Option(help="Name of a run, once a recording, in their order.")
+        list[str] | None, typer.Option(help="Label of a run, one a recording, in order.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Draw them over each other (.png, .svg, .pdf).")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Plot of all runs (.png, .svg, .pdf).")] = None,
     force: Force = False,
 ) -> None:
-    """Compare runs of one robot: how it moved, work of the solver; the first is the reference.
+    """Compare runs of one robot: motion and solver work; the first run is the reference.
 
     Runs are called by the settings in which they differ, unless --label names them.
     """
@@ -53,7 +51,7 @@ def compare(
     loaded = [Recording.load(path) for path in recordings]
     if label and len(label) != len(loaded):
         raise RecordingError(
-            f"--label names each recording once: {len(loaded)} recordings, {len(label)} labels"
+            f"--label is needed once a recording: {len(loaded)} recordings, {len(label)} labels"
         )
     labels = label or run_labels(loaded, recordings)
     check_comparable(loaded, labels)
@@ -67,7 +65,7 @@ def compare(
 
 
 def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[str]:
-    """Names of runs: the few settings in which they differ, else their files.
+    """Labels of runs: the settings in which they differ, or their files.
 
     Args:
         recordings: the runs.

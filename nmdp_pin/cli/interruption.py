@@ -17,7 +17,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """While it is entered, the first signal to stop is only noted; a second one stops at once.
+    """Context in which a first signal to stop is noted, and a second one stops at once.
 
     Attributes:
         exit_code: 0, or what a shell expects of a program that was stopped (130 for Ctrl-C).
@@ -51,7 +51,7 @@ class Interruption:
 
 @contextmanager
 def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end many runs with an exit code, and say where the finished ones are.
+    """Context in which Ctrl-C and SIGTERM end many runs with an exit code and a message.
 
     Args:
         kept: file or folder that keeps them.

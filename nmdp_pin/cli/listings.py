@@ -1,4 +1,4 @@
-"""Commands that tell what there is: robots, scenarios, and the report on one robot."""
+"""`nmdp-pin robots`, `scenarios` and `check`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CANNOT_BE_USED = 2
 
 
 def robots() -> None:
-    """List the robots that a scenario may name."""
+    """List the names of robots."""
     console = Console()
     console.print(f"Bundled: {', '.join(bundled_robots())}", highlight=False)
-    console.print(f"Of example-robot-data: {', '.join(example_robots())}", highlight=False)
-    console.print("Or any URDF or MJCF file, by its path.")
+    console.print(f"From example-robot-data: {', '.join(example_robots())}", highlight=False)
+    console.print("Any URDF or MJCF file can be given by its path.")
 
 
 def scenarios() -> None:
-    """List the bundled scenarios and what each shows."""
+    """List the bundled scenarios."""
     table = Table(box=None, pad_edge=False)
     table.add_column("scenario", no_wrap=True)
     table.add_column("what it shows")
@@ -37,15 +37,15 @@ def scenarios() -> None:
 
 
 def check(
-    robot: Annotated[str, typer.Argument(help="A URDF, or a robot's name.")],
+    robot: Annotated[str, typer.Argument(help="Name or file of a robot.")],
     base: Annotated[
         Base | None, typer.Option(help="How the root link is held: free-flyer, planar or fixed.")
     ] = None,
     package_dir: Annotated[
-        list[Path] | None, typer.Option(help="Folder in which package:// is looked up.")
+        list[Path] | None, typer.Option(help="Folder that is searched for package://.")
     ] = None,
 ) -> None:
-    """Report on a robot: mass, joints, inertias that are not physical, contacts, missing meshes."""
+    """Report on a robot: mass, joints, contact points, unphysical inertias, missing meshes."""
     report = check_robot(robot, base=base, package_dirs=package_dir or ())
     if not report.file:
         print(f"error: {printable(report.errors[0])}", file=sys.stderr)

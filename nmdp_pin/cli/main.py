@@ -1,4 +1,4 @@
-"""The entry point: every mistake of the user becomes one paragraph and an exit code."""
+"""Entry point of the command line: mistakes become a message and an exit code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input.
 
     Args:
-        arguments: words after the program's name; None: those that it was started with.
+        arguments: words after the name of the program; None: those of the process.
     """
     try:
         app(arguments)

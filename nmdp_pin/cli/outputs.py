@@ -22,7 +22,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are the
 
 
 def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) -> None:
-    """Check that files can be written; nothing where no path is given.
+    """Check that the given files can be written.
 
     Args:
         outputs: paths, and the endings that their names may have.

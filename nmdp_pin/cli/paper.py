@@ -1,4 +1,4 @@
-"""`nmdp-pin paper`: the figures and tables of the papers, from runs that are kept."""
+"""`nmdp-pin paper`: figures and tables of the papers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from nmdp_pin.cli.outputs import check_plots
 if TYPE_CHECKING:
     from nmdp_pin.experiments.figure import Figure, S
 
-app = typer.Typer(help="Reproduce a paper's figures and tables.", no_args_is_help=True)
+app = typer.Typer(help="Reproduce figures and tables of a paper.", no_args_is_help=True)
 
 _WIDTH = 220  # [characters] a table that is cut to a narrow window loses its figures
 
 Folder = Annotated[Path, typer.Option(help="Folder of the pictures and data.")]
-Runs = Annotated[Path | None, typer.Option(help="Folder of the recordings; OUT/runs unless given.")]
-Workers = Annotated[int | None, typer.Option(help="Processes; one a core unless given.")]
-Duration = Annotated[float | None, typer.Option(help="Simulate at most so many seconds.")]
+Runs = Annotated[Path | None, typer.Option(help="Folder of the recordings; default: OUT/runs.")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes; default: one a core.")]
+Duration = Annotated[float | None, typer.Option(help="Largest simulated time in seconds.")]
 Page = Annotated[
-    Path | None, typer.Option(help="Also write the results into this page's markers (.md).")
+    Path | None, typer.Option(help="Page (.md) between whose markers the results are written.")
 ]
 
 
 @app.callback()
 def paper() -> None:
-    """Reproduce a paper's figures and tables."""
+    """Reproduce figures and tables of a paper."""
 
 
 @app.command("nmdp")
@@ -49,27 +49,29 @@ def nmdp(
             "with the authors' contact)."
         ),
     ] = "paper",
-    objective: Annotated[str, typer.Option(help="Instead of the preset's.")] = "",
-    order: Annotated[int, typer.Option(min=0, help="Instead of the preset's.")] = 0,
+    objective: Annotated[str, typer.Option(help="Objective in place of that of the preset.")] = "",
+    order: Annotated[int, typer.Option(min=0, help="Order in place of that of the preset.")] = 0,
     variant: Annotated[
         str, typer.Option(help='Inertias of Robosimian: "listed" (the paper\'s) or "com".')
     ] = "listed",
     base: Annotated[str, typer.Option(help='"planar" (the paper\'s) or "free-flyer".')] = "planar",
     method: Annotated[
         list[str] | None,
-        typer.Option(help="Compare it, may be given several times; the paper's five unless given."),
+        typer.Option(help="Method to compare, repeatable; default: the five of the paper."),
     ] = None,
     dt: Annotated[
         list[float] | None,
-        typer.Option(help="Step in seconds, may be given several times; the paper's unless given."),
+        typer.Option(help="Step in seconds, repeatable; default: those of the paper."),
     ] = None,
     duration: Duration = None,
-    reference_method: Annotated[str, typer.Option(help="Of the errors.")] = "ne-nmdp",
-    reference_objective: Annotated[str, typer.Option(help="Of the errors.")] = "dissipation",
-    reference_order: Annotated[int, typer.Option(help="Of the errors.")] = 2,
+    reference_method: Annotated[str, typer.Option(help="Method of the reference.")] = "ne-nmdp",
+    reference_objective: Annotated[
+        str, typer.Option(help="Objective of the reference.")
+    ] = "dissipation",
+    reference_order: Annotated[int, typer.Option(help="Order of the reference.")] = 2,
     page: Page = None,
 ) -> None:
-    """Evaluate the NMDP paper's claims: its figures, its Table I, and the errors it leaves out.
+    """Evaluate the NMDP paper: figures, Table I, and errors against a reference.
 
     Runs that are kept from before are not made again. Exit codes: 0 done, also where runs failed
     numerically (they are listed: that is a result), 2 wrong input, 130 stopped with Ctrl-C.
@@ -100,12 +102,12 @@ def pbad(
     runs: Runs = None,
     workers: Workers = None,
     repeats: Annotated[
-        int, typer.Option(min=1, help="Time each run so often; the median counts.")
+        int, typer.Option(min=1, help="Number of timed repetitions; the median counts.")
     ] = 3,
     duration: Duration = None,
     page: Page = None,
 ) -> None:
-    """Evaluate the claims of the paper on position-based friction: PBD, PBFD, their optimisers.
+    """Evaluate the PBAD paper: PBD, PBFD and their optimisers.
 
     Runs that are kept from before are not made again. Those whose computing times are compared are
     made last, one after the other in one process. Exit codes as of `paper nmdp`.
@@ -126,12 +128,12 @@ def sand(
     workers: Workers = None,
     dt: Annotated[
         list[float] | None,
-        typer.Option(help="Step in seconds, may be given several times; 5 to 50 ms unless given."),
+        typer.Option(help="Step in seconds, repeatable; default: 5 to 50 ms."),
     ] = None,
     duration: Duration = None,
     page: Page = None,
 ) -> None:
-    """Evaluate granular contact: walking on sand and on rock, a foot that sticks and slides.
+    """Evaluate granular contact: walking on sand and rock, a foot that sticks and slides.
 
     Runs that are kept from before are not made again. Exit codes as of `paper nmdp`.
     """

@@ -1,4 +1,4 @@
-"""`nmdp-pin plot`: the figure of a recording."""
+"""`nmdp-pin plot`: figures of recordings."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nmdp_pin.scenario import Scenario
 
 
 def plot(
-    recording: Annotated[Path, typer.Argument(help="A recording (.npz).")],
+    recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
     out: Annotated[
         Path | None,
-        typer.Option(help="A .png, .svg or .pdf; beside the recording unless given."),
+        typer.Option(help="Figure (.png, .svg, .pdf); default: beside the recording."),
     ] = None,
     force: Force = False,
 ) -> None:
-    """Draw base, joints against targets, torques, objects, forces, energy and the solver's work."""
+    """Plot base, joints against targets, torques, objects, forces, energy and solver work."""
     target = out or recording.with_suffix(".png")
     check_outputs((target, PLOTS), force=force)
     from nmdp_pin.viz.plots import plot_recording

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def printable(text: object) -> str:
-    """A text whose control characters are written out, so that a file cannot steer the terminal."""
+    """Text with escaped control characters."""
     return "".join(
         c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
         for c in str(text)

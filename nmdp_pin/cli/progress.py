@@ -13,7 +13,7 @@ _INTERVAL = 0.1  # [s] between two drawings, so that drawing costs no run anythi
 
 
 class RunProgress:
-    """A bar on standard error; nothing where that is no terminal.
+    """Progress bar on standard error, if it is a terminal.
 
     Args:
         duration: simulated time of the whole run [s].

@@ -1,4 +1,4 @@
-"""`nmdp-pin recover`: make a recording of what a killed run left."""
+"""`nmdp-pin recover`: recordings of killed runs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from nmdp_pin.recording import Recording
 
 
 def recover(
-    journal: Annotated[Path, typer.Argument(help="What the run left (.npz.unfinished).")],
+    journal: Annotated[Path, typer.Argument(help="Journal of the run (.npz.unfinished).")],
     out: Annotated[
-        Path | None, typer.Option(help="Recording to write (.npz); the run's --out unless given.")
+        Path | None, typer.Option(help="Recording to write (.npz); default: --out of the run.")
     ] = None,
     force: Force = False,
 ) -> None:
-    """Make a recording of what a run that was killed had computed, and remove what it left."""
+    """Turn the journal of a killed run into a recording, and remove the journal."""
     out = out or journal.with_name(journal.name.removesuffix(journal_path("").name))
     check_outputs((out, RECORDINGS), force=force)
     recording = Recording.load(journal)

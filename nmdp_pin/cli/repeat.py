@@ -1,4 +1,4 @@
-"""`nmdp-pin repeat`: make a step that failed once more, alone."""
+"""`nmdp-pin repeat`: repeat a failed step."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ FAILED = 1
 
 
 def repeat(
-    dump: Annotated[Path, typer.Argument(help="What a failed run left (.npz).")],
+    dump: Annotated[Path, typer.Argument(help="File of a failed step (.npz).")],
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Such as integrator.max_iterations=200."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Override of a key, such as integrator.max_evaluations=9000.",
+        ),
     ] = None,
 ) -> None:
-    """Repeat the step that failed in a run, and show how it ended then and now.
+    """Repeat the failed step of a run, and compare both outcomes.
 
     Exit codes: 0 the step converges, 1 it fails, 2 wrong input.
     """
@@ -45,7 +49,7 @@ def repeat(
 
 
 def _shown(value: Any) -> Text:
-    """A figure in a few characters; what a file holds may be anything."""
+    """Short text of a value from a file."""
     if isinstance(value, list) and value and all(isinstance(entry, float) for entry in value):
         return Text(f"{len(value)}, shortest {min(value):.3g} s")
     return Text(f"{value:.6g}" if isinstance(value, float) else printable(value))

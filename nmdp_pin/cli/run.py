@@ -1,4 +1,4 @@
-"""`nmdp-pin run`: simulate a scenario, record it, draw it, show it."""
+"""`nmdp-pin run`: simulate, record and show a scenario."""
 
 from __future__ import annotations
 
@@ -33,10 +33,12 @@ _PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes
 
 
 def run(
-    scenario: Annotated[str, typer.Argument(help="A bundled scenario or a .toml file.")],
+    scenario: Annotated[str, typer.Argument(help="Bundled scenario, .toml file, or robot.")],
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Such as contact.stiffness=1e5."),
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Override of a key, such as contact.stiffness=1e5."
+        ),
     ] = None,
     dt: Annotated[float | None, typer.Option(help="Length of a step in seconds.")] = None,
     integrator: Annotated[str | None, typer.Option(help="Method, such as ne-nmdp.")] = None,
@@ -45,24 +47,24 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Figure to write (.png, .svg, .pdf).")] = None,
     html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
     video: Annotated[Path | None, typer.Option(help="Film to write (.mp4).")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Show it in the browser.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
     speed: Annotated[
-        float, typer.Option(min=0.01, max=100.0, help="Of page and film; 1 is real time.")
+        float, typer.Option(min=0.01, max=100.0, help="Speed of page and film; 1 is real time.")
     ] = 1.0,
     dump: Annotated[
-        Path | None, typer.Option(help="Where to put a step that fails (.npz), for `repeat`.")
+        Path | None, typer.Option(help="File for a step that fails (.npz), for `repeat`.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=1024, max=65535, help="Of the live view's page.")
+        int | None, typer.Option(min=1024, max=65535, help="Port of the page of --view.")
     ] = None,
     force: Force = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
 ) -> None:
     """Simulate a scenario.
 
-    Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C; in each
-    case what was computed is written. A run that is killed leaves a file of what it had computed
-    beside --out: see `recover`. A step that fails goes to --dump, or beside --out.
+    Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C. Results so
+    far are written in each case; a killed run leaves a journal beside --out (see `recover`). A step
+    that fails is written to --dump, or beside --out.
     """
     if dump is None and out is not None:
         dump = out.with_name(f"{out.stem}-failed-step.npz")
@@ -110,7 +112,7 @@ def run(
 
 
 def _report(recording: Recording, dump: Path | None) -> None:
-    """Say what failed, and where the step is."""
+    """Report the failure and the file of the step."""
     status = recording.meta["statuses"][recording.status[-1]]
     kept = (
         "to keep the step that failed, run again with --dump FILE.npz"
@@ -126,7 +128,7 @@ def _report(recording: Recording, dump: Path | None) -> None:
 
 
 def _announce(scenario: Scenario, setup: Setup) -> None:
-    """What is about to run."""
+    """Line that describes the run."""
     method = scenario.integrator
     control = setup.simulator.control
     accuracy = ""
@@ -152,7 +154,7 @@ def _write_pictures(
     video: Path | None,
     speed: float,
 ) -> None:
-    """The figure, the animation and the film that were asked for."""
+    """Write the requested figure, animation and film."""
     if plot is not None:
         from nmdp_pin.viz.plots import plot_recording
 
@@ -173,7 +175,7 @@ def _write_pictures(
 
 
 def _viewer(scenario: Scenario, setup: Setup, speed: float, port: int | None) -> Viewer:
-    """A page that is open in the browser, if there is one."""
+    """Viewer with an open page, or None."""
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.viewer import Viewer
 
@@ -187,7 +189,7 @@ def _viewer(scenario: Scenario, setup: Setup, speed: float, port: int | None) ->
 
 
 def _replay(viewer: Viewer) -> None:
-    """Keep the page until Ctrl-C, which then is no error."""
+    """Keep the page until Ctrl-C."""
     with suppress(KeyboardInterrupt):
         viewer.finish()
         print(f"replaying at {viewer.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
@@ -195,5 +197,5 @@ def _replay(viewer: Viewer) -> None:
 
 
 def _toml(value: str | float) -> str:
-    """An option's value as an override holds it."""
+    """Value of an option in the form of an override."""
     return json.dumps(value) if isinstance(value, str) else repr(value)

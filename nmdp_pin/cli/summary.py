@@ -1,4 +1,4 @@
-"""What a run says at its end."""
+"""Summary of a run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from nmdp_pin.runs.run_figures import RunFigures, compare_table
 
 
 def summary(recording: Recording, motion: Motion | None = None) -> str:
-    """Steps and how they ended, speed, and what base, joints and objects did, in a few lines.
+    """Summary of steps, speed, and motion of base, joints and objects.
 
     Args:
         recording: the run; its first row is the initial state.
-        motion: of its joints and objects; None: of these nothing is said.
+        motion: motion of its joints and objects; None: of these nothing is said.
     """
     steps = recording.n - 1
     failed = int(np.count_nonzero(recording.status))
@@ -48,7 +48,7 @@ def summary(recording: Recording, motion: Motion | None = None) -> str:
 
 
 def _movements(motion: Motion, figures: RunFigures) -> list[str]:
-    """What the base, the joints and the objects did, a line each."""
+    """Motion of the base, the joints and the objects, a line each."""
     lines = []
     if figures.distance > 0.0 or figures.height_gain > 0.0 or not motion.joints:
         lines.append(

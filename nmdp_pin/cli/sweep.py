@@ -1,4 +1,4 @@
-"""`nmdp-pin sweep`: one scenario under many settings, as one table."""
+"""`nmdp-pin sweep`: a table of runs of a scenario over a grid."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from nmdp_pin.sweep import GridAxis, Sweep
 
 
 def sweep(
-    scenario: Annotated[str, typer.Argument(help="A bundled scenario or a .toml file.")],
+    scenario: Annotated[str, typer.Argument(help="Bundled scenario or .toml file.")],
     grid: Annotated[
         list[str],
-        typer.Option(metavar="KEY=VALUES", help="V1,V2,... or FIRST:LAST:COUNT[:log]; repeat it."),
+        typer.Option(metavar="KEY=VALUES", help="V1,V2,... or FIRST:LAST:COUNT[:log]; repeatable."),
     ],
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="The same for all runs."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Override for all runs."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Table (.parquet); SCENARIO-sweep.parquet if absent.")
+        Path | None, typer.Option(help="Table (.parquet); default: SCENARIO-sweep.parquet.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; 1, or all cores with --ray.")
+        int | None,
+        typer.Option(min=1, help="Number of parallel runs; default: 1, or all cores with --ray."),
     ] = None,
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster; 'local' starts Ray here.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Address of a Ray cluster; 'local' starts Ray here."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
 ) -> None:
-    """Run a scenario at every point of a grid, and write one table of how the runs ended.
+    """Run a scenario at every point of a grid and write a table of the results.
 
     A sweep that was stopped or killed goes on where it was when the same command is given again.
     Exit codes: 0 done (runs that failed are rows too), 2 wrong input, 130 stopped with Ctrl-C.
@@ -53,7 +55,7 @@ def sweep(
 
 
 def _executor(workers: int | None, ray: str | None) -> Executor:
-    """Where the runs are made."""
+    """Executor of the runs."""
     if ray is not None:
         return RayCluster(ray, workers=workers)
     return Serial() if workers in (None, 1) else Processes(workers)

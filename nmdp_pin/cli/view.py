@@ -15,17 +15,17 @@ from nmdp_pin.scenario import Scenario
 
 
 def view(
-    recording: Annotated[Path, typer.Argument(help="A recording (.npz).")],
+    recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
     html: Annotated[
-        Path | None, typer.Option(help="Write a page of its own (.html), open no browser.")
+        Path | None, typer.Option(help="Write a self-contained page (.html) and open no browser.")
     ] = None,
     video: Annotated[
-        Path | None, typer.Option(help="Write a film (.mp4), open no browser.")
+        Path | None, typer.Option(help="Write a film (.mp4) and open no browser.")
     ] = None,
     speed: Annotated[
-        float, typer.Option(min=0.01, max=100.0, help="Of the replay; 1 is real time.")
+        float, typer.Option(min=0.01, max=100.0, help="Speed of the replay; 1 is real time.")
     ] = 1.0,
-    port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Of the page.")] = None,
+    port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Port of the page.")] = None,
     force: Force = False,
 ) -> None:
     """Replay a recording with pause, speed and scrubbing."""
@@ -52,14 +52,14 @@ def view(
         print(f"wrote {video}")
     if html is not None or video is not None:
         return
-    # From the line that invites Ctrl-C on, it ends the replay and is no error.
+    # From here on Ctrl-C ends the replay and is no error.
     with replay.view(port=port) as viewer, suppress(KeyboardInterrupt):
         print(f"replaying at {viewer.url}; Ctrl-C ends it", flush=True)
         viewer.wait()
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:
-    """The scenario that a recording holds.
+    """Scenario of a recording.
 
     Raises:
         RecordingError: it holds none, such as one that was made from Python.
@@ -67,7 +67,7 @@ def _scenario(recording: Recording, path: Path) -> Scenario:
     table = recording.meta.get("scenario")
     if not isinstance(table, dict):
         raise RecordingError(
-            f"{path} holds no scenario, so its robot and terrain are not known; "
+            f"{path} holds no scenario, so its robot and terrain are unknown; "
             "record it with nmdp-pin run, or use nmdp_pin.viz from Python"
         )
     return Scenario.from_dict(table, file=str(path))

@@ -1,4 +1,4 @@
-"""Friction that is another along a direction of the body than across it: skis, skates, soles."""
+"""Anisotropic friction: different coefficients along and across an axis of the body."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from nmdp_pin.errors import ContactError
 
 @dataclass(frozen=True, kw_only=True)
 class AnisotropicCone(WrenchSpace):
-    """v_j = k d^p (n + mu (along cos a_j e + across sin a_j n x e)), d the penetration.
+    """Friction polytope v_j = k d^p (n + mu (along cos a_j e + across sin a_j n x e)).
 
-    e is the body's axis projected on the ground: as long as the cosine of the angle between the
-    two, so friction is less where the axis points out of the ground. The angles a_j are counted
-    from e, so that a slide along the axis or across it is held by one vertex, straight back.
+    d is the penetration, e the axis of the body projected onto the ground, whose length is the
+    cosine of the angle between axis and ground. The angles a_j are counted from e.
 
     Args:
         stiffness: k [N/m^power].
-        along: share of the terrain's friction coefficient mu that is met along the axis [-].
-        across: share of it across [-].
-        axis: in the frame of the joint that carries the contact; any length but zero.
+        along: factor of the friction coefficient mu along the axis [-].
+        across: factor of mu across the axis [-].
+        axis: axis in the frame of the joint that carries the contact; any length but zero.
         power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
         directions: number of angles a_j.
 
     Raises:
-        ContactError: a parameter out of its range.
+        ContactError: a parameter is out of range.
     """
 
     stiffness: float
@@ -62,7 +61,7 @@ class AnisotropicCone(WrenchSpace):
 
     @property
     def n_vertices(self) -> int:
-        """One vertex an angle."""
+        """Number of angles."""
         return self.directions
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
@@ -76,7 +75,7 @@ class AnisotropicCone(WrenchSpace):
         return self._size(contacts)[:, None, None] * (n[:, :, None] + tangents)
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-        """See the base; shape (n, 3, 6).
+        """See `WrenchSpace.derivative`; shape (n, 3, 6).
 
         With g the body's axis, s the sum of the weights and a, b those of the tangents:
         f = k d^p (s n + a (g - n n'g) + b n x g), dd/dx = -n', dg/dphi = -[g]x.

@@ -1,4 +1,4 @@
-"""What the parameters of contact models are asked."""
+"""Checks of the parameters of contact models."""
 
 from __future__ import annotations
 

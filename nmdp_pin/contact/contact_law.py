@@ -1,10 +1,10 @@
-"""The contract that all contact laws share."""
+"""Base class of contact laws."""
 
 from __future__ import annotations
 
 
 class ContactLaw:
-    """What determines the forces of contacts.
+    """Base class of contact laws.
 
     Each method takes one kind of law: a `WrenchSpace` (a set of feasible wrenches, from which the
     method chooses), a `Penalty` (forces as functions of the configuration), or `DryFriction`

@@ -9,4 +9,4 @@ from nmdp_pin.contact.contact_law import ContactLaw
 
 @dataclass(frozen=True)
 class DryFriction(ContactLaw):
-    """Signorini's condition and Coulomb's law; the friction coefficients are the terrain's."""
+    """Signorini's condition and Coulomb's law with the friction coefficients of the terrain."""

@@ -1,4 +1,4 @@
-"""A derivative for contact models that have none."""
+"""Derivatives of contact models by finite differences."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from nmdp_pin.errors import ContactError
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteDifferences(WrenchSpace):
-    """A contact model whose derivative is that of another by central differences.
+    """Contact model with the vertices of another and a derivative by central differences.
 
-    Around the contact the terrain is taken for what `ContactState` says of it: depth falls along
-    the normal, which turns with the curvature. One derivative is one call of `model.vertices` with
-    twelve times the contacts. Across a touch-down or an edge of the terrain it means nothing.
+    Around a contact the terrain is described by the normal and curvature of its `ContactState`. A
+    derivative is one call of `model.vertices` with twelve times the contacts. It has no meaning
+    across a touch-down or an edge of the terrain.
 
     Args:
         model: the contact model.
-        step: of the differences [m], [rad]. The error is about step^2 d2f/dx2 / d + eps f / step,
-            with d the depth; models in single precision need some 1e-4.
+        step: step of the differences [m], [rad]; models in single precision need some 1e-4.
     """
 
     model: WrenchSpace
@@ -36,20 +35,20 @@ class FiniteDifferences(WrenchSpace):
 
     @property
     def rows(self) -> int:
-        """Those of the model."""
+        """Value of the wrapped model."""
         return self.model.rows
 
     @property
     def n_vertices(self) -> int:
-        """Those of the model."""
+        """Value of the wrapped model."""
         return self.model.n_vertices
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
-        """See the class; those of the model."""
+        """Vertices of the wrapped model."""
         return self.model.vertices(contacts)
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-        """See the base; shape (n, rows, 6)."""
+        """See `WrenchSpace.derivative`; shape (n, rows, 6)."""
         n = len(contacts.depth)
         V = self.model.vertices(self._moved(contacts))
         f = (V.reshape(6, 2, n, self.rows, -1) @ w[:, :, None])[..., 0]
@@ -57,7 +56,7 @@ class FiniteDifferences(WrenchSpace):
         return result.transpose(1, 2, 0)
 
     def _moved(self, contacts: ContactState) -> ContactState:
-        """All contacts moved there and back along, then about, each axis: 12 n contacts."""
+        """Contacts displaced along and rotated about each axis, in both directions: 12 n."""
         n, h = len(contacts.depth), self.step
         signs = np.array([h, -h])
         moves, turns = np.zeros((12, 3)), np.zeros((12, 3))

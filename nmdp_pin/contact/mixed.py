@@ -14,24 +14,21 @@ from nmdp_pin.errors import ContactError
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mixed(WrenchSpace):
-    """For each contact the model that its contact point and its terrain shape ask for.
+    """Contact model that is chosen for each contact by its point and its terrain shape.
 
-    With models of three and of six rows it has six: a force that acts where the sphere touches is
-    the same force with its moment about the centre. A model of fewer vertices than another gets
-    the mean of its own once more, which changes no polytope.
-
-    Where a contact passes from one shape of the terrain to another its polytope jumps, as friction
-    does.
+    Models of three and of six rows are combined to six, with moments about the centres of the
+    spheres. Models with fewer vertices are padded with the mean of their own, which changes no
+    polytope. The polytope jumps where a contact passes from one shape to another.
 
     Args:
-        models: at least one.
+        models: contact models, at least one.
         by_contact: index of the model for each contact point of the robot.
         by_surface: index of the model for each shape of the terrain.
         table: index of the model for each contact point (rows) on each shape (columns); give one
             of the three.
 
     Raises:
-        ContactError: not one of the three, or an index without a model.
+        ContactError: not exactly one of the three is given, or an index has no model.
     """
 
     models: tuple[WrenchSpace, ...]
@@ -69,17 +66,17 @@ class Mixed(WrenchSpace):
 
     @property
     def rows(self) -> int:
-        """6 where one of the models has as many."""
+        """6 if one of the models has 6, else 3."""
         return max(model.rows for model in self.models)
 
     @property
     def differentiable(self) -> bool:
-        """Whether all models are."""
+        """Whether all models have a `derivative`."""
         return all(model.differentiable for model in self.models)
 
     @property
     def n_vertices(self) -> int:
-        """The largest number of any model."""
+        """Largest number of vertices of the models."""
         return max(model.n_vertices for model in self.models)
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
@@ -96,7 +93,7 @@ class Mixed(WrenchSpace):
         return V
 
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-        """See the base; shape (n, rows, 6)."""
+        """See `WrenchSpace.derivative`; shape (n, rows, 6)."""
         result = np.zeros((len(contacts.depth), self.rows, 6))
         for model, rows, part in self._parts(contacts):
             n_own = model.n_vertices
@@ -113,7 +110,7 @@ class Mixed(WrenchSpace):
         return result
 
     def _parts(self, contacts: ContactState) -> list[tuple[WrenchSpace, np.ndarray, ContactState]]:
-        """The models that are asked for, with the rows of their contacts."""
+        """Models in use, with the rows of their contacts."""
         try:
             kind = self._table[
                 contacts.contact if self.by_surface is None else 0 * contacts.contact,

@@ -1,4 +1,4 @@
-"""Contact forces as functions of the configuration alone ([P] eq. 8, 11 and 12)."""
+"""Penalty forces: functions of the configuration alone ([P] eq. 8, 11 and 12)."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by defa
 class Penalty(ContactLaw):
     """Normal force C_perp d^alpha, friction -C_par (beta + 1) |u_t|^(beta - 1) u_t d^(gamma + 1).
 
-    d is the penetration and u_t the tangential displacement over the step. Friction grows with the
-    speed, as that of a viscous film: nothing sticks.
+    d is the penetration and u_t the tangential displacement over the step. Friction is viscous: it
+    grows with the speed, and nothing sticks.
 
     Args:
         normal_stiffness: C_perp [N/m^alpha]; None: one contact carries the whole robot at a depth
             of 1 mm.
         friction_stiffness: C_par [N/m^(beta + gamma + 1)], the same for all contacts; None: that
-            of dry friction with the terrain's own coefficient at `slip_speed`.
+            of dry friction with the coefficient of the terrain at `slip_speed`.
         slip_speed: speed at which friction is that of dry friction [m/s].
         alpha: exponent of the normal force, > 1.
         beta: exponent of the slip, >= 1.
         gamma: exponent of the penetration in the friction, > 0.
 
     Raises:
-        ContactError: a parameter out of its range, or no `friction_stiffness` where
-            alpha != gamma + 1, so that no constant makes friction proportional to the load.
+        ContactError: a parameter is out of range, or `friction_stiffness` is missing where
+            alpha != gamma + 1, so that friction is not proportional to the load.
     """
 
     normal_stiffness: float | None = None
@@ -53,7 +53,7 @@ class Penalty(ContactLaw):
             _check("friction_stiffness", self.friction_stiffness, least=0.0)
 
     def for_weight(self, weight: float) -> Penalty:
-        """The same law with its normal stiffness, for a robot of that weight [N]."""
+        """Copy of the law with the normal stiffness for a robot of that weight [N]."""
         if self.normal_stiffness is not None:
             return self
         return replace(self, normal_stiffness=weight / STATIC_DEPTH**self.alpha)
@@ -69,25 +69,25 @@ def friction_coefficient_for(
     beta: float = 1.0,
     gamma: float = 1.0,
 ) -> float:
-    """C_par with which a body sent at `speed` slides as far as with dry friction ([P] fig. 5).
+    """C_par for which a body with initial `speed` slides as far as with dry friction ([P] fig. 5).
 
     The distance v^2 / (2 mu g) on level ground, in closed form. With beta = 1 a step changes the
     speed by the factor 1 / (1 + 2 kappa g h^2), kappa = C_par / C_perp, so the way is
     v / (2 kappa g h) and C_par = C_perp mu / (h v): exact for every h, where the normal force is
-    steady and `speed` is the one at which the body is sent. For 1 < beta < 2 it is the limit
+    steady. For 1 < beta < 2 it is the limit
     of short steps, C_perp 2 mu / ((2 - beta) (beta + 1) (h v)^beta).
 
     Args:
         mu: coefficient of dry friction [-].
         h: length of a step [s].
         normal_stiffness: C_perp [N/m^alpha].
-        speed: at which the body is sent [m/s].
+        speed: initial speed of the body [m/s].
         alpha: exponent of the normal force; gamma + 1, so that friction goes with the load.
-        beta: exponent of the slip, in [1, 2): with 2 or more no body ever stops.
+        beta: exponent of the slip, in [1, 2); with 2 or more no body stops.
         gamma: exponent of the penetration in the friction.
 
     Raises:
-        ContactError: a parameter out of its range.
+        ContactError: a parameter is out of range.
     """
     _check("mu", mu, least=0.0)
     for name, value in (("h", h), ("normal_stiffness", normal_stiffness), ("speed", speed)):
@@ -101,7 +101,7 @@ def friction_coefficient_for(
 
 
 def _check_exponents(alpha: float, beta: float, gamma: float) -> None:
-    """The forces must have a derivative ([P] section IV-C); of the slip also where it is zero."""
+    """Check that the forces have a derivative ([P] section IV-C), also at zero slip."""
     _check("alpha", alpha, above=1.0)
     _check("beta", beta, least=1.0)
     _check("gamma", gamma, above=0.0)

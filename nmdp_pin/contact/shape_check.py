@@ -1,4 +1,4 @@
-"""Whether a contact model returns arrays of the shapes that the contract asks for."""
+"""Check of the shapes of the arrays that a contact model returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DEPTH = 1e-3  # [m]
 
 
 def check_shapes(space: WrenchSpace, robot: Robot) -> None:
-    """Ask a contact model for one vertex set and one derivative of two contacts on level ground.
+    """Check the vertices and the derivative of a contact model at two contacts on level ground.
 
     Args:
         space: the contact model.

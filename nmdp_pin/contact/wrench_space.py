@@ -1,7 +1,7 @@
-"""The contract of contact models: a polytope of feasible wrenches for every contact.
+"""Base class of contact models: a polytope of feasible wrenches for every contact.
 
 The wrench of a contact is f = V w with w >= 0 and sum(w) <= 1 ([N] eq. 5), where the vertices V
-depend on where the contact is.
+depend on the pose of the contact.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from nmdp_pin.errors import ContactError
 
 
 class ContactState(NamedTuple):
-    """Where n contacts are; what a contact model may depend on.
+    """State of n contacts, on which a contact model may depend.
 
-    Args:
+    Attributes:
         position: centres of the contact spheres, world frame [m], shape (n, 3).
-        rotation: of the bodies that carry them, body to world, shape (n, 3, 3).
+        rotation: rotation of the bodies that carry them, body to world, shape (n, 3, 3).
         depth: penetration of the spheres, negative when apart [m], shape (n,).
         normal: outward normal of the terrain, shape (n, 3).
-        curvature: derivative of the normal with respect to the position [1/m], shape (n, 3, 3);
-            None where the terrain is flat.
+        curvature: derivative of the normal by the position [1/m], shape (n, 3, 3); None on flat
+            terrain.
         friction: friction coefficient of the terrain [-], shape (n,).
-        radius: of the contact spheres, 0 for bare points [m], shape (n,).
+        radius: radius of the contact spheres, 0 for bare points [m], shape (n,).
         surface: index of the nearest shape in `Terrain.shapes`, -1 where there is none, shape (n,).
         contact: index among the robot's contact points, shape (n,).
     """
@@ -42,23 +42,23 @@ class ContactState(NamedTuple):
     contact: np.ndarray
 
     def take(self, rows: np.ndarray) -> ContactState:
-        """Some of the contacts: `rows` are indices, or true where a contact is taken."""
+        """Select contacts by indices or by a mask."""
         return ContactState._make(None if part is None else part[rows] for part in self)
 
 
 class WrenchSpace(ContactLaw, abc.ABC):
-    """A contact model.
+    """Base class of contact models.
 
     A model of three rows gives forces that act where the sphere touches the terrain; one of six
     rows gives wrenches (force, moment) about the sphere's centre, both in the world frame.
 
-    A model that has no `derivative` runs with the methods that ask for none, `ne-zonmdp`,
-    `pbd-zonmdp` and `ne-mdp`, and with all of them inside `FiniteDifferences`.
+    A model without `derivative` runs with `ne-zonmdp`, `pbd-zonmdp` and `ne-mdp`, and with all NMDP
+    methods inside `FiniteDifferences`.
     """
 
     @property
     def rows(self) -> int:
-        """Of a vertex: 3, a force, or 6, a wrench. A class attribute does as well."""
+        """Components of a vertex: 3 for a force, 6 for a wrench; may be a class attribute."""
         return 3
 
     @property
@@ -82,12 +82,12 @@ class WrenchSpace(ContactLaw, abc.ABC):
         centre, then rotation, both in the world frame.
 
         Args:
-            contacts: where the contacts are.
+            contacts: state of the contacts.
             w: weights, shape (n, n_vertices).
-            wrench: V w at these contacts, shape (n, rows); the caller has it at hand.
+            wrench: V w at these contacts, shape (n, rows).
 
         Raises:
-            ContactError: the model has none.
+            ContactError: the model has no derivative.
         """
         raise ContactError(
             f"the contact model {type(self).__name__} has no derivative; use one of the methods "

@@ -1,4 +1,4 @@
-"""The contract of controllers: what the joints are told, as data."""
+"""Commands, their sources, and the base class of controllers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from nmdp_pin.state import State
 
 
 class CommandSource(abc.ABC):
-    """What the joints are told at every time of a step."""
+    """Source of the command at every time of a step."""
 
     @abc.abstractmethod
     def at(self, t: float) -> Command:
-        """The command for a stage that ends at time t [s]."""
+        """Command of a stage that ends at time t [s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Command(CommandSource):
-    """Command for the end of a step; an implicit method puts it inside its residual.
-
-    As data it is the same at every time of the step.
+    """Command that is held over a step; implicit methods include it in their residual.
 
     The torque at (q, v) is tau - kp * difference(q_target, q) - kd * (v - v_target).
 
@@ -31,7 +29,7 @@ class Command(CommandSource):
         tau: feed-forward torque [N m or N], shape (nv,); None is zero.
         kp: position gains [N m/rad], shape (nv,); None is zero.
         kd: velocity gains [N m s/rad], shape (nv,); None is zero.
-        q_target: target configuration, shape (nq,); needed where kp is given.
+        q_target: target configuration, shape (nq,); required with kp.
         v_target: target velocity, shape (nv,); None is zero.
     """
 
@@ -47,11 +45,11 @@ class Command(CommandSource):
 
 
 class Controller(abc.ABC):
-    """Decides the command of each step."""
+    """Base class of controllers, which provide the command of each step."""
 
     follows_time: ClassVar[bool] = False
-    """Whether the command is a function of time that the stages of a step may ask for; else the one
-    for the end of the step is held over all of it."""
+    """Whether the command is a function of time, evaluated at the stages of a step; otherwise the
+    command for the end of the step is held."""
 
     @abc.abstractmethod
     def command(self, state: State, h: float) -> Command:

@@ -9,7 +9,7 @@ from nmdp_pin.control.stable_pd import StablePD
 from nmdp_pin.errors import ControlError
 from nmdp_pin.robot import Robot
 
-# Of each joint by itself. An arm under gravity sags by about g / (l (2 pi f)^2): 5 mm at 0.5 m.
+# An arm of length l sags under gravity by about g / (l (2 pi f)^2): 5 mm at 0.5 m.
 FREQUENCY = 10.0  # [Hz]
 DAMPING_RATIO = 1.0
 
@@ -29,13 +29,13 @@ def hold(
     larger of the inertias on both sides of the joint.
 
     Args:
-        robot: its driven joints get the gains.
+        robot: robot whose driven joints get the gains.
         q: configuration to hold, shape (nq,); None: the standing pose.
-        frequency: f, the natural frequency of each joint by itself [Hz].
-        damping_ratio: zeta, 1 is critical [-].
+        frequency: natural frequency f of each joint by itself [Hz].
+        damping_ratio: damping ratio zeta, 1 is critical [-].
 
     Raises:
-        ControlError: a configuration of another shape, or an option that is not a number > 0.
+        ControlError: q has a wrong shape, or an option is no number > 0.
     """
     for name, value in (("frequency", frequency), ("damping_ratio", damping_ratio)):
         if not (isinstance(value, int | float) and 0.0 < value < np.inf):
@@ -73,7 +73,7 @@ def moved_inertias(robot: Robot, q: np.ndarray) -> dict[str, float]:
 
 
 def _rest(data: pin.Data, model: pin.Model, joint: int, beyond: pin.Inertia) -> pin.Inertia:
-    """Inertia of the joint's robot without what is beyond the joint, in the world's axes."""
+    """Inertia of the bodies on the near side of a joint, world frame."""
     root = joint
     while model.parents[root] > 0:
         root = model.parents[root]

@@ -1,4 +1,4 @@
-"""Pushes: external forces on a robot's frames for a while, such as a hand would give."""
+"""External forces on frames of a robot, each over a time interval."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nmdp_pin.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class Push:
-    """A constant force on one frame for a while.
+    """Constant force on one frame over a time interval.
 
     Args:
-        force: in the world frame [N].
-        start: [s].
-        duration: [s].
-        frame: frame or link whose origin is pushed; None is the base, the first link that moves.
+        force: force in the world frame [N].
+        start: start [s].
+        duration: length of the interval [s].
+        frame: frame or link whose origin is pushed; None: the base, the first moving link.
     """
 
     force: tuple[float, float, float]
@@ -41,23 +41,23 @@ class Push:
             raise ControlError(f"duration of a push must be > 0 s, got {self.duration}")
 
     def share(self, t: float, h: float) -> float:
-        """Part of the step from t to t + h that the push lasts, so that its impulse is exact."""
+        """Fraction of the step from t to t + h that the push lasts."""
         overlap = min(t + h, self.start + self.duration) - max(t, self.start)
         return max(overlap, 0.0) / h
 
 
 class Pushed(Controller):
-    """A controller whose robot is pushed as well: adds J' f, held over the step, to its torque.
+    """Controller with pushes: adds J' f to the torque, held over the step.
 
-    The Jacobian is that at the start of the step, so the push is explicit.
+    The Jacobian is evaluated at the start of the step, so pushes are explicit.
 
     Args:
-        controller: what the joints are told.
-        robot: whose frames are pushed.
-        pushes: the forces.
+        controller: controller of the joints.
+        robot: robot whose frames are pushed.
+        pushes: pushes.
 
     Raises:
-        ControlError: a push names a frame that the robot has not.
+        ControlError: a push names a frame that the robot lacks.
     """
 
     def __init__(self, controller: Controller, robot: Robot, pushes: Sequence[Push]) -> None:
@@ -69,7 +69,7 @@ class Pushed(Controller):
 
     @property
     def follows_time(self) -> bool:  # type: ignore[override]
-        """Whether the inner controller does."""
+        """Whether the inner controller follows the time."""
         return self.controller.follows_time
 
     def command(self, state: State, h: float) -> Command:
@@ -112,7 +112,7 @@ def _frame(model: pin.Model, name: str | None) -> int:
 
 
 def _base_frame(model: pin.Model) -> int:
-    """The first body that moves."""
+    """Index of the first moving body."""
     for index, frame in enumerate(model.frames):
         if frame.parentJoint > 0 and frame.type == pin.FrameType.BODY:
             return index

@@ -1,4 +1,4 @@
-"""Stable PD control: gains and targets as data, for implicit methods to put in their residual."""
+"""Stable PD control, passive robots, and torques from functions."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Reference = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
 class StablePD(Controller):
-    """tau = -kp * difference(q_target, q) - kd * (v - v_target) at the end of the step.
+    """Stable PD: tau = -kp * difference(q_target, q) - kd * (v - v_target) at the end of the step.
 
     Args:
-        robot: the driven joints get the gains.
-        kp: position gain of every driven joint [N m/rad], or gains by joint name.
-        kd: velocity gain [N m s/rad], likewise.
-        gait: what to follow: a name among the robot's gaits, a Gait, or a function of time
-            that returns targets (nq,) and rates (nv,); None holds the standing pose.
-        track_velocity: follow the reference's velocity; False damps towards rest.
+        robot: robot whose driven joints get the gains.
+        kp: position gain of all driven joints [N m/rad or N/m], or gains by joint name.
+        kd: velocity gain [N m s/rad or N s/m], or gains by joint name.
+        gait: reference motion: name of a gait of the robot, a `Gait`, or a function of time that
+            returns targets (nq,) and rates (nv,); None holds the standing pose.
+        track_velocity: whether to follow the velocity of the reference; False damps to rest.
 
     Raises:
-        ControlError: unknown gait or joint, gains that are negative or not finite.
+        ControlError: a gait or joint is unknown, or a gain is negative or not finite.
     """
 
     follows_time: ClassVar[bool] = True
@@ -51,7 +51,7 @@ class StablePD(Controller):
         self._track_velocity = track_velocity
 
     def command(self, state: State, h: float) -> Command:
-        """See the contract."""
+        """See `Controller.command`."""
         q, v = self.reference(state.t + h)
         return Command(
             kp=self._kp, kd=self._kd, q_target=q, v_target=v if self._track_velocity else None
@@ -59,25 +59,25 @@ class StablePD(Controller):
 
 
 class Passive(Controller):
-    """No torque."""
+    """Controller without torque."""
 
     def command(self, state: State, h: float) -> Command:
-        """See the contract."""
+        """See `Controller.command`."""
         return Command()
 
 
 class TorqueFunction(Controller):
-    """Torque from a function of Python: f(state, h) -> (nv,) array or Command.
+    """Controller from a function f(state, h) that returns a torque (nv,) or a `Command`.
 
     Args:
-        function: called before each step.
+        function: function, called before each step.
     """
 
     def __init__(self, function: Callable[[State, float], np.ndarray | Command]) -> None:
         self._function = function
 
     def command(self, state: State, h: float) -> Command:
-        """See the contract."""
+        """See `Controller.command`."""
         result = self._function(state, h)
         return (
             result if isinstance(result, Command) else Command(tau=np.asarray(result, dtype=float))

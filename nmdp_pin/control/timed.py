@@ -10,7 +10,7 @@ from nmdp_pin.state import State
 
 @dataclass(frozen=True, eq=False)
 class Timed(CommandSource):
-    """The commands of a controller that follows the time, asked for at the end of each stage.
+    """Commands of a controller that follows the time, at the end of each stage.
 
     Args:
         controller: whose reference is a function of time.
@@ -23,5 +23,5 @@ class Timed(CommandSource):
     h: float
 
     def at(self, t: float) -> Command:
-        """The controller's command for a step that ends at t."""
+        """Command for a step that ends at t."""
         return self.controller.within(self.state, t - self.state.t, self.h)

@@ -13,7 +13,7 @@ from nmdp_pin.robot import Robot
 
 
 class GaitTrajectory:
-    """Joint targets q(t), v(t) of a gait; the joints that it does not name stand still.
+    """Joint targets q(t), v(t) of a gait; other joints stand still.
 
     Cubic Hermite between the knots with zero slopes there, as the papers' authors have it.
 
@@ -22,7 +22,7 @@ class GaitTrajectory:
         gait: the knots.
 
     Raises:
-        ControlError: the gait moves a joint that the robot has not, or not a simple one.
+        ControlError: the gait moves a joint that the robot lacks, or one with several coordinates.
     """
 
     def __init__(self, robot: Robot, gait: Gait) -> None:
@@ -52,7 +52,7 @@ class GaitTrajectory:
 
 
 def _simple_joint(robot: Robot, name: str, gait: str) -> pin.JointModel:
-    """The joint of that name, which must have one coordinate."""
+    """Joint of that name with one coordinate."""
     model = robot.model
     if not model.existJointName(name):
         raise ControlError(

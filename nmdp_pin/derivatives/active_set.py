@@ -1,4 +1,4 @@
-"""Which weights of a step move freely, which are held, and where that may change."""
+"""Active set of a step: free and fixed weights, and the contacts at which it may change."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LEAST = 1e-6  # sum of weights that is its own unit
 
 
 class Switch(NamedTuple):
-    """A place where the step has a kink: its derivative is that of one side.
+    """Kink of a step, at which its derivative is that of one side.
 
-    Args:
+    Attributes:
         contact: index among the robot's contact points.
-        kind: "touch" (the sphere is at the surface), "weight" (a weight is zero and need not stay
-            so) or "sum" (the contact gives all it can and could give less).
+        kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase) or
+            "sum" (a full sum of weights may decrease).
         vertex: index of the weight, -1 for the other kinds.
     """
 
@@ -32,12 +32,12 @@ class Switch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """The face of the simplices that the weights stay on.
+    """Face of the simplices on which the weights stay.
 
     Args:
-        free: weights that move, shape (n, m).
+        free: mask of the free weights, shape (n, m).
         tight: contacts whose sum stays at one, shape (n,).
-        switches: where the step might leave the face.
+        switches: kinks at which the step might leave the face.
         slack: r_j + lambda_c of every weight [J], shape (n m,).
         multiplier: lambda_c of every contact [J], shape (n,).
     """
@@ -56,11 +56,11 @@ def active_set(
     moves: np.ndarray,
     tolerance: float,
 ) -> ActiveSet:
-    """Tell the face from the weights and their multipliers.
+    """Determine the face from the weights and their multipliers.
 
     Where contacts are redundant, weights are not unique, and one may be zero by chance. Weights
-    without a multiplier count as free if the same generalised force can be made with all of them
-    above zero: a linear program tells. If not, the step has a kink there.
+    without a multiplier count as free if the same generalised force is possible with all of them
+    above zero, by a linear program. Otherwise the step has a kink.
 
     Args:
         w: weights of the contacts that act, shape (n, m).
@@ -91,7 +91,7 @@ def active_set(
 
 
 class _Inside(NamedTuple):
-    """What can lie inside the simplices: weights (n, m) above zero, and sums (n,) below one."""
+    """Constraints that may be inactive: weights (n, m) above zero, and sums (n,) below one."""
 
     weights: np.ndarray
     sums: np.ndarray
@@ -100,7 +100,7 @@ class _Inside(NamedTuple):
 def _redistributed(
     w: np.ndarray, support: np.ndarray, tight: np.ndarray, open_sums: np.ndarray, forces: np.ndarray
 ) -> _Inside:
-    """Which bounds can be left at the same generalised force.
+    """Bounds that can be left at the same generalised force.
 
     Args:
         w: weights, shape (n, m).

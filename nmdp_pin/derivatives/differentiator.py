@@ -20,10 +20,10 @@ from nmdp_pin.status import Status
 
 
 class StepDifferentiator:
-    """Differentiates the steps of a simulator; holds scratch memory, so one a thread.
+    """Derivatives of the steps of a simulator; use one differentiator a thread.
 
     Args:
-        simulator: whose method is one of NMDP, PBD or PBFD.
+        simulator: simulator with an NMDP method, `pbd` or `pbfd`.
 
     Raises:
         DerivativeError: the method has no derivatives.
@@ -53,16 +53,16 @@ class StepDifferentiator:
 
         Args:
             state: start of the step.
-            command: for its end, as `Simulator.step` takes it.
+            command: command, as in `Simulator.step`.
             h: length of the step [s].
-            result: of that very step, if it is at hand; None: it is made.
-            with_respect_to: further parameters, of `PARAMETERS`.
-            smoothing: 0 is exact; above it derivatives average over switches of contacts, as if
-                weights were known up to this share of one.
+            result: result of the step, if it exists already; None: the step is made.
+            with_respect_to: names of further parameters, of `PARAMETERS`.
+            smoothing: 0 is exact; larger values average over switches of contacts, as if weights
+                were known up to this fraction of one.
 
         Raises:
-            StateError, ControlError: as of `Simulator.step`.
-            DerivativeError: a parameter that is not known, or that this method has not.
+            StateError, ControlError: as `Simulator.step`.
+            DerivativeError: a parameter is unknown, or the method lacks it.
         """
         names = checked(tuple(with_respect_to))
         if not 0.0 <= smoothing < math.inf:
@@ -95,7 +95,7 @@ class StepDifferentiator:
     def _derivatives(
         self, result: StepResult, linear: LinearisedStep, smoothing: float
     ) -> StepDerivatives:
-        """Of one sub-step."""
+        """Derivatives of one sub-step."""
         try:
             dx_dx, of_p, switches = response(linear, smoothing)
         except np.linalg.LinAlgError:
@@ -110,7 +110,7 @@ class StepDifferentiator:
         )
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
-        """No derivatives: all of them NaN."""
+        """NaN derivatives."""
         robot, system = self.simulator.robot, self.simulator.system
         n = 2 * robot.model.nv
         sizes = {name: columns(system, name) for name in names}
@@ -133,7 +133,7 @@ def step_derivatives(
     with_respect_to: tuple[str, ...] = (),
     smoothing: float = 0.0,
 ) -> StepDerivatives:
-    """Derivatives of one step; for many of them make a `StepDifferentiator`, whose call this is."""
+    """Derivatives of one step; the arguments are those of `StepDifferentiator`."""
     return StepDifferentiator(simulator)(
         state,
         command,

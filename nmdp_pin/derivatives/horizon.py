@@ -1,4 +1,4 @@
-"""Derivatives along a trajectory: products with vectors, never of matrices."""
+"""Derivatives along trajectories, as products with vectors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from nmdp_pin.state import State
 
 @dataclass(frozen=True, eq=False)
 class Horizon:
-    """A trajectory of nt steps, or nb of them side by side, and its derivatives.
+    """Derivatives of a trajectory of nt steps, or of nb trajectories.
 
     Args:
-        dx_dx: dx_k+1/dx_k of x = [q; v], shape (..., nt, 2 nv, 2 nv).
-        dx_du: shape (..., nt, 2 nv, nu).
-        parameters: shape (..., nt, 2 nv, k) each.
-        steps: those of one trajectory; empty where several are side by side.
+        dx_dx: derivatives dx_k+1/dx_k of x = [q; v], shape (..., nt, 2 nv, 2 nv).
+        dx_du: derivatives by the torques, shape (..., nt, 2 nv, nu).
+        parameters: derivatives by the parameters, by name, shape (..., nt, 2 nv, k) each.
+        steps: steps of a single trajectory; empty for several.
     """
 
     dx_dx: np.ndarray
@@ -33,10 +33,10 @@ class Horizon:
 
     @classmethod
     def of(cls, steps: Sequence[StepDerivatives]) -> Horizon:
-        """The steps of one trajectory, in order.
+        """Horizon of the steps of one trajectory.
 
         Raises:
-            DerivativeError: there are none.
+            DerivativeError: there are no steps.
         """
         if not steps:
             raise DerivativeError("a horizon needs at least one step")
@@ -50,10 +50,10 @@ class Horizon:
 
     @classmethod
     def stacked(cls, trajectories: Sequence[Horizon]) -> Horizon:
-        """Trajectories of the same length side by side, along a new first axis.
+        """Stack trajectories of equal length along a new first axis.
 
         Raises:
-            DerivativeError: there are none, or their lengths differ.
+            DerivativeError: there are no trajectories, or their lengths differ.
         """
         lengths = {trajectory.dx_dx.shape[-3] for trajectory in trajectories}
         if len(lengths) != 1:
@@ -71,12 +71,12 @@ class Horizon:
         """Gradients of a sum of functions of the states, backwards in time.
 
         Args:
-            gradients: of the function with respect to x_1 ... x_nt, shape (..., nt, 2 nv). Axes
-                before those of the trajectories are several functions at once.
+            gradients: gradients with respect to x_1 ... x_nt, shape (..., nt, 2 nv). Axes before
+                those of the trajectories are several functions at once.
 
         Returns:
-            With respect to x_0, shape (..., 2 nv), to the torques, (..., nt, nu), and to each
-            parameter, which is the same in all steps, (..., k).
+            Gradients with respect to x_0, shape (..., 2 nv), to the torques, (..., nt, nu), and to
+            each parameter, equal in all steps, (..., k).
         """
         covector = np.zeros(gradients[..., 0, :].shape)
         of_u = []
@@ -115,15 +115,15 @@ def horizon_derivatives(
     with_respect_to: tuple[str, ...] = (),
     smoothing: float = 0.0,
 ) -> Horizon:
-    """Step through the commands and differentiate each step; ends after one that failed.
+    """Step through the commands and differentiate each step, up to a step that fails.
 
     Args:
-        simulator: see `StepDifferentiator`.
+        simulator: simulator with an NMDP method, `pbd` or `pbfd`.
         state: start of the first step.
-        commands: one a step, at least one; an array (nt, nu) of torques will do.
+        commands: commands of the steps, at least one, or torques (nt, nu).
         h: length of the steps [s].
-        with_respect_to: see `StepDifferentiator`.
-        smoothing: likewise.
+        with_respect_to: names of further parameters; see `StepDifferentiator`.
+        smoothing: smoothing over switches of contacts; see `StepDifferentiator`.
     """
     differentiate, steps = StepDifferentiator(simulator), []
     for command in commands:

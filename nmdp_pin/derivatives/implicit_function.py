@@ -17,7 +17,7 @@ _RANK = 1e-10  # singular values below this share of the largest count as zero: 
 
 
 class Response(NamedTuple):
-    """How x1 = [q1; v1] answers x0 = [q0; v0], shape (2 nv, 2 nv), and p, shape (2 nv, np).
+    """Derivatives of x1 = [q1; v1] by x0 = [q0; v0], shape (2 nv, 2 nv), and by p, (2 nv, np).
 
     `switches` are the kinks that a stage ended on.
     """
@@ -125,7 +125,7 @@ def of_smoothed_weights(
         turned: likewise.
         scale: likewise.
         face: likewise.
-        weights: of the stage.
+        weights: weights of the stage.
         smoothing: sqrt(kappa) [-], a share of a contact's weights.
     """
     k, m = weights.w.shape

@@ -14,20 +14,19 @@ from nmdp_pin.status import Status
 
 @dataclass(frozen=True, eq=False)
 class StepDerivatives:
-    """How the end x1 = [q1; v1] of a step answers its start x0, the torque and parameters.
+    """Derivatives of the end x1 = [q1; v1] of a step by its start x0, the torque and parameters.
 
-    Of configurations both ends are tangent: a change dq means pinocchio's integrate(q, dq).
+    Both ends are tangent: a change dq means `pinocchio.integrate(model, q, dq)`.
 
     Args:
         result: the step.
-        status: CONVERGED, or why there are no derivatives: then they are NaN.
-        dx_dx: dx1/dx0, shape (2 nv, 2 nv).
-        dx_du: with respect to the torque of the driven joints, shape (2 nv, nu).
-        parameters: with respect to what was asked for, by name, shape (2 nv, k) each.
-        one_sided: kinks that the step ended on; where there are any, the derivative is that of
-            one side.
-        settled: the end of the step is known to its last digits; if not, motions below ten times
-            what the solver resolves count as none, and a foot that creeps as one that holds.
+        status: CONVERGED, or the reason for which the derivatives are NaN.
+        dx_dx: derivatives dx1/dx0, shape (2 nv, 2 nv).
+        dx_du: derivatives by the torque of the driven joints, shape (2 nv, nu).
+        parameters: derivatives by the requested parameters, by name, shape (2 nv, k) each.
+        one_sided: kinks at the end of the step; with any, the derivative is that of one side.
+        settled: whether the step was solved to rounding; if not, motions below ten times the
+            resolution of the solver count as none.
     """
 
     result: StepResult
@@ -39,7 +38,7 @@ class StepDerivatives:
     settled: bool = True
 
     def vjp(self, covector: np.ndarray) -> dict[str, np.ndarray]:
-        """Vector-Jacobian products: "x", "u" and the parameters.
+        """Vector-Jacobian products, by name: "x", "u" and the parameters.
 
         Args:
             covector: gradient with respect to x1, shape (..., 2 nv).
@@ -48,7 +47,7 @@ class StepDerivatives:
         return found | {name: covector @ D for name, D in self.parameters.items()}
 
     def then(self, second: StepDerivatives) -> StepDerivatives:
-        """Of this step and another one after it, as one; the result is that of the other."""
+        """Derivatives of this step followed by another; the result is that of the other."""
         if not (self.status.ok and second.status.ok):
             return self if not self.status.ok else second
         A = second.dx_dx

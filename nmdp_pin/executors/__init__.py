@@ -1,4 +1,4 @@
-"""Where independent pieces of work are done: here, in threads, in processes, on a Ray cluster."""
+"""Executors of independent tasks: serial, threads, processes, Ray clusters."""
 
 from nmdp_pin.executors.executor import Executor
 from nmdp_pin.executors.processes import Processes

@@ -1,4 +1,4 @@
-"""The contract of executors: one function, many tasks, results as they come."""
+"""Base class of executors: one function, many tasks."""
 
 from __future__ import annotations
 
@@ -14,41 +14,40 @@ Function = Callable[[Any, Any], Any]
 
 
 class Executor(abc.ABC):
-    """Does many tasks, with the same results wherever they are done.
+    """Base class of executors, context managers that run many tasks.
 
-    A context manager; what it holds (processes, a cluster) stays for the next call until then.
+    Processes and clusters stay for the next call until the executor is closed.
     """
 
     @property
     @abc.abstractmethod
     def workers(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
 
     @abc.abstractmethod
     def map(
         self, function: Function, shared: Any, tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Do the tasks, and yield the place of each with its result, in any order.
+        """Run the tasks and yield the index of each with its result, in any order.
 
-        Tasks are taken from the iterable as there is room for them: at most two a worker are under
-        way, so that neither they nor their results fill the memory.
+        At most two tasks a worker are taken from the iterable at a time, which bounds the memory.
 
         Args:
-            function: called as function(shared, task); importable by its name elsewhere.
-            shared: the same for all tasks; sent to a worker once, however many tasks it gets.
-            tasks: what else the function is given.
+            function: function(shared, task), which workers can import.
+            shared: first argument of all tasks, sent to each worker once.
+            tasks: second arguments of the function.
 
         Raises:
-            ExecutorError: a task's worker died again and again.
-            NmdpError: whatever the function raises.
+            ExecutorError: the worker of a task died repeatedly.
+            NmdpError: an error of the function.
         """
 
     @abc.abstractmethod
     def close(self, *, at_once: bool = False) -> None:
-        """Give back what is held.
+        """Release all resources.
 
         Args:
-            at_once: do not wait for tasks that are under way.
+            at_once: whether to abandon running tasks.
         """
 
     def __enter__(self) -> Executor:
@@ -59,7 +58,7 @@ class Executor(abc.ABC):
 
 
 def done(function: Function, shared: Any, task: Any) -> Any:
-    """The result of one task; whatever executor does it.
+    """Result of one task.
 
     Raises:
         ExecutorError: the task called `sys.exit`, which ends neither its worker nor the program.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Processes started meanwhile compute with one thread each: the matrices are small."""
+    """Context in which new processes use one thread each."""
     name = "OMP_NUM_THREADS"
     before = os.environ.get(name)
     os.environ[name] = "1"

@@ -1,4 +1,4 @@
-"""Tasks done by a pool of processes on this machine."""
+"""Executor with a pool of processes on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LAST_BREATH = 0.1  # [s] a process that is killed closes its pipes one after th
 
 @dataclass(frozen=True)
 class _Call:
-    """A task, its place, and how often a process died over it."""
+    """Task, its index, and the number of processes that died."""
 
     place: int
     task: Any
@@ -36,18 +36,17 @@ class _Call:
 
 
 class Processes(Executor):
-    """A pool of processes that stays until it is closed.
+    """Executor with a pool of processes of one thread each.
 
-    A process that dies costs the tasks that were under way, which are done again. The processes
-    import this package anew, so a script needs `if __name__ == "__main__":`, and they compute
-    with one thread each.
+    Tasks of a process that dies are repeated. The processes import this package anew, so a script
+    needs `if __name__ == "__main__":`.
 
     Args:
-        workers: processes; None: one a core.
-        retries: how often a task may be done again after a process died over it.
+        workers: number of processes; None: one a core.
+        retries: largest number of repetitions of a task whose process died.
 
     Raises:
-        ExecutorError: a number out of its range.
+        ExecutorError: a number is out of range.
     """
 
     def __init__(self, workers: int | None = None, *, retries: int = 3) -> None:
@@ -61,13 +60,13 @@ class Processes(Executor):
 
     @property
     def workers(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
         return self._workers
 
     def map(
         self, function: Function, shared: Any, tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Do the tasks, and yield the place of each with its result, as they come.
+        """Run the tasks and yield the index of each with its result, as they finish.
 
         Raises:
             ExecutorError: processes died over a task more often than `retries`.
@@ -98,7 +97,7 @@ class Processes(Executor):
                 future.cancel()
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the processes; `at_once` ends them in the middle of their tasks."""
+        """End the processes; `at_once` interrupts their tasks."""
         if at_once and self._lifeline is not None:
             self._lifeline.close()
         self._end_pool()
@@ -107,7 +106,7 @@ class Processes(Executor):
             self._folder = None
 
     def _keep(self, shared: Any) -> str:
-        """File of what is shared, from which each process reads it once."""
+        """File of the shared data, read once by each process."""
         content = pickle.dumps(shared)
         path = Path(self._shared_folder()) / key_of(content)
         if not path.exists():
@@ -115,7 +114,7 @@ class Processes(Executor):
         return str(path)
 
     def _shared_folder(self) -> str:
-        """Folder of what is shared."""
+        """Folder of the shared data."""
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="nmdp-pin-")
         return self._folder.name
@@ -163,13 +162,13 @@ def _cores() -> int:
 
 
 def _prepare(lifeline: Connection, folder: str) -> None:
-    """Set up a process: Ctrl-C is its parent's business, and it ends when the parent does."""
+    """Set up a process, which ignores Ctrl-C and ends with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, args=(lifeline, folder), daemon=True).start()
 
 
 def _die_with_parent(lifeline: Connection, folder: str) -> None:
-    """Nothing is ever sent: the other end closes when the parent wants it, or is no more."""
+    """Wait until the parent closes the pipe."""
     lifeline.poll(None)
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -1,4 +1,4 @@
-"""How far many tasks are, on a terminal."""
+"""Progress of many tasks on a terminal."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def shown(progress: bool | Progress, what: str, total: int) -> Iterator[Progress]:
-    """What to call with how much is done and how much there is.
+    """Callback for the numbers of done and of all tasks.
 
     Args:
         progress: True draws a bar on standard error where that is a terminal, False shows nothing;
             a function is called.
         what: is counted, such as "runs".
-        total: how much there is.
+        total: number of tasks.
     """
     if callable(progress):
         yield progress

@@ -1,4 +1,4 @@
-"""Tasks done by the workers of a Ray cluster, of one machine or of many."""
+"""Executor on a Ray cluster, of one machine or of many."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _PATIENCE = 10.0  # [s] for a cluster to answer
 
 
 class RayCluster(Executor):
-    """Does the tasks on Ray (extra `ray`).
+    """Executor on Ray (extra `ray`).
 
-    A worker or a machine that is lost costs the tasks that it had, which Ray does again elsewhere.
-    Where Ray is already running in this process it is used as it is, and left running.
+    Tasks of lost workers and machines are repeated elsewhere. If Ray is already running in this
+    process, it is used and left running.
 
     Args:
-        address: of a cluster, as `ray.init` takes it; "local" starts Ray on this machine; None:
-            the cluster that RAY_ADDRESS names, as it does within a job of one, else "local".
-        workers: tasks at a time; None: as many as the cluster has cores.
-        retries: how often a task may be done again after its worker died.
-        runtime_env: what workers need, as `ray.init` takes it, such as {"pip": ["nmdp-pin"]} where
-            the machines have not this package.
+        address: address of a cluster for `ray.init`; "local" starts Ray on this machine; None: the
+            cluster named by RAY_ADDRESS, else "local".
+        workers: number of tasks at a time; None: number of cores of the cluster.
+        retries: largest number of repetitions of a task whose worker died.
+        runtime_env: environment of the workers for `ray.init`, such as {"pip": ["nmdp-pin"]} where
+            the machines lack this package.
 
     Raises:
         MissingExtra: Ray is not installed.
-        ExecutorError: there is no such cluster, or a number out of its range.
+        ExecutorError: the cluster does not exist, or a number is out of range.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RayCluster(Executor):
         self._workers = workers
         address = address or os.environ.get("RAY_ADDRESS") or "local"
         if address == "local" and "ray" not in sys.modules:
-            # Read when Ray is loaded: nobody else on this machine may give it tasks. Where a script
+            # Read when Ray is loaded: only holders of the token may give it tasks. Where a script
             # loaded it before, what it starts would ask for a token that it does not have itself.
             os.environ.setdefault("RAY_AUTH_MODE", "token")
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
@@ -63,14 +63,14 @@ class RayCluster(Executor):
 
     @property
     def workers(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
         cores = self._ray.cluster_resources().get("CPU", 1.0)
         return self._workers or max(int(cores), 1)
 
     def map(
         self, function: Function, shared: Any, tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Do the tasks, and yield the place of each with its result, as they come.
+        """Run the tasks and yield the index of each with its result, as they finish.
 
         Raises:
             ExecutorError: workers died over a task more often than `retries`, or Ray failed.
@@ -96,7 +96,7 @@ class RayCluster(Executor):
                 self._ray.cancel(reference, force=True)
 
     def close(self, *, at_once: bool = False) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Disconnect from the cluster, and end it if it was started here."""
         if self._own and self._ray.is_initialized():
             self._ray.shutdown()
 
@@ -104,7 +104,7 @@ class RayCluster(Executor):
         options: dict[str, Any] = {"runtime_env": runtime_env}
         if address == "local":
             options |= {"num_cpus": self._workers, "include_dashboard": False}
-            # Nobody who starts a simulation expects to send reports of it.
+            # Usage reports of Ray are off.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             _knock(address)
@@ -140,7 +140,7 @@ def _ray() -> Any:
 
 
 def _knock(address: str) -> None:
-    """Find out in seconds that nobody is there, for which Ray takes minutes; OSError says so."""
+    """Check in seconds that the address answers, for which Ray takes minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()

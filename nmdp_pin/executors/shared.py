@@ -1,4 +1,4 @@
-"""What all tasks share, read once by each worker."""
+"""Content shared by all tasks, read once by each worker."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _read: dict[str, Any] = {}  # of this worker process, by key, the last used at t
 
 
 def key_of(content: bytes) -> str:
-    """Name of what was pickled: the same bytes have the same name."""
+    """Key of pickled bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 def read_once(key: str, content: Callable[[], bytes]) -> Any:
-    """What was pickled under this key; `content` is called where it is not known yet."""
+    """Content pickled under this key; `content` is called where the key is new."""
     shared = _read.pop(key) if key in _read else pickle.loads(content())
     _read[key] = shared
     while len(_read) > _MOST:

@@ -1,4 +1,4 @@
-"""Tasks done by threads of this process."""
+"""Executor with threads of this process."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ _AHEAD = 2  # tasks under way for each worker
 
 
 class Threads(Executor):
-    """Does tasks in threads, each with a copy of its own of what they share.
+    """Executor with threads, each with its own copy of the shared data.
 
-    They run side by side where their work holds no lock, as that of compiled steps; other work of
-    Python's is done in turns.
+    Compiled steps, which hold no lock, run in parallel; other Python code does not.
 
     Args:
-        workers: how many threads.
+        workers: number of threads.
 
     Raises:
-        ExecutorError: that is no number of threads.
+        ExecutorError: `workers` is no number of threads.
     """
 
     def __init__(self, workers: int) -> None:
@@ -34,13 +33,13 @@ class Threads(Executor):
 
     @property
     def workers(self) -> int:
-        """How many tasks are done at a time."""
+        """Number of tasks that run at a time."""
         return self._workers
 
     def map(
         self, function: Function, shared: Any, tasks: Iterable[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Do the tasks, and yield the place of each with its result, in their order."""
+        """Run the tasks and yield the index of each with its result, in their order."""
         content, copies = pickle.dumps(shared), SimpleQueue[Any]()
         for _ in range(self._workers):
             copies.put(None)

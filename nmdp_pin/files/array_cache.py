@@ -40,7 +40,7 @@ def sources_version(folder: Path) -> str:
 def cached_array(
     name: str, key: str, shape: tuple[int, ...], make: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """An array from the cache, or a new one that is put there.
+    """Array from the cache, computed if it is missing.
 
     A file is used only where its digest, over the key and the array, is right. A cache that
     cannot be read or written is no error.
@@ -48,7 +48,7 @@ def cached_array(
     Args:
         name: beginning of the file's name.
         key: everything that the array depends on.
-        shape: of the array.
+        shape: shape of the array.
         make: computes it.
     """
     path = cache_folder() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.array"

@@ -58,13 +58,13 @@ def read_npz(
     """Arrays of an `.npz` by name: floats (float64), whole numbers (int64, uint64) and texts.
 
     Args:
-        path: of the file.
+        path: path of the file.
         what: it should be, for messages.
         names: arrays to read, where the file has them; None: all.
         error: type of the error.
 
     Raises:
-        NmdpError: of the type `error`: there is no such file, or it is no whole archive of
+        NmdpError: an error of the type `error`: the file does not exist, or is no whole archive of
             arrays, has more than 256 of them, or more than `LARGEST` bytes and 100 times as many as
             the file when it is unpacked.
     """
@@ -146,13 +146,13 @@ def take_meta(
     path: str | os.PathLike[str],
     what: str,
 ) -> dict[str, Any]:
-    """The JSON text "meta" among the arrays, taken out of them.
+    """Remove and parse the JSON text "meta" among the arrays.
 
     Args:
         arrays: those of the file.
-        key: of the version of the format in it.
+        key: key of the version of the format in it.
         expected: version that is read.
-        path: of the file, for messages.
+        path: path of the file, for messages.
         what: it should be, likewise.
 
     Raises:
@@ -181,10 +181,10 @@ def take_meta(
 def check_dimensions(
     arrays: Mapping[str, np.ndarray], dimensions: Mapping[str, int], path: str | os.PathLike[str]
 ) -> None:
-    """Check that arrays are of floats and have as many axes as they should.
+    """Check the types and numbers of axes of arrays.
 
     Raises:
-        RecordingError: one has not.
+        RecordingError: an array has another type or number of axes.
     """
     for name, array in arrays.items():
         if array.ndim != dimensions[name] or array.dtype.kind != "f":

@@ -19,17 +19,17 @@ def open_input(
     largest: int = LARGEST,
     error: type[NmdpError] = RecordingError,
 ) -> BinaryIO:
-    """Open a file for reading; never waits, as opening a FIFO would.
+    """Open a file for reading, without blocking on a FIFO.
 
     Args:
-        path: of the file.
+        path: path of the file.
         what: it should be, for messages.
         largest: size that is accepted [bytes].
         error: type of the error.
 
     Raises:
-        NmdpError: of the type `error`: there is no such file, it cannot be read, is no regular
-            file, or is larger than `largest`.
+        NmdpError: an error of the type `error`: the file does not exist, cannot be read, is no
+            regular file, or is larger than `largest`.
     """
     name = os.fspath(path)
     try:

@@ -24,24 +24,24 @@ _DIGEST_SIZE = 16  # [bytes]
 
 
 def journal_path(path: str | os.PathLike[str]) -> Path:
-    """Path of the journal of a file that is not finished."""
+    """Path of the journal of an unfinished file."""
     return Path(f"{os.fspath(path)}.unfinished")
 
 
 class Journal(Closing):
-    """A journal that this process alone may write; the lock ends with the process.
+    """Journal, locked for this process.
 
     Args:
-        path: of the file; one that is there is continued, without a chunk that is not whole.
+        path: path of the file; one that is there is continued, without a chunk that is not whole.
         error: type of the errors.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         chunks: what was in the file when it was opened.
 
     Raises:
-        NmdpError: of the type `error`: the file cannot be written, is no journal, or another
-            process is writing it.
+        NmdpError: an error of the type `error`: the file cannot be written, is no journal, or is
+            being written by another process.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Journal(Closing):
             raise
 
     def append(self, content: bytes) -> None:
-        """Add a chunk, which is on disk when this returns.
+        """Write a chunk to disk.
 
         Raises:
             NmdpError: the disk is full; the journal is as it was before.
@@ -92,7 +92,7 @@ class Journal(Closing):
         self._file.close()
 
     def _write(self, content: bytes) -> None:
-        """All of the bytes or, where an error or a signal ends it, none."""
+        """Write all of the bytes or, where an error or a signal interrupts, none."""
         try:
             rest = memoryview(content)
             while rest:
@@ -111,10 +111,10 @@ class Journal(Closing):
 def read_chunks(
     path: str | os.PathLike[str], what: str, *, error: type[NmdpError] = RecordingError
 ) -> list[bytes]:
-    """Chunks of a journal, which may be growing, up to the first that is not whole.
+    """Complete chunks of a journal, which may be growing.
 
     Raises:
-        NmdpError: of the type `error`: there is no such file, or it is no journal.
+        NmdpError: an error of the type `error`: the file does not exist, or is no journal.
     """
     with open_input(path, what, largest=_LARGEST, error=error) as file:
         return _chunks(file, path, error)[0]
@@ -123,7 +123,7 @@ def read_chunks(
 def _chunks(
     file: BinaryIO, path: str | os.PathLike[str], error: type[NmdpError]
 ) -> tuple[list[bytes], int]:
-    """The chunks that are whole, and where they end."""
+    """Complete chunks, and the position of their end."""
     begin = file.read(len(MAGIC))
     if begin != MAGIC:
         if MAGIC.startswith(begin):

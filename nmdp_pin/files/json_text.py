@@ -12,7 +12,7 @@ DEEPEST = 32
 
 
 def to_json(value: Any) -> str:
-    """A value as text.
+    """JSON text of a value.
 
     Raises:
         RecordingError: it is not JSON data.
@@ -27,7 +27,7 @@ def to_json(value: Any) -> str:
 
 
 def from_json(text: str | bytes) -> Any:
-    """The value of a text.
+    """Value of a JSON text.
 
     Raises:
         ValueError: it is not JSON, or nested more deeply than `DEEPEST`.

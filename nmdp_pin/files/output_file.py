@@ -46,7 +46,7 @@ def check_writable(path: str | os.PathLike[str], *, replace: bool = True) -> Non
 def write_whole(
     path: str | os.PathLike[str], write: Callable[[BinaryIO], Any], *, replace: bool = True
 ) -> None:
-    """Write a file so that it is never seen half-written.
+    """Write a file atomically.
 
     The bytes go to a scratch file beside `path`, which takes its name at the end. A symbolic link
     stays, and the file that it leads to is replaced; a file that is replaced keeps its mode.
@@ -87,7 +87,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _target(path: str | os.PathLike[str], replace: bool) -> Path:
-    """The file that is to be written: `path` with symbolic links followed."""
+    """Target of the write: `path` with symbolic links followed."""
     target = Path(os.path.realpath(path))
     if os.path.isdir(target):
         raise RecordingError(f"cannot write {path}: it is a folder; give the name of a file")

@@ -52,10 +52,10 @@ INTEGERS = frozenset(
 
 
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read the arrays of `ROWS` and the meta data; never runs code that a file may hold.
+    """Read the arrays of `ROWS` and the metadata; code in a file is never run.
 
     Raises:
-        RecordingError: there is no such file, or it is truncated, no recording, of a later
+        RecordingError: the file does not exist, or is truncated, no recording, of a later
             version of this package, lacks an array or holds one of a wrong shape or type.
     """
     if not os.path.exists(path) and journal_path(path).exists():
@@ -87,7 +87,7 @@ def row_type(sizes: dict[str, int]) -> np.dtype:
 
 
 def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays that a journal holds so far."""
+    """Arrays of a journal so far."""
     chunks = read_chunks(path, "recording")
     try:
         arrays = {"meta": np.array(chunks[0].decode())}
@@ -100,7 +100,7 @@ def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def _checked_sizes(meta: dict[str, Any], path: str | os.PathLike[str]) -> dict[str, int]:
-    """The sizes nq, nv and nc; lists of names that disagree with them are refused."""
+    """Sizes nq, nv and nc, checked against the lists of names."""
     try:
         sizes = {name: int(meta["sizes"][name]) for name in ("nq", "nv", "nc")}
         names = [*meta["joints"], *meta["contacts"], *meta["statuses"], meta["robot"]]

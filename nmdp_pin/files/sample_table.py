@@ -52,7 +52,7 @@ def read_samples(
 
 
 def title(name: str, unit: str) -> str:
-    """What a column is called in a file."""
+    """Title of a column in a file."""
     return f"{name} [{unit}]"
 
 
@@ -128,7 +128,7 @@ def _check_complete(
 
 
 def _check_numbers(columns: dict[str, np.ndarray], file: str) -> None:
-    """One length, finite numbers; makes them floats."""
+    """Check lengths and finiteness, and convert to floats."""
     lengths = {}
     for name, values in columns.items():
         if values.ndim != 1 or not np.issubdtype(values.dtype, np.number):

@@ -1,4 +1,4 @@
-"""A state in a file, with all that the next step depends on."""
+"""Files of states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIMENSIONS: dict[str, int] = {
 
 
 def save_state(path: str | os.PathLike[str], state: State) -> None:
-    """Write a state as a `.npz`, whole or not at all: a step from it is the same to the bit.
+    """Write a state as a `.npz`; steps from it are equal to the bit.
 
     Raises:
         RecordingError: the path cannot be written.
@@ -35,13 +35,13 @@ def save_state(path: str | os.PathLike[str], state: State) -> None:
 
 
 def load_state(path: str | os.PathLike[str]) -> State:
-    """Read a state; never runs code that a file may hold.
+    """Read a state; code in a file is never run.
 
     The history of multistep methods, which files of earlier versions may hold, is ignored.
 
     Raises:
-        RecordingError: there is no such file, or it is truncated, no state, of another version of
-            this package, lacks something or holds something of a wrong type.
+        RecordingError: the file does not exist, is truncated, is no state, is of another version,
+            or an entry is missing or has a wrong type.
     """
     arrays = read_npz(path, "state", (*DIMENSIONS, "meta"))
     meta = take_meta(arrays, "state", FORMAT, path, "state")

@@ -52,7 +52,7 @@ class Table:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number with that many decimals; "—" for one that there is not, powers where it is huge."""
+    """Text of a number with that many decimals; "—" for NaN, powers of ten for huge ones."""
     if value != value:
         return "—"
     return f"{value:.{digits}f}" if abs(value) < 1e4 else f"{value:.1e}"

@@ -13,7 +13,7 @@ _LARGEST = 2**24  # [bytes]
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """The tables of a text.
+    """Tables of a TOML text.
 
     Raises:
         ValueError: it is not TOML, or nested too deeply.
@@ -27,10 +27,10 @@ def from_toml(text: str) -> dict[str, Any]:
 def read_toml(
     path: str | os.PathLike[str], what: str, *, error: type[RobotError] | type[ScenarioError]
 ) -> dict[str, Any]:
-    """The tables of a file.
+    """Tables of a TOML file.
 
     Args:
-        path: of the file.
+        path: path of the file.
         what: it should be, for messages.
         error: type of the error.
 

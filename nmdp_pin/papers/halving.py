@@ -26,7 +26,7 @@ class PrintedHalving(StepControl):
         min_step: no half is shorter than this [s].
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of range.
     """
 
     min_step: float = 1e-5

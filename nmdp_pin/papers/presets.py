@@ -11,7 +11,7 @@ from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # What the papers' authors ran, and Algorithm 1 as it is printed but for
+    # The settings of the papers' authors, and Algorithm 1 as printed except for
     # the direction in which gamma changes, which contradicts its program (docs/choices.md, 1).
     "paper": {
         "objective": "end_effector",
@@ -38,16 +38,16 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset_options(name: str, known: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a preset that a method has, to be overruled by those given.
+    """Options of a preset that a method accepts, to be overruled by those given.
 
     Args:
-        name: of the preset.
+        name: name of the preset.
         known: names of the method's options.
         given: options of the user; with the objective "dissipation" the projected gradient, which
             does not solve it, is left out.
 
     Raises:
-        IntegratorError: the name is not known.
+        IntegratorError: the name is unknown.
     """
     if name not in PRESETS:
         raise IntegratorError(f"preset '{name}' is not known; choose from {sorted(PRESETS)}")

@@ -1,8 +1,7 @@
-"""Which bodies of a robot may touch each other.
+"""Pairs of bodies of a robot that may touch each other.
 
-A contact is a contact point of one body against the whole surface of another. Both ways are taken,
-unless all of a body is given exactly by its contact spheres: a ball against a box needs no corners
-of the box against the ball.
+A contact is a contact point of one body against the surface of another. Both directions are taken,
+unless a body consists of its contact spheres: a ball against a box needs no corners of the box.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ Pair = tuple[str | int, str | int]
 def touching(
     robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float = DEFAULT_FRICTION
 ) -> Robot:
-    """The robot with contacts between its bodies, added to those that it has.
+    """Copy of a robot with additional contacts between its bodies.
 
     Args:
-        robot: with contact points and collision geometry.
-        pairs: of links (or objects) by name, each standing for all that moves with it, or of
-            joints by index. None: all pairs, but for bodies that a joint connects, and those that
-            lie in each other where the robot stands, which a note tells.
-        friction: coefficient of the surfaces that come from collision geometry [-].
+        robot: robot with contact points and collision geometry.
+        pairs: pairs of links or objects by name, or of joints by index. None: all pairs, except
+            bodies connected by a joint and bodies that overlap in the standing pose, which are
+            listed in the notes.
+        friction: friction coefficient of surfaces made from collision geometry [-].
 
     Raises:
-        RobotError: a link that does not exist, a pair without a contact, or a mesh that is missing.
+        RobotError: a link does not exist, a pair has no contact, or a mesh is missing.
     """
     shaped = shaped_joints(robot)
     if pairs is None:
@@ -61,7 +60,7 @@ def touching(
 
 
 def _connected(model: pin.Model, a: int, b: int) -> bool:
-    """Whether the bodies are the same, or no body with mass or geometry is between them."""
+    """Whether two bodies are equal or neighbours, without mass or geometry between them."""
     low, high = min(a, b), max(a, b)
     parent = int(model.parents[high])
     while parent > 0 and model.inertias[parent].mass == 0.0 and parent != low:
@@ -107,7 +106,7 @@ def _joint_of(robot: Robot, link: str | int, element: str) -> int:
 def _with_pairs(
     robot: Robot, surfaces: dict[int, Terrain], pairs: Iterable[tuple[int, int]]
 ) -> ContactPoints:
-    """The contact points of the robot and those of the pairs that it has not yet."""
+    """Contact points of the robot and those of new pairs."""
     points = robot.contact_points
     spheres = np.flatnonzero(points.touches == 0)
     carriers = points.joints[spheres]
@@ -139,7 +138,7 @@ def _with_pairs(
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
-    """Whether the body consists of balls which are contact spheres of it."""
+    """Whether the body consists of balls that are its contact spheres."""
     own = (points.joints == joint) & (points.touches == 0)
     for shape in surface.shapes:
         if not isinstance(shape, Sphere):
@@ -153,7 +152,7 @@ def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
 def _apart(
     robot: Robot, surfaces: dict[int, Terrain], pairs: list[tuple[int, int]]
 ) -> tuple[list[tuple[int, int]], list[str]]:
-    """The pairs that do not lie in each other where the robot stands, and a note on the others."""
+    """Pairs that do not overlap in the standing pose, and a note on the others."""
     data = robot.model.createData()
     pin.forwardKinematics(robot.model, data, robot.standing)
     kept, left = [], []
@@ -167,7 +166,7 @@ def _apart(
 
 
 def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
-    """How deep two shapes of moving frames lie in each other, 0 where they do not [m]."""
+    """Overlap of two shapes of moving frames, 0 where they are apart [m]."""
     poses = [at * first.placement, there * second.placement]
     transforms = [coal.Transform3s(M.rotation, M.translation) for M in poses]
     result, request = coal.CollisionResult(), coal.CollisionRequest()
@@ -177,7 +176,7 @@ def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
 
 
 def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int) -> float:
-    """How deep two bodies lie in each other, by their shapes and by their contact points [m]."""
+    """Overlap of two bodies, by their shapes and by their contact points [m]."""
     points, deepest = robot.contact_points, -np.inf
     shapes = [surfaces[k].shapes if k in surfaces else () for k in (a, b)]
     for first, second in itertools.product(*shapes):

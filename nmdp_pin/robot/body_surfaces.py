@@ -1,4 +1,4 @@
-"""The surfaces of bodies, out of their collision geometry."""
+"""Surfaces of bodies, from their collision geometry."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 def surfaces_of(
     robot: Robot, joints: Sequence[int], *, friction: float = DEFAULT_FRICTION
 ) -> tuple[dict[int, Terrain], list[str]]:
-    """Surfaces of bodies out of their collision geometry, in the frames of their joints, and notes.
+    """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
 
     A mesh that is not closed is replaced by its convex hull.
 
     Args:
-        robot: whose bodies.
-        joints: the bodies, by the joints that carry them.
-        friction: coefficient of all of them [-].
+        robot: robot of the bodies.
+        joints: joints that carry the bodies.
+        friction: friction coefficient of all surfaces [-].
 
     Raises:
-        RobotError: a body without collision geometry, or with one of a kind that is not known.
+        RobotError: a body has no collision geometry, or a kind of geometry is unknown.
     """
     made: dict[int, Terrain] = {}
     notes: list[str] = []
@@ -48,7 +48,7 @@ def surfaces_of(
 
 
 def body_name(robot: Robot, joint: int) -> str:
-    """The first link that a joint carries; the joint's own name where there is none."""
+    """First link that a joint carries; the name of the joint without one."""
     for frame in robot.model.frames:
         if frame.type == pin.FrameType.BODY and int(frame.parentJoint) == joint:
             return str(frame.name)
@@ -56,19 +56,19 @@ def body_name(robot: Robot, joint: int) -> str:
 
 
 def surface_names(robot: Robot) -> list[str]:
-    """The body of each shape of `Robot.surfaces`, as they are counted on from the terrain's."""
+    """Name of the body of each shape of `Robot.surfaces`, in the order of their indices."""
     return [body_name(robot, j) for j, surface in robot.surfaces.items() for _ in surface.shapes]
 
 
 def shaped_joints(robot: Robot) -> set[int]:
-    """Joints that carry collision geometry; none where the robot was loaded without."""
+    """Joints that carry collision geometry; empty where it was not loaded."""
     if robot.collision_model is None:
         return set()
     return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
 
 
 def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
-    """A collision geometry as a shape in the joint's frame; True where it became its hull.
+    """Shape of a collision geometry in the frame of the joint; True if it became its hull.
 
     Raises:
         RobotError: a kind of geometry that has no surface here.

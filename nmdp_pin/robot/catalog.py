@@ -1,4 +1,4 @@
-"""Where robots come from: the bundled ones, example-robot-data, or a file."""
+"""Sources of robots: bundled ones, example-robot-data, and files."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ MOVING = {
 
 @dataclass(frozen=True, eq=False)
 class RobotFiles:
-    """The files that describe one robot.
+    """Files of a robot.
 
     Args:
-        name: what scenarios call it; empty for a bare URDF, which names itself.
+        name: name in scenarios; empty for a bare URDF, which names itself.
         urdf: path of the URDF.
-        settings: the robot.toml, or the defaults of a foreign robot.
+        settings: settings of the robot.toml, or the defaults of a foreign robot.
         settings_file: path of the robot.toml, empty if there is none.
-        package_dirs: folders in which `package://` is looked up.
+        package_dirs: folders searched for `package://`.
         srdf: file of reference postures, None if there is none.
         posture: name of the standing posture in the SRDF.
         base_rotation: orientation of the root link in the standing pose, shape (3, 3).
-        foreign: True if there is no robot.toml.
-        lock_idle: True if joints that carry no inertia are locked rather than refused.
+        foreign: whether the robot has no robot.toml.
+        lock_idle: whether joints without inertia are locked rather than refused.
     """
 
     name: str
@@ -60,7 +60,7 @@ class RobotFiles:
 
 
 def bundled_robots() -> list[str]:
-    """Names of the robots that come with nmdp-pin."""
+    """Names of the bundled robots."""
     folder = _bundled_folder()
     return sorted(entry.parent.name for entry in folder.glob(f"*/{SETTINGS_FILE}"))
 
@@ -71,7 +71,7 @@ def example_robots() -> list[str]:
 
 
 def is_robot(source: RobotSource) -> bool:
-    """Whether a text is a robot's name, or looks like the path of a robot's description."""
+    """Whether a text is the name of a robot or looks like the path of its description."""
     text = os.fspath(source)
     if Path(text).name == SETTINGS_FILE or text.endswith(DESCRIPTIONS):
         return True
@@ -79,9 +79,9 @@ def is_robot(source: RobotSource) -> bool:
 
 
 def stands_at_zero(source: RobotSource) -> bool:
-    """Whether it is known without loading a robot that it stands with its lowest point at z = 0.
+    """Whether a robot, before it is loaded, is known to stand with its lowest point at z = 0.
 
-    A URDF with a free base is put there, if nothing else is said.
+    A URDF with a free base is put there by default.
     """
     files = find_robot(source)
     return files.foreign and files.settings.base == "free-flyer" and files.urdf.suffix == ".urdf"
@@ -97,11 +97,11 @@ def find_robot(
 
     Args:
         source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
-        variant: another URDF of the same robot, as its robot.toml names it.
-        package_dirs: folders in which `package://` is looked up first.
+        variant: alternative URDF named in the robot.toml.
+        package_dirs: folders that are searched first for `package://`.
 
     Raises:
-        RobotError: an unknown name or variant; lists the known ones, the closest first.
+        RobotError: the name or variant is unknown; lists the known ones, the closest first.
     """
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
@@ -158,7 +158,7 @@ def _example_table() -> dict[str, Any]:
 
 
 def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
-    """The files of an entry of example-robot-data, read from its table, not with its loader.
+    """Files of an entry of example-robot-data, from its table.
 
     Its loader builds every mesh and prints; the table is enough.
     """

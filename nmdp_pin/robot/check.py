@@ -1,4 +1,4 @@
-"""The report on one robot: what it is, what was chosen for it, what is wrong with it."""
+"""Report on a robot: facts, choices and problems."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from nmdp_pin.terrain import Plane, Terrain
 
 @dataclass(frozen=True)
 class JointRow:
-    """One joint that can move, as the URDF gives it.
+    """Moving joint of a URDF.
 
     Args:
-        name: its name.
-        kind: its type in the URDF.
+        name: name of the joint.
+        kind: type in the URDF.
         limits: lower, upper [rad or m], effort [N m or N], velocity [rad/s or m/s] as written;
             empty where not given.
-        use: "driven", "free" (moves, has no motor), "locked", or "" if the robot cannot be loaded.
+        use: "driven", "free" (without motor), "locked", or "" if the robot cannot be loaded.
     """
 
     name: str
@@ -46,7 +46,7 @@ class JointRow:
 
 @dataclass(frozen=True)
 class ContactRow:
-    """One contact point: its name, joint, position in the joint's frame [m] and radius [m]."""
+    """Contact point: name, joint, position in the frame of the joint [m] and radius [m]."""
 
     name: str
     joint: str
@@ -56,22 +56,22 @@ class ContactRow:
 
 @dataclass(frozen=True)
 class RobotReport:
-    """What `nmdp-pin check` prints.
+    """Report of `nmdp-pin check`.
 
     Args:
-        source: what was asked for.
+        source: requested name or path.
         name: name of the robot.
         file: path of the URDF.
-        mass: sum of the masses of its links [kg].
+        mass: sum of the masses of the links [kg].
         nq: size of the configuration; None if the robot cannot be loaded.
         nv: size of the velocity; None if the robot cannot be loaded.
-        joints: its joints that can move.
-        contacts: its contact points.
+        joints: moving joints.
+        contacts: contact points.
         massless: links without mass.
         missing: kind, link and file of every mesh that was not found.
-        warnings: what is odd and stops no simulation, such as inertias that are not physical.
-        errors: what stops a simulation.
-        notes: what was chosen while loading, and why.
+        warnings: oddities that stop no simulation, such as inertias that are not physical.
+        errors: problems that stop a simulation.
+        notes: choices made while loading, with their reasons.
     """
 
     source: str
@@ -90,7 +90,7 @@ class RobotReport:
 
     @property
     def ok(self) -> bool:
-        """True if the robot can be simulated."""
+        """Whether the robot can be simulated."""
         return not self.errors
 
     @property
@@ -138,7 +138,7 @@ def check_robot(
     contact_points: int | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> RobotReport:
-    """Look a robot over; the options are those of `load_robot`. Mistakes are in the report."""
+    """Check a robot; the options are those of `load_robot`. Mistakes are in the report."""
     report = RobotReport(os.fspath(source))
     try:
         files = find_robot(source, variant=variant, package_dirs=package_dirs)
@@ -174,7 +174,7 @@ def check_robot(
 
 
 def _odd_pose(robot: Robot) -> list[str]:
-    """What is odd about the standing pose: over level ground that its lowest contact touches."""
+    """Warnings about the standing pose on level ground."""
     q = robot.standing[None]
     said = joints_beyond_range(robot, q)
     if robot.floating and len(robot.contact_points):
@@ -194,7 +194,7 @@ def _mimic_notes(robot: Robot) -> list[str]:
 
 
 def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotReport:
-    """What can be said of a URDF without building it."""
+    """Facts about a URDF that is not built."""
     problems = find_problems(urdf)
     errors = [str(problem) for problem in problems if problem.fatal]
     missing: list[tuple[str, str, str]] = []
@@ -219,7 +219,7 @@ def _read_report(report: RobotReport, files: RobotFiles, urdf: Urdf) -> RobotRep
 
 
 def _mjcf_report(report: RobotReport, files: RobotFiles) -> RobotReport:
-    """What can be said of an MJCF file without putting it on its base."""
+    """Facts about an MJCF file that is not put on its base."""
     described = describe(files, visuals=True)
     model = described.model
     rows = []

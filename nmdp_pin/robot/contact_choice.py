@@ -1,4 +1,4 @@
-"""Which contact points a robot gets: asked for, of its robot.toml, or from its geometry."""
+"""Choice of contact points: as requested, from robot.toml, or from the geometry."""
 
 from __future__ import annotations
 
@@ -42,21 +42,20 @@ def choose_contact_points(
     fixed: bool,
     count: int | None = None,
 ) -> tuple[ContactPoints, str]:
-    """The contact points of a robot, and a sentence on where they come from.
+    """Contact points of a robot, and a sentence on their source.
 
     Args:
-        files: where the robot comes from.
-        contacts: what the caller asks for. None: those of the robot.toml, or all of a robot that
-            has none.
-        body: the model and the collision geometry whose meshes were found.
-        missing: link and file of the collision meshes that were not.
-        fixed: True if the base cannot move.
-        count: spread so many points over the collision geometry of the links that `contacts`
-            names, or of all of them.
+        files: files of the robot.
+        contacts: requested contact points. None: those of the robot.toml, else "all".
+        body: model and collision geometry whose meshes were found.
+        missing: link and file of the missing collision meshes.
+        fixed: whether the base cannot move.
+        count: number of points spread over the collision geometry of all links, or of those in
+            `contacts`.
 
     Raises:
-        RobotError: an unknown link, a name given twice, a number of points that is none, or a mesh
-            that is needed and missing.
+        RobotError: a link is unknown, a name is given twice, the number of points is invalid, or
+            a required mesh is missing.
     """
     model, file = body.model, str(files.urdf)
     if isinstance(contacts, str) and contacts not in EXTENTS:
@@ -93,7 +92,7 @@ def choose_contact_points(
 def _feet(
     body: RobotModel, missing: Missing, file: str, *, fixed: bool
 ) -> tuple[list[ContactPoint], str]:
-    """Contact points of the links by which a robot is expected to touch, and where they are."""
+    """Contact points of the links by which a robot is expected to touch."""
     model = body.model
     ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
     _refuse_missing(missing, ends, file)
@@ -122,7 +121,7 @@ def _spread_points(
     file: str,
     count: int,
 ) -> tuple[ContactPoints, str]:
-    """As many points as asked for on the collision geometry of links."""
+    """The requested number of points on the collision geometry of links."""
     model = body.model
 
     def refuse(message: str) -> RobotError:

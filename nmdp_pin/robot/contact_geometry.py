@@ -60,7 +60,7 @@ def moving_links(body: RobotModel) -> list[str]:
 
 
 def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
-    """The links by which a robot is expected to touch: its feet, its hands, what it stands on.
+    """Links by which a robot is expected to touch: feet, hands, lowest links.
 
     On every body at the end of a branch of moving joints (or the nearest one before it that has
     collision geometry) it is the link whose geometry reaches farthest from the joint. Unless the
@@ -107,13 +107,13 @@ def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[Co
 
 
 def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
-    """Few points of each link that hold it out of flat ground, whatever side it lies on.
+    """Few points of each link that keep it out of flat ground on every side.
 
     A link may lie as deep in the ground as is needed for at most `limit` points, all links alike.
 
     Args:
         links: the points of each link.
-        limit: of all points, unless there are more links.
+        limit: largest number of points, unless there are more links.
     """
     limit, depth = max(limit, len(links)), _BETWEEN
     while True:

@@ -1,4 +1,4 @@
-"""The spheres of a robot that may touch the terrain."""
+"""Contact points of a robot."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from nmdp_pin.robot.settings import ContactPoint
 class ContactPoints:
     """Spheres fixed to the robot that may touch the terrain, or the surface of another body.
 
-    A sphere that may touch several of them is there several times.
+    A sphere that may touch several surfaces is listed several times.
 
     Args:
-        names: one unique name a point, (n,).
+        names: unique names of the points, (n,).
         joints: index of the pinocchio joint that carries each point, shape (n,).
         positions: centres in the joint's frame [m], shape (n, 3).
         radii: radii of the spheres, 0 for a bare point [m], shape (n,).
-        touches: index of the joint that carries the surface which each may touch, 0 for the
-            terrain; these come first. Shape (n,); nothing given: all touch the terrain.
+        touches: index of the joint of the surface that each point may touch, 0 for the terrain,
+            which come first, shape (n,); the default is the terrain for all points.
     """
 
     names: tuple[str, ...]
@@ -42,15 +42,15 @@ class ContactPoints:
 
     @property
     def n_terrain(self) -> int:
-        """How many of them may touch the terrain."""
+        """Number of contact points that may touch the terrain."""
         return int((self.touches == 0).sum())
 
     def bottoms(self, model: pin.Model, q: np.ndarray) -> np.ndarray:
-        """Heights of the lowest points of those that may touch the terrain [m], (n_terrain,).
+        """Heights of the lowest points of the spheres that may touch the terrain [m], (n_terrain,).
 
         Args:
-            model: of the robot.
-            q: its configuration, shape (nq,).
+            model: model of the robot.
+            q: configuration, shape (nq,).
         """
         n, data = self.n_terrain, model.createData()
         pin.forwardKinematics(model, data, q)
@@ -62,10 +62,10 @@ class ContactPoints:
 
 
 def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) -> ContactPoints:
-    """Put points, each given in the frame of a link, on the joints of the model.
+    """Attach points, given in the frames of links, to the joints of the model.
 
     Raises:
-        RobotError: a link that does not exist, or a name given twice.
+        RobotError: a link does not exist, or a name is given twice.
     """
     counts = Counter(point.name for point in points)
     twice = [name for name, count in counts.items() if count > 1]
@@ -89,10 +89,10 @@ def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) ->
 
 
 def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
-    """The frame of a link, or another named frame.
+    """Frame of a link, or another named frame.
 
     Raises:
-        RobotError: there is none; lists the links.
+        RobotError: the frame does not exist.
     """
     if not model.existFrame(name, pin.BODY):
         if model.existFrame(name):

@@ -19,20 +19,20 @@ from nmdp_pin.robot.urdf_problems import find_problems
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What a URDF or MJCF file says.
+    """Content of a URDF or MJCF file.
 
     Args:
         path: the file.
-        name: of the robot.
+        name: name of the robot.
         model: kinematics and inertias, with the root link in the world.
-        visual: what it looks like, without the meshes that are missing; None if not asked for.
-        collision: its collision geometry, likewise.
+        visual: visual geometry, without missing meshes; None if not requested.
+        collision: collision geometry, likewise.
         hinges: names of the joints that can move, in the order of the file.
         motors: names of the joints that have a motor; None: all.
-        base: how the root link is held; None: the file does not say.
+        base: how the root link is held; None: not in the file.
         root: placement of the root link in the world.
         mimics: joints that copy others.
-        warnings: what is odd and stops no simulation, one sentence each.
+        warnings: oddities that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
     """
@@ -53,7 +53,7 @@ class Description:
 
 
 def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
-    """The description that a URDF holds.
+    """Description of a URDF.
 
     Args:
         urdf: as read.
@@ -92,7 +92,7 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 
 def refuse_problems(urdf: Urdf) -> tuple[str, ...]:
-    """The problems that stop no simulation.
+    """Refuse fatal problems, and return the others.
 
     Raises:
         RobotError: the first of those that do.

@@ -82,7 +82,7 @@ def links_in_ground(
 
 
 def link_depths(robot: Robot, terrain: Terrain, q: np.ndarray) -> Mapping[str, np.ndarray]:
-    """How deep the collision geometry of each link that moves lies in the ground [m], (n,) each.
+    """Depth of the collision geometry of each moving link in the ground [m], (n,) each.
 
     Args:
         robot: its collision geometry is looked at.
@@ -118,5 +118,5 @@ def link_depths(robot: Robot, terrain: Terrain, q: np.ndarray) -> Mapping[str, n
 
 
 def _how_often(beyond: np.ndarray) -> str:
-    """In how many of several rows something is so; nothing where there is only one."""
+    """Phrase for the number of rows in which a condition holds; "" for a single row."""
     return f" (in {np.count_nonzero(beyond)} of {len(beyond)} states)" if len(beyond) > 1 else ""

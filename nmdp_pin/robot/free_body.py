@@ -1,4 +1,4 @@
-"""A single body, free to move: an object that robots push, kick and carry."""
+"""Free rigid bodies, as objects beside a robot."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def free_body(
 ) -> Robot:
     """A solid body of uniform density as a robot without motors.
 
-    Its contact points are the corners of a box, eight points on each rim of a cylinder, and the
-    spheres of what is round.
+    Contact points are the corners of a box, eight points on each rim of a cylinder, and the spheres
+    of round shapes.
 
     Args:
-        name: of the body.
-        shape: its surface, with its friction; its own pose is that in the body's frame.
-        mass: [kg].
-        density: [kg/m^3], instead of `mass`.
-        position: of the body's frame, where it stands [m].
-        rpy: its orientation there [rad].
+        name: name of the body.
+        shape: surface of the body with its friction; its pose is in the frame of the body.
+        mass: mass [kg].
+        density: density [kg/m^3], instead of `mass`.
+        position: standing position of the frame of the body [m].
+        rpy: standing orientation, roll-pitch-yaw [rad].
         base: "free-flyer" or "planar" (x, z, pitch about y).
-        contact_points: spread so many bare points over the surface instead.
+        contact_points: number of bare points spread over the surface instead.
 
     Raises:
-        RobotError: an argument out of its range.
+        RobotError: an argument is out of range.
     """
     if not isinstance(shape, Box | Sphere | Cylinder | Capsule):
         raise _refused(name, f"a Box, Sphere, Cylinder or Capsule is needed, got {shape!r}")
@@ -93,7 +93,7 @@ def _placed(shape: Convex, place: pin.SE3) -> Convex:
 
 
 def _pose(name: str, position: Sequence[float], rpy: Sequence[float]) -> pin.SE3:
-    """The placement that two vectors describe."""
+    """Placement of a position and roll-pitch-yaw."""
     parts = []
     for option, value in (("position", position), ("rpy", rpy)):
         try:

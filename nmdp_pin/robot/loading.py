@@ -36,7 +36,7 @@ MJCF = (".xml", ".mjcf")
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller asks of a robot; see `load_robot`."""
+    """Options of `nmdp_pin.robot.load_robot`."""
 
     base: Base | None = None
     joints: str | Sequence[str] | None = None

@@ -22,7 +22,7 @@ class Geometry:
     Args:
         text: the URDF with every mesh at its path and the shapes of missing meshes left out.
         missing: one entry a mesh that was not found: its link and file name.
-        paths: of the meshes that were found.
+        paths: paths of the meshes that were found.
     """
 
     text: str
@@ -78,7 +78,7 @@ def _above(urdf: Path) -> list[Path]:
 
 
 def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | None:
-    """The file of a mesh, None if there is none."""
+    """File of a mesh, None if it is missing."""
     for scheme in SCHEMES:
         if name.startswith(scheme):
             return _in_package(name.removeprefix(scheme), folders, str(urdf), where)
@@ -89,7 +89,7 @@ def _locate(name: str, urdf: Path, folders: list[Path], where: str) -> Path | No
 def inside_package(
     description: Path, name: Path, where: str, folders: Sequence[Path] = ()
 ) -> Path | None:
-    """A file named relative to a robot's description; None if there is none.
+    """File relative to the description of a robot; None if it is missing.
 
     Links are followed before it is looked where the file lies.
 

@@ -41,7 +41,7 @@ def try_meshes(paths: Iterable[Path], file: str) -> None:
     """Read meshes in a child process with limits.
 
     Args:
-        paths: of the meshes.
+        paths: paths of the meshes.
         file: the description that names them.
 
     Raises:
@@ -61,7 +61,7 @@ def try_meshes(paths: Iterable[Path], file: str) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _problems(meshes: tuple[tuple[str, int, int], ...]) -> tuple[str, ...]:
-    """What is wrong with each mesh, up to the first that is bad; empty where nothing is.
+    """Problem of each mesh, up to the first bad one; empty for good meshes.
 
     Args:
         meshes: path, size and time of change of each.

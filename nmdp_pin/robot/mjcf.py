@@ -22,7 +22,7 @@ _LEFT_OUT = ("equality", "tendon", "keyframe", "deformable")
 
 
 def read_mjcf(path: Path, *, visuals: bool) -> Description:
-    """The description that an MJCF file holds.
+    """Description of an MJCF file.
 
     A free joint of the root body becomes a floating base. The joints of a body that has several
     become a chain of bodies. Geometry of the world itself is left out.
@@ -82,7 +82,7 @@ def read_mjcf(path: Path, *, visuals: bool) -> Description:
 
 
 def _refuse(root: ET.Element, file: str) -> None:
-    """Refuse what pinocchio's parser would leave out of the masses or joints."""
+    """Refuse elements that Pinocchio's parser would drop from masses or joints."""
     for tag, why in (
         ("include", "put the files together first"),
         ("attach", "put the models together first"),
@@ -102,7 +102,7 @@ def _refuse(root: ET.Element, file: str) -> None:
 
 
 def _place_meshes(root: ET.Element, path: Path) -> None:
-    """Write the paths of meshes out, after a look that they are where they may be.
+    """Resolve and check the paths of meshes.
 
     Raises:
         RobotError: a mesh outside the package of the file, or one that is not there.
@@ -133,7 +133,7 @@ def _place_meshes(root: ET.Element, path: Path) -> None:
 
 
 def _free_base(world: ET.Element, file: str) -> tuple[Base, np.ndarray | None]:
-    """Take the free joint off the root body: how it is held, and its pose (x y z, w x y z)."""
+    """Remove the free joint of the root body; returns the base and its pose (x y z, w x y z)."""
     bodies = world.findall("body")
     free = [
         (body, joint)
@@ -178,7 +178,7 @@ def _vector(text: str, size: int, file: str, body: ET.Element) -> np.ndarray:
 
 
 def _one_joint_a_body(body: ET.Element) -> None:
-    """Put all joints of a body but the last on bodies without mass around it, in place.
+    """Move all joints of a body except the last to massless bodies, in place.
 
     Pinocchio makes one joint of them otherwise, whose axes turn each other.
     """

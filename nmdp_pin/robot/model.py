@@ -1,4 +1,4 @@
-"""From a checked URDF to a pinocchio model: base, locked joints, geometry, standing pose."""
+"""Pinocchio models of checked URDFs: base, locked joints, geometry, standing pose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RobotModel:
     Args:
         model: kinematics and inertias.
         standing: standing configuration, shape (nq,).
-        visual: what it looks like, None if not built.
+        visual: visual geometry, None if not built.
         collision: its collision geometry, None if not built.
     """
 
@@ -51,7 +51,7 @@ def build_model(
 
     Args:
         model: kinematics and inertias, with the root link in the world.
-        visual: what it looks like; None: not asked for.
+        visual: visual geometry; None: not requested.
         collision: its collision geometry.
         base: how the root link is held.
         locked: names of the joints that do not move.
@@ -73,7 +73,7 @@ def build_model(
 
 
 def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
-    """Names of the joints that have nothing to move, or nothing of their own.
+    """Names of the joints without inertia to move.
 
     A direction in which the mass matrix has no inertia is cured by locking the joint that it
     concerns most; this is done until no such direction is left.
@@ -94,7 +94,7 @@ def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
 
 
 def base_model(base: Base, base_pose: pin.SE3) -> tuple[pin.Model, pin.SE3]:
-    """The joints that hold a root link in the world, and its place on the last of them.
+    """Joints of a base, and the placement of the root link on the last one.
 
     Args:
         base: which joints.
@@ -151,7 +151,7 @@ def append_model(
         second: what is put on it.
         geometries: pairs of theirs.
         carrier: index of the frame.
-        place: of the second one's world on it.
+        place: place of the second one's world on it.
     """
     first, second = pin.Model(first), pin.Model(second)
     names: dict[str, str] = {}
@@ -177,7 +177,7 @@ def _in_plane(base_pose: pin.SE3) -> np.ndarray:
 
 
 def _beside_plane(base_pose: pin.SE3) -> pin.SE3:
-    """What a placement is besides its x, z and pitch: a planar base cannot move it."""
+    """Part of a placement that a planar base cannot move."""
     x, z, pitch = _in_plane(base_pose)
     turned = pin.SE3(pin.utils.rotate("y", pitch), np.array([x, 0.0, z]))
     return turned.inverse() * base_pose
@@ -189,7 +189,7 @@ def standing_configuration(
     """The configuration with the joints at their standing positions, shape (nq,).
 
     A scalar of `pose` is a displacement from the joint's neutral position, an array is the
-    joint's own part of the configuration; joints of `pose` that the model has not are skipped.
+    joint's own part of the configuration; joints of `pose` that the model lacks are skipped.
     """
     q = pin.neutral(model)
     step = np.zeros(model.nv)

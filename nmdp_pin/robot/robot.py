@@ -1,4 +1,4 @@
-"""A robot: a URDF made ready for simulation."""
+"""Robots: models with contact points, driven joints, limits and gaits."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _STANDING = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """A robot made ready for simulation; knows nothing of time or contact forces.
+    """Robot that is ready for simulation.
 
     Args:
-        name: what scenarios call it.
+        name: name in scenarios.
         model: kinematics and inertias.
-        contact_points: the spheres that may touch the terrain or the surfaces of bodies.
+        contact_points: spheres that may touch the terrain or the surfaces of bodies.
         driven: velocity indices of the driven joints, shape (n_driven,).
         standing: standing configuration, shape (nq,).
         gaits: reference motions by name.
-        visual_model: what it looks like, None if its meshes are absent.
-        collision_model: its collision geometry, None if its meshes are absent.
+        visual_model: visual geometry, None if its meshes are absent.
+        collision_model: collision geometry, None if its meshes are absent.
         source: path of the URDF.
-        limits: bounds of its joints; None: there are none.
-        surfaces: of bodies that contact points may touch, each in the frame of its joint, by the
-            joint's index.
-        notes: what was decided while loading, one sentence each.
-        warnings: what is odd about its description and stops no simulation, one sentence each.
+        limits: bounds of the joints; None: no bounds.
+        surfaces: surfaces of the bodies that contact points may touch, in the frames of their
+            joints, by the index of the joint.
+        notes: choices made while loading, one sentence each.
+        warnings: oddities of the description that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
     """
@@ -64,19 +64,19 @@ class Robot:
 
     @property
     def mass(self) -> float:
-        """Mass of all that moves [kg]."""
+        """Mass of all moving bodies [kg]."""
         return float(sum(inertia.mass for inertia in self.model.inertias[1:]))
 
     @property
     def floating(self) -> bool:
-        """Whether its base moves, in space or in the plane."""
+        """Whether the base moves, in space or in the plane."""
         return any(self.model.existJointName(base[-1]) for base in (FREE_JOINTS, PLANAR_JOINTS))
 
     @property
     def n_feet(self) -> int:
-        """How many contact points carry the robot where it stands.
+        """Number of contact points that carry the standing robot.
 
-        Those no more than 2 mm above the lowest one; all of them where the base is fixed.
+        Points at most 2 mm above the lowest one; all points where the base is fixed.
         """
         if not self.floating:
             return self.contact_points.n_terrain
@@ -85,25 +85,25 @@ class Robot:
 
     @property
     def lowest_point(self) -> float:
-        """Height of its lowest contact point where it stands [m]; infinite where it has none."""
+        """Height of the lowest contact point in the standing pose [m]; infinite without any."""
         bottoms = self.contact_points.bottoms(self.model, self.standing)
         return float(bottoms.min(initial=np.inf))
 
     def require_visuals(self) -> pin.GeometryModel:
-        """What the robot looks like.
+        """Visual geometry of the robot.
 
         Raises:
-            RobotError: a mesh is missing (names it), or the robot was loaded without visuals.
+            RobotError: a mesh is missing, or the robot was loaded without visuals.
         """
         if self.visual_model is None:
             raise self._absent("visual", self.missing_visuals)
         return self.visual_model
 
     def require_collisions(self) -> pin.GeometryModel:
-        """The collision geometry of the robot.
+        """Collision geometry of the robot.
 
         Raises:
-            RobotError: a mesh is missing; names it.
+            RobotError: a mesh is missing.
         """
         if self.collision_model is None:
             raise self._absent("collision", self.missing_collisions)

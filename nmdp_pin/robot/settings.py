@@ -1,4 +1,4 @@
-"""What a `robot.toml` says beside the URDF: base, standing pose, contact points, gaits."""
+"""Settings of a `robot.toml`: base, standing pose, contact points, gaits."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class _Table(BaseModel):
 
 
 class ContactPoint(_Table):
-    """One sphere fixed to a link.
+    """Contact sphere fixed to a link.
 
-    Args:
-        name: what recordings and plots call it; unique on a robot.
-        link: the link or frame that carries it.
-        position: its centre in the frame of the link [m].
-        radius: its radius, 0 for a bare point [m].
+    Attributes:
+        name: name in recordings and plots; unique on a robot.
+        link: link or frame that carries the sphere.
+        position: centre in the frame of the link [m].
+        radius: radius, 0 for a bare point [m].
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -40,7 +40,7 @@ class ContactPoint(_Table):
 
 
 class Standing(_Table):
-    """The pose in which the robot starts.
+    """Standing pose.
 
     Args:
         base_height: height of the root link's frame over z = 0 [m].
@@ -61,18 +61,18 @@ class GaitTable(_Table):
 
 
 class RobotSettings(_Table):
-    """The whole of a `robot.toml`; the defaults are what a foreign URDF gets.
+    """Content of a `robot.toml`; the defaults apply to foreign URDFs.
 
     Args:
         urdf: file name beside the `robot.toml`.
         variants: other URDFs of the same robot, by name.
-        base: how the root link is held unless the caller says otherwise.
-        driven: the joints that move by default, the others being locked; None: all of them.
-        passive: True if no joint has a motor.
-        standing: the pose in which it starts.
-        armature: inertia of the rotors as the joints feel it, added to the mass matrix [kg m^2 or
-            kg]: of all joints that move, or by joint.
-        contact: its contact points; None: chosen from the collision geometry.
+        base: how the root link is held by default.
+        driven: joints that move by default, the others being locked; None: all joints.
+        passive: whether no joint has a motor.
+        standing: standing pose.
+        armature: reflected inertia of the rotors, added to the mass matrix [kg m^2 or kg]: of all
+            moving joints, or by joint.
+        contact: contact points; None: chosen from the collision geometry.
         gaits: reference motions by name.
     """
 
@@ -87,10 +87,10 @@ class RobotSettings(_Table):
     gaits: dict[str, GaitTable] = {}
 
     def build_gaits(self, file: str) -> dict[str, Gait]:
-        """The gaits of the file.
+        """Gaits of the file.
 
         Raises:
-            RobotError: knots that are not a gait; names the file and the gait.
+            RobotError: the knots are no gait; names the file and the gait.
         """
         gaits = {}
         for name, table in self.gaits.items():

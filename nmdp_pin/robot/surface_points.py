@@ -1,4 +1,4 @@
-"""Contact points spread over the collision geometry of a robot: as many as are asked for."""
+"""Contact points spread over the collision geometry of a robot."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ def points_on_surfaces(
 ) -> list[ContactPoint]:
     """Bare points far from each other on the collision geometry of links.
 
-    Corners and rims come first: a body rests on these. When they are used up, the points fill the
-    faces in between, always where the surface is farthest from all points so far (in the standing
-    configuration). A larger number adds to the points of a smaller one. A part of the surface
-    inside another shape of its link gets none.
+    Corners and rims, on which bodies rest, come first. Further points are placed where the surface
+    is farthest from all points so far, in the standing configuration. A larger number adds to the
+    points of a smaller one. Parts of the surface inside another shape of the link get no points.
 
     Args:
         model: kinematics.
         collision: collision geometry.
         standing: configuration in which distances are measured, shape (nq,).
-        links: names of those that get points.
-        count: how many points.
+        links: names of the links that get points.
+        count: number of points.
 
     Returns:
-        At most `count` points, ordered by link; fewer where places would fall together.
+        At most `count` points, ordered by link; fewer where points would coincide.
     """
     frames = [model.getFrameId(link, pin.BODY) for link in links]
     corners = [_on_link(collision, shapes_of(model, collision, link), 0.0) for link in links]
@@ -115,7 +114,7 @@ def _moved(placement: pin.SE3, points: np.ndarray) -> np.ndarray:
 
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
-    """Corners, points on rims, extreme vertices; none of what is round, (n, 3)."""
+    """Corners, points on rims and extreme vertices; none of round shapes, (n, 3)."""
     bare = [point for point, radius in extreme_points(shape) if radius == 0.0]
     return np.array(bare).reshape(-1, 3)
 

@@ -1,4 +1,4 @@
-"""Several robots and objects as one: what a simulator steps is one model."""
+"""Robots and objects in one model."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from nmdp_pin.robot.robot import Robot
 
 
 def together(robot: Robot, others: Sequence[Robot]) -> Robot:
-    """One robot made of a robot and others beside it, such as free bodies.
+    """Combine a robot and others beside it, such as free bodies, into one robot.
 
-    Each stands where it stands alone. Joints, frames and contact points of the others are called
-    "name/...", but for the frame that has the name of its robot. What is driven and the gaits are
-    the first robot's. Nobody touches another yet: `touching` says who may.
+    Standing poses are kept. Joints, frames and contact points of the others are called "name/...",
+    except the frame with the name of its robot. Driven joints and gaits are those of the first
+    robot. Contacts between the bodies are added by `touching`.
 
     Args:
-        robot: the first one.
-        others: with names of their own.
+        robot: first robot.
+        others: other robots and bodies, with distinct names.
 
     Raises:
-        RobotError: two of the same name.
+        RobotError: two names are equal.
     """
     names = [robot.name, *(other.name for other in others)]
     for name in names:

@@ -34,7 +34,7 @@ class Problem:
 
     Args:
         element: the link, joint, mesh or key at fault.
-        message: what is wrong and what to do.
+        message: the mistake and its remedy.
         fatal: True if the robot cannot be simulated because of it.
     """
 
@@ -48,7 +48,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Urdf:
-    """A URDF as read, not yet checked.
+    """Parsed URDF, not yet checked.
 
     Args:
         path: the file.
@@ -62,7 +62,7 @@ class Urdf:
 
     @property
     def name(self) -> str:
-        """The name that the robot gives itself, else that of its file."""
+        """Name of the robot, else that of its file."""
         return self.root.get("name") or self.path.stem
 
     @property
@@ -101,7 +101,7 @@ def read_urdf(path: Path) -> Urdf:
 
 
 def _mimics(root: ET.Element) -> tuple[Mimic, ...]:
-    """The joints that are to copy others; what is no number becomes NaN."""
+    """Mimic joints; values that are no numbers become NaN."""
     found = []
     for joint in root.findall("joint"):
         mimic = joint.find("mimic")
@@ -123,7 +123,7 @@ def _number_or_nan(text: str) -> float:
 
 
 def _check_robot_element(root: ET.Element, file: str) -> None:
-    """Refuse what is no URDF; give a nameless robot the name of its file."""
+    """Refuse other documents; a nameless robot gets the name of its file."""
     if root.tag != "robot":
         raise RobotError(
             f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
@@ -136,7 +136,7 @@ def _check_robot_element(root: ET.Element, file: str) -> None:
 
 
 def _strip(root: ET.Element) -> None:
-    """Leave what pinocchio needs, written so that it can read it."""
+    """Reduce the document to the parts that Pinocchio reads."""
     for tag, kept in KEPT.items():
         for parent in [root] if tag == "robot" else root.findall(tag):
             for child in [child for child in parent if child.tag not in kept or _blank(child)]:
@@ -167,7 +167,7 @@ def _raise_version(root: ET.Element) -> None:
 
 
 def _blank(element: ET.Element) -> bool:
-    """True for what says nothing and confuses urdfdom: `<dynamics/>`, `<material name="x"/>`."""
+    """Whether an element is empty and confuses urdfdom: `<dynamics/>`, `<material name="x"/>`."""
     if element.tag == "material":
         return element.find("color[@rgba]") is None and element.find("texture") is None
     return element.tag == "dynamics" and not element.attrib

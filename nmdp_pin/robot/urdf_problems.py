@@ -1,4 +1,4 @@
-"""What is wrong with a URDF: its tree, its numbers, its inertias."""
+"""Problems of a URDF: its tree, its numbers, its inertias."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ INERTIA_ZERO = 1e-12
 
 
 def find_problems(urdf: Urdf) -> list[Problem]:
-    """All that is wrong with a URDF, what stops a simulation first."""
+    """All problems of a URDF, the fatal ones first."""
     problems = [*_version(urdf), *_names(urdf), *_numbers(urdf)]
     problems += [problem for joint in urdf.joints for problem in _joint(joint)]
     problems += _mimics(urdf)
@@ -58,7 +58,7 @@ def link_mass(link: ET.Element) -> float:
 
 
 def label(element: ET.Element) -> str:
-    """How an error names a link or joint."""
+    """Name of a link or joint in an error."""
     return f"{element.tag} '{element.get('name', '')}'"
 
 
@@ -161,7 +161,7 @@ def _mimics(urdf: Urdf) -> Iterator[Problem]:
 
 
 def _tree(urdf: Urdf) -> Iterator[Problem]:
-    """Links that do not hang together as one tree."""
+    """Problems of links that form no single tree."""
     names = [link.get("name", "") for link in urdf.links]
     parent_of: dict[str, str] = {}
     for joint in urdf.joints:

@@ -31,7 +31,7 @@ _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
 
 @functools.cache
 def code_version() -> str:
-    """Fingerprint of this process's package: its code, its robots, the packages it computes with.
+    """Fingerprint of the package: code, robots, and numerical dependencies.
 
     Comments, docstrings and layout do not count.
     """

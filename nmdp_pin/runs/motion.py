@@ -1,4 +1,4 @@
-"""What the joints of a robot and the objects beside it did in a run."""
+"""Motion of joints and objects in a run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class JointMotion:
     """A driven joint with one degree of freedom.
 
     Args:
-        name: of the joint.
+        name: name of the joint.
         unit: "rad" or "m".
         q: angle or displacement, shape (n,).
-        target: what the controller asked for, NaN where it asked for nothing, shape (n,).
-        torque: of the command [N m or N], shape (n,).
-        limit: largest torque of the joint, infinite where there is none [N m or N].
+        target: target of the controller, NaN without target, shape (n,).
+        torque: torque of the command [N m or N], shape (n,).
+        limit: effort limit of the joint, infinite if unknown [N m or N].
     """
 
     name: str
@@ -53,11 +53,11 @@ class JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class ObjectMotion:
-    """A body beside the robot that moves freely.
+    """Object beside the robot.
 
     Args:
-        name: of the object.
-        position: of its frame in the world [m], shape (n, 3).
+        name: name of the object.
+        position: position of its frame in the world [m], shape (n, 3).
         turned: angle from its first orientation [rad], shape (n,).
     """
 
@@ -71,8 +71,8 @@ class Motion:
     """Joints and objects of a run.
 
     Args:
-        joints: of the robot.
-        objects: beside it.
+        joints: joints of the robot.
+        objects: objects beside the robot.
     """
 
     joints: tuple[JointMotion, ...] = ()
@@ -80,12 +80,12 @@ class Motion:
 
 
 def motion_of(recording: Recording, robot: Robot, controller: Controller | None = None) -> Motion:
-    """What joints and objects did.
+    """Motion of joints and objects.
 
     Args:
         recording: the run.
-        robot: the robot that was recorded, with the objects.
-        controller: what it was told by; None: targets are not known.
+        robot: recorded robot, with the objects.
+        controller: controller of the run; None: targets are unknown.
 
     Raises:
         RecordingError: the recording is of another robot.
@@ -102,14 +102,14 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
 
 
 def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
-    """What joints and objects of a recorded scenario did, with the robot built again.
+    """Motion of joints and objects of a recorded scenario, with the robot built again.
 
     Args:
         recording: the run.
-        scenario: what was run.
+        scenario: scenario of the run.
 
     Returns:
-        the motion, and why it is not known, where the robot cannot be built.
+        The motion, or the reason for which the robot cannot be built.
     """
     try:
         robot = scenario.build_robot(visuals=False)

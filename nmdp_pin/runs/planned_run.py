@@ -1,4 +1,4 @@
-"""A run that is to be made: its scenario, and the key by which it is found once it is made."""
+"""Planned runs: a scenario, and the key under which the run is stored."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from nmdp_pin.runs.code_version import code_version
 
 @dataclass(frozen=True, eq=False)
 class PlannedRun:
-    """A run that is to be made.
+    """Planned run.
 
     Args:
-        name: in messages, and of the recording's file where one is kept.
-        scenario: with every default, as JSON data.
-        repeat: which of several equal runs, made to compare computing times; 0: of none. Their
-            recordings hold the processor's time, where others hold that of the clock on the wall.
+        name: name in messages and of the file of the recording.
+        scenario: scenario with all defaults, as JSON data.
+        repeat: index among equal runs that are made to compare processor times; 0: a single run,
+            whose recording has wall times.
     """
 
     name: str
@@ -30,7 +30,7 @@ class PlannedRun:
 
     @functools.cached_property
     def scenario_hash(self) -> str:
-        """Digest of the scenario and of the files that it names."""
+        """Digest of the scenario and of its files."""
         texts = {value for _, value in leaves("", self.scenario) if isinstance(value, str)}
         paths = sorted(text for text in texts if Path(text).is_absolute())
         files = {text: _file_digest(Path(text)) for text in paths if Path(text).is_file()}
@@ -39,12 +39,12 @@ class PlannedRun:
 
     @property
     def key(self) -> str:
-        """What the run depends on: scenario, code, and which of several equal runs it is."""
+        """Key of the run: scenario, code, and its index among equal runs."""
         return f"{self.scenario_hash}-{code_version()}-{self.repeat}"
 
 
 def leaves(where: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Dotted keys below a value of JSON data, with what they hold."""
+    """Dotted keys of JSON data with their values."""
     if not isinstance(value, dict | list):
         yield where, value
         return

@@ -1,4 +1,4 @@
-"""One run: a scenario simulated to its end, and recorded."""
+"""Single runs of scenarios, with recordings."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ def run(
     meta: dict[str, Any] | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Recording:
-    """Simulate a scenario to its end, to a step that fails, or until the observer ends it.
+    """Simulate a scenario to its end, or to a step that fails.
 
     Args:
-        scenario: what to simulate.
-        setup: what `scenario.build` made, where it is there already.
-        out: recording (.npz), which is kept up to date while the run goes on: see `Recorder`.
-        dump: file of the step that fails (.npz), if one does: see `FailedStep`.
-        replace: whether `out` and `dump` may replace files that are already there.
-        observer: sees every result, also of the step that fails.
-        meta: facts to keep with the recording beside the scenario.
-        clock: measures what computing a step took [s].
+        scenario: scenario to simulate.
+        setup: result of `scenario.build`, if it exists already.
+        out: path of the recording (.npz), kept up to date during the run; see `Recorder`.
+        dump: path for the step that fails (.npz); see `FailedStep`.
+        replace: whether `out` and `dump` may replace existing files.
+        observer: function that receives every result, including that of a failed step.
+        meta: metadata to keep with the recording, beside the scenario.
+        clock: clock of the computing times [s].
 
     Returns:
-        All steps; where one failed it is the last row, whose status says why.
+        The recording; a step that failed is its last row.
 
     Raises:
         RobotError, ScenarioError: the scenario cannot be built.
         RecordingError: `out` or `dump` cannot be written.
-        NmdpError: what the controller raised; `out` holds the steps until then.
+        NmdpError: an error of the controller; `out` holds the steps until then.
     """
     setup = setup or scenario.build(visuals=False)
     facts = {"scenario": scenario.resolved(), **(meta or {})}

@@ -1,4 +1,4 @@
-"""Many runs, each made once, wherever there are cores."""
+"""Execution of many runs, each made once."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def run_many(
     executor: Executor | None = None,
     progress: bool | Progress = False,
 ) -> list[Summary]:
-    """Make the runs that a store does not hold; the scenarios of all are built before the first.
+    """Make the runs that a store lacks; all scenarios are built before the first run.
 
     Args:
-        runs: what to make, in this order as far as the executor keeps it.
-        store: keeps each run as soon as it is finished.
-        executor: where the runs are made; None: here, one after the other.
+        runs: runs to make, in this order as far as the executor keeps it.
+        store: store of the finished runs.
+        executor: executor of the runs; None: serial.
         progress: True draws a bar on a terminal; a function is called with the number of runs
             done and the number of all.
 
     Returns:
-        The summaries, in the order of `runs`. A run that failed numerically is finished too.
+        Summaries in the order of `runs`, including those of runs that failed numerically.
 
     Raises:
-        NmdpError: a scenario that cannot be built or run; the message names the run.
-        ExecutorError: workers died again and again, or have another version of this package.
+        NmdpError: a scenario cannot be built or run; the message names the run.
+        ExecutorError: workers died repeatedly, or have another version of this package.
         RecordingError: the store cannot be written.
     """
     executor = executor or Serial()
@@ -88,7 +88,7 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
 
 @contextmanager
 def _naming(planned: PlannedRun) -> Iterator[None]:
-    """Name the run in errors; their type stays, by which callers tell mistakes apart."""
+    """Name the run in errors, whose type is kept."""
     try:
         yield
     except NmdpError as error:

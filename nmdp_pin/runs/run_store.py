@@ -18,14 +18,14 @@ Summary = dict[str, Any]
 
 
 class RunStore(Closing):
-    """Finished runs, found by what they were made from; one process at a time may write them.
+    """Finished runs by scenario and code, written by one process at a time.
 
-    A run of another scenario, of other code, or with a recording that is absent or damaged is not
-    found. Whatever interrupts the work, a run that was kept stays.
+    Runs with a missing or damaged recording are not found. Runs that were kept survive any
+    interruption.
 
     Args:
-        path: of the journal.
-        folder: of the recordings; None: none are kept.
+        path: path of the journal.
+        folder: folder of the recordings; None: no recordings are kept.
 
     Raises:
         RecordingError: the journal cannot be written, is something else, or another process is
@@ -40,7 +40,7 @@ class RunStore(Closing):
             self._summaries |= _entry(chunk)
 
     def find(self, run: PlannedRun) -> Summary | None:
-        """The summary of a run; None where it has to be made."""
+        """Summary of a run; None if it has to be made."""
         found = self._summaries.get(run.key)
         if found is None or self.folder is None:
             return found
@@ -48,7 +48,7 @@ class RunStore(Closing):
         return found if kept is not None and found.get("recording") == kept else None
 
     def keep(self, run: PlannedRun, summary: Summary) -> None:
-        """Keep the summary of a run, on disk when this returns.
+        """Write the summary of a run to disk.
 
         Raises:
             RecordingError: the disk is full.
@@ -76,7 +76,7 @@ def recording_digest(path: Path) -> str | None:
 
 
 def _entry(chunk: bytes) -> Mapping[str, Summary]:
-    """The summary in a chunk under its key; nothing where the chunk is something else."""
+    """Summary in a chunk under its key; empty for other chunks."""
     try:
         entry = from_json(chunk)
     except ValueError:

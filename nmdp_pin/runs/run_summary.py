@@ -10,7 +10,7 @@ from nmdp_pin.status import Status
 
 
 def summary(run: Recording) -> dict[str, Any]:
-    """What a table of runs holds of one, as JSON data; see docs/rollouts.md."""
+    """Row of a table of runs, as JSON data; see docs/rollouts.md."""
     figures = compare_table([run])[0]
     x, y, z = run.base_position[-1].tolist()
     return {

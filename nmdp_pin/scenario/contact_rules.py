@@ -26,7 +26,7 @@ class ContactRule(ContactSection):
 
     @model_validator(mode="after")
     def _names_something(self) -> ContactRule:
-        """A rule for everything is what [contact] is for."""
+        """Refuse a rule without `points` and `on`."""
         if self.points is None and self.on is None:
             raise worded("needs 'points' or 'on': for every contact there is [contact]")
         return self
@@ -95,7 +95,7 @@ def _wrench_space(section: ContactSection, robot: Robot) -> WrenchSpace:
 def _chosen_by(
     patterns: Sequence[str] | None, names: Sequence[str | None], where: str
 ) -> np.ndarray:
-    """Which of the names fit one of the patterns, shape (len(names),)."""
+    """Mask of the names that match one of the patterns, shape (len(names),)."""
     fits = np.full(len(names), patterns is None)
     for pattern in patterns or ():
         found = [name is not None and fnmatchcase(name, pattern) for name in names]

@@ -43,12 +43,12 @@ ENTRY_POINTS = "nmdp_pin.contact_models"
 
 
 class ContactSection(OptionsSection):
-    """What contact models have in common: `target` makes one of the table's keys."""
+    """Keys common to all contact models; `target` is the class that they make."""
 
     model: str = Field("friction-cone", description="name of the contact model")
 
     def build(self, robot: Robot) -> ContactLaw:
-        """The contact model for this robot, which targets that take a `robot` are given.
+        """Build the contact model; targets with an argument `robot` receive the robot.
 
         Raises:
             ContactError: keys that do not fit each other, or a target that makes something else.
@@ -69,7 +69,7 @@ class ContactSection(OptionsSection):
 
 
 class StiffnessSection(ContactSection):
-    """A force that grows with the penetration; one of stiffness, static_depth."""
+    """Keys of laws whose force grows with the penetration."""
 
     stiffness: Number | None = Field(None, gt=0, description="force over depth^power [N/m^power]")
     static_depth: Number | None = Field(
@@ -85,11 +85,11 @@ class StiffnessSection(ContactSection):
         return self
 
     def build(self, robot: Robot) -> ContactLaw:
-        """The model; at `static_depth` the points on which the robot stands carry it."""
+        """Build the model, with the stiffness of `static_depth`."""
         return self._made(**self._options(robot))
 
     def _options(self, robot: Robot) -> dict[str, Any]:
-        """What the target is made of."""
+        """Keyword arguments of the target."""
         options = self.options()
         if self.static_depth is not None:
             # An arm without contact points may still move: then no stiffness is ever used.
@@ -100,7 +100,7 @@ class StiffnessSection(ContactSection):
 
 
 class FrictionConeSection(StiffnessSection):
-    """Coulomb friction whose force grows with the penetration."""
+    """Keys of the friction cone."""
 
     target = FrictionCone
 
@@ -112,7 +112,7 @@ class FrictionConeSection(StiffnessSection):
 
 
 class AnisotropicConeSection(StiffnessSection):
-    """Friction that is another along a direction of the body than across it."""
+    """Keys of the anisotropic friction cone."""
 
     target = AnisotropicCone
 
@@ -139,7 +139,7 @@ class GranularSection(ContactSection):
 
     @model_validator(mode="after")
     def _shape_is_given(self) -> GranularSection:
-        """A rod needs a length, rods and plates a radius, and nothing else has a length."""
+        """Check the dimensions of the shape."""
         if (self.length is None) == (self.intruder == "rod"):
             raise worded(f"needs the key 'length' for a rod only, here is a {self.intruder}")
         if self.intruder != "sphere" and self.radius is None:
@@ -147,7 +147,7 @@ class GranularSection(ContactSection):
         return self
 
     def build(self, robot: Robot) -> ContactLaw:
-        """The model; without `radius`, of the size of the robot's contact spheres."""
+        """Build the model; the default radius is that of the contact spheres."""
         radii = set(robot.contact_points.radii.tolist())
         if self.radius is None and len(radii) != 1:
             raise ContactError(
@@ -185,7 +185,7 @@ class PlanarSlidingSection(StiffnessSection):
 
     @model_validator(mode="after")
     def _one_surface(self) -> PlanarSlidingSection:
-        """The surface is read, or it is an ellipsoid."""
+        """Check that exactly one of `path` and `ellipsoid` is given."""
         if (self.path is None) == (self.ellipsoid is None):
             raise worded("needs exactly one of the keys 'path' and 'ellipsoid'")
         if (self.ellipsoid is None) != (self.length is None):
@@ -193,7 +193,7 @@ class PlanarSlidingSection(StiffnessSection):
         return self
 
     def _options(self, robot: Robot) -> dict[str, Any]:
-        """With the surface, and with the arms from the patch's centre to the contact points."""
+        """Keyword arguments with the surface and with the arms from centre to contact points."""
         options = super()._options(robot)
         if self.centre is not None:
             options["arms"] = robot.contact_points.positions - np.array(self.centre)
@@ -220,7 +220,7 @@ class FittedSection(ContactSection):
     )
 
     def build(self, robot: Robot) -> ContactLaw:
-        """The model of the file, the same for all contact points."""
+        """Build the model of the file."""
         known = inspect.signature(fitted_model).parameters
         return fitted_model(**{key: value for key, value in self if key in known})
 

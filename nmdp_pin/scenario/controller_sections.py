@@ -18,7 +18,7 @@ from nmdp_pin.scenario.section import Flag, Number, Section, chosen, worded
 
 
 class ControllerSection(Section):
-    """What controllers have in common."""
+    """Keys common to all controllers."""
 
     kind: str = Field("stable-pd", description="name of the controller")
 
@@ -26,7 +26,7 @@ class ControllerSection(Section):
         """The controller for this robot.
 
         Args:
-            robot: what is controlled.
+            robot: controlled robot.
             q: the configuration in which the run starts, shape (nq,).
         """
         raise NotImplementedError
@@ -60,7 +60,7 @@ Gains = Annotated[float | dict[str, float], PlainValidator(_gains)]
 
 
 class MotionSection(Section):
-    """Knots of a reference motion, for robots whose robot.toml has no gait of that kind."""
+    """Knots of a reference motion."""
 
     joints: tuple[str, ...] = Field(description="names of the joints that it moves")
     times: tuple[Number, ...] = Field(description="of the knots, increasing from 0 [s]")
@@ -83,7 +83,7 @@ class MotionSection(Section):
 
 
 class StablePDSection(ControllerSection):
-    """Implicit PD on a gait, or on the standing pose where no gait is named."""
+    """Keys of stable PD."""
 
     kind: Literal["stable-pd"] = "stable-pd"
     kp: Gains = Field(description="N m/rad: a number or a table joint -> number")

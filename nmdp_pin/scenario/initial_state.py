@@ -20,11 +20,11 @@ def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> S
 
     Args:
         robot: gives the standing pose.
-        initial: what differs from it.
+        initial: differences from the standing pose.
         file: the scenario file, for messages.
 
     Raises:
-        ScenarioError: a joint that the robot has not, or a motion that its base cannot make.
+        ScenarioError: the robot lacks a joint, or its base cannot make the motion.
     """
     try:
         q = _joint_positions(robot, initial.joints)
@@ -64,7 +64,7 @@ def _joint_positions(robot: Robot, joints: Mapping[str, float]) -> np.ndarray:
 
 
 def _joint_velocities(model: pin.Model, velocities: Mapping[str, float]) -> np.ndarray:
-    """Zero but for the named joints, shape (nv,)."""
+    """Velocities of the named joints, zero elsewhere, shape (nv,)."""
     v = np.zeros(model.nv)
     for name, value in velocities.items():
         v[_joint(model, name, f"joint_velocities.{name}").idx_v] = value

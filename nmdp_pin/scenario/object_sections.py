@@ -23,7 +23,7 @@ Length = Annotated[Number, Field(gt=0)]
 
 
 class ObjectSection(Section):
-    """A body, where it stands and how it moves there."""
+    """Keys common to all objects."""
 
     kind: str = Field(description="shape of the object")
     name: str = Field(min_length=1, description="of the object, its link and its contact points")
@@ -34,12 +34,12 @@ class ObjectSection(Section):
     base: Literal["free-flyer", "planar"] = Field("free-flyer", description="how it can move")
     friction: Number = Field(DEFAULT_FRICTION, ge=0, le=10, description="of its surface [-]")
     contact_points: Count | None = Field(
-        None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over its surface"
+        None, ge=1, le=MOST_CONTACT_POINTS, description="number of points spread over its surface"
     )
 
     @model_validator(mode="after")
     def _in_plane(self) -> ObjectSection:
-        """What moves in the plane has no other velocity."""
+        """Refuse velocities out of the plane of a planar object."""
         aside = (self.velocity[1], self.angular_velocity[0], self.angular_velocity[2])
         if self.base == "planar" and any(aside):
             raise worded("a planar base moves in x, z and pitch only")
@@ -138,7 +138,7 @@ class CapsuleSection(SolidSection):
 
 
 class UrdfSection(ObjectSection):
-    """What a URDF describes, without motors; its surface is that of its collision geometry."""
+    """Object described by a URDF, without motors; its surface is its collision geometry."""
 
     kind: Literal["urdf"] = "urdf"
     path: FilePath = Field(description="path of the URDF, relative to the scenario file")

@@ -20,7 +20,7 @@ from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 
 class InitialSection(Section):
-    """Where the robot starts; what is absent is as in the standing pose, at rest."""
+    """Initial state of the robot; the default is the standing pose at rest."""
 
     position: Vector3 | None = Field(None, description="of the base, world frame [m]")
     rpy: Vector3 | None = Field(None, description="roll, pitch, yaw of the base [rad]")
@@ -42,7 +42,7 @@ def _texts(value: Any) -> str | tuple[str, ...]:
 
 
 def _contact(value: Any) -> str | ContactPoint:
-    """A link or frame by its name, or a table that places a sphere on one."""
+    """Contact point: name of a link or frame, or a table."""
     if isinstance(value, str | ContactPoint):
         return value
     if isinstance(value, dict):
@@ -84,7 +84,7 @@ FilePath = Annotated[str, AfterValidator(_absolute)]
 
 
 class RobotSection(Section):
-    """Which robot, and how its URDF is read; see `nmdp_pin.robot.load_robot`."""
+    """Robot and options of its URDF; see `nmdp_pin.robot.load_robot`."""
 
     name: str | None = Field(None, description="a bundled robot or one of example-robot-data")
     urdf: FilePath | None = Field(None, description="path, relative to the scenario file")
@@ -97,7 +97,10 @@ class RobotSection(Section):
         None, description='what may touch the terrain: "feet", "all", or a list'
     )
     contact_points: Count | None = Field(
-        None, ge=1, le=MOST_CONTACT_POINTS, description="so many, spread over the links' surfaces"
+        None,
+        ge=1,
+        le=MOST_CONTACT_POINTS,
+        description="number of points spread over the surfaces of the links",
     )
     self_collision: Annotated[Any, PlainValidator(_pairs)] = Field(
         False, description="true, or a list of pairs of links that may touch each other"

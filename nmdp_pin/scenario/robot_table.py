@@ -15,7 +15,7 @@ CLEARANCE = 0.01  # [m]
 
 
 def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """The keys and values of a scenario file that has nothing but a robot; None: it is none.
+    """Table of a scenario that has only a robot; None for other sources.
 
     Args:
         source: a robot's name, or the path of its description.

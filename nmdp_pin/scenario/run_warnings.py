@@ -1,4 +1,4 @@
-"""What is odd about a run, though it can be made: at its start, and in what it recorded."""
+"""Warnings about a run: at its start, and from its recording."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _WORDS = {
 
 
 def start_warnings(setup: Setup) -> list[str]:
-    """What is odd before the first step: the robot, its initial pose, what the method leaves out.
+    """Warnings before the first step: robot, initial pose, bounds that the method does not enforce.
 
     Args:
-        setup: what a scenario builds.
+        setup: objects of the scenario.
     """
     robot, q = setup.robot, setup.state.q[None]
     return [
@@ -44,11 +44,11 @@ def start_warnings(setup: Setup) -> list[str]:
 
 
 def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
-    """What is odd about the motion: links in the ground, joints and motors beyond their limits.
+    """Warnings about the motion: links in the ground, joints and motors beyond their limits.
 
     Args:
-        setup: what was run.
-        recording: of the run; its first row is the initial state.
+        setup: objects of the run.
+        recording: recording of the run; its first row is the initial state.
     """
     rows = np.unique(np.linspace(0, recording.n - 1, _LOOKS).astype(int))
     depth = float(recording.contact_depth[rows].max(initial=0.0))
@@ -60,7 +60,7 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:
-    """What bounds the joints and is not enforced by a method."""
+    """Bounds of the joints that a method does not enforce."""
     enforced = INTEGRATORS[method].enforces
     left = [_WORDS[kind] for kind in robot.limits.kinds if kind not in enforced]
     if not left:
@@ -69,7 +69,7 @@ def _left_out(robot: Robot, method: str) -> list[str]:
 
 
 def _some(sentences: Sequence[str]) -> list[str]:
-    """The first of many sentences, and how many more there are."""
+    """First sentences, and the number of further ones."""
     if len(sentences) <= _SAID:
         return list(sentences)
     return [*sentences[:_SAID], f"... and {len(sentences) - _SAID} more of this kind"]

@@ -1,4 +1,4 @@
-"""A scenario: one typed record that is one TOML file, and the one place of composition."""
+"""Scenarios: typed records of TOML files, from which all parts are composed."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ FRICTION = "contact.friction"
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What a scenario builds.
+    """Objects built from a scenario.
 
     Args:
         robot: the robot.
-        terrain: the static world.
-        simulator: makes the steps.
-        controller: tells the joints what to do.
-        state: where the run starts.
+        terrain: the terrain.
+        simulator: the simulator.
+        controller: controller of the joints.
+        state: initial state.
     """
 
     robot: Robot
@@ -69,7 +69,7 @@ class Setup:
 
 
 class Scenario(Section):
-    """Everything that a run depends on, checked; see the fields of each section."""
+    """Checked record of everything that a run depends on."""
 
     duration: Annotated[float, positive_time(LONGEST, "simulated time")]
     robot: RobotSection
@@ -87,19 +87,18 @@ class Scenario(Section):
 
     @classmethod
     def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Scenario:
-        """Read a scenario; never runs code that a file may hold.
+        """Read a scenario; code in a file is never run.
 
         Args:
-            source: a bundled name or the path of a TOML file; or a robot, by its name or file,
-                which then holds its pose on flat ground.
-            overrides: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
-                "contact.friction" stands for the friction of every shape of the terrain. One of
-                integrator.name also drops the file's options that the new method lacks, and
-                [contact] becomes the default law of pbd, pbfd or ne-ncp if the method is one of
-                them and takes no other.
+            source: bundled name or path of a TOML file; or name or file of a robot, which then
+                holds its pose on flat ground.
+            overrides: overrides such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
+                "contact.friction" is the friction of all shapes. An override of integrator.name
+                drops options that the new method lacks, and replaces a [contact] of the wrong
+                kind by the default law of the method.
 
         Raises:
-            ScenarioError: an unknown name, an unreadable file, or mistakes in it, all listed.
+            ScenarioError: the name is unknown, or the file is unreadable or has mistakes.
         """
         table, path = _read(source)
         overrides = [_of_terrain(table, override) for override in overrides]
@@ -116,15 +115,15 @@ class Scenario(Section):
     def from_dict(
         cls, table: dict[str, Any], *, file: str = "", folder: str | os.PathLike[str] = "."
     ) -> Scenario:
-        """Check the content of a scenario file, or what a recording holds under "scenario".
+        """Check the content of a scenario file, or the entry "scenario" of a recording.
 
         Args:
-            table: the keys and values.
-            file: for messages.
-            folder: what relative paths of robots and meshes start from.
+            table: keys and values.
+            file: name of the file in messages.
+            folder: folder from which relative paths start.
 
         Raises:
-            ScenarioError: mistakes in it, all listed.
+            ScenarioError: the table has mistakes, all listed.
         """
         try:
             scenario = cls.model_validate(table, context={"folder": Path(folder)})
@@ -134,17 +133,17 @@ class Scenario(Section):
         return scenario
 
     def resolved(self) -> dict[str, Any]:
-        """The scenario with every default, as JSON data; `from_dict` makes it again."""
+        """The scenario with all defaults, as JSON data; `from_dict` reads it."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def build_robot(self, *, visuals: bool = True) -> Robot:
-        """The robot and the objects, such as a viewer of a recording needs.
+        """Build the robot and the objects.
 
         Args:
-            visuals: load what it looks like as well.
+            visuals: whether to load the visual geometry.
 
         Raises:
-            RobotError: its description cannot be used.
+            RobotError: the description cannot be used.
         """
         section = self.robot
         source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
@@ -162,7 +161,7 @@ class Scenario(Section):
         return with_objects(robot, section, self.objects)
 
     def build_terrain(self) -> Terrain:
-        """The static world alone.
+        """Build the terrain.
 
         Raises:
             ScenarioError: there is no shape.
@@ -175,11 +174,11 @@ class Scenario(Section):
         """Compose robot, terrain, contact model, method and controller.
 
         Args:
-            visuals: load what the robot looks like as well; a run that nobody sees needs it not.
+            visuals: whether to load the visual geometry, which only viewers need.
 
         Raises:
             RobotError: the robot's description cannot be used.
-            ScenarioError: parts that do not fit each other, such as a gait that the robot has not.
+            ScenarioError: parts do not fit each other, such as a gait that the robot lacks.
         """
         robot = self.build_robot(visuals=visuals)
         terrain = self.build_terrain()
@@ -209,7 +208,7 @@ class Scenario(Section):
 
     @contextmanager
     def _blame(self, key: str) -> Iterator[None]:
-        """Name the file and the section in the errors of the parts that it describes."""
+        """Add file and section to the errors of parts."""
         try:
             yield
         except (TerrainError, ContactError, ControlError, IntegratorError) as error:
@@ -242,7 +241,7 @@ def _of_terrain(table: dict[str, Any], override: str) -> str:
 
 
 def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
-    """All mistakes of a file as one error; the first gives its key."""
+    """Error with all mistakes of a file; the first gives its key."""
     lines = [(".".join(str(part) for part in e["loc"]), e["msg"]) for e in error.errors()]
     if len(lines) == 1:
         key, sentence = lines[0]

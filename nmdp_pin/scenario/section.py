@@ -83,18 +83,18 @@ class OptionsSection(Section):
 
 
 def worded(sentence: str) -> PydanticCustomError:
-    """An error line that is shown as it is."""
+    """Error line that is not rephrased."""
     return PydanticCustomError(_WORDED, "{sentence}", {"sentence": sentence})
 
 
 def refuse(key: str, sentence: str, given: object = None) -> ValidationError:
-    """An error at one key of the section that is being read."""
+    """Error at a key of the current section."""
     line = InitErrorDetails(type=worded(sentence), loc=(key,), input=given)
     return ValidationError.from_exception_data("section", [line])
 
 
 def unknown(word: str, what: str, known: Iterable[str]) -> str:
-    """Sentence for a name that is not known, with the closest match and all that are."""
+    """Sentence for an unknown name, with the closest match and all known names."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1)
     hint = f" Did you mean '{close[0]}'?" if close else ""
@@ -144,7 +144,7 @@ def options_section(
         base: the keys that all classes of the family share.
         cls: the class to be made from the file, or a function that makes something.
         skip: arguments that the composition gives, not the file.
-        types: of options whose annotation says too little.
+        types: types of options whose annotation says too little.
     """
     return _options_section(base, cls, skip, tuple((types or {}).items()))
 
@@ -257,6 +257,6 @@ def _reworded(cls: type[Section], line: Any) -> InitErrorDetails:
 
 
 def _shown(given: object) -> str:
-    """What was given, short enough for a sentence."""
+    """Given value, shortened for a sentence."""
     text = f"the text {given!r}" if isinstance(given, str) else f"{given!r}"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -62,7 +62,7 @@ class ShapeSection(OptionsSection):
 
     @model_validator(mode="after")
     def _build(self) -> Self:
-        """Make the shape at once, so that its own checks are made with the others."""
+        """Build the shape, so that its checks run with the others."""
         try:
             self._shape = self.target(**self.options())
         except TerrainError as error:
@@ -170,7 +170,7 @@ def _integrators() -> dict[str, type[OptionsSection]]:
 
 
 def drop_foreign_options(table: dict[str, Any]) -> None:
-    """Remove the keys of an [integrator] table that its method has not, in place."""
+    """Remove the keys of an [integrator] table that its method lacks, in place."""
     section = _integrators().get(str(table.get("name")))
     if section is not None:
         for key in set(table) - set(section.model_fields):

@@ -1,4 +1,4 @@
-"""Where scenarios come from: bundled or own TOML files, with overrides from the command line."""
+"""Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without
 
 
 def bundled_scenarios() -> dict[str, str]:
-    """What each bundled scenario shows (the first line of its file), by name."""
+    """Summary of each bundled scenario (the first line of its file), by name."""
     return {name: _summary(path) for name, path in sorted(_bundled_files().items())}
 
 
 def find_scenario(source: str | os.PathLike[str]) -> Path:
-    """File of a bundled scenario's name, or of a path.
+    """Path of a bundled scenario, or of a file.
 
     Raises:
-        ScenarioError: neither a bundled name nor a file.
+        ScenarioError: the source is neither a bundled name nor a file.
     """
     bundled = _bundled_files()
     text = os.fspath(source)
@@ -48,13 +48,13 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
 
     Args:
         table: content of a scenario file.
-        override: "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for every
-            entry of a list. The value is TOML, and a single word needs no quotes.
-        file: for messages.
+        override: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for
+            all entries of a list. The value is TOML; a single word needs no quotes.
+        file: name of the file in messages.
 
     Raises:
-        ScenarioError: no "=", a value that is not TOML, or a path through something else than
-            tables and lists.
+        ScenarioError: "=" is missing, the value is no TOML, or the path leads through something
+            other than tables and lists.
     """
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]
@@ -73,7 +73,7 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
 
 
 def _entered(place: Any, key: str, value: Any, last: bool, file: str, where: str) -> Sequence[Any]:
-    """What a key of an override leads to from one place; set to the value where the path ends."""
+    """Entry of a key of an override; set to the value where the path ends."""
     above = where.rpartition(".")[0]
     if key == "*":
         if not isinstance(place, list) or not place:

@@ -33,7 +33,7 @@ _ROUNDING = 1e-11  # of the velocities that come in: no tolerance is smaller
 
 
 class NcpResiduals(NamedTuple):
-    """How far impulses are from a solution: the largest over the contacts.
+    """Residuals of impulses: the largest over the contacts.
 
     Args:
         primal: distance of the impulse from the friction cone [N s].
@@ -48,12 +48,12 @@ class NcpResiduals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NcpSolution:
-    """Where a solver stopped.
+    """Outcome of a solver.
 
     Args:
-        impulses: [N s], shape (n, 3).
-        residuals: of these impulses, computed from the definition.
-        iterations: of the solvers.
+        impulses: impulses [N s], shape (n, 3).
+        residuals: residuals of these impulses, computed from the definition.
+        iterations: iterations of the solvers.
         converged: the residuals are within the tolerance; or both solvers were at their end, and
             they are within a thousandth of the velocities that came in.
     """
@@ -73,7 +73,7 @@ class FrictionNCP:
 
     Args:
         solver: "admm" or "pgs".
-        max_iterations: of each of the two.
+        max_iterations: largest number of iterations of each of the two.
 
     Raises:
         IntegratorError: the solver is not known, or no iteration is allowed.
@@ -182,7 +182,7 @@ class _Solver:
         return x, int(result.iterations)
 
     def _set_cones(self, mu: list[float]) -> None:
-        """As many cones as there are contacts, of their friction."""
+        """One cone for each contact, with its friction coefficient."""
         known = self._friction
         for cones in (self._cones, self._cone_data, known):
             del cones[len(mu) :]
@@ -199,13 +199,13 @@ class _Solver:
 def ncp_residuals(
     W: np.ndarray, g: np.ndarray, mu: np.ndarray, impulses: np.ndarray
 ) -> NcpResiduals:
-    """How far impulses are from a solution; the arguments are those of `FrictionNCP.solve`.
+    """Residuals of impulses; the arguments are those of `FrictionNCP.solve`.
 
     Args:
         W: shape (3 n, 3 n).
         g: shape (3 n,).
         mu: shape (n,).
-        impulses: [N s], shape (n, 3).
+        impulses: impulses [N s], shape (n, 3).
     """
     velocity = (W @ impulses.ravel() + g).reshape(-1, 3)
     slip = np.hypot(velocity[:, 0], velocity[:, 1])

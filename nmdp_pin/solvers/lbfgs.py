@@ -61,7 +61,7 @@ class _Best(NamedTuple):
 
 
 class _Tangent:
-    """f(retract(x0, z)) and its gradient; counts, and remembers the point of the least error."""
+    """f(retract(x0, z)) and its gradient, with counters and the point of the least error."""
 
     def __init__(self, problem: Minimisation, x0: np.ndarray, n: int) -> None:
         self._problem, self._x0 = problem, x0
@@ -96,7 +96,7 @@ def lbfgs(
         x: start.
         n: dimension of the tangent.
         tolerance: on the error.
-        max_iterations: of L-BFGS.
+        max_iterations: largest number of iterations of L-BFGS.
     """
     tangent, iterations = _Tangent(problem, x, n), 0
     status = Status.ITERATION_LIMIT

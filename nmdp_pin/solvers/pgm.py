@@ -1,4 +1,4 @@
-"""The projected gradient method on the manifold G(q, w) = 0 ([N] Algorithm 1)."""
+"""Projected gradient method on the manifold G(q, w) = 0 ([N] Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -36,30 +36,29 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectedGradient:
-    """The projected gradient method for an objective K.
+    """Projected gradient method for an objective K.
 
     Args:
-        tolerance: on the norm of G, relative to the weight.
-        epsilon: stop when the configuration moves less than this [rad, m], maximum norm, in long
-            steps; short ones stop at 1e-3 m/s^2 h^2.
+        tolerance: tolerance of the norm of G over the weight.
+        epsilon: stop when the configuration moves less than this, or than 1e-3 m/s^2 h^2 [rad, m],
+            maximum norm.
         gamma: step-size parameter of the first step.
         grow: factor on gamma after an accepted step.
         shrink: factor on gamma after a rejected step.
-        gamma_min: give up below it.
-        gamma_max: never grow beyond it.
-        max_iterations: outer iterations at most.
-        max_newton: Newton steps of one projection at most.
-        line_search: halve Newton steps until the norm of G falls.
-        gain_ratio: let gamma follow how much of the promised decrease of K came about; False:
-            only whether K rose.
-        contact_scale: measure each contact's weights by their own effect; False: all alike.
-        early_stop: stop also where K has nothing left to fall, or where the next move can be
-            foretold; False: only when the configuration rests.
-        carry_gamma: begin with the last step's gamma; False: with `gamma`.
+        gamma_min: smallest gamma.
+        gamma_max: largest gamma.
+        max_iterations: largest number of outer iterations.
+        max_newton: largest number of Newton steps of a projection.
+        line_search: whether to halve Newton steps until the norm of G decreases.
+        gain_ratio: whether gamma follows the ratio of actual to predicted decrease, or only its
+            sign.
+        contact_scale: whether the proximal term is scaled for each contact.
+        early_stop: whether to stop also where the predicted decrease or move is negligible.
+        carry_gamma: whether to keep gamma from step to step.
         qp_solver: "daqp", or "proxqp" of ProxSuite.
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of range.
     """
 
     tolerance: float = 1e-8
@@ -132,7 +131,7 @@ def pgm(
 
     Args:
         problem: the dynamics.
-        objective: what is minimised.
+        objective: objective.
         qp: solver for the quadratic programs.
         q: start of the projection.
         w: start of the weights, in the simplices, shape (n, m).
@@ -237,7 +236,7 @@ class _Model(NamedTuple):
         return qp.solve(self.H + np.diag(self.scale / gamma), self.g, w)
 
     def promise(self, dw: np.ndarray) -> float:
-        """How much K falls along dw, says the model."""
+        """Decrease of K along dw predicted by the model."""
         return float(-(self.g @ dw) - 0.5 * (dw @ (self.H @ dw)))
 
 
@@ -265,7 +264,7 @@ def _reduced_model(
 
 
 def _end_of_retreat(model: _Model, qp: SimplexQP, w: np.ndarray, K: float) -> Status:
-    """Whether the minimum is near where only ever shorter steps were left to try.
+    """Whether the minimum is near when only shorter steps were left to try.
 
     A step that is short for its small gamma says nothing; an honest one that still promises a
     good part of K says that the way down is blocked: by a fold of G = 0, or by a kink of K.

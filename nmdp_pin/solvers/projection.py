@@ -43,12 +43,12 @@ class ManifoldProblem(Protocol):
 
 
 class Projection(NamedTuple):
-    """Where a projection stopped.
+    """Result of a projection.
 
     Args:
         point: the last one that was accepted.
-        status: how it ended.
-        evaluations: that it took.
+        status: outcome.
+        evaluations: number of evaluations.
     """
 
     point: Any

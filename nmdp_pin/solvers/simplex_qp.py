@@ -51,7 +51,7 @@ class SimplexQP(Simplices):
             self._minimise = self._by_proxqp
 
     def solve(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
-        """The minimiser, feasible to the last bit; None when the solver finds none.
+        """Minimiser, feasible to the last bit; None if the solver fails.
 
         Args:
             H: positive definite, shape (n, n).

@@ -1,4 +1,4 @@
-"""What a solver of a step leaves."""
+"""Results of the solvers of a step."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from nmdp_pin.status import Status
 
 @dataclass(frozen=True, eq=False)
 class SolverResult:
-    """Where a solver stopped.
+    """Result of a solver.
 
     Args:
         point: the last point that was accepted, with its q and w.
         gamma: step-size parameter to begin with next time.
-        status: how it ended.
+        status: outcome.
         value: what is driven down: the objective, or the gap of a variational inequality.
         iterations: quadratic programs or affine inequalities solved.
-        evaluations: of the dynamics.
+        evaluations: evaluations of the dynamics.
         rejected: iterations whose step was not taken.
-        values: of accepted iterates, of methods that never let them rise.
+        values: values of accepted iterates, of methods that never let them rise.
     """
 
     point: Any

@@ -43,7 +43,7 @@ class InequalityProblem(ManifoldProblem, Protocol):
         """One over the length of the step [1/s]."""
 
     def tolerance(self, relative: float) -> float:
-        """What the norm of G should reach [N, N m]."""
+        """Tolerance of the norm of G [N, N m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +51,16 @@ class ViNewton:
     """Josephy and Newton's method for the dissipation principle.
 
     Args:
-        tolerance: on the norm of G, relative to the weight.
-        slip: motion that other forces could still save at a contact, as a speed [m/s].
-        max_iterations: affine inequalities solved at most from one guess.
-        max_newton: Newton steps of one projection at most.
-        loose: norm of G allowed between the iterations, relative to the weight; a guess may have
-            its own.
+        tolerance: tolerance of the norm of G over the weight.
+        slip: sliding velocity that other forces could still prevent at a contact [m/s].
+        max_iterations: largest number of iterations from one initial guess.
+        max_newton: largest number of Newton steps of a projection.
+        loose: norm of G over the weight allowed between iterations; a guess may have its own.
         proximal: least proximal term, relative to the curvature of each contact. With less,
             weights find their way along long valleys sooner and are less unique.
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of range.
     """
 
     objective: ClassVar[str] = "dissipation"

@@ -1,4 +1,4 @@
-"""An axis of a grid: a key of a scenario and the values that it takes."""
+"""Axes of grids: keys of a scenario with their values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FORMS = "KEY=V1,V2,... or KEY=FIRST:LAST:COUNT or KEY=FIRST:LAST:COUNT:log"
 
 @dataclass(frozen=True)
 class GridAxis:
-    """A key of a scenario and the values that it takes.
+    """Key of a scenario with its values.
 
     Args:
-        key: as in an override, such as "integrator.dt"; `*` stands for every entry of a list.
+        key: key as in an override, such as "integrator.dt"; `*` stands for all entries of a list.
         values: numbers, texts, flags or lists of them, all different.
 
     Raises:
-        SweepError: no values, the same value twice, or one of another kind.
+        SweepError: there are no values, a value is given twice, or has a wrong type.
     """
 
     key: str
@@ -44,7 +44,7 @@ class GridAxis:
 
     @classmethod
     def parse(cls, text: str) -> GridAxis:
-        """The axis that a text such as "contact.stiffness=1e4:1e6:5:log" stands for.
+        """Parse a text such as "contact.stiffness=1e4:1e6:5:log".
 
         Raises:
             SweepError: the text has another form.
@@ -56,7 +56,7 @@ class GridAxis:
 
 
 def as_toml(key: str, value: Any) -> str:
-    """A value as an override holds it.
+    """Value in the form of an override.
 
     Raises:
         SweepError: it is neither a finite number nor a text, a flag or a list of them.
@@ -73,7 +73,7 @@ def as_toml(key: str, value: Any) -> str:
 
 
 def _spaced(text: str, right: str) -> tuple[Any, ...]:
-    """FIRST:LAST:COUNT, in equal steps or in equal ratios; () where it is something else."""
+    """Values of FIRST:LAST:COUNT in equal steps or ratios; () for other texts."""
     parts = [part.strip() for part in right.split(":")]
     if not 3 <= len(parts) <= 4 or any(mark in right for mark in "\"'[],"):
         return ()
@@ -109,7 +109,7 @@ def _listed(text: str, right: str) -> tuple[Any, ...]:
 
 
 def _value(word: str) -> Any:
-    """One value; what is not TOML is a word, if it looks like one."""
+    """Value of a text: TOML, or a single word."""
     try:
         return from_toml(f"value = {word}")["value"]
     except ValueError:

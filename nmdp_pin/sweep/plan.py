@@ -24,7 +24,7 @@ class GridPoint:
     """One point of the grid.
 
     Args:
-        values: of the grid's keys.
+        values: values of the grid's keys.
         run: what is run there.
     """
 
@@ -38,7 +38,7 @@ def plan(source: str, axes: Sequence[GridAxis], overrides: Sequence[str]) -> lis
     Args:
         source: a bundled scenario or the path of a TOML file.
         axes: the grid.
-        overrides: what is the same for all runs, such as "duration=1.0".
+        overrides: overrides of all runs, such as "duration=1.0".
 
     Raises:
         ScenarioError: a key or a value that the scenario does not take.
@@ -80,7 +80,7 @@ def _planned(
 
 
 def _alike(key: str, scenario: dict[str, Any]) -> str:
-    """Which keys of the scenario may have been meant; nothing where this one is there."""
+    """Similar keys of the scenario; empty where the key exists."""
     names = [name for name, _ in leaves("", scenario)]
     if key in names or "*" in key or key == FRICTION:
         return ""

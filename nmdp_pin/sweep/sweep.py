@@ -1,4 +1,4 @@
-"""A sweep: the runs of a grid, each made once, in one table."""
+"""Sweeps: the runs of a grid in one table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from nmdp_pin.sweep.table import check_table, write_rows
 
 @dataclass(frozen=True)
 class SweepOutcome:
-    """What a sweep did.
+    """Outcome of a sweep.
 
     Args:
-        runs: how many there are in the table.
-        kept: how many of them were there before.
-        failed: how many ended with a step that failed.
+        runs: number of runs in the table.
+        kept: number of runs that existed before.
+        failed: number of runs that ended with a failed step.
     """
 
     runs: int
@@ -34,16 +34,16 @@ class SweepOutcome:
 
 
 class Sweep:
-    """One scenario at every point of a grid; all points are checked here, before any run.
+    """Sweep of a scenario over a grid, whose points are checked before the first run.
 
     Args:
         source: a bundled scenario or the path of a TOML file.
-        axes: the grid, at least one axis.
-        overrides: what is the same for all runs, such as "duration=1.0".
+        axes: axes of the grid, at least one.
+        overrides: overrides of all runs, such as "duration=1.0".
 
     Raises:
-        ScenarioError: a key or a value that the scenario does not take.
-        SweepError: no axis, an axis given twice, or two points that are the same run.
+        ScenarioError: the scenario does not accept a key or a value.
+        SweepError: there is no axis, an axis is given twice, or two points are the same run.
     """
 
     def __init__(
@@ -65,24 +65,24 @@ class Sweep:
         executor: Executor | None = None,
         progress: bool | Progress = False,
     ) -> SweepOutcome:
-        """Make the runs that are not there yet, and write the table when all are.
+        """Make the missing runs and write the table.
 
-        However this ends, a run that was finished is on disk, and the next call goes on from it.
+        Finished runs are kept on disk, and the next call continues after any interruption.
 
         Args:
-            out: the table (.parquet); one that a sweep made is replaced. The runs are kept beside
-                it, in a file with ".runs" behind its name.
-            executor: where the runs are made; None: here, one after the other.
+            out: path of the table (.parquet); a table of a sweep is replaced. The runs are kept in
+                a file beside it, with the suffix ".runs".
+            executor: executor of the runs; None: serial.
             progress: True draws a bar on a terminal; a function is called with the number of
                 runs done and the number of all.
 
         Raises:
             MissingExtra: pyarrow is not installed.
-            SweepError: there is another file at `out`.
+            SweepError: `out` is a file of another kind.
             RecordingError: the table or the file of the runs cannot be written, or another sweep
                 is writing it.
-            NmdpError: a scenario that cannot be built; the message names the point of the grid.
-            ExecutorError: workers died again and again.
+            NmdpError: a scenario cannot be built; the message names the point of the grid.
+            ExecutorError: a worker died repeatedly.
         """
         path = Path(out)
         check_table(path)

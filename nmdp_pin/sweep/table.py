@@ -48,7 +48,7 @@ def write_rows(
     """Write the table, whole or not at all.
 
     Args:
-        path: of the file.
+        path: path of the file.
         rows: with the same columns each.
         keys: columns of the grid, whose values may be of several types.
         meta: JSON data that is kept in the file.
@@ -66,7 +66,7 @@ def write_rows(
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Values of a grid as one type: numbers, flags, texts or lists of numbers; else as JSON."""
+    """Values of a grid in one type: numbers, flags, texts or lists of numbers, else JSON."""
     kinds = {type(value) for value in values}
     if kinds == {int, float}:
         return [float(value) for value in values]

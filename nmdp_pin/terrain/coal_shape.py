@@ -12,7 +12,7 @@ from nmdp_pin.terrain.surface import Nearest
 
 
 class CoalShape:
-    """A plane or primitive whose distance and normal are those that coal gives for a point.
+    """Plane or primitive with the distance and normal of coal.
 
     A sphere of radius 0 stands for the point: coal has closed forms for it, exact to rounding,
     where its general solver (GJK and EPA) is good to 1e-6 m only. Two things are not coal's: the
@@ -21,7 +21,7 @@ class CoalShape:
 
     Args:
         shape: the shape.
-        index: of it among the terrain's shapes.
+        index: index among the shapes of the terrain.
     """
 
     def __init__(self, shape: Shape, index: int) -> None:
@@ -34,7 +34,7 @@ class CoalShape:
         self._pose = coal.Transform3s(M.rotation, M.translation)
 
     def update(self, points: np.ndarray, nearest: Nearest) -> None:
-        """Take this shape where it is nearer than `nearest` at `points`, shape (n, 3)."""
+        """Update `nearest` at the `points` where this shape is nearer, shape (n, 3)."""
         rows = (~np.isnan(nearest.distance)).nonzero()[0]
         surface = self._closed_form.query(points[rows])
         here, result, request = coal.Transform3s(), coal.DistanceResult(), coal.DistanceRequest()

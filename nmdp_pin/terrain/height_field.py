@@ -1,4 +1,4 @@
-"""Ground given by heights on a grid, from an array or from a file."""
+"""Height fields: ground given by heights on a grid."""
 
 from __future__ import annotations
 
@@ -27,24 +27,23 @@ _DELIMITERS = {".csv": ",", ".txt": None}  # None: white space
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeightField(Solid):
-    """A block of ground whose top is a grid of heights, each cell made of two triangles.
+    """Block of ground whose top is a grid of heights with two triangles a cell.
 
     The sample heights[j, i] lies at x = (i - (nx - 1) / 2) dx, y = (j - (ny - 1) / 2) dy of the
     shape's frame, so the frame is at the centre of the rectangle. The ground is solid down to
-    `thickness` below the lowest sample and ends at vertical walls: outside the rectangle there is
-    nothing, and a robot that walks over the border falls. Cells are split along the diagonal from
-    (j, i) to (j + 1, i + 1).
+    `thickness` below the lowest sample and ends at vertical walls. Cells are split along the
+    diagonal from (j, i) to (j + 1, i + 1).
 
     Args:
-        heights: [m], shape (ny, nx), at least 2 by 2.
-        path: .npy, .csv (commas) or .txt (white space) file of them, instead of `heights`.
-        roughness: heights drawn evenly from 0 to this [m], instead of `heights`; the same ones
-            for the same `seed`. It takes both `size` and `spacing`.
-        seed: of them, a whole number >= 0.
+        heights: heights [m], shape (ny, nx), at least 2 by 2.
+        path: .npy, .csv (commas) or .txt (white space) file with the heights, instead of `heights`.
+        roughness: upper bound of uniformly random heights [m], instead of `heights`; requires
+            `size` and `spacing`.
+        seed: seed of the random heights, an integer >= 0.
         size: lengths of the rectangle along x and y [m].
         spacing: distance between samples along x and y [m], instead of `size`.
-        thickness: of the ground below the lowest sample [m].
-        position: of the rectangle's centre at height 0 [m].
+        thickness: thickness of the ground below the lowest sample [m].
+        position: position of the rectangle's centre at height 0 [m].
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """
@@ -154,7 +153,7 @@ class HeightField(Solid):
         return triangle_geometry(*self.triangles())
 
     def triangle_surface(self, index: int) -> TriangleSurface:
-        """What asks coal for distances to the block, shape `index` of a terrain, in the world."""
+        """Distance query of coal for the block, shape `index` of a terrain, world frame."""
         M = self.placement
         vertices, faces = self.triangles()
         world = vertices @ M.rotation.T + M.translation

@@ -1,4 +1,4 @@
-"""A solid given by a closed triangle mesh, from a file or from arrays."""
+"""Solids given by closed triangle meshes."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _BEYOND = re.compile(  # coordinates in a text file that are no numbers, or 1e10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mesh(Solid):
-    """The solid inside a closed triangle mesh; it need not be convex.
+    """Solid inside a closed triangle mesh, convex or not.
 
-    The file is read once, when the shape is made; a pickled shape carries the triangles along.
+    The file is read once; pickled shapes contain the triangles.
 
     Args:
         path: STL or OBJ file, instead of `vertices` and `faces`.
-        vertices: in the shape's frame, shape (v, 3).
-        faces: indices of corners, anticlockwise seen from outside, shape (f, 3).
-        scale: one factor or one an axis, > 0; turns the file's unit into metres.
-        position: of the mesh's origin [m].
+        vertices: vertices in the frame of the shape [m], shape (v, 3).
+        faces: indices of the corners, anticlockwise from outside, shape (f, 3).
+        scale: factor, or one factor an axis, > 0, from the unit of the file to metres.
+        position: position of the mesh's origin [m].
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """
@@ -104,7 +104,7 @@ class Mesh(Solid):
         return triangle_geometry(self.corners, self.triangles)
 
     def triangle_surface(self, index: int) -> TriangleSurface:
-        """What measures distances to the mesh, shape `index` of a terrain, in the world frame."""
+        """Distance query for the mesh, shape `index` of a terrain, world frame."""
         M = self.placement
         world = self.corners @ M.rotation.T + M.translation
         return TriangleSurface(world, self.triangles, self.friction, index=index)
@@ -138,7 +138,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_in_range(content: bytes) -> bool:
-    """Whether the coordinates of a mesh file are in range, as far as its text says."""
+    """Whether the coordinates in the text of a mesh file are in range."""
     size = len(content) - _HEADER
     if size > 0 and size % _TRIANGLE.itemsize == 0 and not content.startswith(b"solid"):
         triangles = np.frombuffer(content, _TRIANGLE, offset=_HEADER)

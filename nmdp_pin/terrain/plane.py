@@ -1,4 +1,4 @@
-"""The half-space below a plane."""
+"""Half-spaces below planes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _STEEPEST = 1e-9  # a smaller n_z gives no usable height: the plane is a wall
 
 @dataclass(frozen=True, kw_only=True)
 class Plane(Shape):
-    """Solid where n.x <= offset, n being the unit normal.
+    """Half-space n.x <= offset, n being the unit normal.
 
     Args:
-        normal: any vector but zero; it is made a unit vector.
-        offset: n.x of the surface [m]; 0 if neither it nor `height` is given.
-        height: z at which the surface crosses the z axis [m], instead of `offset`.
+        normal: outward normal of any length but zero.
+        offset: n.x on the surface [m]; 0 if neither `offset` nor `height` is given.
+        height: z where the surface crosses the z axis [m], instead of `offset`.
         friction: friction coefficient [-].
     """
 

@@ -13,7 +13,7 @@ from nmdp_pin.terrain.shape import Solid, Vector, checked_positive, checked_vect
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Primitive(Solid):
-    """A solid that the half extents of its bounding box describe wholly, centred on its frame."""
+    """Base class of solids that are described by the half extents of their bounding box."""
 
     @property
     @abc.abstractmethod
@@ -23,11 +23,11 @@ class Primitive(Solid):
 
 @dataclass(frozen=True, kw_only=True)
 class Box(Primitive):
-    """A box centred on its frame.
+    """Box centred on its frame.
 
     Args:
         size: full lengths along the axes [m].
-        position: of the centre [m].
+        position: position of the centre [m].
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """
@@ -52,12 +52,12 @@ class Box(Primitive):
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Primitive):
-    """A ball.
+    """Ball.
 
     Args:
-        radius: [m].
-        position: of the centre [m].
-        rpy: orientation, which does not matter [rad].
+        radius: radius [m].
+        position: position of the centre [m].
+        rpy: orientation, without effect [rad].
         friction: friction coefficient [-].
     """
 
@@ -68,7 +68,7 @@ class Sphere(Primitive):
 
     @property
     def half_extents(self) -> Vector:
-        """The radius, three times [m]."""
+        """Radius along all axes [m]."""
         return self.radius, self.radius, self.radius
 
     def collision_geometry(self) -> coal.Sphere:
@@ -92,12 +92,12 @@ class _Bar(Primitive):
 
 @dataclass(frozen=True, kw_only=True)
 class Cylinder(_Bar):
-    """A solid cylinder about the z axis of its frame, centred on it.
+    """Solid cylinder about the z axis of its frame, centred on it.
 
     Args:
-        radius: [m].
-        length: along z [m].
-        position: of the centre [m].
+        radius: radius [m].
+        length: length along z [m].
+        position: position of the centre [m].
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """
@@ -114,12 +114,12 @@ class Cylinder(_Bar):
 
 @dataclass(frozen=True, kw_only=True)
 class Capsule(_Bar):
-    """A cylinder about the z axis of its frame with a hemisphere at each end, centred on it.
+    """Cylinder about the z axis of its frame with hemispherical caps, centred on it.
 
     Args:
-        radius: [m].
-        length: along z, between the centres of the hemispheres [m].
-        position: of the centre [m].
+        radius: radius [m].
+        length: length along z between the centres of the caps [m].
+        position: position of the centre [m].
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """

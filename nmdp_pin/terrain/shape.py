@@ -1,4 +1,4 @@
-"""The contract of terrain shapes: a friction coefficient, a pose, a coal geometry."""
+"""Base classes of terrain shapes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shape(abc.ABC):
-    """A part of the static world.
+    """Base class of terrain shapes.
 
     Args:
         friction: friction coefficient, at least 0 [-].
 
     Raises:
-        TerrainError: an option out of its range.
+        TerrainError: an option is out of range.
     """
 
     friction: float = DEFAULT_FRICTION
@@ -60,11 +60,11 @@ class Shape(abc.ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Solid(Shape):
-    """A shape with a pose.
+    """Base class of shapes with a pose.
 
     Args:
-        position: of the shape's frame in the world [m].
-        rpy: its orientation, R = Rz(yaw) Ry(pitch) Rx(roll), as in a URDF [rad].
+        position: position of the shape's frame in the world [m].
+        rpy: orientation R = Rz(yaw) Ry(pitch) Rx(roll) as in a URDF [rad].
     """
 
     position: Vector = (0.0, 0.0, 0.0)
@@ -88,7 +88,7 @@ class Solid(Shape):
 
 
 def name_of(shape: Shape) -> str:
-    """The shape's name in messages."""
+    """Name of the shape in messages."""
     return type(shape).__name__
 
 

@@ -1,4 +1,4 @@
-"""The terrain at some points, and the nearest of several shapes."""
+"""Terrain data at points, and the search for the nearest of several shapes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 
 class Surface(NamedTuple):
-    """The terrain at n points.
+    """Terrain data at n points.
 
-    Args:
+    Attributes:
         distance: signed distance to the nearest shape, negative inside [m], shape (n,).
         normal: outward unit normal, the gradient of the distance, shape (n, 3).
-        curvature: derivative of the normal with respect to the point, which is the Hessian of the
-            distance [1/m], shape (n, 3, 3); None where it is zero at every point.
+        curvature: derivative of the normal, the Hessian of the distance [1/m], shape (n, 3, 3);
+            None if it is zero at all points.
         friction: friction coefficient of the nearest shape [-], shape (n,).
         shape: index of the nearest shape, -1 where there is none, shape (n,).
     """
@@ -27,10 +27,10 @@ class Surface(NamedTuple):
 
 
 class Nearest:
-    """The nearest shapes found so far: what a `Surface` is filled from, shape after shape.
+    """Nearest shapes found so far, updated shape by shape.
 
     Args:
-        surface: what to start from; its arrays are taken over.
+        surface: initial values, whose arrays are reused.
     """
 
     __slots__ = ("curvature", "distance", "friction", "normal", "shape")
@@ -56,5 +56,5 @@ class Nearest:
             self.curvature[rows] = 0.0
 
     def surface(self) -> Surface:
-        """The surface of the shapes found."""
+        """Terrain data of the shapes found."""
         return Surface(self.distance, self.normal, self.curvature, self.friction, self.shape)

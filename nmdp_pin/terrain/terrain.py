@@ -1,4 +1,4 @@
-"""The static world: shapes, and what they are like at points."""
+"""Terrain: a union of shapes with distance, normal, curvature and friction at points."""
 
 from __future__ import annotations
 
@@ -24,21 +24,20 @@ Query = Literal["closed-form", "coal"]
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
-    """The union of shapes: at a point, the shape of the smallest signed distance counts.
+    """Union of shapes; at a point, the shape of the smallest signed distance counts.
 
-    Outside, that is the distance to the union. Inside overlapping shapes it is the depth in the
-    deepest of them, a bound of the depth in the union. Normal, curvature and friction jump where
-    another shape becomes the nearest. Of shapes at the same distance planes come first, then
-    boxes, spheres, cylinders and capsules, then height fields, then meshes, each in the order
-    given.
+    Outside, that is the distance to the union; inside overlapping shapes it is the depth in the
+    deepest one, a bound of the depth in the union. Normal, curvature and friction jump where
+    another shape becomes the nearest. At equal distances planes come first, then primitives, then
+    height fields, then meshes, each in the given order.
 
     Args:
-        shapes: one, or a sequence of at least one.
-        query: what measures them: "closed-form", compiled, with coal for meshes alone; or "coal"
-            (the library that was hpp-fcl) for every shape.
+        shapes: one shape, or a sequence of at least one.
+        query: computation of distances: "closed-form", compiled, with coal for meshes only; or
+            "coal" (formerly hpp-fcl) for every shape.
 
     Raises:
-        TerrainError: no shape, something that is not a shape, or another `query`.
+        TerrainError: a shape is missing or of a wrong type, or `query` is unknown.
     """
 
     shapes: tuple[Shape, ...]
@@ -80,7 +79,7 @@ class Terrain:
             object.__setattr__(self, name, value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the shapes; what measures them is built again."""
+        """Pickle the shapes; distance queries are built again."""
         return _terrain, (self.shapes, self.measured_by)
 
     @property
@@ -104,17 +103,16 @@ class Terrain:
         return low.min(axis=0), high.max(axis=0)
 
     def query(self, points: np.ndarray) -> Surface:
-        """Signed distance, normal, curvature, friction and which shape it is.
+        """Signed distance, normal, curvature, friction and index of the nearest shape.
 
-        A pure function of its arguments: the same bits whatever was asked before. At a point that
-        is not finite, or further out than |x| + |y| + |z| = 1e9 m, everything but None is NaN, and
-        the shape -1.
+        A pure function of its arguments. At points that are not finite, or farther out than
+        |x| + |y| + |z| = 1e9 m, all values are NaN and the shape is -1.
 
         Args:
-            points: in the world frame [m], shape (n, 3).
+            points: points in the world frame [m], shape (n, 3).
 
         Raises:
-            TerrainError: points of another shape.
+            TerrainError: `points` has a wrong shape.
         """
         points = np.ascontiguousarray(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 3:
@@ -131,7 +129,7 @@ class Terrain:
 
 
 def _asked_of_coal(shape: Shape, index: int) -> CoalShape | TriangleSurface:
-    """What asks coal for distances to a shape."""
+    """Distance query of coal for a shape."""
     if isinstance(shape, Mesh | HeightField):
         return shape.triangle_surface(index)
     return CoalShape(shape, index)

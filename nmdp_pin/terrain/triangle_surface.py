@@ -27,7 +27,7 @@ class TriangleSurface:
         vertices: in the world frame [m], shape (v, 3).
         faces: indices of their corners, anticlockwise seen from outside, shape (f, 3).
         friction: friction coefficient [-].
-        index: of the mesh among the terrain's shapes.
+        index: index of the mesh among the terrain's shapes.
         groups: where faces of very different size begin. Each group has a bounding-volume
             hierarchy of its own: long faces among small ones would spoil the volumes of all.
     """
@@ -163,7 +163,7 @@ class TriangleSurface:
 
         Args:
             vertex: shape (n,).
-            offset: of the points from them, shape (n, 3).
+            offset: offset of the points from them, shape (n, 3).
         """
         counts = self._n_spokes[vertex]
         rows, ends = np.arange(len(vertex)).repeat(counts), counts.cumsum()
@@ -176,7 +176,7 @@ class TriangleSurface:
 
 
 def _first_least(values: np.ndarray, rows: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
-    """Where each row's least value is, of equal ones that of the lowest label; shape (n,).
+    """Index of the least value of each row, the lowest label of equal ones; shape (n,).
 
     Args:
         values: shape (k,).

@@ -25,9 +25,9 @@ def contact_state(
 
     Args:
         terrain: the ground.
-        position: of the centres [m], shape (n, 3).
-        rotation: of the bodies that carry them, shape (n, 3, 3).
-        radius: of the spheres [m].
+        position: position of the centres [m], shape (n, 3).
+        rotation: rotation of the bodies that carry them, shape (n, 3, 3).
+        radius: radius of the spheres [m].
     """
     n = len(position)
     surface = terrain.query(position)

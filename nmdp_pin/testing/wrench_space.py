@@ -23,7 +23,7 @@ _FAR = 50.0  # [m]
 
 
 class WrenchSpaceContract:
-    """What every `WrenchSpace` satisfies; needs the fixture `space`, the model.
+    """Tests that every `WrenchSpace` passes; needs the fixture `space`, the model.
 
     The contacts are spheres of `radius` whose centres are scattered by `spread` about the surface,
     eight at most, of bodies turned in all ways.
@@ -61,7 +61,7 @@ class WrenchSpaceContract:
         assert np.array_equal(space.vertices(state), V)
 
     def test_vertices_are_not_overwritten(self, space: WrenchSpace) -> None:
-        """What `vertices` returns survives the next query."""
+        """The result of `vertices` is not changed by the next query."""
         V = space.vertices(self._state("tilted", 4))
         kept = V.copy()
         space.vertices(self._state("ceiling", 4))

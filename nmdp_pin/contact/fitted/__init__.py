@@ -1,4 +1,4 @@
-"""Contact models learned from measurements: hulls, networks and functions of the pose."""
+"""Contact models fitted to data: hulls, networks and functions of the pose."""
 
 from nmdp_pin.contact.fitted.fitted import Fitted
 from nmdp_pin.contact.fitted.fitted_model import fitted_model

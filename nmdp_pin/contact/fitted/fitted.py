@@ -1,4 +1,4 @@
-"""Contact models learned from measurements: vertices as a function of depth and tilt."""
+"""Fitted contact models: vertices as a function of depth and tilt."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ _FLAT = 1e-12  # square of the sine below which a tilt is not defined: the body 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted(WrenchSpace):
-    """A vertex map in the world: turned with the terrain's normal and the body's heading.
+    """Contact model of a vertex map, turned with the normal and the heading of the body.
 
-    Out of contact the wrench is zero; it grows smoothly to that of the map over the depth `touch`.
-    Beyond the range of the map poses saturate, a quarter of the range further at most, and wrenches
-    grow in proportion to the depth. All this is twice differentiable.
+    Out of contact the wrench is zero; over the depth `touch` it grows smoothly to that of the map.
+    Beyond the range of the map poses saturate within a quarter of the range, and wrenches grow in
+    proportion to the depth. All functions are twice differentiable.
 
     Args:
-        vertex_map: what was learned.
-        touch: depth from which on the map counts in full [m].
-        rpy: roll, pitch and yaw of the frame in which poses were measured, in that of the link
-            that carries the contact [rad].
+        vertex_map: vertices as a function of the pose.
+        touch: depth from which the map counts in full [m].
+        rpy: roll, pitch and yaw of the measurement frame in the frame of the link [rad].
 
     Raises:
-        ContactError: a parameter out of its range, or a map whose range holds no pose.
+        ContactError: a parameter is out of range, or the range of the map is empty.
     """
 
     vertex_map: VertexMap
@@ -61,12 +60,12 @@ class Fitted(WrenchSpace):
 
     @property
     def rows(self) -> int:
-        """Those of the map."""
+        """Value of the vertex map."""
         return self.vertex_map.rows
 
     @property
     def n_vertices(self) -> int:
-        """Those of the map."""
+        """Value of the vertex map."""
         return self.vertex_map.n_vertices
 
     @property

@@ -1,4 +1,4 @@
-"""Contact models from the files in which measurements and networks are kept."""
+"""Contact models from files of samples and networks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ def fitted_model(
     smoothing: float = 0.0,
     difference_step: float | None = None,
 ) -> WrenchSpace:
-    """The contact model of a file: samples (.csv, .npz) or an ONNX model (.onnx).
+    """Contact model of a file: samples (.csv, .npz) or an ONNX model (.onnx).
 
     Args:
-        path: of the file; nothing in it is run as code.
-        touch: depth from which on the fit counts in full [m]; None: the least depth of the samples,
-            or what the ONNX file says.
-        rpy: see `Fitted`.
-        directions: of samples; see `fit_hulls`.
-        smoothing: of samples; see `fit_hulls`.
-        difference_step: makes an ONNX model without Jacobian differentiable, by differences of this
-            step [m, rad]; None: zeroth-order methods only.
+        path: path of the file.
+        touch: depth from which the fit counts in full [m]; None: least depth of the samples, or
+            value of the ONNX file.
+        rpy: orientation of the measurement frame; see `Fitted`.
+        directions: number of directions for samples; see `fit_hulls`.
+        smoothing: smoothing for samples; see `fit_hulls`.
+        difference_step: step of finite differences for ONNX models without Jacobian [m, rad]; None:
+            zeroth-order methods only.
 
     Raises:
-        ContactError: a file of another kind, or one that cannot be used.
+        ContactError: the file is of another kind or cannot be used.
     """
     kind = Path(path).suffix.lower()
     if kind == ".onnx":

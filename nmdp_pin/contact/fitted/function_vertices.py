@@ -15,15 +15,15 @@ PoseFunction = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionVertices(VertexMap):
-    """Vertices from a function of the pose; one at the top of a module, so that it can be pickled.
+    """Vertex map of a function of the pose, at the top of a module so that it can be pickled.
 
     Args:
         function: poses (n, k) to vertices (n, 3 or 6, m) in the patch's frame.
-        range: least and largest pose that the function is made for [m, rad, rad].
-        slope: its derivative, poses (n, k) to (n, 3 or 6, m, k); None where there is none.
+        range: smallest and largest pose of the function [m, rad, rad].
+        slope: derivative of the function, poses (n, k) to (n, 3 or 6, m, k), or None.
 
     Raises:
-        ContactError: something that is no function, or that gives another shape.
+        ContactError: an argument is no function, or returns a wrong shape.
     """
 
     function: PoseFunction
@@ -47,22 +47,22 @@ class FunctionVertices(VertexMap):
 
     @property
     def rows(self) -> int:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._shape[0]
 
     @property
     def n_vertices(self) -> int:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._shape[1]
 
     @property
     def lower(self) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return np.array(self.range[0], dtype=float)
 
     @property
     def upper(self) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return np.array(self.range[1], dtype=float)
 
     @property
@@ -71,11 +71,11 @@ class FunctionVertices(VertexMap):
         return self.slope is not None
 
     def vertices(self, poses: np.ndarray) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return self.function(poses)
 
     def jacobian(self, poses: np.ndarray) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return super().jacobian(poses) if self.slope is None else self.slope(poses)
 
     @staticmethod

@@ -24,10 +24,10 @@ class HullVertices(VertexMap):
 
     Args:
         nodes: poses over their scale, shape (n, k).
-        scale: of the poses [m, rad, rad], shape (k,).
+        scale: scale of the poses [m, rad, rad], shape (k,).
         coefficients: one row a node, then the constant and the slopes,
             shape (n + 1 + k, rows, n_vertices).
-        range: least and largest pose that was measured, shape (2, k).
+        range: smallest and largest measured pose, shape (2, k).
     """
 
     nodes: np.ndarray
@@ -37,33 +37,33 @@ class HullVertices(VertexMap):
 
     @property
     def rows(self) -> int:
-        """See the contract."""
+        """See `VertexMap`."""
         return int(self.coefficients.shape[1])
 
     @property
     def n_vertices(self) -> int:
-        """See the contract."""
+        """See `VertexMap`."""
         return int(self.coefficients.shape[2])
 
     @property
     def lower(self) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         result: np.ndarray = self.range[0]
         return result
 
     @property
     def upper(self) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         result: np.ndarray = self.range[1]
         return result
 
     def vertices(self, poses: np.ndarray) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         basis = _basis(poses / self.scale, self.nodes)
         return np.tensordot(basis, self.coefficients, axes=1)
 
     def jacobian(self, poses: np.ndarray) -> np.ndarray:
-        """See the contract; the slope of r^3 is 3 r (pose - pose_i)."""
+        """See `VertexMap`; the slope of r^3 is 3 r (pose - pose_i)."""
         n, k = poses.shape
         away = (poses / self.scale)[:, None, :] - self.nodes
         slopes = np.zeros((n, len(self.coefficients), k))
@@ -77,14 +77,14 @@ class HullVertices(VertexMap):
 
 @dataclass(frozen=True, eq=False)
 class HullFit:
-    """A contact model fitted to samples, and how well it fits.
+    """Contact model fitted to samples, and errors of the fit.
 
     Args:
         model: the contact model.
-        coverage: 1 less the largest part of a measured hull that the vertices do not reach, over
-            all poses and many directions, relative to the hull's reach in its longest direction.
-        left_out_error: root mean square of a vertex's error at a pose that is left out of the fit,
-            over the largest vertex: what to expect between the poses.
+        coverage: 1 minus the largest gap between a measured hull and the vertices, over all poses
+            and many directions, relative to the largest extent of the hull.
+        left_out_error: root mean square error of a vertex at a pose left out of the fit, over the
+            largest vertex: an estimate of the error between poses.
     """
 
     model: Fitted
@@ -100,23 +100,22 @@ def fit_hulls(
     touch: float | None = None,
     rpy: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> HullFit:
-    """Contact model of the convex hulls of the wrenches that were measured at each pose.
+    """Fit the convex hulls of the wrenches measured at each pose.
 
-    The j-th vertex of a pose is its measured wrench that extends furthest along the j-th of a fixed
-    set of directions, or the origin: so vertices of different poses belong together. Over the poses
-    they are interpolated by cubic radial basis functions, with zero wrenches added at depth zero.
-    Where a direction's vertex jumps from one pose to the next, interpolation fails; so vertices are
-    taken in the order of their error at poses that are left out, and only those that widen a hull.
+    The j-th vertex of a pose is the measured wrench that extends furthest along the j-th of a fixed
+    set of directions, or the origin, so that vertices of different poses correspond. They are
+    interpolated over the pose by cubic radial basis functions, with zero wrenches at depth zero.
+    Vertices are added in the order of their error at left-out poses, if they widen a hull.
 
     Args:
-        samples: what was measured.
-        directions: how many directions, at least twice the dimension of the wrenches.
-        smoothing: of the interpolation; 0 passes through all measurements [-].
-        touch: see `Fitted`; None is the least depth that was measured [m].
-        rpy: see `Fitted`.
+        samples: measurements.
+        directions: number of directions, at least twice the dimension of the wrenches.
+        smoothing: smoothing of the interpolation; 0 passes through all measurements [-].
+        touch: see `Fitted`; None: smallest measured depth [m].
+        rpy: orientation of the measurement frame; see `Fitted`.
 
     Raises:
-        ContactError: too few directions or poses, or a parameter out of its range.
+        ContactError: there are too few directions or poses, or a parameter is out of range.
     """
     if not 0.0 <= smoothing < np.inf:
         raise ContactError(f"smoothing must be a finite number >= 0, got {smoothing!r}")
@@ -206,7 +205,7 @@ def _centred(
 def _widening(
     matched: np.ndarray, order: np.ndarray, probes: np.ndarray, reach: np.ndarray
 ) -> list[int]:
-    """Vertices that, taken in that order, widen the hull of those before at some pose."""
+    """Vertices that widen the hull of the earlier ones at some pose."""
     kept: list[int] = []
     least = _WIDER * reach.max(axis=1, keepdims=True)
     reached = np.zeros_like(reach)

@@ -1,4 +1,4 @@
-"""Vertex maps from ONNX files: small neural networks, radial basis functions and the like."""
+"""Vertex maps from ONNX files."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ _KEYS = ("pose", "lower", "upper", "touch")
 
 
 class OnnxVertices(VertexMap):
-    """A model in an ONNX file; needs the extra "onnx".
+    """Vertex map of an ONNX file (extra "onnx").
 
     It has one input `pose`, (n, 1) or (n, 3), in single or double precision, and the output
     `vertices`, (n, 3 or 6, m). An output `jacobian`, (n, 3 or 6, m, 1 or 3), makes it
-    differentiable. Its metadata say what the pose is and where it holds: `pose` = "depth" or
-    "depth,tilt_x,tilt_y", `lower` and `upper` = numbers in m and rad, `touch` = the depth from
-    which on it counts in full [m].
+    differentiable. Its metadata are `pose` = "depth" or "depth,tilt_x,tilt_y", the range
+    `lower` and `upper` in m and rad, and `touch`, the depth from which it counts in full [m].
 
     Args:
-        path: of the file.
+        path: path of the file.
 
     Raises:
-        ContactError: no such file, not an ONNX model, or not one of this form.
+        ContactError: the file does not exist, is no ONNX model, or has another form.
         MissingExtra: onnxruntime is not installed.
     """
 
@@ -56,22 +55,22 @@ class OnnxVertices(VertexMap):
 
     @property
     def rows(self) -> int:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._rows
 
     @property
     def n_vertices(self) -> int:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._n_vertices
 
     @property
     def lower(self) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._lower
 
     @property
     def upper(self) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._upper
 
     @property
@@ -80,15 +79,15 @@ class OnnxVertices(VertexMap):
         return "jacobian" in self._outputs
 
     def vertices(self, poses: np.ndarray) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._run("vertices", poses)
 
     def jacobian(self, poses: np.ndarray) -> np.ndarray:
-        """See the contract."""
+        """See `VertexMap`."""
         return self._run("jacobian", poses) if self.differentiable else super().jacobian(poses)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the session, which is opened again."""
+        """State without the session, which is opened again."""
         return {key: value for key, value in vars(self).items() if key != "_session"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -124,7 +123,7 @@ class OnnxVertices(VertexMap):
         self._type = _NUMBERS[inputs[0][1]]
 
     def _check_outputs(self) -> None:
-        """Ask it at two poses; keeps the sizes."""
+        """Evaluate the model at two poses, and keep the sizes."""
         self._outputs = {output.name for output in self._session.get_outputs()}
         if "vertices" not in self._outputs:
             raise self._error(f"has the outputs {sorted(self._outputs)}; it needs 'vertices'")

@@ -1,4 +1,4 @@
-"""What a fitted contact model is made of: vertices as a function of the contact's pose."""
+"""Vertices as a function of the pose of a contact: the core of a fitted contact model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POSES = (("depth",), ("depth", "tilt_x", "tilt_y"))
 
 
 class VertexMap(abc.ABC):
-    """Vertices of a polytope of wrenches, in the patch's frame, for poses within a range.
+    """Base class of vertex maps: vertices in the frame of the patch, for poses within a range.
 
     A pose is (depth) or (depth, tilt_x, tilt_y) [m, rad, rad]; see `WrenchSamples` for both frames.
     """
@@ -20,7 +20,7 @@ class VertexMap(abc.ABC):
     @property
     @abc.abstractmethod
     def rows(self) -> int:
-        """Of a vertex: 3, a force, or 6, a wrench."""
+        """Number of components of a vertex: 3 for a force, 6 for a wrench."""
 
     @property
     @abc.abstractmethod
@@ -30,12 +30,12 @@ class VertexMap(abc.ABC):
     @property
     @abc.abstractmethod
     def lower(self) -> np.ndarray:
-        """Least pose that the map is made for, shape (1,) or (3,)."""
+        """Smallest pose of the range, shape (1,) or (3,)."""
 
     @property
     @abc.abstractmethod
     def upper(self) -> np.ndarray:
-        """Largest pose that the map is made for, shape (1,) or (3,)."""
+        """Largest pose of the range, shape (1,) or (3,)."""
 
     @property
     def differentiable(self) -> bool:
@@ -47,9 +47,9 @@ class VertexMap(abc.ABC):
         """Vertices [N, N m] at poses of shape (n, k), shape (n, rows, n_vertices)."""
 
     def jacobian(self, poses: np.ndarray) -> np.ndarray:
-        """Their derivative with respect to the pose, shape (n, rows, n_vertices, k).
+        """Derivative of the vertices by the pose, shape (n, rows, n_vertices, k).
 
         Raises:
-            ContactError: the map has none.
+            ContactError: the map has no derivative.
         """
         raise ContactError(f"{type(self).__name__} has no jacobian")

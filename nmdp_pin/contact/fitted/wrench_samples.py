@@ -1,4 +1,4 @@
-"""Measurements of a contact: its pose against the terrain, and the wrenches that it felt."""
+"""Measurements of a contact: poses and wrenches."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _APART = 0.02  # largest wrench out of contact, relative to the largest of all
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WrenchSamples:
-    """Wrenches that a contact felt at poses; every pose several times, in other motions.
+    """Wrenches of a contact at poses, each pose several times in different motions.
 
-    Wrenches are in the patch's frame: z is the outward normal of the terrain, x the direction of
-    the body's x axis as seen along it. A force acts where the contact's sphere touches; a wrench is
-    (force, moment) about the sphere's centre.
+    Wrenches are in the frame of the patch: z is the outward normal of the terrain, x the projected
+    x axis of the body. Forces act where the sphere touches; wrenches are (force, moment) about the
+    centre of the sphere.
 
     Args:
         poses: depth [m], or depth, tilt_x and tilt_y [m, rad, rad], shape (n, 1) or (n, 3). The
@@ -36,8 +36,8 @@ class WrenchSamples:
         wrenches: forces [N] (n, 3), or wrenches [N, N m] (n, 6).
 
     Raises:
-        ContactError: other shapes, numbers that are not finite, too few samples of a pose, poses
-            that do not vary, wrenches without contact, or what looks like another unit.
+        ContactError: a shape is wrong, a number is not finite, a pose has too few samples, poses do
+            not vary, there are wrenches without contact, or units look wrong.
     """
 
     poses: np.ndarray
@@ -65,10 +65,10 @@ class WrenchSamples:
     def load(cls, path: str | os.PathLike[str]) -> WrenchSamples:
         """Read a CSV or npz file with columns titled "depth [m]", "fx [N]" and so on.
 
-        depth, fx, fy and fz must be there; tilt_x and tilt_y [rad], and tx, ty and tz [N m], may.
+        depth, fx, fy and fz are required; tilt_x, tilt_y [rad] and tx, ty, tz [N m] are optional.
 
         Raises:
-            ContactError: a file that is not such a table; see `read_samples`.
+            ContactError: the file is no such table; see `read_samples`.
         """
         columns = read_samples(path, {**DEPTH, **FORCES}, TILTS, MOMENTS)
         pose = [*DEPTH, *TILTS] if "tilt_x" in columns else [*DEPTH]
@@ -121,7 +121,7 @@ def _check_units(poses: np.ndarray, wrenches: np.ndarray) -> None:
 
 
 def _check_apart(wrenches: np.ndarray, touching: np.ndarray) -> None:
-    """Out of contact nothing is felt."""
+    """Refuse wrenches without contact."""
     force = np.linalg.norm(wrenches[:, :3], axis=1)
     if not force[touching].any():
         raise ContactError("no sample in contact (depth > 0) has a force")
@@ -134,7 +134,7 @@ def _check_apart(wrenches: np.ndarray, touching: np.ndarray) -> None:
 
 
 def _check_poses(poses: np.ndarray) -> None:
-    """Enough samples of every pose, and poses that vary in all they are given in."""
+    """Check the number of samples of each pose, and that poses vary."""
     group = _groups(poses)
     counts = np.bincount(group)
     if counts.min() < _FEWEST:

@@ -18,21 +18,20 @@ from nmdp_pin.errors import ContactError
 
 @dataclass(frozen=True, kw_only=True)
 class Granular(WrenchSpace):
-    """A foot in sand: each vertex is the wrench of resistive force theory for one motion.
+    """Foot in sand: each vertex is the wrench of resistive force theory for one motion.
 
-    The vertices depend on the depth and on where the foot's axis points; terrain.friction is not
-    used. docs/granular.md says what is modelled.
+    Vertices depend on the depth and on the axis of the foot; the friction of the terrain is not
+    used. See docs/granular.md.
 
     Args:
         intruder: shape of the foot: `Rod`, `Sphere` or `Plate`.
         medium: "generic", "poppy-seeds-loose" or "poppy-seeds-close".
         scale: zeta, factor of all stresses [-].
-        axis: where the foot points (out of the robot), in the frame of the joint that carries it.
-        azimuths: level directions of motion that are sampled, even; there are 4 azimuths + 4
-            vertices.
+        axis: direction of the foot, out of the robot, in the frame of its joint.
+        azimuths: even number of horizontal directions; there are 4 azimuths + 4 vertices.
 
     Raises:
-        ContactError: a parameter out of its range.
+        ContactError: a parameter is out of range.
     """
 
     rows: ClassVar[int] = 6
@@ -70,7 +69,7 @@ class Granular(WrenchSpace):
 
     @property
     def n_vertices(self) -> int:
-        """One vertex a sampled motion."""
+        """Number of sampled motions."""
         return len(self.table.twists)
 
     def vertices(self, contacts: ContactState) -> np.ndarray:

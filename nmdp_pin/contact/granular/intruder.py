@@ -1,6 +1,6 @@
-"""Shapes that go into granular media, as surface elements about the contact's centre.
+"""Shapes of feet in granular media, as surface elements about the centre of the contact.
 
-Every shape is round about its axis. The frame of an intruder has its origin at the centre of the
+Shapes are round about their axis. The frame of an intruder has its origin at the centre of the
 contact sphere and z along the axis, from the foot up into the robot.
 """
 
@@ -23,10 +23,10 @@ class Surface(NamedTuple):
     """Elements of a surface.
 
     Args:
-        points: their middles [m], shape (k, 3).
-        normals: unit normals, outwards, shape (k, 3).
-        areas: [m^2], shape (k,).
-        thin: a plate, both sides of which are one element; else only the leading side counts.
+        points: centres of the elements [m], shape (k, 3).
+        normals: outward unit normals, shape (k, 3).
+        areas: areas [m^2], shape (k,).
+        thin: whether an element stands for both sides of a plate; else only leading sides count.
     """
 
     points: np.ndarray
@@ -37,10 +37,10 @@ class Surface(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Intruder(abc.ABC):
-    """A shape; frozen, so that tables can be kept by it.
+    """Base class of shapes.
 
     Args:
-        radius: [m].
+        radius: radius [m].
     """
 
     radius: float
@@ -59,10 +59,10 @@ class Intruder(abc.ABC):
     @property
     @abc.abstractmethod
     def size(self) -> float:
-        """Depth at which it is certainly covered [m]."""
+        """Depth at which the shape is covered [m]."""
 
     def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How much deeper than the contact sphere it reaches [m], with its derivative.
+        """Distance that the intruder reaches below the contact sphere [m], with its derivative.
 
         Args:
             tilt: sine squared of the angle between axis and normal, shape (n,).
@@ -72,7 +72,7 @@ class Intruder(abc.ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Intruder):
-    """A ball: the contact sphere itself."""
+    """Ball: the contact sphere itself."""
 
     tilts: ClassVar[bool] = False
 
@@ -80,7 +80,7 @@ class Sphere(Intruder):
         _check(radius=self.radius)
 
     def surface(self) -> Surface:
-        """Two halves."""
+        """Two hemispheres."""
         _, normals, areas = _half_sphere(self.radius)
         up = np.array([1.0, 1.0, -1.0])
         both = np.concatenate([normals, normals * up])
@@ -110,7 +110,7 @@ class _FlatEnded(Intruder):
         return 0.0
 
     def reach(self, tilt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the edge, R sin(tilt), less near an upright axis, where it is rounded off."""
+        """Reach of the edge, R sin(tilt), rounded off near an upright axis."""
         edge = np.sqrt(tilt + _ROUNDED**2)
         slope = (1.0 - 0.5 * tilt / edge**2) / edge
         return self.radius * tilt / edge, self.radius * slope
@@ -118,10 +118,10 @@ class _FlatEnded(Intruder):
 
 @dataclass(frozen=True, kw_only=True)
 class Rod(_FlatEnded):
-    """A rod with a flat end; its other end is not in the sand.
+    """Rod with a flat end, whose other end is out of the sand.
 
     Args:
-        length: from the flat end up [m].
+        length: length from the flat end [m].
     """
 
     length: float
@@ -148,13 +148,13 @@ class Rod(_FlatEnded):
 
     @property
     def size(self) -> float:
-        """The length: all of it upright."""
+        """The length."""
         return self.length
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plate(_FlatEnded):
-    """A thin round plate square to the axis."""
+    """Thin round plate square to the axis."""
 
     def __post_init__(self) -> None:
         _check(radius=self.radius)
@@ -165,7 +165,7 @@ class Plate(_FlatEnded):
 
     @property
     def size(self) -> float:
-        """The diameter: all of it on edge."""
+        """The diameter."""
         return 2.0 * self.radius
 
 

@@ -1,4 +1,4 @@
-"""The motions whose resistance spans the wrench space of an intruder."""
+"""Sampled motions, whose resistance spans the wrench space of an intruder."""
 
 from __future__ import annotations
 

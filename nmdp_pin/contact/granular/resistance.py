@@ -28,7 +28,7 @@ def resistive_wrenches(
         medium: gives alpha.
         surface: elements in the intruder's frame.
         rotation: intruder to a frame whose z is up, shape (3, 3).
-        heights: of the centre above the surface of the medium [m], shape (h,).
+        heights: heights of the centre above the surface of the medium [m], shape (h,).
         twists: motions (velocity of the centre, angular velocity), shape (m, 6).
     """
     points, normals = surface.points @ rotation.T, surface.normals @ rotation.T

@@ -28,15 +28,15 @@ _UPSIDE_DOWN = 1e-9  # 1 + a_z below which P has no direction
 class WrenchTable:
     """Vertices V(D, P) [N, N m] at scale 1, in a frame whose z is the terrain's normal.
 
-    D is how deep the intruder reaches. P is where its axis a (from the foot up) points: the
+    D is the depth of the intruder, P the direction of its axis a (from the foot up) in the
     azimuthal equal-area map P = (a_x, a_y) sqrt(2 / (1 + a_z)), |P| = 2 sin(tilt / 2). Nodes are
     even in P and in log(1 + D / d0). V is zero, with two derivatives, where D <= 0. Below the
     table V goes on linearly; a tilt of more than 90 degrees counts as 90.
 
     Args:
-        intruder: the shape.
-        medium: the sand.
-        azimuths: level directions of motion.
+        intruder: shape of the foot.
+        medium: granular medium.
+        azimuths: number of horizontal directions of motion.
     """
 
     intruder: Intruder
@@ -62,7 +62,7 @@ class WrenchTable:
         """V, shape (n, 6, m).
 
         Args:
-            depth: of the bottom of the contact sphere [m], shape (n,).
+            depth: depth of the bottom of the contact sphere [m], shape (n,).
             axis: unit axis of the intruder, shape (n, 3).
         """
         node, value, _, _ = self._locate(depth, axis)
@@ -75,8 +75,8 @@ class WrenchTable:
         """Derivatives of V w with respect to depth (n, 6) and axis (n, 6, 3).
 
         Args:
-            depth: as of `vertices`.
-            axis: as of `vertices`.
+            depth: depth; see `vertices`.
+            axis: axis; see `vertices`.
             w: weights, shape (n, m).
         """
         node, _, rate, to_axis = self._locate(depth, axis)
@@ -174,7 +174,7 @@ def _code() -> str:
 
 @functools.lru_cache(maxsize=16)
 def wrench_table(intruder: Intruder, medium: Medium, azimuths: int) -> WrenchTable:
-    """The table of these parameters: from memory, from the cache folder, or made."""
+    """Table of these parameters, from memory, the cache folder, or computed."""
     return WrenchTable(intruder, medium, azimuths)
 
 
@@ -204,7 +204,7 @@ def chart(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mirror(twists: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """What x -> -x (dimension 0) or y -> -y (1) does to wrenches, and to the set of twists.
+    """Effect of x -> -x (dimension 0) or y -> -y (1) on wrenches and on the set of twists.
 
     Returns:
         The factors of a wrench's components (6,), and the index of each twist's image (m,).

@@ -34,19 +34,19 @@ _KEYS = ("degree", "coefficients", "length")
 
 @dataclass(frozen=True, kw_only=True)
 class LimitSurface:
-    """H(F) = sum_k c_k fx^a fy^b m^c over the monomials of one degree, with {H <= 1} convex.
+    """Limit surface H(F) = sum_k c_k fx^a fy^b m^c <= 1, a convex homogeneous polynomial.
 
     Loads are without unit: F = (Fx / N, Fy / N, tau / (length N)), where N is the normal load; so
     an isotropic patch with friction mu has H = 1 at fx = mu.
 
     Args:
-        degree: of H, 2 (an ellipsoid) or 4.
+        degree: degree of H, 2 (an ellipsoid) or 4.
         coefficients: c_k in the order of `exponents(degree)`; 6 for degree 2 (fx^2, fx fy, fx m,
             fy^2, fy m, m^2), 15 for degree 4.
-        length: that makes torques comparable to forces, such as the patch's radius [m].
+        length: characteristic length, such as the radius of the patch [m].
 
     Raises:
-        ContactError: a degree that is not known, another number of coefficients, a surface that is
+        ContactError: the degree is unknown, the number of coefficients is wrong, or the surface is
             not convex or not bounded.
     """
 
@@ -76,11 +76,11 @@ class LimitSurface:
 
     @classmethod
     def ellipsoid(cls, friction: Sequence[float], *, length: float) -> LimitSurface:
-        """The ellipsoid with semi-axes `friction` of (fx, fy, m).
+        """Ellipsoid with the semi-axes `friction` of (fx, fy, m).
 
         Args:
             friction: largest Fx / N, Fy / N and tau / (length N) [-].
-            length: [m].
+            length: characteristic length [m].
         """
         axes = np.asarray(friction, dtype=float)
         if axes.shape != (3,) or not (np.isfinite(axes).all() and (axes > 0.0).all()):
@@ -90,10 +90,10 @@ class LimitSurface:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LimitSurface:
-        """Read what `save` wrote.
+        """Read a file of `save`.
 
         Raises:
-            ContactError: no such file, or not one of a limit surface.
+            ContactError: the file does not exist, or is no limit surface.
         """
         try:
             text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
@@ -120,7 +120,7 @@ class LimitSurface:
         return monomials(loads, self.degree) @ self._forms[0]
 
     def gradient(self, loads: np.ndarray) -> np.ndarray:
-        """Slope of H, the direction (vx, vy, length * omega) of sliding, shape (..., 3)."""
+        """Gradient of H, the direction (vx, vy, length * omega) of sliding, shape (..., 3)."""
         return monomials(loads, self.degree - 1) @ self._forms[1]
 
     def hessian(self, loads: np.ndarray) -> np.ndarray:
@@ -175,7 +175,7 @@ class LimitSurface:
         return 0.5 * H ** (2.0 / d), scale[:, None] * slope, hessian
 
     def _check_shape(self) -> None:
-        """Refuse what is not convex or not bounded, judged at many loads."""
+        """Refuse surfaces that are not convex or not bounded, checked at many loads."""
         loads = sphere_directions(4)
         H = self.value(loads)
         if not H.min() > _BOUNDED * max(H.max(), 0.0):
@@ -194,7 +194,7 @@ class LimitSurface:
 
 
 def _check_table(table: Any, path: str) -> None:
-    """Refuse a file that has not the keys of a limit surface."""
+    """Refuse a file that lacks the keys of a limit surface."""
     if not isinstance(table, dict) or set(table) != set(_KEYS):
         found = sorted(table) if isinstance(table, dict) else type(table).__name__
         raise ContactError(f"{path}: a limit surface has the keys {list(_KEYS)}, got {found}")

@@ -26,7 +26,7 @@ _FLAT = 1e-3  # least over largest singular value of the loads; below it they sp
 
 @dataclass(frozen=True, eq=False)
 class LimitSurfaceFit:
-    """A fitted surface and how well it fits.
+    """Fitted surface and errors of the fit.
 
     Args:
         surface: the limit surface.
@@ -52,21 +52,22 @@ def fit_limit_surface(
     twist_weight: float = 1.0,
     regularisation: float = 1e-9,
 ) -> LimitSurfaceFit:
-    """Convex limit surface whose level 1 passes the loads and whose slopes point along the twists.
+    """Fit a convex limit surface to loads and twists.
 
     Minimises the means of (H(F_i) - 1)^2 + twist_weight |grad H(F_i) - s_i V_i|^2 plus
     regularisation |c|^2 over c, s >= 0 and Q, with F in units of their root mean square and V of
     unit length. Needs the extra "sdp".
 
     Args:
-        samples: what was measured.
-        length: that makes torques comparable to forces, such as the patch's radius [m].
-        degree: of H, 2 or 4.
-        twist_weight: of the directions against the sizes [-]; 0 leaves the twists out.
-        regularisation: of the coefficients [-]; more of it where samples are few.
+        samples: measurements.
+        length: characteristic length, such as the radius of the patch [m].
+        degree: degree of H, 2 or 4.
+        twist_weight: weight of the twists against the loads [-]; 0 leaves the twists out.
+        regularisation: weight of the squared coefficients [-]; larger for few samples.
 
     Raises:
-        ContactError: too few samples, loads that span no volume, or a program without solution.
+        ContactError: there are too few samples, loads span no volume, or the program has no
+            solution.
         MissingExtra: the solver is not installed.
     """
     if degree not in DEGREES:
@@ -110,7 +111,7 @@ def _without_unit(
 def _residual(
     loads: np.ndarray, slides: np.ndarray, degree: int, twist_weight: float
 ) -> tuple[sparse.csc_array, np.ndarray]:
-    """What is to be small, M (c, s) - b: H - 1 and grad H - s V, weighted."""
+    """Residuals M (c, s) - b of the fit: H - 1 and grad H - s V, weighted."""
     n = len(loads)
     share = np.sqrt(1.0 / n)
     slopes = share * np.sqrt(twist_weight) * derivatives(loads, degree).reshape(3 * n, -1)

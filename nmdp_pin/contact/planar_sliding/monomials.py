@@ -39,7 +39,7 @@ def lowering(degree: int) -> np.ndarray:
 
 
 def derivatives(points: np.ndarray, degree: int) -> np.ndarray:
-    """With respect to the variables, shape (..., 3, k)."""
+    """Derivatives with respect to the variables, shape (..., 3, k)."""
     result: np.ndarray = np.einsum(
         "...l,ikl->...ik", monomials(points, degree - 1), lowering(degree)
     )

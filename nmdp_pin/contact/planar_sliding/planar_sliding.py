@@ -19,27 +19,27 @@ _FINEST = 4  # refinement; 1026 vertices for each point of support
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarSliding(WrenchSpace):
-    """v_j = k d^p (n + F_j; moments), with (F_j, tau_j) planar loads on the limit surface.
+    """Wrench space v_j = k d^p (n + F_j; moments), (F_j, tau_j) planar loads on a limit surface.
 
     The normal force acts at the contact. The planar load, in proportion to it, acts at the centre
-    of the patch: either the contact is a patch, or several contacts of one body, such as the
-    corners of a block, share one. These then carry the block without tipping it, and the patch as a
-    whole slides and turns within the limit surface times the sum of their normal forces.
+    of the patch: a contact is a patch, or several contacts of a body, such as the corners of a
+    block, share one. The patch slides and turns within the limit surface times the sum of their
+    normal forces.
 
     Args:
         surface: the limit surface.
         stiffness: k [N/m^power].
         power: exponent of the depth; 3 makes the vertices twice differentiable at touch.
-        arms: from the centre of its patch to each of the robot's contact points, in the body's
-            frame [m]; one for all of them, or one each.
-        refinement: of the directions of sliding: 6, 18, 66, 258, 1026 vertices for 0 to 4.
-        axis: direction along which the surface's x lies, as seen along the normal.
-        frame: in which the axis is fixed: "body", or "world" for a floor with a grain.
-        reference_friction: friction coefficient of the terrain for which the surface holds; on
-            another terrain loads are in proportion [-]. None: the surface holds on every terrain.
+        arms: vectors from the centre of the patch to the contact points, body frame [m]; one for
+            all, or one each.
+        refinement: level of the directions: 6, 18, 66, 258, 1026 vertices for 0 to 4.
+        axis: x direction of the surface, projected along the normal.
+        frame: frame in which the axis is fixed: "body", or "world" for a floor with a grain.
+        reference_friction: friction coefficient for which the surface holds; loads scale with that
+            of the terrain [-]. None: no scaling.
 
     Raises:
-        ContactError: a parameter out of its range.
+        ContactError: a parameter is out of range.
     """
 
     surface: LimitSurface
@@ -79,17 +79,17 @@ class PlanarSliding(WrenchSpace):
 
     @property
     def rows(self) -> int:
-        """Wrenches."""
+        """6: wrenches."""
         return 6
 
     @property
     def n_vertices(self) -> int:
-        """One a direction of sliding."""
+        """Number of directions of sliding."""
         return len(self._loads)
 
     @property
     def inscribed(self) -> float:
-        """Least share of the surface's friction that the vertices reach, over all directions."""
+        """Least ratio of the friction of the vertices to that of the surface, over directions."""
         probes = sphere_directions(_FINEST)
         loads = self._loads / [1.0, 1.0, self.surface.length]
         reached = (probes @ loads.T).max(axis=1)
@@ -132,7 +132,7 @@ class PlanarSliding(WrenchSpace):
         return result
 
     def _arms(self, contacts: ContactState) -> np.ndarray:
-        """From the patches' centres to the contacts' in the world [m], shape (n, 3)."""
+        """Vectors from the centres of the patches to the contacts, world frame [m], (n, 3)."""
         arms = np.array(self.arms)
         if len(arms) > 1:
             if contacts.contact.max(initial=0) >= len(arms):
@@ -145,7 +145,7 @@ class PlanarSliding(WrenchSpace):
         return result
 
     def _levers(self, contacts: ContactState) -> np.ndarray:
-        """From the contacts' centres to where planar loads act [m], shape (n, 3)."""
+        """Vectors from the contacts to the points at which planar loads act [m], shape (n, 3)."""
         return -self._arms(contacts) - contacts.radius[:, None] * contacts.normal
 
     def _friction(self, contacts: ContactState) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Measurements of planar sliding: twists of a patch and the loads that it bore."""
+"""Measurements of planar sliding: twists and loads of a patch."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ COLUMNS = {
 class SlidingSamples:
     """Twists and loads of a sliding patch, both at its centre and in its own frame.
 
-    A load is what drives the patch: minus the friction force on it, so that load and twist point
-    the same way.
+    Loads drive the patch: they are minus the friction force, in the direction of the twist.
 
     Args:
         twists: (vx, vy, omega) [m/s, rad/s], shape (n, 3).
@@ -34,8 +33,8 @@ class SlidingSamples:
         normal: load along the normal [N], shape (n,) or one number for all.
 
     Raises:
-        ContactError: other shapes, numbers that are not finite, a patch at rest or without load,
-            or loads that are friction forces by their sign.
+        ContactError: a shape is wrong, a number is not finite, the patch is at rest or without
+            load, or loads have the sign of friction forces.
     """
 
     twists: np.ndarray
@@ -78,7 +77,7 @@ class SlidingSamples:
         """Read a CSV or npz file with the columns of `COLUMNS`, titled "vx [m/s]" and so on.
 
         Raises:
-            ContactError: a file that is not such a table; see `read_samples`.
+            ContactError: the file is no such table; see `read_samples`.
         """
         columns = read_samples(path, COLUMNS)
         try:

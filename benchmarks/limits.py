@@ -1,0 +1,151 @@
+"""The known limits of docs/accuracy.md, measured.
+
+OMP_NUM_THREADS=1 python benchmarks/limits.py          # all parts
+OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin top pull cost
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
+
+from physics_scenes import DEPTH, POWER, ball, block  # noqa: E402
+
+from nmdp_pin import FrictionCone, Plane, Robot, Scenario, Simulator, Terrain, load_robot  # noqa: E402
+from nmdp_pin.control import Passive  # noqa: E402
+from nmdp_pin.robot import ContactPoints  # noqa: E402
+
+MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
+DIRECTIONS = (4, 6, 8, 12, 16, 24)
+HEADINGS = 25  # directions of sliding between two edges
+STEP = 0.001  # [s]
+
+
+def slide(directions: int, heading: float) -> tuple[float, float]:
+    """Distance and angle from the heading at which a slab comes to rest [m, deg]."""
+    robot = block()
+    contact = FrictionCone.for_robot(robot, static_depth=DEPTH, power=POWER, directions=directions)
+    simulator = Simulator(robot, Terrain(Plane(friction=MU)), contact, "ne-nmdp")
+    v = np.zeros(6)
+    v[:2] = SPEED * np.cos(heading), SPEED * np.sin(heading)
+    q = robot.standing.copy()
+    q[2] -= DEPTH * np.sqrt(2.0)  # four of the eight corners carry
+    state = simulator.state(q, v)
+    *_, last = simulator.run(state, Passive(), dt=STEP, duration=0.3)
+    way = last.state.q[:2] - q[:2]
+    turned = np.degrees(np.arctan2(way[1], way[0]) - heading)
+    return float(np.hypot(*way)), float(abs((turned + 180.0) % 360.0 - 180.0))
+
+
+def cone() -> None:
+    """How far a slab veers and slides under a polytope of that many edges."""
+    exact = SPEED**2 / (2.0 * MU * GRAVITY)
+    print("directions  veers by at most [deg]  slides further by at most [%]  1/cos(pi/m) - 1 [%]")
+    for m in DIRECTIONS:
+        ends = [slide(m, x) for x in np.linspace(0.0, 2.0 * np.pi / m, HEADINGS)]
+        way, angle = (max(column) for column in zip(*ends, strict=True))
+        bound = 1.0 / np.cos(np.pi / m) - 1.0
+        print(f"{m:10d}  {angle:22.2f}  {100.0 * (way / exact - 1.0):29.1f}  {100.0 * bound:.1f}")
+
+
+def cost() -> None:
+    """Processor time of a step of three scenarios against the number of edges."""
+    print("ms a step, least of 3 runs:", *DIRECTIONS)
+    for name, dt in (("robosimian-walk", 0.05), ("robosimian-jump", 0.05), ("spider-walk", 0.02)):
+        times = []
+        for m in DIRECTIONS:
+            words = [f"contact.directions={m}", f"integrator.dt={dt}", "duration=2.0"]
+            setup = Scenario.load(name, overrides=words).build(visuals=False)
+            best = np.inf
+            for _ in range(4):  # the first one compiles
+                begin = time.process_time()
+                results = list(
+                    setup.simulator.run(setup.state, setup.controller, dt=dt, duration=2.0)
+                )
+                best = min(best, (time.process_time() - begin) / len(results))
+            times.append(f"{1e3 * best:.2f}")
+        print(f"  {name}, {1e3 * dt:g} ms:", *times)
+
+
+def spin() -> None:
+    """Spin that is left of 10 rad/s after 1 s in the air [%]."""
+    print("spin of a ball left after 1 s at 10 rad/s [%]: 1, 5, 10, 25 ms")
+    for method in ("ne-nmdp", "pbd-nmdp"):
+        for order in (1, 2):
+            left = []
+            for h in (0.001, 0.005, 0.01, 0.025):
+                contact = FrictionCone(stiffness=1e6)
+                ground = Terrain(Plane(height=-100.0))
+                simulator = Simulator(ball(), ground, contact, method, order=order)
+                start = simulator.state(v=np.array([0.0, 0.0, 0.0, 0.0, 10.0, 0.0]))
+                *_, last = simulator.run(start, Passive(), dt=h, duration=1.0)
+                left.append(f"{10.0 * np.linalg.norm(last.state.v[3:]):.1f}")
+            print(f"  {method}, order {order}:", *left)
+
+
+def heavy_top() -> Robot:
+    """A disc of 1 kg on a massless axle of 0.1 m whose tip is held."""
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "tip")
+    inertia = pin.Inertia.FromCylinder(1.0, 0.05, 0.02)
+    model.appendBodyToJoint(joint, inertia, pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.1])))
+    none = ContactPoints((), np.zeros(0, dtype=int), np.zeros((0, 3)), np.zeros(0))
+    return Robot("top", model, none, np.zeros(0, dtype=int), pin.neutral(model))
+
+
+def top() -> None:
+    """Largest tilt of a top in 1 s; it starts at 0.1 rad, and an exact one never falls."""
+    robot = heavy_top()
+    print("top spinning at 200 rad/s, largest tilt in 1 s [rad]: exact, 0.5, 1, 2, 5 ms")
+    q = np.array([np.sin(0.05), 0.0, 0.0, np.cos(0.05)])
+    v = np.array([0.0, 0.0, 200.0])
+    exact = tilts(robot, "ne-nmdp", 2, 1e-4, q, v)
+    for method in ("ne-nmdp", "pbd-nmdp"):
+        for order in (1, 2):
+            found = [tilts(robot, method, order, h, q, v) for h in (0.0005, 0.001, 0.002, 0.005)]
+            print(f"  {method}, order {order}: {exact:.3f};", *(f"{x:.3f}" for x in found))
+
+
+def tilts(robot: Robot, method: str, order: int, h: float, q: np.ndarray, v: np.ndarray) -> float:
+    """Largest angle of the axle from the vertical [rad]."""
+    ground = Terrain(Plane(height=-100.0))
+    simulator = Simulator(robot, ground, FrictionCone(stiffness=1e6), method, order=order)
+    steps = simulator.run(simulator.state(q, v), Passive(), dt=h, duration=1.0)
+    axes = [pin.Quaternion(step.state.q).toRotationMatrix()[2, 2] for step in steps]
+    return float(np.arccos(np.clip(axes, -1.0, 1.0)).max())
+
+
+def pull() -> None:
+    """Speed at which a box with magnetic feet slides down a wall after 0.3 s [m/s]."""
+    from magnetic_foot import Magnet
+
+    robot, share, duration = load_robot("box"), 0.5, 0.3
+    force = share * GRAVITY / (4.0 * MU)
+    edges = FrictionCone(stiffness=2.0 * force / 0.001**2, power=2, directions=8)
+    magnet = Magnet(cone=edges, pull=force, reach=0.002)
+    wall = Terrain(Plane(normal=(1.0, 0.0, 0.0), friction=MU))
+    q = robot.standing.copy()
+    q[:3] = 0.1 - 0.0007, 0.0, 1.0
+    print(f"magnetic feet, expected {GRAVITY * (1.0 - share) * duration:.3f} m/s: 2, 5, 10 ms")
+    for order in (1, 2):
+        speeds = []
+        for h in (0.002, 0.005, 0.01):
+            simulator = Simulator(robot, wall, magnet, "ne-nmdp", order=order)
+            start = simulator.state(q)
+            *_, last = simulator.run(start, Passive(), dt=h, duration=duration)
+            speeds.append(f"{abs(last.state.v[2]):.3f}")
+        print(f"  order {order}:", *speeds)
+
+
+PARTS = {"cone": cone, "spin": spin, "top": top, "pull": pull, "cost": cost}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

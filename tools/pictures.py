@@ -1,0 +1,166 @@
+"""The pictures of docs/theory and the animation of the README.
+
+    OMP_NUM_THREADS=1 python tools/pictures.py [jump polytope orders convergence]
+
+They are written to docs/images; the animation needs the extra "video", the others "plots".
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import pyplot as plt
+from PIL import Image
+
+from nmdp_pin import Scenario, Simulator, run
+from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Fixed
+from nmdp_pin.viz.renderer import Renderer
+
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+RATE = 15  # pictures a second of the animation
+SIZE = (640, 360)  # [pixels]
+CALM = 0.5  # [s] to each side over which the camera's height is a mean
+STEPS = (0.005, 0.01, 0.02, 0.025, 0.03, 0.04, 0.05)  # [s]
+LIMIT = 0.91  # [m], the rise at short steps: benchmarks/trajectories.py
+BLUE, ORANGE, GREY = "#2a6fb0", "#d9772b", "#777777"
+
+
+def jump() -> None:
+    """Robosimian's jump in steps of 25 ms as an animated WebP."""
+    scenario = Scenario.load("robosimian-jump", overrides=["integrator.dt=0.025", "duration=2.4"])
+    setup, recording = scenario.build(), run(scenario)
+    renderer = Renderer(setup.robot, setup.simulator.terrain, size=SIZE)
+    height, pictures = recording.base_position[:, 2], []
+    for t in np.arange(0.0, 2.4, 1.0 / RATE):
+        row = int(np.argmin(np.abs(recording.t - t)))
+        near = np.abs(recording.t - t) <= CALM
+        frame = renderer.scene.frame(t, recording.q[row], recording.contact_force[row])
+        lift = float(height[near].mean() - height[row])
+        pictures.append(Image.fromarray(renderer.picture(frame, lift=lift, caption=f"{t:.2f} s")))
+    renderer.close()
+    pictures[0].save(
+        IMAGES / "jump.webp",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=round(1000 / RATE),
+        loop=0,
+        quality=70,
+        method=6,
+    )
+
+
+def polytope() -> None:
+    """A friction polytope in the plane of motion, and seen from above."""
+    mu, load = 0.7, 1.0
+    figure, (side, above) = plt.subplots(1, 2, figsize=(8.0, 3.4))
+    side.fill([0, mu * load, -mu * load], [0, load, load], color=BLUE, alpha=0.2)
+    side.plot([0, mu * load, -mu * load, 0], [0, load, load, 0], color=BLUE)
+    arrow = {"arrowstyle": "-|>", "lw": 2.0}
+    side.annotate("", (0.6, 0.0), (0.0, 0.0), arrowprops=arrow | {"color": ORANGE})
+    side.annotate("", (-mu * load, load), (0.0, 0.0), arrowprops=arrow | {"color": "black"})
+    side.text(0.62, -0.02, "motion u", color=ORANGE, va="center")
+    side.text(-0.98, 0.6, "force V w,\nleast u·V w", ha="center")
+    side.text(0.0, 0.78, "V w: w ≥ 0, Σw ≤ 1", color=BLUE, ha="center")
+    side.plot(0, 0, "o", color=BLUE)
+    side.set(xlim=(-1.3, 1.2), ylim=(-0.15, 1.15), xlabel="tangential force / load")
+    side.set_ylabel("normal force / load")
+    side.set_aspect("equal")
+    circle = np.linspace(0.0, 2.0 * np.pi, 200)
+    above.plot(mu * np.cos(circle), mu * np.sin(circle), color=GREY, ls="--", label="circle, μ")
+    for edges, color in ((6, BLUE), (12, ORANGE)):
+        angles = 2.0 * np.pi * np.arange(edges + 1) / edges
+        label = f"{edges} directions"
+        above.plot(mu * np.cos(angles), mu * np.sin(angles), "o-", color=color, ms=3, label=label)
+    above.set_aspect("equal")
+    above.set(xlim=(-1.3, 1.3), ylim=(-0.9, 1.1), xlabel="friction / load")
+    above.legend(loc="upper center", frameon=False, fontsize=8, ncols=3)
+    save(figure, "theory-polytope")
+
+
+def rises(order: int) -> list[float]:
+    """Largest rise of the torso in the first jump at each step [m]."""
+    found = []
+    for dt in STEPS:
+        words = [f"integrator.order={order}", f"integrator.dt={dt}", "duration=1.9"]
+        height = run(Scenario.load("robosimian-jump", overrides=words)).base_position[:, 2]
+        found.append(float(height.max() - height[0]))
+    return found
+
+
+def orders() -> None:
+    """Rise of Robosimian's first jump against the length of the step."""
+    figure, axes = plt.subplots(figsize=(5.6, 3.4))
+    axes.axhline(LIMIT, color=GREY, ls="--", lw=1.0)
+    axes.text(50, LIMIT + 0.02, "limit of short steps", color=GREY, ha="right", fontsize=8)
+    for order, color in ((1, ORANGE), (2, BLUE)):
+        label = f"order {order}, {'backward Euler' if order == 1 else 'SDIRK2'}"
+        axes.plot(1e3 * np.array(STEPS), rises(order), "o-", color=color, label=label)
+    axes.set(xlabel="length of a step [ms]", ylabel="rise of the torso [m]", ylim=(0.0, 1.05))
+    axes.legend(frameon=False, loc="lower left")
+    save(figure, "theory-orders")
+
+
+def convergence() -> None:
+    """Residual after each iteration of the solver, of the hardest step of a second."""
+    figure, axes = plt.subplots(figsize=(5.6, 3.2))
+    for dt, color in ((0.01, GREY), (0.025, ORANGE), (0.05, BLUE)):
+        residuals = hardest_step(dt)
+        label = f"step of {1e3 * dt:g} ms"
+        axes.semilogy(range(1, len(residuals) + 1), residuals, "o-", color=color, label=label)
+    axes.axhline(1e-8, color="black", ls="--", lw=1.0)
+    axes.text(1.0, 1.5e-8, "tolerance", fontsize=8)
+    axes.set(xlabel="iteration", ylabel="|G| / weight")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(frameon=False)
+    save(figure, "theory-convergence")
+
+
+def hardest_step(dt: float) -> list[float]:
+    """Residuals over the weight in the step of the jump that takes most iterations."""
+    words = ["integrator.order=1", f"integrator.dt={dt}"]
+    setup = Scenario.load("robosimian-jump", overrides=words).build(visuals=False)
+    simulator, state = setup.simulator, setup.state
+    starts = []
+    for result in simulator.run(state, setup.controller, dt=dt, duration=1.9):
+        starts.append((result.iterations, state))
+        state = result.state
+    most, start = max(starts, key=lambda pair: pair[0])
+    command = setup.controller.command(start, dt)
+    residuals = []
+    for k in range(1, most + 1):
+        short = Simulator(
+            simulator.robot,
+            simulator.terrain,
+            simulator.contact,
+            "ne-nmdp",
+            order=1,
+            restarts=False,
+            control=Fixed(),
+            vi_newton=ViNewton(max_iterations=k),
+        )
+        result = short.step(start, command, dt)
+        residuals.append(max(result.residual / (setup.robot.mass * 9.81), 1e-16))
+        if result.status.ok:
+            break
+    return residuals
+
+
+def save(figure: plt.Figure, name: str) -> None:
+    """Write a figure to the images of the documentation."""
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(IMAGES / f"{name}.png", dpi=130)
+    plt.close(figure)
+
+
+PICTURES = {"jump": jump, "polytope": polytope, "orders": orders, "convergence": convergence}
+
+if __name__ == "__main__":
+    mpl.use("Agg")
+    for picture in sys.argv[1:] or PICTURES:
+        PICTURES[picture]()

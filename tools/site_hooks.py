@@ -1,0 +1,75 @@
+"""Hooks of MkDocs: links to the checkout, and the check that the API reference is complete.
+
+`make docs` fails where a public name lacks a docstring or has no place in the reference.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
+# Packages whose `__all__` is public, and modules whose public classes and functions are.
+PACKAGES = (
+    "nmdp_pin",
+    "nmdp_pin.contact",
+    "nmdp_pin.contact.fitted",
+    "nmdp_pin.contact.granular",
+    "nmdp_pin.contact.planar_sliding",
+    "nmdp_pin.control",
+    "nmdp_pin.derivatives",
+    "nmdp_pin.executors",
+    "nmdp_pin.papers",
+    "nmdp_pin.robot",
+    "nmdp_pin.scenario",
+    "nmdp_pin.sweep",
+    "nmdp_pin.terrain",
+)
+_log = logging.getLogger("mkdocs.nmdp_pin")
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
+    """Point links that leave the folder of the documentation to the repository."""
+    folder = posixpath.dirname(page.file.src_uri)
+
+    def absolute(match: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join("docs", folder, match[2]))
+        if path.startswith("docs/") or not (ROOT / path).exists():
+            return match[0]
+        kind = "tree" if (ROOT / path).is_dir() else "blob"
+        return f"{match[1]}{config['repo_url']}/{kind}/main/{path}{match[3]}"
+
+    return LINK.sub(absolute, markdown)
+
+
+def public_objects() -> dict[str, Any]:
+    """Classes and functions that users may rely on, by the path under which they are defined."""
+    found = {}
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if getattr(value, "__module__", "").startswith("nmdp_pin"):
+                found[f"{value.__module__}.{getattr(value, '__name__', name)}"] = value
+    return found
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Compare the reference with the public names."""
+    inventory = (Path(config["site_dir"]) / "objects.inv").read_bytes()
+    import zlib
+
+    listed = zlib.decompress(inventory.split(b"\n", 4)[4]).decode()
+    names = {line.split(" ", 1)[0] for line in listed.splitlines()}
+    for path, value in public_objects().items():
+        if not callable(value):
+            continue
+        if not (value.__doc__ or "").strip():
+            _log.warning("%s has no docstring", path)
+        if path not in names:
+            _log.warning("%s is not in the API reference", path)
