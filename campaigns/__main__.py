@@ -9,12 +9,16 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from campaigns import inputs, interruptions
+from campaigns import inputs, interruptions, systems
 from campaigns.child import Child
 from campaigns.ledger import Ledger
 from nmdp_pin.experiments.page import update_page
 
-CAMPAIGNS: dict[str, ModuleType] = {"inputs": inputs, "interruptions": interruptions}
+CAMPAIGNS: dict[str, ModuleType] = {
+    "systems": systems,
+    "inputs": inputs,
+    "interruptions": interruptions,
+}
 
 
 def campaign(name: str, folder: Path, ledger: Ledger, *, seconds: float, most: int = 0) -> None:

@@ -19,6 +19,7 @@ class Status(Enum):
     ENERGY_GAINED = "the solution found gains energy that nothing gave"
     BUDGET_SPENT = "the budget of evaluations of the step was spent"
     REBOUNDED = "an impact throws a contact back"
+    SANK = "a contact came in deeper than its impact could press it"
 
     @property
     def ok(self) -> bool:

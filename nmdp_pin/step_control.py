@@ -17,6 +17,7 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
 LONGEST = 1.0  # [s]
+_PER_EVALUATION = 20  # iterations of Pinocchio's solvers that take as long as an evaluation
 
 
 class StepControl(abc.ABC):
@@ -136,7 +137,7 @@ def halved(
         command: for the stages of all sub-steps.
         h: length [s].
         min_step: no half is shorter than this [s].
-        max_evaluations: of the dynamics, after which a sub-step that fails is not halved.
+        max_evaluations: of the dynamics, beyond which a sub-step that fails is not halved.
 
     Returns:
         All sub-steps that were tried, those of them that were made, and the length of the last.
@@ -149,7 +150,7 @@ def halved(
         s = lengths.pop()
         part = control.sub_step(integrator, at, command, s, last)
         tried.append(part)
-        spent += part.evaluations
+        spent += part.evaluations + part.iterations // _PER_EVALUATION
         if part.status.ok:
             made.append(part)
             at, last = part.state, s

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from campaigns import __main__ as campaigns
-from campaigns import inputs, interruptions
+from campaigns import inputs, interruptions, systems
 from campaigns.child import Child
 from campaigns.ledger import Ledger
+from nmdp_pin.status import Status
 
 INPUTS = 500
+SYSTEMS = 24  # three of each method
 LONG = 600.0  # [s]
 
 
@@ -47,6 +51,33 @@ def test_damaged_inputs_are_refused_or_accepted(tmp_path: Path) -> None:
     assert len(ledger.outcomes) == INPUTS
     outcomes = {outcome for _, _, _, outcome in ledger.outcomes}
     assert outcomes == {"accepted", "refused"}
+
+
+def test_steps_of_random_systems_end(tmp_path: Path) -> None:
+    """Each within a second, with finite numbers, or as a failure that keeps its start."""
+    ledger = Ledger(tmp_path / "ledger")
+    campaigns.campaign("systems", tmp_path / "systems", ledger, seconds=LONG, most=SYSTEMS)
+    ledger.close()
+    assert ledger.findings() == []
+    assert {"accepted", "refused"} == {outcome for _, _, _, outcome in ledger.outcomes}
+
+
+@pytest.mark.parametrize("broken", ["start", "state", "numbers"])
+def test_a_step_that_breaks_its_promise_is_a_finding(broken: str) -> None:
+    """A start that changed, a failed step that moved, a number that is not finite."""
+    simulator, state, command, h = systems.system(np.random.default_rng(15), "pbfd")
+    before = state.q.copy(), state.v.copy()
+    result = simulator.step(state, command, h)
+    assert result.status.ok
+    systems.check(state, before, result)
+    if broken == "start":
+        state.v[0] += 1.0
+    elif broken == "state":
+        result = replace(result, status=Status.STALLED)
+    else:
+        result = replace(result, tau=np.full_like(result.tau, np.nan))
+    with pytest.raises(AssertionError):
+        systems.check(state, before, result)
 
 
 def test_interrupted_programs_lose_nothing(tmp_path: Path) -> None:

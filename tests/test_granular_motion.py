@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
+from granular_series import alpha
 from recorded_solves import recorded_solves
 
 from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Sphere
@@ -42,7 +43,7 @@ def at(robot: Robot, q: list[float]) -> State:
 
 def bearing(plate: Plate) -> float:
     """Force over depth of a flat plate that is pressed down, closed form [N/m]."""
-    return float(MEDIA["generic"].alpha(0.0, np.pi / 2)[1] * np.pi * plate.radius**2)
+    return float(alpha(MEDIA["generic"], 0.0, np.pi / 2)[1] * np.pi * plate.radius**2)
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-zonmdp"])
@@ -80,7 +81,7 @@ def test_a_plate_on_edge_is_dragged_against_the_closed_form(method):
     robot = probe(0.0, joints=("drag",), z=-z - 0.04)
     space = Granular(intruder=plate, axis=(1.0, 0.0, 0.0), scale=0.5)
     sim = Simulator(robot, Terrain([Plane()]), space, method)
-    exact = 0.5 * MEDIA["generic"].alpha(np.pi / 2, 0.0)[0] * np.pi * plate.radius**2 * z
+    exact = 0.5 * alpha(MEDIA["generic"], np.pi / 2, 0.0)[0] * np.pi * plate.radius**2 * z
     for h, speed in ((0.005, 0.5), (0.05, 0.05)):
         state = at(robot, [0.0])
         for _ in range(round(1.0 / h)):

@@ -10,6 +10,7 @@ from nmdp_pin.solvers.simplex_qp import SimplexQP
 SOLVERS = ("proxqp", "daqp")
 # ProxQP stops at KKT residuals of 1e-9 of the problem scaled to a diagonal of at most 1.
 OPTIMAL = 1e-7
+TINY = 1e-6  # relative: what ProxQP leaves of the scaled problem
 
 
 @pytest.fixture(params=SOLVERS)
@@ -106,6 +107,15 @@ def test_scale_does_not_matter(scale, solver):
     H, g, x0 = problem(np.random.default_rng(3))
     qp = SimplexQP(3, 4, solver)
     np.testing.assert_allclose(qp.solve(scale * H, scale * g, x0), qp.solve(H, g, x0), atol=1e-6)
+
+
+def test_tiny_weights_are_solved_for(solver):
+    """A contact deep in hard ground: weights far below the solver's tolerance are not left as 0."""
+    rng = np.random.default_rng(3)
+    H, _, _ = problem(rng, condition=10.0)
+    start, target = 1e-10 * rng.uniform(0.5, 1.5, (2, 12))
+    x = SimplexQP(3, 4, solver).solve(H, H @ (start - target), start)
+    np.testing.assert_allclose(x, target, rtol=TINY)
 
 
 def test_ill_scaled_blocks(solver):

@@ -273,6 +273,19 @@ def test_the_budget_ends_a_step_that_fails_for_ever():
     assert result.evaluations <= 1020
 
 
+def test_iterations_of_solvers_without_evaluations_spend_the_budget():
+    """A method that evaluates once and iterates long ends as well."""
+
+    class Iterating(Fake):
+        def step(self, state, command, h):
+            return replace(super().step(state, command, h), evaluations=0, iterations=2000)
+
+    fake, state = Iterating(lambda t, h: h > 1e-12), State(2.0, np.zeros(1), np.zeros(1))
+    result = Halving(min_step=1e-13, max_evaluations=1000).step(fake, state, PASSIVE, 0.064)
+    assert result.status is Status.BUDGET_SPENT
+    assert len(fake.tried) == 11
+
+
 def test_forces_are_the_mean_over_the_sub_steps():
     """Each counts by its length, so that force times length is the impulse."""
 

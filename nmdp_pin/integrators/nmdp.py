@@ -21,7 +21,7 @@ from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.linearised import differentiable, linearised_step, stage_ends
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.plastic import confirms, doubtful, rebounds
+from nmdp_pin.integrators.plastic import confirms, doubtful, rebounds, sinks
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
 from nmdp_pin.integrators.stage_solver import stage_solver
 from nmdp_pin.integrators.stages import Stages, Work
@@ -112,7 +112,7 @@ class Nmdp(Integrator):
         """See `Integrator.step`.
 
         A step of second order that does not converge, gains energy or in which an impact
-        rebounds is made in first order.
+        rebounds or sinks in too deep is made in first order.
         """
         return self.step_by(self.scheme, state, command, h)
 
@@ -220,6 +220,8 @@ class Nmdp(Integrator):
             return result._replace(status=Status.ENERGY_GAINED)
         if rebounds(form, state, result, gain, before[0]):
             return result._replace(status=Status.REBOUNDED)
+        if sinks(form, state, result, -gain):
+            return result._replace(status=Status.SANK)
         return result
 
     def _finished(self, state: State, made: Stages) -> StepResult:

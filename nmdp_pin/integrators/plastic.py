@@ -18,6 +18,8 @@ _MOVES = 5e-3  # [m/s]; a slower contact stands
 _UNLOADED = 1e-6  # share of the largest force
 _GAIN = 1e-4  # share of the kinetic energy
 _QUADRATURE = 0.02  # share of the work of the torques that its sum over the stages may miss
+_SUNK = 1e-3  # [m]; what is not as deep is no matter
+_LEAST_WORK = 0.25  # of the largest force times the way: 1 / (p + 1) of it for powers p up to 3
 
 
 def rebounds(form: Form, state: State, made: Stages, gain: float, kinetic: float) -> bool:
@@ -35,9 +37,29 @@ def rebounds(form: Form, state: State, made: Stages, gain: float, kinetic: float
     thrown = touches & _leaving(made)
     if not (thrown.any() or (gains and touches.any())):
         return False
-    velocity = form.contact_velocities(state.q, state.v)
-    approached = np.vecdot(made.points[0].contacts.normal, velocity) < -_MOVES
+    approached = _approached(form, state, made)
     return bool((approached & (touches if gains else thrown)).any())
+
+
+def sinks(form: Form, state: State, made: Stages, lost: float) -> bool:
+    """Whether contacts came in deeper than the energy that was lost can press them.
+
+    The velocity of the first stage, in which they hardly touched, moves them on in the second one.
+
+    Args:
+        form: of the dynamics.
+        state: start of the step.
+        made: its stages.
+        lost: energy beyond the work of the torques [J].
+    """
+    first, end = made.points[0], made.end
+    way = end.contacts.depth - np.maximum(first.contacts.depth, 0.0)
+    entered = way > _SUNK
+    if not entered.any():
+        return False
+    entered &= _approached(form, state, made)
+    largest = np.einsum("ni,nim->nm", end.contacts.normal, end.V[:, :3]).max(axis=1)
+    return bool(_LEAST_WORK * (largest * way)[entered].sum() > lost)
 
 
 def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
@@ -61,6 +83,13 @@ def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
 def confirms(form: Form, state: State, made: Stages, contacts: np.ndarray) -> bool:
     """Whether these contacts also leave or slide back in a step of first order."""
     return bool((_leaving(made) | _slides_back(form, state, made))[contacts].all())
+
+
+def _approached(form: Form, state: State, made: Stages) -> np.ndarray:
+    """Contacts that come closer at the start, shape (n,)."""
+    velocity = form.contact_velocities(state.q, state.v)
+    approached: np.ndarray = np.vecdot(made.points[0].contacts.normal, velocity) < -_MOVES
+    return approached
 
 
 def _touching(form: Form, made: Stages) -> np.ndarray:
