@@ -23,12 +23,12 @@ class ArgumentCheck:
 
     Args:
         robot: whose states and commands they should be.
-        n_vertices: weights of a contact.
+        weights: shape of the weights, `System.weights_shape`.
     """
 
-    def __init__(self, robot: Robot, n_vertices: int) -> None:
+    def __init__(self, robot: Robot, weights: tuple[int, int]) -> None:
         self._model, self._driven = robot.model, robot.driven
-        self._weights = (len(robot.contact_points), n_vertices)
+        self._n_contacts, self._weights = len(robot.contact_points), weights
 
     def state(self, state: State) -> None:
         """Check a state.
@@ -87,7 +87,7 @@ class ArgumentCheck:
 
     def _check_warm(self, warm: WarmStart) -> None:
         """Refuse the warm start of another robot or contact model."""
-        w, shape = warm.w, self._weights
+        w, shape, n = warm.w, self._weights, self._n_contacts
         if np.shape(w) != shape:
             raise StateError(
                 f"the warm start has weights of shape {np.shape(w)}, expected {shape}: it comes "
@@ -101,10 +101,10 @@ class ArgumentCheck:
             )
         forces = warm.forces
         if forces is not None and not (
-            np.shape(forces) == (shape[0], 3) and np.isfinite(forces).all()
+            np.shape(forces) == (n, 3) and np.isfinite(forces).all()
         ):
             raise StateError(
-                f"the warm start has forces of shape {np.shape(forces)}, expected {(shape[0], 3)}, "
+                f"the warm start has forces of shape {np.shape(forces)}, expected {(n, 3)}, "
                 "finite; use warm=None"
             )
 

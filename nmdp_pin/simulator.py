@@ -77,7 +77,7 @@ class Simulator:
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
         self._integrator = self._build()
-        self._check = ArgumentCheck(robot, contact.n_vertices)
+        self._check = ArgumentCheck(robot, self.system.weights_shape)
         self._lock = threading.Lock()
         self.vector = StateVector(robot.model)
 

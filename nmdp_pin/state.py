@@ -12,7 +12,8 @@ class WarmStart:
     """Warm start of a solver; part of the state, so that a replay is exact.
 
     Args:
-        w: weights of the wrench-space vertices, shape (n_contacts, n_vertices) [-].
+        w: weights of the wrench-space vertices [-]: contacts, then joints with a stop or dry
+            friction, whose first weight counts, shape (n_contacts + n_joints, n_vertices).
         gamma: step-size parameter of the projected gradient method [-].
         forces: contact forces of methods that solve for forces instead of weights, world frame
             [N], shape (n_contacts, 3).

@@ -25,3 +25,9 @@ class System(Generic[Law]):
     robot: Robot
     terrain: Terrain
     law: Law
+
+    @property
+    def weights_shape(self) -> tuple[int, int]:
+        """Shape of the weights: contacts, then joints with a stop or friction; of m vertices."""
+        rows = len(self.robot.contact_points) + len(self.robot.limits.bounded)
+        return rows, self.law.n_vertices

@@ -19,7 +19,8 @@ class Switch(NamedTuple):
     """Kink of a step, at which its derivative is that of one side.
 
     Attributes:
-        contact: index among the robot's contact points.
+        contact: index among the robot's contact points; behind them those of the joints with a stop
+            or dry friction.
         kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase) or
             "sum" (a full sum of weights may decrease).
         vertex: index of the weight, -1 for the other kinds.
@@ -76,7 +77,8 @@ def active_set(
     r, moves = r.reshape(n, m), moves.reshape(n, m)
     multiplier = np.where(tight, -(w * r).sum(axis=1) / np.where(tight, sums, 1.0), 0.0)
     slack = r + multiplier[:, None]
-    weak = ~positive & (np.abs(slack) * moves <= tolerance)
+    felt = forces.any(axis=1).reshape(n, m)  # joints have one weight that does something
+    weak = ~positive & felt & (np.abs(slack) * moves <= tolerance)
     largest = np.where(positive, moves, 0.0).max(axis=1, initial=0.0)
     weak_sum = tight & (np.abs(multiplier) * largest <= tolerance)
     switches: list[Switch] = []

@@ -13,6 +13,7 @@ from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.evaluation import Evaluation
+from nmdp_pin.dynamics.joint_bounds import JointBounds
 from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.spatial import placements_of, support_of
 from nmdp_pin.dynamics.step_problem import StepProblem
@@ -64,13 +65,17 @@ class Form(abc.ABC):
         self.flat = model.nq == model.nv  # configurations add up like vectors
         self.contacts = ContactArrays.of(robot)
         self.surfaces = TouchedSurfaces(robot, terrain)
+        self.bounds = JointBounds.of(robot)
+        self.shape, self.rows = system.weights_shape, system.law.rows
+        self.no_forces = np.zeros(self.shape)
+        self.no_forces[self.contacts.n :, :1] = 0.5  # the middle of the intervals of dry friction
         self.touches_bodies = bool(self.contacts.touched.any())
         # friction cones on closed forms need one call of a kernel
         self.cone_scene: tuple[Any, ...] | None = None
         simple = terrain.compiled and not (self.touches_bodies or self.secants)
         if simple and type(system.law) is FrictionCone:  # one that is derived from it may differ
             self.cone_scene = (*terrain.arrays, *system.law.parameters)
-        self.torques = JointTorques(model)
+        self.torques = JointTorques(model, robot.limits.effort)
         self.weightless = pin.Model(model)
         self.weightless.gravity = pin.Motion.Zero()
         bodies = list(model.inertias)[1:]

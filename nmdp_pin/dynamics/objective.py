@@ -48,7 +48,8 @@ class EndEffector(Objective):
     """K(q) = sum_i |V_i(q)|^2 / 2, contact points with unit mass: what the authors ran.
 
     V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order. Of
-    contacts with bodies it is that relative to the body, and counts only where they touch.
+    contacts with bodies it is that relative to the body, and counts only where they touch. Joints
+    in a stop or with dry friction count likewise.
     """
 
     name = "end_effector"
@@ -70,8 +71,10 @@ class EndEffector(Objective):
 
     @staticmethod
     def _counted(problem: StepProblem, at: Evaluation) -> np.ndarray:
-        """The contacts with the terrain, and of those with bodies the ones that act."""
-        counted = problem.form.contacts.touched == 0
+        """The contacts with the terrain, and of those with bodies and the joints what acts."""
+        touched = problem.form.contacts.touched
+        counted = np.zeros(len(at.w), dtype=bool)
+        counted[: len(touched)] = touched == 0
         counted[at.active] = True
         return counted
 

@@ -18,6 +18,7 @@ from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.objective import Objective
 from nmdp_pin.dynamics.reference import Reference, ReferenceTangent
 from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.kernels.joint_forces import add_widening
 from nmdp_pin.kernels.stage_derivatives import reference_motion_jacobians, work_jacobian
 
 _STEP = 1e-6  # [rad, m] of central differences of gradients; their error is about 1e-8
@@ -94,13 +95,18 @@ class WorkStationarity(Stationarity):
 
     def of_motion(self) -> np.ndarray:
         """V' du/dq + (dV/dq)' u, the second of which Newton's method leaves out."""
-        at, points = self.at, self.problem.form.contacts
-        (k, m, rows), nv = self._V.shape, len(at.v)
-        each = at.contacts.take(np.repeat(at.active, m))
-        own = self.problem.form.wrench_space.derivative(
-            each, np.tile(np.eye(m), (k, 1)), self._V.reshape(k * m, rows)
+        at, form = self.at, self.problem.form
+        points, (_, m, rows) = form.contacts, self._V.shape
+        result = self.curved()
+        touching = at.active[: np.searchsorted(at.active, points.n)]
+        k = len(touching)
+        add_widening(*form.bounds, at.q, at.motion, at.active, points.n, m, result)
+        if not k:
+            return result
+        each = at.contacts.take(np.repeat(touching, m))
+        own = form.wrench_space.derivative(
+            each, np.tile(np.eye(m), (k, 1)), self._V[:k].reshape(k * m, rows)
         )
-        result = np.empty((k * m, nv))
         work_jacobian(
             at.P,
             at.S,
@@ -109,10 +115,10 @@ class WorkStationarity(Stationarity):
             at.contacts.position,
             at.V,
             at.motion,
-            at.active,
+            touching,
             np.ascontiguousarray(own).reshape(k, m, rows, -1),
-            self.linear.J_motion,
-            result,
+            self.linear.J_motion[:k],
+            result[: k * m],
         )
         return result
 
@@ -122,14 +128,15 @@ class WorkStationarity(Stationarity):
 
     def of_reference(self, stage: StageReference, of_v: np.ndarray) -> np.ndarray:
         """V' du: of motions at a velocity u = h J v, with the Jacobian on which wrenches work."""
-        problem = self.problem
-        if not len(problem.carriers):
-            result: np.ndarray = self.forces @ (of_v / problem.rate)
+        problem, at, form = self.problem, self.at, self.problem.form
+        result: np.ndarray = self.forces @ (of_v / problem.rate)
+        touching = at.active[: np.searchsorted(at.active, form.contacts.n)]
+        if not (len(problem.carriers) and len(touching)):
             return result
-        at, form = self.at, problem.form
         pin.computeJointJacobians(form.model, form.workspace.data, problem.q_ref)
         S = np.ascontiguousarray(form.workspace.J.T)
-        points, J = form.contacts, np.empty_like(self.linear.J_motion)
+        points, k = form.contacts, len(touching)
+        J = np.empty_like(self.linear.J_motion[:k])
         reference_motion_jacobians(
             form.workspace.placements,
             S,
@@ -140,10 +147,11 @@ class WorkStationarity(Stationarity):
             problem.carriers,
             at.placements,
             at.contacts.normal,
-            at.active,
+            touching,
             J,
         )
-        result = (self._V @ J).reshape(self.forces.shape) @ stage.of_reference.q
+        of_contacts = (self._V[:k] @ J).reshape(-1, len(at.v)) @ stage.of_reference.q
+        result[: len(of_contacts)] = of_contacts
         return result
 
     def curved(self) -> np.ndarray:

@@ -18,6 +18,7 @@ from nmdp_pin.dynamics.vertex_secant import VertexSecant
 from nmdp_pin.kernels.cone_contact import cone_contacts
 from nmdp_pin.kernels.contact_derivatives import linearise_contacts
 from nmdp_pin.kernels.contact_forces import contact_forces
+from nmdp_pin.kernels.joint_forces import joint_forces, linearise_joints
 from nmdp_pin.kernels.step import subtract_torque
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ class StepProblem(abc.ABC):
         k, rows, nv = len(at.active), at.V.shape[1], len(at.v)
         A = at.stiffness.copy()
         J_force, J_motion = np.empty((k, rows, nv)), np.empty((k, rows, nv))
-        if k == 0:
+        touching = at.active[: np.searchsorted(at.active, points.n)]
+        if len(touching) < k:
+            linearise_joints(*self.form.bounds, at.q, at.w, at.active, A, J_force, J_motion)
+        if not len(touching):
             return Linearisation(A, J_force, J_motion)
         curvature = contacts.curvature
         linearise_contacts(
@@ -134,29 +138,29 @@ class StepProblem(abc.ABC):
             _FLAT if curvature is None else curvature,
             at.wrench,
             at.subtree,
-            at.active,
-            self._wrench_derivative(at),
+            touching,
+            self._wrench_derivative(at, touching),
             at.v,
             self.velocity_derivative(at.q),
             self.rate,
             A,
-            J_force,
-            J_motion,
+            J_force[: len(touching)],
+            J_motion[: len(touching)],
         )
         return Linearisation(A, J_force, J_motion)
 
-    def _wrench_derivative(self, at: Evaluation) -> np.ndarray:
+    def _wrench_derivative(self, at: Evaluation, touching: np.ndarray) -> np.ndarray:
         """Derivative of V w with respect to the contacts, shape (n, rows, 3 or 6)."""
-        law, active, n = self.form.wrench_space, at.active, len(at.V)
+        law, n = self.form.wrench_space, self.form.contacts.n
         if at.secant is not None:
-            return at.secant.derivative(at.w)
+            return at.secant.derivative(at.w[:n])
         if self.form.zeroth_order:
             return np.zeros((n, at.V.shape[1], 3))
-        if n <= _FEW or len(active) == n:
-            return law.derivative(at.contacts, at.w, at.wrench)
-        part = law.derivative(at.contacts.take(active), at.w[active], at.wrench[active])
+        if n <= _FEW or len(touching) == n:
+            return law.derivative(at.contacts, at.w[:n], at.wrench[:n])
+        part = law.derivative(at.contacts.take(touching), at.w[touching], at.wrench[touching])
         whole = np.zeros((n, *part.shape[1:]))
-        whole[active] = part
+        whole[touching] = part
         return whole
 
     def _completed(
@@ -183,14 +187,44 @@ class StepProblem(abc.ABC):
                     E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
         tau = np.empty(len(v))
         subtract_torque(torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A)
+        n_rows, m = form.shape
+        wrench, motion = np.empty((n_rows, form.rows)), np.empty((n_rows, form.rows))
+        work, subtree = np.empty((n_rows, m)), np.empty((len(v), 6))
+        active, h = np.empty(n_rows, np.int64), 1.0 / self.rate
+        written = (wrench, motion, work, subtree, active, G)
         if form.cone_scene is not None:
-            return self._with_cones(form.cone_scene, q, w, v, tau, G, A, S, P)
+            act, contacts, placements, V = self._cones(form.cone_scene, P, S, w, v, written)
+        else:
+            act, contacts, placements, V = self._contacts(P, S, w, v, written)
+        residual, gap, slip, k = act
+        secant = None
+        if form.secants:
+            last = None if before is None else before.secant
+            secant = VertexSecant.learnt(last, contacts.position, V[: points.n])
+        if len(form.bounds.dofs):
+            residual, more, most, k = joint_forces(
+                *form.bounds, q, v, h, w, V, wrench, motion, work, active, k, G
+            )
+            gap, slip = gap + more, max(slip, most)
+        return Evaluation(
+            q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
+            active[:k], wrench, motion, subtree, secant,
+        )  # fmt: skip
+
+    def _contacts(
+        self,
+        P: np.ndarray,
+        S: np.ndarray,
+        w: np.ndarray,
+        v: np.ndarray,
+        written: tuple[np.ndarray, ...],
+    ) -> tuple[tuple[float, float, float, int], ContactState, np.ndarray, np.ndarray]:
+        """What `contact_forces` returns, the contacts, their placements and V."""
+        form = self.form
+        points, (n_rows, m) = form.contacts, form.shape
         contacts, placements, near = points.locate(P, form.surfaces)
         V = form.vertices(contacts, near)
-        n, rows, m = V.shape
-        wrench, motion, work = np.empty((n, rows)), np.empty((n, rows)), np.empty((n, m))
-        subtree, active = np.empty((len(v), 6)), np.empty(n, np.int64)
-        residual, gap, slip, k = contact_forces(
+        act = contact_forces(
             P,
             S,
             points.touched,
@@ -205,44 +239,28 @@ class StepProblem(abc.ABC):
             w,
             v,
             1.0 / self.rate,
-            wrench,
-            motion,
-            work,
-            subtree,
-            active,
-            G,
+            *written,
         )
-        secant = None
-        if form.secants:
-            last = None if before is None else before.secant
-            secant = VertexSecant.learnt(last, contacts.position, V)
-        return Evaluation(
-            q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
-            active[:k], wrench, motion, subtree, secant,
-        )  # fmt: skip
+        if n_rows > points.n:
+            V = np.concatenate([V, np.empty((n_rows - points.n, form.rows, m))])
+        return act, contacts, placements, V
 
-    def _with_cones(
+    def _cones(
         self,
         scene: tuple[Any, ...],
-        q: np.ndarray,
+        P: np.ndarray,
+        S: np.ndarray,
         w: np.ndarray,
         v: np.ndarray,
-        tau: np.ndarray,
-        G: np.ndarray,
-        A: np.ndarray,
-        S: np.ndarray,
-        P: np.ndarray,
-    ) -> Evaluation:
+        written: tuple[np.ndarray, ...],
+    ) -> tuple[tuple[float, float, float, int], ContactState, np.ndarray, np.ndarray]:
         """The same for friction cones on a terrain of closed forms, whose kernels are one call."""
-        form = self.form
-        points, (n, m) = form.contacts, w.shape
-        empty = np.empty
+        points, (n_rows, m) = self.form.contacts, self.form.shape
+        n, empty = points.n, np.empty
         placements, centre, normal = empty((n, 4, 3)), empty((n, 3)), empty((n, 3))
         depth, friction, shape = empty(n), empty(n), empty(n, np.int64)
-        curvature, V = empty((n, 3, 3)), empty((n, 3, m))
-        wrench, motion, work = empty((n, 3)), empty((n, 3)), empty((n, m))
-        subtree, active = empty((len(v), 6)), empty(n, np.int64)
-        residual, gap, slip, k, curved = cone_contacts(  # type: ignore[call-arg]
+        curvature, V = empty((n, 3, 3)), empty((n_rows, 3, m))
+        *act, curved = cone_contacts(  # type: ignore[call-arg]
             P,
             S,
             points.joints,
@@ -262,13 +280,8 @@ class StepProblem(abc.ABC):
             curvature,
             friction,
             shape,
-            V,
-            wrench,
-            motion,
-            work,
-            subtree,
-            active,
-            G,
+            V[:n],
+            *written,
         )
         contacts = ContactState(
             centre,
@@ -281,7 +294,4 @@ class StepProblem(abc.ABC):
             shape,
             points.index,
         )
-        return Evaluation(
-            q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
-            active[:k], wrench, motion, subtree, None,
-        )  # fmt: skip
+        return tuple(act), contacts, placements, V  # type: ignore[return-value]

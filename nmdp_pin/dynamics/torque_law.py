@@ -1,4 +1,9 @@
-"""Joint torques of a command and of the joints' own damping, inside the step."""
+"""Joint torques of a command and of the joints' own damping, inside the step.
+
+A motor gives no more than its effort limit: where the command asks for more it is saturated, and
+gives its limit whatever the joint does. Which motors are saturated at the end of a step is part of
+its solution (`JointTorques.saturation`).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +24,8 @@ class TorqueLaw(NamedTuple):
         kd: velocity gains and damping [N m s/rad], shape (nv,).
         q_target: shape (nq,); None where there are no position gains.
         straight: whether the position error is a subtraction wherever kp is not zero.
+        following: whether the torque of a dof follows the command, False where its motor is
+            saturated, shape (nv,); None: all do.
     """
 
     constant: np.ndarray
@@ -26,6 +33,7 @@ class TorqueLaw(NamedTuple):
     kd: np.ndarray
     q_target: np.ndarray | None
     straight: bool
+    following: np.ndarray | None = None
 
 
 class JointTorques:
@@ -33,9 +41,12 @@ class JointTorques:
 
     Args:
         model: its `damping` is the joints' viscous damping [N m s/rad].
+        effort: limits of the motors [N m or N], shape (nv,).
     """
 
-    def __init__(self, model: pin.Model) -> None:
+    def __init__(self, model: pin.Model, effort: np.ndarray) -> None:
+        self._model, self._effort = model, effort
+        self.limited = bool(np.isfinite(effort).any())
         self._zero = np.zeros(model.nv)
         self._damping = np.array(model.damping)
         # dofs on which difference() is a subtraction, so that its derivative is the identity
@@ -56,3 +67,47 @@ class JointTorques:
             return TorqueLaw(constant, zero, kd, None, True)
         straight = self._all_straight or not kp[~self._straight].any()
         return TorqueLaw(constant, kp, kd, command.q_target, straight)
+
+    def saturation(
+        self,
+        torque: TorqueLaw,
+        q: np.ndarray,
+        v: np.ndarray,
+        before: np.ndarray | None = None,
+    ) -> np.ndarray | None:
+        """Signs of the motors that are saturated at a state, shape (nv,); None where none is.
+
+        Args:
+            torque: of the command, without limits.
+            q: configuration, shape (nq,).
+            v: velocity, shape (nv,).
+            before: signs with which the state was found; a motor whose sign would turn is not
+                saturated, for between its limits there is a torque that leads to neither.
+        """
+        if not self.limited:
+            return None
+        motor = torque.constant - (torque.kd - self._damping) * v
+        if torque.q_target is not None:
+            motor = motor - torque.kp * pin.difference(self._model, torque.q_target, q)
+        signs: np.ndarray = np.sign(motor) * (np.abs(motor) > self._effort)
+        if before is not None:
+            signs[signs * before < 0.0] = 0.0
+        return signs if signs.any() else None
+
+    def saturated(self, torque: TorqueLaw, signs: np.ndarray | None) -> TorqueLaw:
+        """The law with some motors at their limits.
+
+        Args:
+            torque: of the command, without limits.
+            signs: of the motors that are saturated, see `saturation`.
+        """
+        if signs is None:
+            return torque
+        following = signs == 0.0
+        at_limit = signs * np.where(following, 0.0, self._effort)
+        return torque._replace(
+            constant=np.where(following, torque.constant, at_limit),
+            kp=np.where(following, torque.kp, 0.0),
+            kd=np.where(following, torque.kd, self._damping),
+            following=following,
+        )

@@ -29,7 +29,7 @@ class InitialGuess(NamedTuple):
 
 
 def guesses_of_principle(
-    problem: StepProblem, last: np.ndarray, full: np.ndarray
+    problem: StepProblem, last: np.ndarray, zero: np.ndarray, full: np.ndarray
 ) -> Iterator[InitialGuess]:
     """Guesses for the variational inequality, by what each solved for what it cost.
 
@@ -39,12 +39,12 @@ def guesses_of_principle(
     Args:
         problem: the step.
         last: weights of the step before.
+        zero: weights without contact forces.
         full: weights of full normal forces.
     """
     q, h = problem.q_ref, 1.0 / problem.rate
     ahead = problem.retract(q, h * problem.v_ref)
     yield InitialGuess(ahead, last, 3.0, 8)
-    zero = np.zeros_like(last)
     yield InitialGuess(q, last, 3.0, 8)
     yield InitialGuess(ahead, zero, 10.0, 12)
     halfway = problem.retract(q, 0.5 * h * problem.v_ref)
@@ -61,11 +61,11 @@ def guesses_of_principle(
 
 
 def guesses_of_minimum(
-    problem: StepProblem, last: np.ndarray, full: np.ndarray
+    problem: StepProblem, last: np.ndarray, zero: np.ndarray
 ) -> Iterator[InitialGuess]:
     """Guesses for PGM: it stays with the root that it starts at, so the nearest ones only.
 
     From w = 0, the papers' start, there is always a way down.
     """
     yield InitialGuess(problem.q_ref, last)
-    yield InitialGuess(problem.q_ref, np.zeros_like(last))
+    yield InitialGuess(problem.q_ref, zero)

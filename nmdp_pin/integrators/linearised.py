@@ -89,14 +89,26 @@ class _Parameters(NamedTuple):
         }
         return cls(names, forms)
 
-    def changed(self, problem: StepProblem, command: Command) -> Iterator[Changed]:
-        """For each parameter and each of its entries two stages, and how far they are apart."""
-        law, model = problem.form.torques.law, problem.form.model
+    def changed(
+        self, problem: StepProblem, command: Command, signs: np.ndarray | None
+    ) -> Iterator[Changed]:
+        """For each parameter and each of its entries two stages, and how far they are apart.
+
+        Args:
+            problem: the stage.
+            command: for its end.
+            signs: of the motors that are saturated.
+        """
+
+        def commanded(other: Command) -> StepProblem:
+            torques = problem.form.torques
+            return replace(problem, torque=torques.saturated(torques.law(other), signs))
+
         for name in self.names:
             if name in COMMAND:
                 yield [
-                    (replace(problem, torque=law(a)), replace(problem, torque=law(b)), apart)
-                    for a, b, apart in other_commands(model, command, name)
+                    (commanded(a), commanded(b), apart)
+                    for a, b, apart in other_commands(problem.form.model, command, name)
                 ]
             else:
                 yield [
@@ -145,16 +157,14 @@ def linearised_step(
             reference = form.shifted(start, terms)
             of_reference = form.shifted_tangent(start, of_start, terms, of_slopes)
         told, rate = command.at(t + c * h), 1.0 / (row[-1] * h)
-        stated = partial(
-            form.problem,
-            command=told,
-            rate=rate,
-            acceleration_rate=scheme.acceleration * rate,
-        )
+        free = form.problem(reference, told, rate, scheme.acceleration * rate)
+        v = rate * form.difference(reference.q, guess[0])
+        signs = form.torques.saturation(free.torque, guess[0], v)
+        stated = partial(_stated, free, told, signs)
         problem = stated(reference)
         at, known = _settled(solver, problem, *guess)
         settled = settled and known <= _KNOWN
-        changed = list(parameters.changed(problem, told))
+        changed = list(parameters.changed(problem, told, signs))
         sizes = dict(zip(names, map(len, changed), strict=True))
         stage = _linearised(
             solver,
@@ -171,6 +181,15 @@ def linearised_step(
             slopes.append(form.slopes(problem, at))
             of_slopes.append(form.slopes_tangent(problem, at, of_reference, of_q, of_v))
     return LinearisedStep(tuple(stages), {"u": nv, **sizes}, settled)
+
+
+def _stated(
+    like: StepProblem, command: Command, signs: np.ndarray | None, reference: Reference
+) -> StepProblem:
+    """A stage like another one, from some reference and with some motors saturated."""
+    form = like.form
+    problem = form.problem(reference, command, like.rate, like.acceleration_rate)
+    return replace(problem, torque=form.torques.saturated(problem.torque, signs))
 
 
 def _settled(
@@ -212,7 +231,8 @@ def _linearised(
             stationarity = WorkStationarity(problem, at, linear)
         else:
             stationarity = GradientStationarity(problem, at, linear, solver.K)
-    forces, turns = [-np.eye(form.nv)], []
+    following = problem.torque.following
+    forces, turns = [-np.eye(form.nv) if following is None else -np.diag(following * 1.0)], []
     for *pair, apart in changed:
         sides = [(other, other.evaluate(at.q, at.w)) for other in pair]
         forces.append(((sides[0][1].G - sides[1][1].G) / apart)[:, None])
@@ -235,7 +255,8 @@ def _linearised(
             r_p,
             stationarity.curved(),
         )
-    touching = np.flatnonzero(np.abs(at.contacts.depth) <= known)
+    gaps = np.concatenate([at.contacts.depth, form.bounds.gap(at.q)])
+    touching = np.flatnonzero(np.abs(gaps) <= known)
     return LinearisedStage(
         linear.A,
         G_z,

@@ -38,12 +38,12 @@ class NeMdp(Integrator):
 
     def __init__(self, system: System[WrenchSpace]) -> None:
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
-        self._shape = (len(system.robot.contact_points), system.law.n_vertices)
-        self._qp = SimplexQP(*self._shape)
+        self._qp = SimplexQP(*self.form.shape)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; contact forces and depths are those at the start of the step."""
-        form, w = self.form, np.zeros(self._shape) if state.warm is None else state.warm.w
+        form = self.form
+        w = form.no_forces if state.warm is None else state.warm.w
         at_end = command.at(state.t + h)
         torque = form.torques.law(at_end)
         problem = form.problem(form.start(state.q, state.v, h, 1), at_end, 1.0 / h, 1.0 / h)
@@ -60,7 +60,7 @@ class NeMdp(Integrator):
             status = Status.NOT_FINITE
         counts = {"iterations": 1, "evaluations": 1}
         if not status.ok:
-            return failed_step(state, status, n_contacts=self._shape[0], h=h, **counts)
+            return failed_step(state, status, n_contacts=form.contacts.n, h=h, **counts)
         q = problem.retract(state.q, h * v)
         data = form.workspace.data
         wrench = (at.V @ w[:, :, None])[:, :, 0]
@@ -93,4 +93,4 @@ class NeMdp(Integrator):
         found = self._qp.solve(H + _PROXIMAL * scale * np.eye(len(x)), g, x)
         if found is None:
             return w, Status.QP_FAILED
-        return found.reshape(self._shape), Status.CONVERGED
+        return found.reshape(w.shape), Status.CONVERGED

@@ -72,12 +72,12 @@ class NeNcp(Integrator):
             raise IntegratorError(f"push_out must be a time [s] > 0, got {push_out}")
         robot = system.robot
         self._model, self._work = robot.model, Workspace(robot.model)
-        self._torques = JointTorques(robot.model)
+        self._torques = JointTorques(robot.model, robot.limits.effort)
         self._contacts = ContactArrays.of(robot)
         self._surfaces = TouchedSurfaces(robot, system.terrain)
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
-        self._no_weights = np.zeros((len(robot.contact_points), 0))
+        self._no_weights = np.zeros(system.weights_shape)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; forces act where the step starts, depths are those at its end."""

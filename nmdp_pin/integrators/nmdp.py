@@ -63,6 +63,7 @@ class Nmdp(Integrator):
 
     form_type: ClassVar[type[Form]]
     zeroth_order: ClassVar[bool] = False
+    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction"})
 
     def __init__(
         self,
@@ -83,10 +84,7 @@ class Nmdp(Integrator):
         self.scheme = scheme_of_order(order)
         self.form = self.form_type(system, zeroth_order=self.zeroth_order, secants=secants)
         self.bound = EnergyBound()
-        self.objective, self._shape = (
-            objective,
-            (len(system.robot.contact_points), space.n_vertices),
-        )
+        self.objective = objective
         self.solver = stage_solver(
             self.form,
             objective,
@@ -123,7 +121,7 @@ class Nmdp(Integrator):
             return failed_step(
                 state,
                 made.status,
-                n_contacts=self._shape[0],
+                n_contacts=self.form.contacts.n,
                 iterations=made.work.iterations,
                 evaluations=made.work.evaluations,
                 h=h,

@@ -32,9 +32,9 @@ def rebounds(form: Form, state: State, made: Stages, gain: float, kinetic: float
         gain: energy gained beyond the work of the torques [J].
         kinetic: kinetic energy at the start [J].
     """
-    touches = _touching(form, made)
+    touches = _touching(made)
     gains = gain > _GAIN * kinetic + _QUADRATURE * abs(made.torque_work())
-    thrown = touches & _leaving(made)
+    thrown = touches & _leaving(form, made)
     if not (thrown.any() or (gains and touches.any())):
         return False
     approached = _approached(form, state, made)
@@ -53,28 +53,31 @@ def sinks(form: Form, state: State, made: Stages, lost: float) -> bool:
         lost: energy beyond the work of the torques [J].
     """
     first, end = made.points[0], made.end
-    way = end.contacts.depth - np.maximum(first.contacts.depth, 0.0)
+    way = _depths(form, end) - np.maximum(_depths(form, first), 0.0)
     entered = way > _SUNK
     if not entered.any():
         return False
     entered &= _approached(form, state, made)
-    largest = np.einsum("ni,nim->nm", end.contacts.normal, end.V[:, :3]).max(axis=1)
+    n = form.contacts.n
+    largest = end.V[:, 0, 0].copy()
+    largest[:n] = np.einsum("ni,nim->nm", end.contacts.normal, end.V[:n, :3]).max(axis=1)
     return bool(_LEAST_WORK * (largest * way)[entered].sum() > lost)
 
 
 def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
-    """Contacts that leave though the first stage loads them, or that slide back, shape (n,).
+    """What leaves though the first stage loads it, or slides back, shape (n + r,).
 
     A robot that moves up pushes itself off; one that comes down is thrown up by the stages, unless
     first order says the same (`confirms`).
     """
     first = made.points[0]
-    result: np.ndarray = _leaving(made) & ~_free(first) & _touching(form, made)
+    result: np.ndarray = _leaving(form, made) & ~_free(form, first) & _touching(made)
     if result.any():
         data = form.workspace.data
         pin.centerOfMass(form.model, data, state.q, state.v)
-        result = result & (first.contacts.normal @ data.vcom[0] <= _MOVES)
-    sliding = ~_free(made.end) & (np.linalg.norm(_slip(made), axis=1) > _MOVES)
+        result[: form.contacts.n] &= first.contacts.normal @ data.vcom[0] <= _MOVES
+    sliding = np.linalg.norm(_slip(form, made), axis=1) > _MOVES
+    sliding[: form.contacts.n] &= ~_free(form, made.end)[: form.contacts.n]
     if sliding.any():
         result = result | (sliding & _slides_back(form, state, made))
     return result
@@ -82,53 +85,78 @@ def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
 
 def confirms(form: Form, state: State, made: Stages, contacts: np.ndarray) -> bool:
     """Whether these contacts also leave or slide back in a step of first order."""
-    return bool((_leaving(made) | _slides_back(form, state, made))[contacts].all())
+    return bool((_leaving(form, made) | _slides_back(form, state, made))[contacts].all())
 
 
 def _approached(form: Form, state: State, made: Stages) -> np.ndarray:
-    """Contacts that come closer at the start, shape (n,)."""
-    velocity = form.contact_velocities(state.q, state.v)
-    approached: np.ndarray = np.vecdot(made.points[0].contacts.normal, velocity) < -_MOVES
+    """What comes closer at the start, shape (n + r,)."""
+    velocities = _velocities(form, state)
+    approached: np.ndarray = np.vecdot(_normals(form, made.points[0]), velocities) < -_MOVES
     return approached
 
 
-def _touching(form: Form, made: Stages) -> np.ndarray:
-    """Contacts that act in some stage."""
-    result = np.zeros(form.contacts.n, dtype=bool)
+def _touching(made: Stages) -> np.ndarray:
+    """What acts in some stage."""
+    result = np.zeros(len(made.end.w), dtype=bool)
     for at in made.points:
         result[at.active] = True
     return result
 
 
-def _free(at: Evaluation) -> np.ndarray:
-    """Contacts that bear no load."""
+def _free(form: Form, at: Evaluation) -> np.ndarray:
+    """Contacts that bear no load, and joints that press no stop."""
     largest = np.abs(at.V).max(axis=(1, 2), initial=0.0)
-    free: np.ndarray = np.abs(at.wrench).max(axis=1, initial=0.0) <= _UNLOADED * largest
+    load = np.abs(at.wrench).max(axis=1, initial=0.0)
+    load[form.contacts.n :] -= form.bounds.friction
+    free: np.ndarray = load <= _UNLOADED * largest
     return free
 
 
-def _leaving(made: Stages) -> np.ndarray:
-    """Contacts that leave at the end, free of load.
+def _leaving(form: Form, made: Stages) -> np.ndarray:
+    """What leaves at the end, free of load.
 
-    One that slides may rise by mu |u_t| under load, as the polytope's principle has it.
+    A contact that slides may rise by mu |u_t| under load, as the polytope's principle has it.
     """
     end = made.end
-    speed = made.problems[-1].rate * np.vecdot(end.contacts.normal, end.motion[:, :3])
-    leaving: np.ndarray = _free(end) & (speed > _MOVES)
+    speed = made.problems[-1].rate * np.vecdot(_normals(form, end), end.motion[:, :3])
+    leaving: np.ndarray = _free(form, end) & (speed > _MOVES)
     return leaving
 
 
-def _slip(made: Stages) -> np.ndarray:
-    """Tangential velocities at the end, shape (n, 3)."""
-    end = made.end
-    n, u = end.contacts.normal, made.problems[-1].rate * end.motion[:, :3]
-    slip: np.ndarray = u - np.vecdot(n, u)[:, None] * n
+def _slip(form: Form, made: Stages) -> np.ndarray:
+    """Velocities at the end along which friction acts, shape (n + r, 3)."""
+    end, points = made.end, form.contacts.n
+    slip: np.ndarray = made.problems[-1].rate * end.motion[:, :3]
+    n, u = end.contacts.normal, slip[:points]
+    slip[:points] = u - np.vecdot(n, u)[:, None] * n
+    slip[points:][form.bounds.friction == 0.0] = 0.0
     return slip
 
 
 def _slides_back(form: Form, state: State, made: Stages) -> np.ndarray:
-    """Contacts whose slide at the end is against that at the start."""
-    slip, velocity = _slip(made), form.contact_velocities(state.q, state.v)
-    against = np.vecdot(slip, velocity) < -_MOVES * np.linalg.norm(slip, axis=1)
-    back: np.ndarray = against & (np.linalg.norm(slip, axis=1) > _MOVES)
+    """What slides at the end against its motion at the start."""
+    slip, velocities = _slip(form, made), _velocities(form, state)
+    size = np.linalg.norm(slip, axis=1)
+    back: np.ndarray = (np.vecdot(slip, velocities) < -_MOVES * size) & (size > _MOVES)
     return back
+
+
+def _velocities(form: Form, state: State) -> np.ndarray:
+    """Velocities of the contacts, and in the first column of the joints, shape (n + r, 3)."""
+    contacts = form.contact_velocities(state.q, state.v)
+    return np.concatenate([contacts, _first_column(state.v[form.bounds.dofs])])
+
+
+def _normals(form: Form, at: Evaluation) -> np.ndarray:
+    """Normals of the contacts, and in the first column those of the stops, shape (n + r, 3)."""
+    return np.concatenate([at.contacts.normal, _first_column(form.bounds.inward(at.q))])
+
+
+def _depths(form: Form, at: Evaluation) -> np.ndarray:
+    """Depths of the contacts and of the joints in their stops, negative apart, (n + r,)."""
+    return np.concatenate([at.contacts.depth, -form.bounds.gap(at.q)])
+
+
+def _first_column(x: np.ndarray) -> np.ndarray:
+    """X beside two columns of zeros, shape (r, 3)."""
+    return np.pad(x[:, None], ((0, 0), (0, 2)))

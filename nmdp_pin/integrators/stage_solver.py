@@ -20,13 +20,14 @@ from nmdp_pin.integrators.initial_guess import (
     guesses_of_principle,
 )
 from nmdp_pin.integrators.stages import Work
-from nmdp_pin.kernels.wrenches import carried_weights
 from nmdp_pin.solvers.pgm import ProjectedGradient, pgm
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import WarmStart
 from nmdp_pin.status import Status
+
+_MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
 
 
 class StageSolver:
@@ -55,9 +56,10 @@ class StageSolver:
     ) -> None:
         self._form, self.method, self.K, self._bound = form, method, objective, bound
         self._warm_start, self._restarts, self._budget = warm_start, restarts, max_evaluations
-        self._shape = (form.contacts.n, form.wrench_space.n_vertices)
+        self._shape = form.shape
         # A contact that comes in starts from its full normal force: an impact ends close to it.
-        self._full = np.full(self._shape, 1.0 / max(self._shape[1], 1))
+        self._full = form.no_forces.copy()
+        self._full[: form.contacts.n] = 1.0 / max(self._shape[1], 1)
         if isinstance(method, ProjectedGradient):
             self._qp = SimplexQP(*self._shape, solver=method.qp_solver)
 
@@ -71,8 +73,8 @@ class StageSolver:
 
     def carried(self, at: Evaluation) -> np.ndarray:
         """Weights to begin the next stage with: contacts that are apart begin with full forces."""
-        w = np.empty(self._shape)
-        carried_weights(at.w, at.active, 1.0 / max(self._shape[1], 1), w)
+        w = self._full.copy()
+        w[at.active] = at.w[at.active]
         return w
 
     def solve(
@@ -101,7 +103,7 @@ class StageSolver:
         form, (kinetic, potential, given) = self._form, before
         after = kinetic, potential
         for guess in islice(self._guesses(problem, w), guesses):
-            found = self._from(problem, guess, gamma, self._budget - work.evaluations)
+            found = self._limited(problem, guess, gamma, self._budget - work.evaluations)
             work = work.plus(found.iterations, found.evaluations, found.rejected)
             if found.status.ok:
                 at = found.point
@@ -115,6 +117,34 @@ class StageSolver:
             if work.evaluations >= self._budget:
                 break
         return found, work, after
+
+    def _limited(
+        self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
+    ) -> SolverResult:
+        """Solve a stage from one guess, with the motors saturated whose efforts are too large.
+
+        The saturated motors are an active set: it begins with those of the guess, and the stage is
+        solved again, from its end, until they are those that would exceed their limits there.
+        """
+        torques = problem.form.torques
+        if not torques.limited:
+            return self._from(problem, guess, gamma, budget)
+        v = problem.rate * problem.form.difference(problem.q_ref, guess.q)
+        signs, work = torques.saturation(problem.torque, guess.q, v), Work()
+        for _ in range(_MOST_SATURATIONS):
+            limited = replace(problem, torque=torques.saturated(problem.torque, signs))
+            found = self._from(limited, guess, gamma, budget - work.evaluations)
+            work = work.plus(found.iterations, found.evaluations, found.rejected)
+            if not found.status.ok:
+                break
+            at, before = found.point, signs
+            signs = torques.saturation(problem.torque, at.q, at.v, before)
+            if np.array_equal(signs, before):
+                break
+            guess, gamma = guess._replace(q=at.q, w=at.w), found.gamma
+        else:
+            found = replace(found, status=Status.STALLED)
+        return replace(found, **work._asdict())
 
     def _from(
         self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
@@ -151,13 +181,13 @@ class StageSolver:
     def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
         """Where to begin, one after another."""
         if not self._warm_start:
-            yield InitialGuess(problem.q_ref, np.zeros(self._shape))
+            yield InitialGuess(problem.q_ref, self._form.no_forces)
         elif not self._restarts:
             yield InitialGuess(problem.q_ref, w)
         elif isinstance(self.method, ViNewton):
-            yield from guesses_of_principle(problem, w, self._full)
+            yield from guesses_of_principle(problem, w, self._form.no_forces, self._full)
         else:
-            yield from guesses_of_minimum(problem, w, self._full)
+            yield from guesses_of_minimum(problem, w, self._form.no_forces)
 
 
 def stage_solver(

@@ -47,18 +47,3 @@ def world_wrenches(
                 force += P[b, c, a] * seen[c]
                 moment += P[b, c, a] * seen[3 + c]
             out[i, a], out[i, 3 + a] = force, moment
-
-
-@jit
-def carried_weights(w: np.ndarray, active: np.ndarray, full: float, out: np.ndarray) -> None:
-    """Weights to begin the next step with: contacts that are apart begin with full forces.
-
-    Args:
-        w: weights, shape (n, m).
-        active: contacts that act, shape (k,).
-        full: weight of each vertex that makes a full normal force.
-        out: an output, shape (n, m).
-    """
-    out[:] = full
-    for x in range(active.size):
-        out[active[x]] = w[active[x]]

@@ -96,6 +96,12 @@ class JointLimits:
         ]
 
     @property
+    def bounded(self) -> np.ndarray:
+        """The joints with a stop or dry friction, as indices in v, shape (r,)."""
+        stops = np.isfinite(self.lower) | np.isfinite(self.upper)
+        return np.flatnonzero(stops | (self.friction > 0.0))
+
+    @property
     def kinds(self) -> tuple[str, ...]:
         """Which bounds there are: some of "position", "effort", "friction", "mimic"."""
         given = {

@@ -1,0 +1,189 @@
+"""Forces of joint stops and of dry friction: an interval for each joint, by one weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.contact_forces import LEAST_SHARE
+from nmdp_pin.kernels.jit import jit
+
+
+@jit
+def interval(
+    x: float, lower: float, upper: float, stiffness: float, friction: float
+) -> tuple[float, float, float, float]:
+    """Least force of a joint at position x and width of the interval, with their derivatives.
+
+    Dry friction gives any force in [-friction, friction], a stop one up to stiffness times the
+    penetration, away from it.
+    """
+    below, above = lower - x, x - upper
+    least, width, d_least, d_width = -friction, 2.0 * friction, 0.0, 0.0
+    if below > 0.0:
+        width += stiffness * below
+        d_width -= stiffness
+    if above > 0.0:
+        least -= stiffness * above
+        width += stiffness * above
+        d_least -= stiffness
+        d_width += stiffness
+    return least, width, d_least, d_width
+
+
+@jit
+def joint_forces(
+    coordinates: np.ndarray,
+    dofs: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    stiffness: np.ndarray,
+    friction: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    h: float,
+    w: np.ndarray,
+    V: np.ndarray,
+    wrench: np.ndarray,
+    motion: np.ndarray,
+    work: np.ndarray,
+    active: np.ndarray,
+    k: int,
+    G: np.ndarray,
+) -> tuple[float, float, float, int]:
+    """Append the joints to the contacts of a stage; their forces are subtracted from G.
+
+    The rows of the joints are the last ones. The force is least + w width, with w the first weight
+    of the row; the row's other weights do nothing.
+
+    Args:
+        coordinates: of the joints in q, shape (r,).
+        dofs: of the joints in v, shape (r,).
+        lower: positions of the lower stops, shape (r,).
+        upper: positions of the upper stops, shape (r,).
+        stiffness: of the stops [N m/rad or N/m], shape (r,).
+        friction: dry friction [N m or N], shape (r,).
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        h: length of the stage [s].
+        w: weights, shape (n + r, m).
+        V: an output, shape (n + r, rows, m).
+        wrench: an output, shape (n + r, rows).
+        motion: an output, shape (n + r, rows).
+        work: an output, shape (n + r, m).
+        active: an output, shape (n + r,).
+        k: number of contacts that act.
+        G: shape (nv,).
+
+    Returns:
+        Norm of G; the gap [J] and the slip [rad or m] of the joints, as in `contact_forces`;
+        number of contacts and joints that act.
+    """
+    first = w.shape[0] - dofs.size
+    V[first:], wrench[first:], motion[first:], work[first:] = 0.0, 0.0, 0.0, 0.0
+    total_gap, slip = 0.0, 0.0
+    for j in range(dofs.size):
+        i, l = first + j, dofs[j]
+        least, width, _, _ = interval(
+            q[coordinates[j]], lower[j], upper[j], stiffness[j], friction[j]
+        )
+        motion[i, 0] = h * v[l]
+        if width == 0.0:
+            continue
+        active[k] = i
+        k += 1
+        V[i, 0, 0] = width
+        wrench[i, 0] = least + w[i, 0] * width
+        work[i, 0] = width * motion[i, 0]
+        G[l] -= wrench[i, 0]
+        gap = work[i, 0] * w[i, 0] - min(work[i, 0], 0.0)
+        total_gap += gap
+        slip = max(slip, gap / max(abs(wrench[i, 0]), LEAST_SHARE * width))
+    square = 0.0
+    for l in range(G.size):
+        square += G[l] * G[l]
+    return np.sqrt(square), total_gap, slip, k
+
+
+@jit
+def linearise_joints(
+    coordinates: np.ndarray,
+    dofs: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    stiffness: np.ndarray,
+    friction: np.ndarray,
+    q: np.ndarray,
+    w: np.ndarray,
+    active: np.ndarray,
+    A: np.ndarray,
+    J_force: np.ndarray,
+    J_motion: np.ndarray,
+) -> None:
+    """Derivatives of the joints' forces, added to A, and the Jacobians of those that act.
+
+    Args:
+        coordinates: and all up to `q` as in `joint_forces`.
+        dofs: see there.
+        lower: see there.
+        upper: see there.
+        stiffness: see there.
+        friction: see there.
+        q: see there.
+        w: weights, shape (n + r, m).
+        active: contacts and joints that act, shape (k,).
+        A: dG/dq, shape (nv, nv).
+        J_force: its rows of the joints are an output, shape (k, rows, nv).
+        J_motion: likewise.
+    """
+    first = w.shape[0] - dofs.size
+    for x in range(active.size):
+        j = active[x] - first
+        if j < 0:
+            continue
+        l = dofs[j]
+        _, _, d_least, d_width = interval(
+            q[coordinates[j]], lower[j], upper[j], stiffness[j], friction[j]
+        )
+        A[l, l] -= d_least + w[first + j, 0] * d_width
+        J_force[x], J_motion[x] = 0.0, 0.0
+        J_force[x, 0, l], J_motion[x, 0, l] = 1.0, 1.0
+
+
+@jit
+def add_widening(
+    coordinates: np.ndarray,
+    dofs: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    stiffness: np.ndarray,
+    friction: np.ndarray,
+    q: np.ndarray,
+    motion: np.ndarray,
+    active: np.ndarray,
+    first: int,
+    m: int,
+    r_q: np.ndarray,
+) -> None:
+    """Add d(width)/dq u to the derivative of the works with respect to the configuration.
+
+    Args:
+        coordinates: and all up to `q` as in `joint_forces`.
+        dofs: see there.
+        lower: see there.
+        upper: see there.
+        stiffness: see there.
+        friction: see there.
+        q: see there.
+        motion: u, shape (n + r, rows).
+        active: contacts and joints that act, shape (k,).
+        first: row of the first joint, n.
+        m: weights of a row.
+        r_q: derivative of the works of those that act, shape (k m, nv).
+    """
+    for x in range(active.size):
+        j = active[x] - first
+        if j >= 0:
+            _, _, _, d_width = interval(
+                q[coordinates[j]], lower[j], upper[j], stiffness[j], friction[j]
+            )
+            r_q[x * m, dofs[j]] += d_width * motion[active[x], 0]
