@@ -100,9 +100,7 @@ class ArgumentCheck:
                 "gamma > 0; use warm=None"
             )
         forces = warm.forces
-        if forces is not None and not (
-            np.shape(forces) == (n, 3) and np.isfinite(forces).all()
-        ):
+        if forces is not None and not (np.shape(forces) == (n, 3) and np.isfinite(forces).all()):
             raise StateError(
                 f"the warm start has forces of shape {np.shape(forces)}, expected {(n, 3)}, "
                 "finite; use warm=None"

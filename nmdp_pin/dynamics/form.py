@@ -14,6 +14,7 @@ from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.joint_bounds import JointBounds
+from nmdp_pin.dynamics.mimic_springs import MimicSprings
 from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.spatial import placements_of, support_of
 from nmdp_pin.dynamics.step_problem import StepProblem
@@ -66,6 +67,7 @@ class Form(abc.ABC):
         self.contacts = ContactArrays.of(robot)
         self.surfaces = TouchedSurfaces(robot, terrain)
         self.bounds = JointBounds.of(robot)
+        self.mimics = MimicSprings.of(robot)
         self.shape, self.rows = system.weights_shape, system.law.rows
         self.no_forces = np.zeros(self.shape)
         self.no_forces[self.contacts.n :, :1] = 0.5  # the middle of the intervals of dry friction

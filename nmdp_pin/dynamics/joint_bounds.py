@@ -1,4 +1,4 @@
-"""Stops and dry friction of the joints as flat arrays."""
+"""Stops and dry friction of the joints as flat arrays, and the loads they are made for."""
 
 from __future__ import annotations
 
@@ -39,28 +39,25 @@ class JointBounds(NamedTuple):
     def of(cls, robot: Robot) -> JointBounds:
         """The stops and the friction of a robot's joints.
 
-        A stop carries the motor's effort or the weight of what the joint moves, whichever is more,
-        at a penetration of 0.1 mrad or 0.1 mm. The moment of a weight m g with inertia M about the axis
-        is at most g sqrt(m M).
+        At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
         """
         model, limits = robot.model, robot.limits
         dofs = limits.bounded
-        joints = {joint.idx_v: index for index, joint in enumerate(model.joints) if joint.nv == 1}
-        moving = [joints[dof] for dof in dofs.tolist()]
-        data = model.createData()
-        pin.computeSubtreeMasses(model, data)
-        inertia = pin.crba(model, data, robot.standing).diagonal()[dofs]
-        mass = np.array([data.mass[joint] for joint in moving])
-        weight = STANDARD_GRAVITY * np.sqrt(mass * inertia)
-        effort = np.where(np.isfinite(limits.effort[dofs]), limits.effort[dofs], 0.0)
+        coordinates = {joint.idx_v: joint.idx_q for joint in list(model.joints)[1:]}
         return cls(
-            np.array([model.joints[joint].idx_q for joint in moving], dtype=np.int64),
+            np.array([coordinates[dof] for dof in dofs.tolist()], dtype=np.int64),
             dofs,
             limits.lower[dofs],
             limits.upper[dofs],
-            np.maximum(weight, effort) / _STATIC_DEPTH,
+            largest_loads(robot)[dofs] / _STATIC_DEPTH,
             limits.friction[dofs],
         )
+
+    def least(self, q: np.ndarray) -> np.ndarray:
+        """Least forces of the joints' intervals, to which the weights add [N m or N], (r,)."""
+        above = np.maximum(q[self.coordinates] - self.upper, 0.0)
+        result: np.ndarray = -self.friction - self.stiffness * above
+        return result
 
     def gap(self, q: np.ndarray) -> np.ndarray:
         """Distance of the joints from the nearer stop, negative beyond it, shape (r,)."""
@@ -74,3 +71,22 @@ class JointBounds(NamedTuple):
         result = np.where(x - self.lower < self.upper - x, 1.0, -1.0)
         result[np.isinf(self.gap(q))] = 0.0
         return result
+
+
+def largest_loads(robot: Robot) -> np.ndarray:
+    """The motor's effort or the weight of what each dof moves, what is more [N m or N], (nv,).
+
+    The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
+
+    Args:
+        robot: whose joints are asked for; with them all else that it moves.
+    """
+    model, effort = robot.model, robot.limits.effort
+    data = model.createData()
+    pin.computeSubtreeMasses(model, data)
+    inertia = pin.crba(model, data, robot.standing).diagonal()
+    joints = enumerate(list(model.joints)[1:], 1)
+    mass = np.concatenate([np.full(joint.nv, data.mass[index]) for index, joint in joints])
+    weight = STANDARD_GRAVITY * np.sqrt(mass * inertia)
+    result: np.ndarray = np.maximum(weight, np.where(np.isfinite(effort), effort, 0.0))
+    return result

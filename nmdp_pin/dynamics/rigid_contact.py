@@ -10,6 +10,7 @@ from nmdp_pin.contact.friction_cone import tangent_frames
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.form import Workspace
+from nmdp_pin.dynamics.joint_bounds import JointBounds
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.kernels.contact_jacobians import contact_jacobians
 from nmdp_pin.kernels.jit import jit
@@ -22,12 +23,37 @@ class RigidContact(NamedTuple):
     Args:
         contacts: where they are, seen from what they touch.
         frames: two tangents and the normal as columns, shape (n, 3, 3).
-        rows: Jacobian of the points that touch, in these frames, shape (3 n, nv).
+        rows: Jacobian of the points that touch, in these frames, shape (3 n, nv); then that of the
+            stops of joints, shape (3 r, nv).
+        depth: penetrations, negative when apart, shape (n + r,).
+        friction: coefficients, shape (n + r,).
     """
 
     contacts: ContactState
     frames: np.ndarray
     rows: np.ndarray
+    depth: np.ndarray
+    friction: np.ndarray
+
+    def with_stops(self, bounds: JointBounds, q: np.ndarray) -> RigidContact:
+        """The nearer stops of the joints beside the contacts: contacts without friction.
+
+        Their tangents do nothing, and are the joint's own motion so that no diagonal entry of the
+        Delassus matrix is zero.
+
+        Args:
+            bounds: stops of the joints.
+            q: configuration, shape (nq,).
+        """
+        inward = bounds.inward(q)
+        stops = np.flatnonzero(inward)
+        rows = np.zeros((len(stops), 3, self.rows.shape[1]))
+        rows[np.arange(len(stops)), :, bounds.dofs[stops]] = inward[stops][:, None]
+        return self._replace(
+            rows=np.concatenate([self.rows, rows.reshape(-1, self.rows.shape[1])]),
+            depth=np.concatenate([self.depth, -bounds.gap(q)[stops]]),
+            friction=np.concatenate([self.friction, np.zeros(len(stops))]),
+        )
 
     def in_frames(self, forces: np.ndarray) -> np.ndarray:
         """Forces in the frames of the contacts, shape (n, 3); the inverse of `seen`."""
@@ -64,7 +90,9 @@ def rigid_contact(
     )
     frames = tangent_frames(contacts.normal)
     rows: np.ndarray = frames.transpose(0, 2, 1) @ J
-    return RigidContact(contacts, frames, rows.reshape(-1, len(S)))
+    return RigidContact(
+        contacts, frames, rows.reshape(-1, len(S)), contacts.depth, contacts.friction
+    )
 
 
 @jit

@@ -19,6 +19,7 @@ from nmdp_pin.kernels.cone_contact import cone_contacts
 from nmdp_pin.kernels.contact_derivatives import linearise_contacts
 from nmdp_pin.kernels.contact_forces import contact_forces
 from nmdp_pin.kernels.joint_forces import joint_forces, linearise_joints
+from nmdp_pin.kernels.joint_springs import joint_springs
 from nmdp_pin.kernels.step import subtract_torque
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ class StepProblem(abc.ABC):
                     E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
         tau = np.empty(len(v))
         subtract_torque(torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A)
+        if len(form.mimics.dofs):
+            joint_springs(*form.mimics, q, G, A)
         n_rows, m = form.shape
         wrench, motion = np.empty((n_rows, form.rows)), np.empty((n_rows, form.rows))
         work, subtree = np.empty((n_rows, m)), np.empty((len(v), 6))

@@ -14,6 +14,9 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 
+MOST_SATURATIONS = 12
+"""Sets of saturated motors that a step tries; one or two are usual."""
+
 
 class TorqueLaw(NamedTuple):
     """tau(q, v) = constant - kp * difference(q_target, q) - kd * v.
@@ -74,8 +77,8 @@ class JointTorques:
         q: np.ndarray,
         v: np.ndarray,
         before: np.ndarray | None = None,
-    ) -> np.ndarray | None:
-        """Signs of the motors that are saturated at a state, shape (nv,); None where none is.
+    ) -> np.ndarray:
+        """Signs of the motors that are saturated at a state, 0 for the others, shape (nv,).
 
         Args:
             torque: of the command, without limits.
@@ -85,23 +88,23 @@ class JointTorques:
                 saturated, for between its limits there is a torque that leads to neither.
         """
         if not self.limited:
-            return None
+            return self._zero
         motor = torque.constant - (torque.kd - self._damping) * v
         if torque.q_target is not None:
             motor = motor - torque.kp * pin.difference(self._model, torque.q_target, q)
         signs: np.ndarray = np.sign(motor) * (np.abs(motor) > self._effort)
         if before is not None:
             signs[signs * before < 0.0] = 0.0
-        return signs if signs.any() else None
+        return signs
 
-    def saturated(self, torque: TorqueLaw, signs: np.ndarray | None) -> TorqueLaw:
+    def saturated(self, torque: TorqueLaw, signs: np.ndarray) -> TorqueLaw:
         """The law with some motors at their limits.
 
         Args:
             torque: of the command, without limits.
             signs: of the motors that are saturated, see `saturation`.
         """
-        if signs is None:
+        if not signs.any():
             return torque
         following = signs == 0.0
         at_limit = signs * np.where(following, 0.0, self._effort)

@@ -90,7 +90,7 @@ class _Parameters(NamedTuple):
         return cls(names, forms)
 
     def changed(
-        self, problem: StepProblem, command: Command, signs: np.ndarray | None
+        self, problem: StepProblem, command: Command, signs: np.ndarray
     ) -> Iterator[Changed]:
         """For each parameter and each of its entries two stages, and how far they are apart.
 
@@ -184,7 +184,7 @@ def linearised_step(
 
 
 def _stated(
-    like: StepProblem, command: Command, signs: np.ndarray | None, reference: Reference
+    like: StepProblem, command: Command, signs: np.ndarray, reference: Reference
 ) -> StepProblem:
     """A stage like another one, from some reference and with some motors saturated."""
     form = like.form

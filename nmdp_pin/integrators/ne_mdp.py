@@ -12,6 +12,7 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
+from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.stages import in_world
@@ -35,6 +36,7 @@ class NeMdp(Integrator):
     """
 
     name: ClassVar[str] = "ne-mdp"
+    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
 
     def __init__(self, system: System[WrenchSpace]) -> None:
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
@@ -42,31 +44,38 @@ class NeMdp(Integrator):
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; contact forces and depths are those at the start of the step."""
-        form = self.form
+        form, at_end = self.form, command.at(state.t + h)
         w = form.no_forces if state.warm is None else state.warm.w
-        at_end = command.at(state.t + h)
-        torque = form.torques.law(at_end)
         problem = form.problem(form.start(state.q, state.v, h, 1), at_end, 1.0 / h, 1.0 / h)
         at = problem.evaluate(state.q, w)
         B = vertex_forces(at, problem.linearise(at).J_force)
-        M_hat, right, M = semi_implicit(form.model, form.workspace, torque, state.q, state.v, h)
-        solution, singular = dposv(M_hat, np.column_stack([right, h * B.T]))[1:]
-        if singular:
-            solution = np.full_like(solution, np.nan)
-        free, response = solution[:, 0], solution[:, 1:]
-        w, status = self._least_energy(M, free, response, w)
-        v = free + response @ w.ravel()
-        if status.ok and not np.isfinite(v).all():
-            status = Status.NOT_FINITE
+        least = np.zeros(form.nv)
+        least[form.bounds.dofs] = form.bounds.least(state.q)
+        free = problem.torque
+        signs = form.torques.saturation(free, state.q, state.v)
+        for _ in range(MOST_SATURATIONS):
+            torque = form.torques.saturated(free, signs)
+            M_hat, right, M = semi_implicit(
+                form.model, form.workspace, torque, state.q, state.v, h, form.mimics
+            )
+            right += h * least
+            v, w1, status = self._velocity(M_hat, M, right, h * B, w)
+            if not status.ok:
+                break
+            q, before = problem.retract(state.q, h * v), signs
+            signs = form.torques.saturation(free, q, v, before)
+            if np.array_equal(signs, before):
+                break
+        else:
+            status = Status.STALLED
         counts = {"iterations": 1, "evaluations": 1}
         if not status.ok:
             return failed_step(state, status, n_contacts=form.contacts.n, h=h, **counts)
-        q = problem.retract(state.q, h * v)
         data = form.workspace.data
-        wrench = (at.V @ w[:, :, None])[:, :, 0]
+        wrench = (at.V @ w1[:, :, None])[:, :, 0]
         return finished_step(
             state,
-            State(state.t + h, q, v, WarmStart(w, 1.0)),
+            State(state.t + h, q, v, WarmStart(w1, 1.0)),
             wrenches=in_world(problem, at._replace(wrench=wrench)),
             tau=torque_at(form.model, torque, q, v),
             contact_depths=np.maximum(at.contacts.depth, 0.0),
@@ -77,6 +86,33 @@ class NeMdp(Integrator):
             potential_energy=pin.computePotentialEnergy(form.model, data, q),
             **counts,
         )
+
+    def _velocity(
+        self,
+        M_hat: np.ndarray,
+        M: np.ndarray,
+        right: np.ndarray,
+        impulses: np.ndarray,
+        w: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, Status]:
+        """Velocity and weights of the least kinetic energy.
+
+        Args:
+            M_hat: M and what the velocity at the end adds to it, shape (nv, nv).
+            M: mass matrix, shape (nv, nv).
+            right: M_hat v without weights, shape (nv,).
+            impulses: of each vertex, shape (n m, nv).
+            w: weights to start from, shape (n, m).
+        """
+        solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
+        if singular:
+            return right, w, Status.NOT_FINITE
+        free, response = solution[:, 0], solution[:, 1:]
+        w, status = self._least_energy(M, free, response, w)
+        v = free + response @ w.ravel()
+        if status.ok and not np.isfinite(v).all():
+            status = Status.NOT_FINITE
+        return v, w, status
 
     def _least_energy(
         self, M: np.ndarray, free: np.ndarray, response: np.ndarray, w: np.ndarray

@@ -16,9 +16,11 @@ from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.form import Workspace
+from nmdp_pin.dynamics.joint_bounds import JointBounds
+from nmdp_pin.dynamics.mimic_springs import MimicSprings
 from nmdp_pin.dynamics.rigid_contact import RigidContact, rigid_contact
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
-from nmdp_pin.dynamics.torque_law import JointTorques, TorqueLaw
+from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS, JointTorques, TorqueLaw
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
@@ -31,6 +33,7 @@ from nmdp_pin.system import System
 _TOUCH = (
     1e-6  # [m]; of gaps of rounding size gap / h would be velocities that contradict each other
 )
+_CREEP = 1e-6  # [rad/s or m/s] at which dry friction holds a joint
 _HELD = 1e-9  # of the largest response to an impulse: a contact that answers less cannot move
 
 
@@ -56,6 +59,7 @@ class NeNcp(Integrator):
 
     name: ClassVar[str] = "ne-ncp"
     law_type: ClassVar[type[ContactLaw]] = DryFriction
+    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
 
     def __init__(
         self,
@@ -73,7 +77,8 @@ class NeNcp(Integrator):
         robot = system.robot
         self._model, self._work = robot.model, Workspace(robot.model)
         self._torques = JointTorques(robot.model, robot.limits.effort)
-        self._contacts = ContactArrays.of(robot)
+        self._contacts, self._bounds = ContactArrays.of(robot), JointBounds.of(robot)
+        self._mimics, self._friction = MimicSprings.of(robot), robot.limits.friction
         self._surfaces = TouchedSurfaces(robot, system.terrain)
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
@@ -81,33 +86,83 @@ class NeNcp(Integrator):
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; forces act where the step starts, depths are those at its end."""
-        torque = self._torques.law(command.at(state.t + h))
-        M_hat, right, M = semi_implicit(self._model, self._work, torque, state.q, state.v, h)
+        free, v = self._torques.law(command.at(state.t + h)), state.v
+        q, iterations = state.q, 0
+        signs, slides = self._torques.saturation(free, q, v), self._slides(v)
+        for _ in range(MOST_SATURATIONS):
+            torque = self._torques.saturated(free, signs)
+            found = self._solved(state, torque, slides, h)
+            if isinstance(found, Status):
+                return self._failed(state, found, iterations, h)
+            M, v, contact, solution = found
+            iterations += solution.iterations
+            if not np.isfinite(v).all():
+                result = self._failed(state, Status.NOT_FINITE, iterations, h)
+                break
+            if not solution.converged:
+                result = self._failed(state, Status.ITERATION_LIMIT, iterations, h)
+                break
+            before, slid = signs, slides
+            q = pin.integrate(self._model, state.q, h * v)
+            signs, slides = self._torques.saturation(free, q, v, before), self._slides(v, slid)
+            if np.array_equal(signs, before) and np.array_equal(slides, slid):
+                solution = replace(solution, iterations=iterations)
+                result = self._finished(state, contact, torque, M, v, solution, h)
+                break
+        else:
+            result = self._failed(state, Status.STALLED, iterations, h)
+        return replace(result, **solution.residuals._asdict())
+
+    def _slides(self, v: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+        """Directions in which joints slide against their dry friction, 0 where it holds, (nv,).
+
+        Args:
+            v: velocity, shape (nv,).
+            before: directions with which it was found; a joint that would turn is held.
+        """
+        result: np.ndarray = np.sign(v) * ((np.abs(v) > _CREEP) & (self._friction > 0.0))
+        if before is not None:
+            result[result * before < 0.0] = 0.0
+        return result
+
+    def _solved(
+        self, state: State, torque: TorqueLaw, slides: np.ndarray, h: float
+    ) -> tuple[np.ndarray, np.ndarray, RigidContact, NcpSolution] | Status:
+        """Mass matrix, velocity at the end, contacts and impulses of a step; or why there are none.
+
+        Args:
+            state: start of the step.
+            torque: of the motors.
+            slides: see `_slides`; a joint that is held is so by a stiff damper.
+            h: length of the step [s].
+        """
+        held = np.where(slides == 0.0, self._friction / _CREEP, 0.0)
+        torque = torque._replace(
+            constant=torque.constant - slides * self._friction, kd=torque.kd + held
+        )
+        M_hat, right, M = semi_implicit(
+            self._model, self._work, torque, state.q, state.v, h, self._mimics
+        )
         if not math.isfinite(M_hat.sum() + right.sum()):
-            return self._failed(state, Status.NOT_FINITE, 0, h)
+            return Status.NOT_FINITE
         factor, singular = dpotrf(M_hat, lower=1)
         if singular:
-            return self._failed(state, Status.SINGULAR, 0, h)
+            return Status.SINGULAR
         # in units where M_hat is the identity: y = L' v with M_hat = L L'
         free = dtrtrs(factor, right, lower=1)[0]
         contact = rigid_contact(self._contacts, self._surfaces, self._work)
+        contact = contact.with_stops(self._bounds, state.q)
         response = dtrtrs(factor, contact.rows.T, lower=1)[0]
         solution = self._solve(contact, free, response, self._guess(state, contact, h), h)
         y = free + response @ solution.impulses.ravel()
-        v = dtrtrs(factor, y, lower=1, trans=1)[0]
-        if not np.isfinite(v).all():
-            result = self._failed(state, Status.NOT_FINITE, solution.iterations, h)
-        elif not solution.converged:
-            result = self._failed(state, Status.ITERATION_LIMIT, solution.iterations, h)
-        else:
-            result = self._finished(state, contact, torque, M, v, solution, h)
-        return replace(result, **solution.residuals._asdict())
+        return M, dtrtrs(factor, y, lower=1, trans=1)[0], contact, solution
 
     def _guess(self, state: State, contact: RigidContact, h: float) -> np.ndarray:
         """Impulses of the last step's forces, in the frames of the contacts [N s], (n, 3)."""
-        if state.warm is None or state.warm.forces is None:
-            return np.zeros((self._contacts.n, 3))
-        return h * contact.in_frames(state.warm.forces)
+        result = np.zeros((len(contact.depth), 3))
+        if state.warm is not None and state.warm.forces is not None:
+            result[: self._contacts.n] = h * contact.in_frames(state.warm.forces)
+        return result
 
     def _solve(
         self,
@@ -130,9 +185,7 @@ class NeNcp(Integrator):
             guess: impulses to start from, shape (n, 3); overwritten.
             h: length of the step [s].
         """
-        contacts = contact.contacts
-        tolerance = self._tolerance * STANDARD_GRAVITY * h
-        depth = contacts.depth
+        tolerance, depth = self._tolerance * STANDARD_GRAVITY * h, contact.depth
         g = response.T @ free
         g[2::3] -= depth / np.where(depth < -_TOUCH, h, max(h, self._push_out))
         along = response[:, 2::3]
@@ -149,7 +202,7 @@ class NeNcp(Integrator):
             rows = np.repeat(active, 3)
             Y = response[:, rows]
             found = self._ncp.solve(
-                Y.T @ Y, g[rows], contacts.friction[active], guess[active], tolerance
+                Y.T @ Y, g[rows], contact.friction[active], guess[active], tolerance
             )
             iterations += found.iterations
             impulses[active] = guess[active] = found.impulses
@@ -169,7 +222,7 @@ class NeNcp(Integrator):
         """The step to velocity v."""
         model, data = self._model, self._work.data
         q = pin.integrate(model, state.q, h * v)
-        forces = contact.seen(solution.impulses / h)
+        forces = contact.seen(solution.impulses[: self._contacts.n] / h)
         wrenches = contact.wrenches(self._contacts, self._work, forces)
         kinetic = pin.computeKineticEnergy(model, data, q, v)
         contacts = self._contacts.locate(self._work.placements, self._surfaces)[0]

@@ -12,6 +12,7 @@ from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.objective import Objective, objective_named
 from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.initial_guess import (
@@ -26,8 +27,6 @@ from nmdp_pin.solvers.solver_result import SolverResult
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import WarmStart
 from nmdp_pin.status import Status
-
-_MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
 
 
 class StageSolver:
@@ -131,7 +130,7 @@ class StageSolver:
             return self._from(problem, guess, gamma, budget)
         v = problem.rate * problem.form.difference(problem.q_ref, guess.q)
         signs, work = torques.saturation(problem.torque, guess.q, v), Work()
-        for _ in range(_MOST_SATURATIONS):
+        for _ in range(MOST_SATURATIONS):
             limited = replace(problem, torque=torques.saturated(problem.torque, signs))
             found = self._from(limited, guess, gamma, budget - work.evaluations)
             work = work.plus(found.iterations, found.evaluations, found.rejected)

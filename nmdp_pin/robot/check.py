@@ -187,7 +187,7 @@ def _odd_pose(robot: Robot) -> list[str]:
 
 def _mimic_notes(robot: Robot) -> list[str]:
     return [
-        f"joint '{m.joint}' = {m.multiplier:g} * '{m.primary}' + {m.offset:g} in the URDF "
+        f"joint '{m.joint}' = {m.multiplier:g} * '{m.primary}' + {m.offset:g}; it has no motor "
         "(a method that does not enforce it lets the joint move by itself, and a run says so)"
         for m in robot.limits.mimics
     ]

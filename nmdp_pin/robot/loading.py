@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -21,13 +21,13 @@ from nmdp_pin.robot.joint_limits import JointLimits
 from nmdp_pin.robot.mjcf import read_mjcf
 from nmdp_pin.robot.model import (
     RobotModel,
-    append_model,
     build_model,
     idle_joints,
     standing_configuration,
 )
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
+from nmdp_pin.robot.standing_pose import StandingPose, standing_pose, with_copies
 from nmdp_pin.robot.urdf import read_urdf
 
 # Endings of files in MuJoCo's format; all others are read as URDF.
@@ -44,14 +44,6 @@ class Options:
     contact_points: int | None = None
     visuals: bool = True
     limits: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class _Pose:
-    """Standing positions of the joints by name, and the placement of the root link."""
-
-    joints: Mapping[str, float | np.ndarray]
-    base: pin.SE3
 
 
 def load_robot(
@@ -112,8 +104,10 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     """
     file = str(described.path)
     base = _base(files, described, options)
-    pose = _standing_pose(files, described)
+    pose = standing_pose(files, described)
     moving, notes = _moving_joints(files, described, pose, options.joints)
+    copies = [m for m in described.mimics if options.limits and {m.joint, m.primary} <= {*moving}]
+    pose = with_copies(pose, copies)
     body = build_model(
         described.model,
         described.visual,
@@ -140,7 +134,8 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     if empty := JointLimits.empty(body.model):
         notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
-    driven = [] if files.settings.passive else [name for name in motors if name in moving]
+    idle = {m.joint for m in copies}
+    driven = [] if files.settings.passive else [n for n in motors if n in moving and n not in idle]
     model = body.model
     bounds = JointLimits.of(model, described.mimics) if options.limits else None
     return Robot(
@@ -170,7 +165,10 @@ def _base(files: RobotFiles, described: Description, options: Options) -> Base:
 
 
 def _moving_joints(
-    files: RobotFiles, described: Description, pose: _Pose, joints: str | Sequence[str] | None
+    files: RobotFiles,
+    described: Description,
+    pose: StandingPose,
+    joints: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
     """Names of the joints that move, and notes on those that do not."""
     hinges, file = described.hinges, str(described.path)
@@ -211,36 +209,6 @@ def _moving_joints(
     return [name for name in hinges if name in wanted and name not in idle], notes
 
 
-def _standing_pose(files: RobotFiles, described: Description) -> _Pose:
-    """The standing pose of the robot.toml, of the SRDF, or all joints at 0."""
-    standing = files.settings.standing
-    base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
-    if files.srdf is None or files.posture is None:
-        return _Pose(dict(standing.joints), described.root * base)
-    free = files.settings.base == "free-flyer"
-    model = _floating(described.model) if free else pin.Model(described.model)
-    pin.loadReferenceConfigurations(model, str(files.srdf), False)
-    if files.posture not in model.referenceConfigurations:
-        return _Pose({}, base)
-    q = pin.normalize(model, model.referenceConfigurations[files.posture])
-    if free:
-        base = pin.XYZQUATToSE3(q[:7])
-    hinges = {
-        name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
-        for name, joint in zip(model.names, model.joints, strict=True)
-        if name in described.hinges
-    }
-    return _Pose(hinges, base)
-
-
-def _floating(model: pin.Model) -> pin.Model:
-    """A model on a free-flyer joint of the name that SRDF files have for it."""
-    holder, place = pin.Model(), pin.SE3.Identity()
-    joint = holder.addJoint(0, pin.JointModelFreeFlyer(), place, "root_joint")
-    holder.addJointFrame(joint)
-    return append_model(holder, model, (), holder.nframes - 1, place)[0]
-
-
 def _refuse_singular(body: RobotModel, file: str) -> None:
     if body.model.nv == 0:
         raise RobotError(
@@ -271,7 +239,7 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
 
 
 def _put_on_ground(
-    body: RobotModel, points: ContactPoints, pose: _Pose
+    body: RobotModel, points: ContactPoints, pose: StandingPose
 ) -> tuple[RobotModel, float]:
     """Lift or lower the base until the lowest contact sphere touches z = 0; the height [m]."""
     lowest = points.bottoms(body.model, body.standing).min()

@@ -1,0 +1,44 @@
+"""Springs that hold joints to a multiple of others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+
+
+@jit
+def joint_springs(
+    coordinates: np.ndarray,
+    dofs: np.ndarray,
+    multiplier: np.ndarray,
+    offset: np.ndarray,
+    stiffness: np.ndarray,
+    q: np.ndarray,
+    G: np.ndarray,
+    A: np.ndarray,
+) -> None:
+    """Add the springs' gradient to G and their Hessian to A.
+
+    The energy of a spring is k e^2 / 2 with e = q_copy - multiplier q_primary - offset.
+
+    Args:
+        coordinates: of the copy and of the primary joint in q, shape (c, 2).
+        dofs: likewise in v, shape (c, 2).
+        multiplier: shape (c,).
+        offset: [rad or m], shape (c,).
+        stiffness: k [N m/rad or N/m], shape (c,).
+        q: configuration, shape (nq,).
+        G: shape (nv,).
+        A: shape (nv, nv), or (0, 0) where it is not wanted.
+    """
+    for s in range(stiffness.size):
+        copy, primary, a, k = dofs[s, 0], dofs[s, 1], multiplier[s], stiffness[s]
+        error = q[coordinates[s, 0]] - a * q[coordinates[s, 1]] - offset[s]
+        G[copy] += k * error
+        G[primary] -= a * k * error
+        if A.size:
+            A[copy, copy] += k
+            A[copy, primary] -= a * k
+            A[primary, copy] -= a * k
+            A[primary, primary] += a * a * k

@@ -1,0 +1,62 @@
+"""Standing pose of a robot: what its files say, for all joints and the root link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.robot.catalog import RobotFiles
+from nmdp_pin.robot.description import Description
+from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.model import append_model
+
+
+@dataclass(frozen=True, eq=False)
+class StandingPose:
+    """Standing positions of the joints by name, and the placement of the root link."""
+
+    joints: Mapping[str, float | np.ndarray]
+    base: pin.SE3
+
+
+def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
+    """The standing pose of the robot.toml, of the SRDF, or all joints at 0."""
+    standing = files.settings.standing
+    base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
+    if files.srdf is None or files.posture is None:
+        return StandingPose(dict(standing.joints), described.root * base)
+    free = files.settings.base == "free-flyer"
+    model = _floating(described.model) if free else pin.Model(described.model)
+    pin.loadReferenceConfigurations(model, str(files.srdf), False)
+    if files.posture not in model.referenceConfigurations:
+        return StandingPose({}, base)
+    q = pin.normalize(model, model.referenceConfigurations[files.posture])
+    if free:
+        base = pin.XYZQUATToSE3(q[:7])
+    hinges = {
+        name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
+        for name, joint in zip(model.names, model.joints, strict=True)
+        if name in described.hinges
+    }
+    return StandingPose(hinges, base)
+
+
+def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
+    """The pose with the joints that copy others where those put them, unless it says where."""
+    joints = dict(pose.joints)
+    for m in copies:
+        primary = np.atleast_1d(joints.get(m.primary, 0.0))
+        if len(primary) == 1:
+            joints.setdefault(m.joint, m.multiplier * float(primary[0]) + m.offset)
+    return StandingPose(joints, pose.base)
+
+
+def _floating(model: pin.Model) -> pin.Model:
+    """A model on a free-flyer joint of the name that SRDF files have for it."""
+    holder, place = pin.Model(), pin.SE3.Identity()
+    joint = holder.addJoint(0, pin.JointModelFreeFlyer(), place, "root_joint")
+    holder.addJointFrame(joint)
+    return append_model(holder, model, (), holder.nframes - 1, place)[0]
