@@ -6,7 +6,9 @@ import numpy as np
 
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control.controller import Command
+from nmdp_pin.dynamics.joint_bounds import JointBounds
 from nmdp_pin.dynamics.kinematic_tree import tree_of
+from nmdp_pin.dynamics.mimic_springs import MimicSprings
 from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.ground import Ground
 from nmdp_pin.kernels.levenberg_marquardt import ENTRIES
@@ -14,6 +16,7 @@ from nmdp_pin.kernels.penalty import Law
 from nmdp_pin.kernels.position_scene import (
     ContactForces,
     Contacts,
+    JointLaw,
     Point,
     Scene,
     StepReference,
@@ -22,8 +25,11 @@ from nmdp_pin.kernels.position_scene import (
 )
 from nmdp_pin.kernels.position_solver import Memory
 from nmdp_pin.robot import Robot
+from nmdp_pin.robot.joint_limits import simple_joints
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
+
+_CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
 
 
 def scene_of(robot: Robot, law: Penalty, *, kind: int, semidefinite: bool) -> Scene:
@@ -57,7 +63,26 @@ def scene_of(robot: Robot, law: Penalty, *, kind: int, semidefinite: bool) -> Sc
         beta=float(law.beta),
         gamma=float(law.gamma),
     )
-    return Scene(tree_of(robot.model), contacts, numbers, semidefinite)
+    return Scene(tree_of(robot.model), contacts, _joint_law(robot), numbers, semidefinite)
+
+
+def _joint_law(robot: Robot) -> JointLaw:
+    """What bounds the joints of a robot."""
+    limits, bounds = robot.limits, JointBounds.of(robot)
+    coordinates, stiffness = np.full(robot.model.nv, -1), np.zeros(robot.model.nv)
+    for joint in simple_joints(robot.model).values():
+        coordinates[joint.idx_v] = joint.idx_q
+    stiffness[bounds.dofs] = bounds.stiffness
+    return JointLaw(
+        coordinates,
+        limits.lower,
+        limits.upper,
+        stiffness,
+        limits.friction,
+        _CREEP,
+        limits.effort,
+        tuple(MimicSprings.of(robot)),
+    )
 
 
 def ground_of(robot: Robot, terrain: Terrain) -> Ground | None:

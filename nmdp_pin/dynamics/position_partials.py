@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin.dynamics.parameters import COMMAND
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.kernels.inertial_potential import inertial_gradient
+from nmdp_pin.kernels.joint_law import excess
 from nmdp_pin.kernels.manifold import add_turning, difference_derivative, integrate
 from nmdp_pin.kernels.penalty import FRICTIONAL
 from nmdp_pin.kernels.penalty_contacts import penalty_forces
 from nmdp_pin.kernels.position_partials import add_contacts, target_derivative
-from nmdp_pin.kernels.position_scene import Scene, StepStart
+from nmdp_pin.kernels.position_scene import Point, Scene, StepStart
 from nmdp_pin.kernels.position_solver import Memory
 from nmdp_pin.kernels.position_step import linearise
 from nmdp_pin.kernels.tree import forward_kinematics, world_motions
@@ -68,6 +70,10 @@ def partials_of(
         DerivativeError: the target of a command that has none.
     """
     tree, point, nv = scene.tree, memory.point, len(start.v0)
+    following, start = _without_kinks(scene, start, point)
+    scene = scene._replace(
+        joints=scene.joints._replace(friction=np.zeros(nv), effort=np.full(nv, np.inf))
+    )
     linearise(scene, start, point, memory.ref, True)
     of_q = point.A.copy()
     D0 = np.eye(nv)
@@ -89,15 +95,39 @@ def partials_of(
     of_parameters = {
         name: _of_parameter(name, scene, start, memory, command, n_shapes) for name in names
     }
+    for name in COMMAND:
+        if name in of_parameters:
+            of_parameters[name] *= following[:, None]
     return PositionPartials(
         of_q=of_q,
         of_start=of_start,
-        of_torque=-(np.eye(nv) if frictional else point.D.T.copy()),
+        of_torque=-following[:, None] * (np.eye(nv) if frictional else point.D.T),
         velocity_of_q=point.D / start.h,
         velocity_of_start=velocity_of_start,
         of_parameters=of_parameters,
         depths=scene.contacts.radii - point.surfaces.distance,
     )
+
+
+def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.ndarray, StepStart]:
+    """The step with gains and torques that do around its end what friction and limits do.
+
+    Dry friction is a damper or a constant torque, a saturated motor a constant torque. Also 1 for
+    the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
+    """
+    law = scene.joints
+    tau, kp, kd = start.tau.copy(), start.kp.copy(), start.kd.copy()
+    following = np.ones(len(tau))
+    for k in np.flatnonzero(law.coordinates >= 0):
+        beyond = excess(scene, start, point, k)
+        if beyond != 0.0:
+            following[k] = kp[k] = 0.0
+            tau[k], kd[k] = np.copysign(law.effort[k], beyond), scene.tree.damping[k]
+        if abs(point.y[k]) > start.h * law.creep:
+            tau[k] -= np.copysign(law.friction[k], point.y[k])
+        else:
+            kd[k] += law.friction[k] / law.creep
+    return following, start._replace(tau=tau, kp=kp, kd=kd)
 
 
 def _of_targets(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
@@ -140,7 +170,7 @@ def _of_parameter(
     if name == "tau":
         return -D.T
     if name == "v_target":
-        return -D.T * (start.kd - scene.tree.damping)
+        return -D.T * (0.0 if command.kd is None else command.kd)
     if name == "kd":
         target = 0.0 if command.v_target is None else command.v_target
         return D.T * (point.v - target)

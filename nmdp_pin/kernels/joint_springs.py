@@ -17,8 +17,8 @@ def joint_springs(
     q: np.ndarray,
     G: np.ndarray,
     A: np.ndarray,
-) -> None:
-    """Add the springs' gradient to G and their Hessian to A.
+) -> float:
+    """Add the springs' gradient to G and their Hessian to A; their energy [J].
 
     The energy of a spring is k e^2 / 2 with e = q_copy - multiplier q_primary - offset.
 
@@ -32,9 +32,11 @@ def joint_springs(
         G: shape (nv,).
         A: shape (nv, nv), or (0, 0) where it is not wanted.
     """
+    energy = 0.0
     for s in range(stiffness.size):
         copy, primary, a, k = dofs[s, 0], dofs[s, 1], multiplier[s], stiffness[s]
         error = q[coordinates[s, 0]] - a * q[coordinates[s, 1]] - offset[s]
+        energy += 0.5 * k * error * error
         G[copy] += k * error
         G[primary] -= a * k * error
         if A.size:
@@ -42,3 +44,4 @@ def joint_springs(
             A[copy, primary] -= a * k
             A[primary, copy] -= a * k
             A[primary, primary] += a * a * k
+    return energy

@@ -20,7 +20,7 @@ from nmdp_pin.kernels.jit import jit
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
 LARGEST = 1e10  # beyond it the step is nothing: no way down
-ROUNDING = 1e-12  # relative; where f changes by less the error is compared instead
+ROUNDING = 1e-10  # relative; where f changes by less the error is compared instead
 
 # Entries of the account.
 VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME = range(7)

@@ -64,18 +64,44 @@ class ContactForces(NamedTuple):
     energies: np.ndarray
 
 
+class JointLaw(NamedTuple):
+    """Forces of the joints beside the command's; arrays by dof, and those of mimic joints.
+
+    Args:
+        coordinates: index of the dof in q, -1 where it is not that of a simple joint, shape (nv,).
+        lower: position of the lower stop [rad or m], shape (nv,).
+        upper: position of the upper stop [rad or m], shape (nv,).
+        stiffness: of the stops [N m/rad or N/m], shape (nv,).
+        friction: dry friction [N m or N], shape (nv,).
+        creep: speed up to which dry friction is viscous [rad/s or m/s].
+        effort: limit of the motor [N m or N], shape (nv,).
+        mimics: arguments of `joint_springs`, from `coordinates` to `stiffness`.
+    """
+
+    coordinates: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    stiffness: np.ndarray
+    friction: np.ndarray
+    creep: float
+    effort: np.ndarray
+    mimics: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
 class Scene(NamedTuple):
     """What all steps share.
 
     Args:
         tree: joints and bodies.
         contacts: contact points.
+        joints: forces of the joints.
         law: of their forces; its kind makes the method pbfd or pbd.
         semidefinite: of pbd, use the Gauss-Newton part of the Hessian.
     """
 
     tree: Tree
     contacts: Contacts
+    joints: JointLaw
     law: Law
     semidefinite: bool
 

@@ -21,6 +21,7 @@ from nmdp_pin.kernels.contact_sums import subtract_from_bodies, subtract_pairs
 from nmdp_pin.kernels.dense import cholesky, copy_matrix, solve_upper_transposed
 from nmdp_pin.kernels.inertial_potential import inertial_stiffness, inertial_wrenches
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.joint_law import add_joint_forces, add_joint_stiffness
 from nmdp_pin.kernels.manifold import (
     add_turning,
     add_weighted,
@@ -159,6 +160,7 @@ def evaluate(
         pull_force(tree, point.D, inertia, out)
         for k in range(nv):
             point.r[k] += out[k]
+    value += add_joint_forces(scene, start, point)
     error, s = 0.0, point.work[3]
     for k in range(nv):
         error += point.r[k] * point.r[k]
@@ -205,6 +207,7 @@ def linearise(
     left, left_t = (identity, identity) if frictional else (point.D, point.D_t)
     add_weighted(tree, left, point.D, weights, 1.0 / start.h, point.A)
     add_weighted(tree, left_t, point.D_t, start.kp, 1.0, point.A)
+    add_joint_stiffness(scene, start, point)
     if frictional or not exact:
         return
     for k in range(nv):

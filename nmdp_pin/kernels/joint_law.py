@@ -1,0 +1,86 @@
+"""Stops, dry friction, effort limits and mimic joints of position-based steps.
+
+All are gradients of energies of one coordinate each: a stop is a spring, dry friction is viscous up
+to its creeping speed, and a motor that its limit saturates gives a constant effort.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.joint_springs import joint_springs
+from nmdp_pin.kernels.position_scene import JointLaw, Point, Scene, StepStart
+
+
+@jit
+def penetration(law: JointLaw, point: Point, k: int) -> float:
+    """Way of dof k beyond the upper stop, negative beyond the lower one [rad or m]."""
+    x = point.q[law.coordinates[k]]
+    return max(x - law.upper[k], 0.0) + min(x - law.lower[k], 0.0)
+
+
+@jit
+def excess(scene: Scene, start: StepStart, point: Point, k: int) -> float:
+    """What the command asks of the motor of dof k beyond its limit [N m or N]."""
+    damping, limit = scene.tree.damping[k], scene.joints.effort[k]
+    motor = start.tau[k] - (start.kd[k] - damping) * point.v[k] - start.kp[k] * point.e[k]
+    return max(motor - limit, 0.0) + min(motor + limit, 0.0)
+
+
+@jit
+def add_joint_forces(scene: Scene, start: StepStart, point: Point) -> float:
+    """Subtract the joints' forces from the residual; the energy that they add [J].
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        point: `q`, `v`, `y` and `e` are read; `r` and `tau`, and the stored energy of `forces`
+            are changed.
+    """
+    law, h, stored, value = scene.joints, start.h, 0.0, 0.0
+    for k in range(len(start.v0)):
+        if law.coordinates[k] < 0:
+            continue
+        depth, y, friction = penetration(law, point, k), point.y[k], law.friction[k]
+        point.r[k] += law.stiffness[k] * depth
+        stored += 0.5 * law.stiffness[k] * depth * depth
+        if friction > 0.0:
+            stick = h * law.creep
+            if abs(y) <= stick:
+                point.r[k] += friction * y / stick
+                value += 0.5 * friction * y * y / stick
+            else:
+                point.r[k] += friction * np.sign(y)
+                value += friction * (abs(y) - 0.5 * stick)
+        more = excess(scene, start, point, k)
+        if more != 0.0:
+            point.r[k] += more
+            point.tau[k] -= more
+            curvature = start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / h
+            if curvature > 0.0:
+                value -= 0.5 * more * more / curvature
+            else:
+                value += more * y
+    none = np.empty((0, 0))
+    stored += joint_springs(*law.mimics, point.q, point.r, none)
+    point.forces.energies[0] += stored
+    return value + stored
+
+
+@jit
+def add_joint_stiffness(scene: Scene, start: StepStart, point: Point) -> None:
+    """Add the derivative of `add_joint_forces` to `point.A`."""
+    law, h = scene.joints, start.h
+    for k in range(len(start.v0)):
+        if law.coordinates[k] < 0:
+            continue
+        if penetration(law, point, k) != 0.0:
+            point.A[k, k] += law.stiffness[k]
+        stick = h * law.creep
+        if law.friction[k] > 0.0 and abs(point.y[k]) <= stick:
+            point.A[k, k] += law.friction[k] / stick
+        if excess(scene, start, point, k) != 0.0:
+            point.A[k, k] -= start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / h
+    unused = np.zeros(len(start.v0))
+    joint_springs(*law.mimics, point.q, unused, point.A)
