@@ -42,13 +42,14 @@ CONE = FrictionCone(stiffness=1e4, power=2)
 
 @functools.cache
 def robot(name: str) -> Robot:
-    """A robot by what the tests call it; damping and armature where the name says so."""
+    """A robot by what the tests call it; damping, armature and friction where the name says so."""
     if name.endswith("+damping"):
         plain = robot(name.removesuffix("+damping"))
         model = pin.Model(plain.model)
         model.damping = np.linspace(0.5, 3.0, model.nv)
         model.armature = np.linspace(0.1, 0.4, model.nv)
-        return replace(plain, model=model)
+        friction = np.linspace(0.0, 2.0, model.nv) * np.isfinite(plain.limits.upper)
+        return replace(plain, model=model, limits=replace(plain.limits, friction=friction))
     if name.endswith("+points"):
         plain = robot(name.removesuffix("+points"))
         points = plain.contact_points
@@ -128,6 +129,11 @@ def command(model: pin.Model, rng: np.random.Generator) -> Command:
     )
 
 
+def without_limits(robot: Robot) -> Robot:
+    """The robot without stops, friction of joints and limits of motors."""
+    return replace(robot, limits=None)
+
+
 def problem_at(
     robot: Robot,
     kind: str,
@@ -150,7 +156,7 @@ def problem_at(
     terrain = ground_through(kind, centres(robot, q))
     made = form(System(robot, terrain, space), **options)
     problem = stage(made, q0, v0, command(model, rng), h, order, rng)
-    return problem, q, weights(len(robot.contact_points), space.n_vertices, rng)
+    return problem, q, weights(*made.shape, rng)
 
 
 def stage(

@@ -267,7 +267,8 @@ def momentum(name: str, method: str, h: float) -> tuple[float, float]:
     The floating chain, or Robosimian on its planar base, whose other directions are held.
     """
     planar = name == "robosimian"
-    robot = weightless(load_robot(name, base="planar" if planar else "free-flyer", visuals=False))
+    base = "planar" if planar else "free-flyer"
+    robot = weightless(load_robot(name, base=base, limits=False, visuals=False))
     model, n_base = robot.model, 3 if planar else 6
     amplitude = np.zeros(model.nv)
     amplitude[n_base:] = TORQUE[name] * np.cos(np.arange(model.nv - n_base))

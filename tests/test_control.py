@@ -221,7 +221,7 @@ def test_joint_torque(name):
     model = robot.model
     command = samples.command(model, rng)
     q, v = samples.configuration(model, rng), rng.standard_normal(model.nv)
-    torques = JointTorques(model)
+    torques = JointTorques(model, np.full(model.nv, np.inf))
     expected = (
         command.tau
         - command.kp * pin.difference(model, command.q_target, q)

@@ -29,7 +29,7 @@ class Stage:
 
     def __init__(self, robot, ground, space, form, order, seed=5):
         rng = np.random.default_rng(seed)
-        model, n = robot.model, len(robot.contact_points)
+        model = robot.model
         self.q0, self.v0 = samples.configuration(model, rng), rng.standard_normal(model.nv)
         self.q = pin.integrate(model, self.q0, H * (self.v0 + rng.standard_normal(model.nv)))
         if ground is None:
@@ -41,7 +41,7 @@ class Stage:
         self.command = samples.command(model, rng)
         bodies = rng.standard_normal((model.njoints - 1, 4, 3))
         self.slopes = Slopes(*rng.standard_normal((2, model.nv)), bodies)
-        self.w = samples.weights(n, space.n_vertices, rng)
+        self.w = samples.weights(*self.form.shape, rng)
 
     def reference(self, dx):
         """That of the start moved by dx."""

@@ -131,10 +131,12 @@ def test_k_does_not_rise_against_no_friction():
 def test_a_contact_that_was_apart_starts_with_its_normal_force():
     """The warm start of a contact in the air is the middle of its polytope."""
     robot = samples.robot("robosimian planar")
-    integrator = INTEGRATORS["ne-nmdp"](System(robot, Terrain([Plane(height=-5.0)]), samples.CONE))
-    warm = WarmStart(np.eye(4, 6), 1.0)
+    system = System(robot, Terrain([Plane(height=-5.0)]), samples.CONE)
+    integrator = INTEGRATORS["ne-nmdp"](system)
+    warm = WarmStart(np.eye(*system.weights_shape), 1.0)
     result = integrator.step(State(0.0, robot.standing, np.zeros(15), warm), PASSIVE, 0.01)
-    np.testing.assert_allclose(result.state.warm.w, 1.0 / 6.0)
+    np.testing.assert_allclose(result.state.warm.w[:4], 1.0 / 6.0)
+    np.testing.assert_allclose(result.state.warm.w[4:, 0], 0.5)
 
 
 def test_small_steps_far_from_the_origin():

@@ -69,14 +69,14 @@ def test_bad_states(simulator, bad, message):
         simulator.state(**bad)
 
 
-W = np.zeros((4, 6))
+W = np.zeros((16, 6))  # four feet and twelve joints with stops
 BAD_STEPS = {
     "no state": (None, "expected a State, got NoneType"),
     "array": (np.zeros(15), "expected a State, got ndarray"),
     "lists": (State(0.0, [0.0] * 15, [0.0] * 15), "q must be an array of floats"),
     "integers": (State(0.0, np.zeros(15), np.zeros(15, int)), "v must be an array of floats"),
     "nan": (State(0.0, np.zeros(15), broken(15)), "v must hold finite numbers"),
-    "weights of another model": (WarmStart(np.zeros((4, 8)), 1.0), r"\(4, 8\), expected \(4, 6\)"),
+    "weights of another model": (WarmStart(np.zeros((4, 8)), 1.0), r"\(4, 8\), expected \(16, 6\)"),
     "nan weights": (WarmStart(W + np.nan, 1.0), "weights >= 0"),
     "negative weights": (WarmStart(W - 0.1, 1.0), "weights >= 0"),
     "too much weight": (WarmStart(W + 0.5, 1.0), "sum is <= 1"),

@@ -160,7 +160,9 @@ def test_secants_learn_the_models_derivative(form):
 def test_newton_euler_is_rnea(name, order):
     """Without contact and torque G is pinocchio's rnea at the step's velocity and acceleration."""
     robot = samples.robot(name)
-    problem, q, w = samples.problem_at(robot, "sphere", samples.CONE, 6, order=order)
+    problem, q, w = samples.problem_at(
+        samples.without_limits(robot), "sphere", samples.CONE, 6, order=order
+    )
     at = problem.evaluate(q, np.zeros_like(w))
     v = problem.rate * pin.difference(robot.model, problem.q_ref, q)
     a = problem.acceleration_rate * (v - problem.v_ref)
@@ -303,7 +305,9 @@ def test_tolerance_follows_the_weight_and_rounding():
 def test_a_model_that_acts_far_away():
     """With zeta > 0 every contact can feel a force, also in the air."""
     cone = FrictionCone(stiffness=1e4, power=2, zeta=1e-3)
-    problem, q, w = samples.problem_at(samples.robot("spider"), "flat", cone, seed=6)
+    problem, q, w = samples.problem_at(
+        samples.without_limits(samples.robot("spider")), "flat", cone, seed=6
+    )
     q = q.copy()
     q[2] += 10.0
     at = problem.evaluate(q, w)

@@ -28,9 +28,8 @@ Task = list[tuple[State, Command]]
 class BatchEnv(gymnasium.vector.VectorEnv):
     """`n` copies of a `SimulatorEnv` of method pbfd, whose actions are targets.
 
-    Steps, rewards and ends are those of the environment, but for the stops at the ends of the
-    joints' ranges: gains are the same for all trajectories of a batch. An episode that ended begins
-    anew with the next step, whose action and reward do not count.
+    Steps, rewards and ends are those of the environment. An episode that ended begins anew with the
+    next step, whose action and reward do not count.
 
     Args:
         env: one of them; it is not stepped.
@@ -63,7 +62,7 @@ class BatchEnv(gymnasium.vector.VectorEnv):
         joints = {joint.idx_v: joint for joint in robot.model.joints}
         self._driven = np.array([joints[v].idx_q for v in robot.driven])
         standing, motors = env.simulator.state(), Motors(robot)
-        self._gains = motors.command(standing, np.zeros(len(motors)), env.dt)
+        self._gains = motors.command(np.zeros(len(motors)))
         self.states = [standing] * n
         self._done = np.zeros(n, dtype=bool)
 

@@ -108,7 +108,7 @@ class SimulatorEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Make one step; actions are clipped to [-1, 1]."""
         action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
         before = self._state
-        command = self._motors.command(before, action, self.dt)
+        command = self._motors.command(action)
         result = self.simulator.step(before, command, self.dt)
         info: dict[str, Any] = {"status": result.status.value, "evaluations": result.evaluations}
         if not result.status.ok:

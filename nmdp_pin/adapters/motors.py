@@ -1,18 +1,15 @@
-"""Motors driven by actions in [-1, 1], and the ends of the joints' ranges."""
+"""Motors driven by actions in [-1, 1]."""
 
 from __future__ import annotations
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError
 from nmdp_pin.robot import Robot
-from nmdp_pin.state import State
 
 ACTIONS = ("target", "torque")
 REACH = 0.5  # [rad or m] of a target from the standing pose at action 1; there kp asks for all
-GIVE = 0.05  # [rad or m] past the end of the range, where the stop holds the motor's full torque
 _DAMPING_TIME = 0.04  # [s] kd = kp * this
 
 
@@ -20,10 +17,9 @@ class Motors:
     """Motors that turn one action in [-1, 1] each into the command of a step.
 
     An action is either a target, `REACH` times it from the standing pose, held by a spring and a
-    damper, or the torque as a share of the motor's largest. A joint that would be past its range
-    at the end of the step, as far as the motors alone decide, gets a stop: a stiffer spring towards
-    the end of the range, for this step. Springs and dampers are gains of the command, so an
-    implicit method holds them at any length of step.
+    damper, or the torque as a share of the motor's largest. The simulator has the stops at the ends
+    of the joints' ranges. Springs and dampers are gains of the command, so an implicit method holds
+    them at any length of step.
 
     Args:
         robot: robot, whose URDF gives ranges and effort limits (`limit`).
@@ -58,44 +54,17 @@ class Motors:
     def __len__(self) -> int:
         return len(self._v)
 
-    def command(self, state: State, action: np.ndarray, h: float) -> Command:
+    def command(self, action: np.ndarray) -> Command:
         """The command of a step.
 
         Args:
-            state: its start.
             action: shape (n_motors,), within [-1, 1].
-            h: length of the step [s].
         """
         nv = self._robot.model.nv
         tau, kp, target = np.zeros(nv), np.zeros(nv), np.array(self._robot.standing)
         if self._targets:
             kp[self._v] = self.torques / REACH
-            aim = np.clip(target[self._q] + REACH * action, self._low, self._high)
-            target[self._q] = aim
+            target[self._q] = np.clip(target[self._q] + REACH * action, self._low, self._high)
         else:
             tau[self._v] = self.torques * action
-        ahead = state.q[self._q] + h * self._speeds_ahead(state, tau, kp, target, h)
-        past = (ahead < self._low) | (ahead > self._high)
-        kp[self._v[past]] = self.torques[past] / GIVE
-        target[self._q[past]] = np.clip(ahead, self._low, self._high)[past]
         return Command(tau=tau, kp=kp, kd=_DAMPING_TIME * kp, q_target=target)
-
-    def _speeds_ahead(
-        self, state: State, tau: np.ndarray, kp: np.ndarray, target: np.ndarray, h: float
-    ) -> np.ndarray:
-        """Speeds of the joints after a linearly implicit step without contacts."""
-        model, q, v = self._robot.model, state.q, state.v
-        kd = _DAMPING_TIME * kp
-        mass = pin.crba(model, self._data, q)
-        drift = pin.nonLinearEffects(model, self._data, q, v)
-        stretch = pin.difference(model, target, q) + h * v
-        push = tau - kp * stretch - kd * v - model.damping * v - drift
-        change = np.linalg.solve(mass + np.diag(h * (kd + model.damping) + h * h * kp), h * push)
-        return (v + change)[self._v]
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_data"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state)
-        self._data = self._robot.model.createData()

@@ -20,11 +20,14 @@ from nmdp_pin.kernels.jit import jit
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
 LARGEST = 1e10  # beyond it the step is nothing: no way down
-ROUNDING = 1e-10  # relative; where f changes by less the error is compared instead
+ROUNDING = 1e-12  # relative; where f changes by less the error is compared instead
+CANCELLED = (
+    1e-11  # of the first f: places of metres cancel in motions of a fraction of a millimetre
+)
 
 # Entries of the account.
-VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME = range(7)
-ENTRIES = 7
+VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME, FIRST = range(8)
+ENTRIES = 8
 
 # Outcomes.
 RUNNING, CONVERGED, NOT_FINITE, STALLED, ITERATION_LIMIT = range(5)
@@ -47,9 +50,10 @@ def accepts(account: np.ndarray, f: float, error: float) -> bool:
     """
     account[EVALUATIONS] += 1.0
     if account[EVALUATIONS] == 1.0:
-        account[VALUE], account[ERROR] = f, error
+        account[VALUE], account[ERROR], account[FIRST] = f, error, abs(f)
         return True
-    change, small = f - account[VALUE], ROUNDING * abs(account[VALUE])
+    change = f - account[VALUE]
+    small = max(ROUNDING * abs(account[VALUE]), CANCELLED * account[FIRST])
     if change < -small or (change <= small and error < account[ERROR]):
         account[VALUE], account[ERROR] = f, error
         lam = SHRINK * account[LAM]

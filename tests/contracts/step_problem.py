@@ -211,7 +211,8 @@ def assert_wrenches(robot: Any, problem: StepProblem, q: np.ndarray, w: np.ndarr
     data = model.createData()
     pin.computeJointJacobians(model, data, q)
     at = problem.evaluate(q, w)
-    total = np.zeros(model.nv)
+    total, bounds = np.zeros(model.nv), problem.form.bounds
+    total[bounds.dofs] = at.wrench[len(points) :, 0] - bounds.least(q)
     for k, wrench in enumerate(in_world(problem, at)):
         joint, touched = int(points.joints[k]), int(points.touches[k])
         centre = data.oMi[joint].act(np.array(points.positions[k]))
