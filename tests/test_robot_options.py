@@ -17,7 +17,8 @@ from urdf_samples import (
 )
 
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import ContactPoint, check_robot, load_robot
+from nmdp_pin.robot import ContactPoint, Robot, check_robot, load_robot
+from nmdp_pin.robot.contact_points import ContactPoints
 
 # What is left of a placement there and back.
 ROUNDING = 1e-12
@@ -317,3 +318,14 @@ def test_report_on_mimic_joints(tmp_path):
     report = check_robot(write(tmp_path, own))
     assert report.ok
     assert any("mimics 'hip', which is not another joint" in text for text in report.warnings)
+
+
+def test_joints_out_of_order():
+    """Two arms whose joints alternate in the model are refused: pinocchio's M would be wrong."""
+    model = pin.Model()
+    arms = [model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), name) for name in "ab"]
+    for arm, name in zip(arms, "cd", strict=True):
+        model.addJoint(arm, pin.JointModelRY(), pin.SE3.Identity(), name)
+    points = ContactPoints((), np.zeros(0, int), np.zeros((0, 3)), np.zeros(0))
+    with pytest.raises(RobotError, match=r"joint 'a': .*depth-first order"):
+        Robot("arms", model, points, np.arange(4), np.zeros(4))
