@@ -154,6 +154,7 @@ def test_file_that_is_no_text(tmp_path):
         ("robosimian-jum", "Did you mean 'robosimian-jump'?"),
         ("../robosimian-jump", "no such file"),
         ("missing.toml", "no such file"),
+        ("/dev/zero", "is not a regular file"),
     ],
 )
 def test_unknown_scenario(source, part):
