@@ -94,6 +94,19 @@ def test_failed_simulation_is_recorded(tmp_path, capsys):
     assert np.all(recording.status[:-1] == 0)
 
 
+def test_compare_runs_of_a_fixed_base(tmp_path, capsys):
+    """Joints are compared, and nothing is said of a base that stays."""
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file, dt in zip(files, ("0.01", "0.02"), strict=True):
+        assert command("run", "chain-swing", "--duration", "0.2", "--dt", dt, "--out", file) == 0
+    capsys.readouterr()
+    assert command("compare", *files) == 0
+    names, _, other = capsys.readouterr().out.splitlines()
+    assert "q off first [rad, m]" in names
+    assert "height" not in names
+    assert 0.0 < float(other.split()[5]) < 0.1
+
+
 def test_plot_compare_and_page(recorded, tmp_path, capsys):
     """The commands on recordings write their files."""
     other = tmp_path / "box.npz"  # the same name: the table must tell them apart
