@@ -14,8 +14,11 @@ from programs import program
 from nmdp_pin.cli import main
 from nmdp_pin.control import Command, Passive
 from nmdp_pin.errors import RecordingError
+from nmdp_pin.recorder import Recorder
 from nmdp_pin.recording import Recording
+from nmdp_pin.robot import load_robot
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.state import State
 
 SHORT = ["--duration", "0.02", "--dt", "0.01"]
 PATIENCE = 60  # [s] for another process on a machine that is busy
@@ -121,6 +124,18 @@ def test_plot_compare_and_page(recorded, tmp_path, capsys):
     said = capsys.readouterr().out
     assert str(recorded) in said
     assert "height gain" in said
+
+
+def test_view_of_a_recording_from_python(tmp_path, capsys):
+    """It holds no scenario: that of the robot is named."""
+    robot = load_robot("box")
+    plain, page = tmp_path / "box.npz", tmp_path / "box.html"
+    state = State(0.0, robot.standing, np.zeros(6))
+    Recorder(robot, state).recording().save(plain)
+    assert command("view", plain, "--html", page) == 2
+    assert "name the scenario or robot with --scenario" in capsys.readouterr().err
+    assert command("view", plain, "--html", page, "--scenario", "sliding-box") == 0
+    assert page.stat().st_size > 1000
 
 
 def test_lists(capsys):
