@@ -172,7 +172,7 @@ def test_targets_are_those_of_the_end_of_the_step():
 
 BAD_PD = {
     "negative": ({"kp": -1.0}, "kp must be one finite number >= 0, .*; got -1.0"),
-    "nan": ({"kd": np.nan}, "kd must be finite"),
+    "nan": ({"kd": np.nan}, "kd must be one finite number"),
     "inf": ({"kp": np.inf}, "kp must be one finite number"),
     "none": ({"kp": None}, "kp must be one finite number"),
     "text": ({"kp": "high"}, "got 'high'"),
