@@ -65,6 +65,7 @@ MISTAKES = [
     ("controller.kp={limb1_joint9=3}", "controller", "no joint 'limb1_joint9'"),
     ("controller.kind='pd'", "controller.kind", "Known: hold, none, stable-pd"),
     ("controller.gait='hop'", "controller", "has no gait 'hop'"),
+    (f"objects=[{101 * '{kind="ball", name="b"},'}]", "objects", "at most 100 items"),
     ("robot.nam='spider'", "robot.nam", "Did you mean 'name'?"),
     ("robot.urdf='a.urdf'", "robot", "exactly one of"),
     ("robot.name='a/b.urdf'", "robot.name", "use the key 'urdf'"),
