@@ -26,8 +26,10 @@ _AXIS = ("RevoluteUnaligned", "PrismaticUnaligned")
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder."""
+    """Make the folder, and compile all methods: that may take longer than an attempt."""
     folder.mkdir(parents=True, exist_ok=True)
+    for method in INTEGRATORS:
+        _compiled(method)
 
 
 def attempt(folder: Path, number: int) -> str:

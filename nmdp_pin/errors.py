@@ -86,6 +86,10 @@ class MissingExtra(NmdpError):
             f"{package} is not installed; it is needed here. "
             f"Install it with: pip install 'nmdp-pin[{extra}]'"
         )
+        self._words = package, extra
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return MissingExtra, self._words
 
 
 def _located(message: str, *where: str) -> str:

@@ -20,6 +20,7 @@ from nmdp_pin.files.recording_file import FORMAT, row_type
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
+from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
@@ -165,8 +166,7 @@ class Recorder(Closing):
             base = data.oMi[frame.parentJoint] * frame.placement
             c["base_position"][i] = base.translation
             c["base_rotation"][i] = base.rotation
-            for k, joint in enumerate(contacts.joints):
-                c["contact_position"][i, k] = data.oMi[int(joint)].act(contacts.positions[k])
+            c["contact_position"][i] = in_world(data, contacts.joints, contacts.positions)
         self._placed = self._n
 
     def _record_initial(self, state: State) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from nmdp_pin.contact.contact_law import ContactLaw
+from nmdp_pin.errors import RobotError, TerrainError
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 
@@ -20,11 +21,22 @@ class System(Generic[Law]):
         robot: bodies, joints and contact points.
         terrain: the terrain.
         law: contact law.
+
+    Raises:
+        RobotError, TerrainError: an argument is of another type.
     """
 
     robot: Robot
     terrain: Terrain
     law: Law
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            kind = type(self.robot).__name__
+            raise RobotError(f"expected a Robot, such as that of load_robot, got {kind}")
+        if not isinstance(self.terrain, Terrain):
+            kind = type(self.terrain).__name__
+            raise TerrainError(f"expected a Terrain, such as Terrain(Plane()), got {kind}")
 
     @property
     def weights_shape(self) -> tuple[int, int]:

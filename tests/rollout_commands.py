@@ -1,4 +1,4 @@
-"""Commands of rollouts' steps that end the process which computes them; workers import them."""
+"""Commands and tasks of rollouts that end or fail; workers import them."""
 
 import os
 import signal
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from nmdp_pin.errors import MissingExtra
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,23 @@ class KillsOnce:
 def kills(state, u, h):
     """Every process that comes here is killed."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class TwoWords(Exception):
+    """An error that cannot be pickled, as its arguments are not those of its base."""
+
+    def __init__(self, word, other):
+        super().__init__(f"{word} {other}")
+
+
+def raises(shared, task):
+    """Fail by an error of the user's own."""
+    raise TwoWords("it", "fails")
+
+
+def lacks(shared, task):
+    """Fail for want of a package."""
+    raise MissingExtra("onnx", "onnx")
 
 
 def exits(shared, code):

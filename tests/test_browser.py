@@ -135,6 +135,14 @@ def test_between_frames_bodies_take_the_short_way(browser: Browser, tmp_path: Pa
     assert abs(np.dot(turn, middle)) > 0.999
 
 
+def test_controls_hide_nothing(page: Browser) -> None:
+    """The picture ends where the bar of controls begins, also in a window of another size."""
+    edge = "document.getElementById('{}').getBoundingClientRect().{}"
+    inside = f"{edge.format('canvas', 'bottom')} <= {edge.format('bar', 'top')}"
+    fills = f"{edge.format('bar', 'bottom')} === innerHeight"
+    assert page.evaluate(f"{inside} && {fills} && canvas.clientHeight > 0.7 * innerHeight")
+
+
 def test_picture_changes_with_time(page: Browser) -> None:
     """The picture of a hop's top differs from that of its start, and comes back."""
     start, top, again = _seek(page, 0.0), _seek(page, 0.5), _seek(page, 0.0)
@@ -249,7 +257,7 @@ def test_replay_page_shows_robosimian(browser: Browser) -> None:
     dark = (picture.max(axis=2) < 60).mean()
     orange = ((picture[:, :, 0] > 100) & (picture[:, :, 2] < 0.5 * picture[:, :, 0])).mean()
     assert dark > 0.01
-    assert orange > 0.005
+    assert orange > 0.003
     assert browser.errors == []
 
 

@@ -14,8 +14,11 @@ from programs import program
 from nmdp_pin.cli import main
 from nmdp_pin.control import Command, Passive
 from nmdp_pin.errors import RecordingError
+from nmdp_pin.recorder import Recorder
 from nmdp_pin.recording import Recording
+from nmdp_pin.robot import load_robot
 from nmdp_pin.scenario import Scenario
+from nmdp_pin.state import State
 
 SHORT = ["--duration", "0.02", "--dt", "0.01"]
 PATIENCE = 60  # [s] for another process on a machine that is busy
@@ -94,6 +97,19 @@ def test_failed_simulation_is_recorded(tmp_path, capsys):
     assert np.all(recording.status[:-1] == 0)
 
 
+def test_compare_runs_of_a_fixed_base(tmp_path, capsys):
+    """Joints are compared, and nothing is said of a base that stays."""
+    files = [tmp_path / "a.npz", tmp_path / "b.npz"]
+    for file, dt in zip(files, ("0.01", "0.02"), strict=True):
+        assert command("run", "chain-swing", "--duration", "0.2", "--dt", dt, "--out", file) == 0
+    capsys.readouterr()
+    assert command("compare", *files) == 0
+    names, _, other = capsys.readouterr().out.splitlines()
+    assert "q off first [rad, m]" in names
+    assert "height" not in names
+    assert 0.0 < float(other.split()[5]) < 0.1
+
+
 def test_plot_compare_and_page(recorded, tmp_path, capsys):
     """The commands on recordings write their files."""
     other = tmp_path / "box.npz"  # the same name: the table must tell them apart
@@ -108,6 +124,18 @@ def test_plot_compare_and_page(recorded, tmp_path, capsys):
     said = capsys.readouterr().out
     assert str(recorded) in said
     assert "height gain" in said
+
+
+def test_view_of_a_recording_from_python(tmp_path, capsys):
+    """It holds no scenario: that of the robot is named."""
+    robot = load_robot("box")
+    plain, page = tmp_path / "box.npz", tmp_path / "box.html"
+    state = State(0.0, robot.standing, np.zeros(6))
+    Recorder(robot, state).recording().save(plain)
+    assert command("view", plain, "--html", page) == 2
+    assert "name the scenario or robot with --scenario" in capsys.readouterr().err
+    assert command("view", plain, "--html", page, "--scenario", "sliding-box") == 0
+    assert page.stat().st_size > 1000
 
 
 def test_lists(capsys):

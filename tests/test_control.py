@@ -171,10 +171,10 @@ def test_targets_are_those_of_the_end_of_the_step():
 
 
 BAD_PD = {
-    "negative": ({"kp": -1.0}, "kp must be finite numbers >= 0, got -1.0"),
-    "nan": ({"kd": np.nan}, "kd must be finite"),
-    "inf": ({"kp": np.inf}, "kp must be finite"),
-    "none": ({"kp": None}, "kp must be finite"),
+    "negative": ({"kp": -1.0}, "kp must be one finite number >= 0, .*; got -1.0"),
+    "nan": ({"kd": np.nan}, "kd must be one finite number"),
+    "inf": ({"kp": np.inf}, "kp must be one finite number"),
+    "none": ({"kp": None}, "kp must be one finite number"),
     "text": ({"kp": "high"}, "got 'high'"),
     "list": ({"kp": [1.0, 2.0]}, r"got \[1.0, 2.0\]"),
     "negative in table": ({"kp": {JOINTS[0]: -3.0}}, "got -3.0"),

@@ -198,6 +198,8 @@ def test_products_along_a_horizon():
 
     horizon = horizon_derivatives(sim, state, commands(u), H, with_respect_to=("friction", "kp"))
     assert horizon.dx_dx.shape == (steps, space.ndx, space.ndx)
+    np.testing.assert_array_equal(horizon.x[-1], space.pack(horizon.steps[-1].result.state))
+    assert horizon.x.shape == (steps, space.nx)
     target = np.random.default_rng(5).standard_normal(space.ndx)
     gradients = np.zeros((steps, space.ndx))
     gradients[-1] = target

@@ -1,5 +1,6 @@
 """Derivatives of steps against central differences of the steps themselves."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import core_samples as samples
@@ -101,6 +102,17 @@ def test_robosimian_under_pd(base, method, order, pushed):
     """Many joints, redundant feet and gains: the error is below 1e-5."""
     sim, state, command = scenes.standing(base, method, pushed, order)
     check(sim, state, command, 2 * H)
+
+
+def test_threads_that_share_a_differentiator():
+    """They get what one thread gets, to the bit."""
+    sim, state = scenes.box("ne-nmdp", "sliding", 2)
+    differentiate = StepDifferentiator(sim)
+    lengths = np.linspace(0.5, 1.5, 40) * H
+    expected = [differentiate(state, None, h).dx_dx for h in lengths]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda h: differentiate(state, None, h).dx_dx, lengths))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("order", [1, 2])

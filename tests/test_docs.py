@@ -27,7 +27,6 @@ FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
 FEWEST_ROWS = 30  # of the table of symbols; fewer means that it was not found
 MOST_NAMES = 23  # of the package; more is no longer a short list
-PLANNED = {"pbd", "pbfd", "ne-ncp"}  # names of later methods
 
 
 def text(path: Path) -> str:
@@ -121,15 +120,6 @@ def test_tables_list_everything():
     assert table_keys(readme, "method") == set(INTEGRATORS)
     assert table_keys(ROOT / "docs/scenarios.md", "scenario") == set(bundled_scenarios())
     assert table_keys(ROOT / "docs/robots.md", "robot") == set(bundled_robots())
-
-
-def test_planned_methods_are_not_sold_as_present():
-    """A method that does not exist is named where the README says 'planned', and nowhere else."""
-    lines = [
-        line for line in text(ROOT / "README.md").splitlines() if "planned" not in line.lower()
-    ]
-    for name in PLANNED - set(INTEGRATORS):
-        assert not any(f"`{name}`" in line for line in lines), name
 
 
 def test_scenario_summaries():

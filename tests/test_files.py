@@ -178,6 +178,14 @@ def test_a_large_grid_is_refused_before_it_is_made() -> None:
             HeightField(roughness=0.1, size=(size, size), spacing=(1e-5, 1.0))
 
 
+def test_link_to_an_absent_folder(tmp_path: Path) -> None:
+    """The message names the folder that the link leads to."""
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "absent" / "file")
+    with pytest.raises(RecordingError, match=r"no folder '.*absent'; create it first"):
+        write_whole(link, lambda file: file.write(b"new"))
+
+
 def test_replaced_files_keep_mode_and_links(tmp_path: Path) -> None:
     """A link stays a link, its target gets the content; new files follow the umask."""
     target, link = tmp_path / "target", tmp_path / "link"

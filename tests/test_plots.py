@@ -24,7 +24,7 @@ from nmdp_pin.runs.run_figures import compare_table, distance, height, tilt
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Sphere
-from nmdp_pin.viz.panels import MAX_LINES
+from nmdp_pin.viz.panels import MAX_LINES, run_panels
 from nmdp_pin.viz.plots import plot_comparison, plot_recording
 
 pytest.importorskip("matplotlib")
@@ -292,6 +292,22 @@ def test_table_of_figures() -> None:
     assert second.real_time_factor == pytest.approx(0.05 / 0.002)
     assert first.height_difference == 0.0
     assert second.height_difference < _INTERPOLATION
+
+
+def test_difference_of_joints_is_found() -> None:
+    """A joint that is elsewhere for one row, in the coarser or the finer run."""
+    fine, coarse = hop_recording(dt=0.025), hop_recording(dt=0.05)
+    bent = dataclasses.replace(coarse, q=coarse.q.copy())
+    bent.q[20, -1] += 0.3
+    for pair in ([fine, bent], [bent, fine]):
+        assert compare_table(pair)[1].difference == pytest.approx(0.3, abs=_INTERPOLATION)
+
+
+def test_forces_are_shown_where_something_touches() -> None:
+    """Runs without contact have no empty panels of forces."""
+    recording = hop_recording()
+    apart = dataclasses.replace(recording, contact_force=0.0 * recording.contact_force)
+    assert len(run_panels(recording)) == len(run_panels(apart)) + 2
 
 
 def test_difference_of_height_is_found() -> None:

@@ -17,7 +17,9 @@ from urdf_samples import (
 )
 
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import ContactPoint, check_robot, load_robot
+from nmdp_pin.robot import ContactPoint, Robot, check_robot, load_robot
+from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.scenario import Scenario
 
 # What is left of a placement there and back.
 ROUNDING = 1e-12
@@ -34,6 +36,20 @@ def test_foreign_urdf_gets_the_plain_defaults(tmp_path):
     np.testing.assert_allclose(loaded.contact_points.positions, [[0, 0, -0.4]], atol=ROUNDING)
     assert loaded.standing[2] == pytest.approx(0.45)
     assert load_robot(str(write(tmp_path, HOPPER))).source.endswith("sample.urdf")
+
+
+def test_a_root_link_named_world_is_fixed(tmp_path):
+    """As in ROS and Gazebo; the ground lies below what hangs from it, and `base` frees it."""
+    mount = hinge("mount", "world", "body", kind="fixed")
+    text = robot(link("world", mass=0), mount, HOPPER[HOPPER.index("<link") : -len("</robot>")])
+    path = write(tmp_path, text)
+    loaded = load_robot(path)
+    assert not loaded.floating
+    assert loaded.model.nv == 1
+    assert any("base fixed" in note for note in loaded.notes)
+    (plane,) = Scenario.load(str(path)).terrain.shapes
+    assert plane.height < -0.45
+    assert load_robot(path, base="free-flyer").floating
 
 
 def test_continuous_joints_stand_upright(tmp_path):
@@ -317,3 +333,14 @@ def test_report_on_mimic_joints(tmp_path):
     report = check_robot(write(tmp_path, own))
     assert report.ok
     assert any("mimics 'hip', which is not another joint" in text for text in report.warnings)
+
+
+def test_joints_out_of_order():
+    """Two arms whose joints alternate in the model are refused: pinocchio's M would be wrong."""
+    model = pin.Model()
+    arms = [model.addJoint(0, pin.JointModelRX(), pin.SE3.Identity(), name) for name in "ab"]
+    for arm, name in zip(arms, "cd", strict=True):
+        model.addJoint(arm, pin.JointModelRY(), pin.SE3.Identity(), name)
+    points = ContactPoints((), np.zeros(0, int), np.zeros((0, 3)), np.zeros(0))
+    with pytest.raises(RobotError, match=r"joint 'a': .*depth-first order"):
+        Robot("arms", model, points, np.arange(4), np.zeros(4))

@@ -99,6 +99,23 @@ class Wrong(WrenchSpace):
         return np.zeros((len(contacts.depth), 3))
 
 
+class Writes(Wrong):
+    """A contact model that puts the contacts elsewhere."""
+
+    def vertices(self, contacts):
+        """Of the right shape."""
+        contacts.depth[:] = 7.0
+        return np.ones((len(contacts.depth), 3, 4))
+
+    derivative = WrenchSpace.derivative
+
+
+def test_a_contact_model_must_not_write():
+    """What it is given belongs to the simulator."""
+    with pytest.raises(ContactError, match="Writes writes into `depth` of the contacts"):
+        Simulator(load_robot("box"), Terrain(Plane()), Writes("none"), "ne-zonmdp")
+
+
 @pytest.mark.parametrize(
     ("part", "says"),
     [

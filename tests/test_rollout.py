@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rollout_commands import KillsOnce, exits, kills
+from rollout_commands import KillsOnce, exits, kills, lacks, raises
 
 from nmdp_pin.contact import Penalty
 from nmdp_pin.control import Command
-from nmdp_pin.errors import ControlError, ExecutorError, StateError
+from nmdp_pin.errors import ControlError, ExecutorError, MissingExtra, StateError
 from nmdp_pin.executors import Processes, Serial, Threads
 from nmdp_pin.robot import load_robot
 from nmdp_pin.rollout import rollout
@@ -334,7 +334,18 @@ def test_nothing_to_do(simulator):
     assert still.ok.all()
 
 
-@pytest.mark.parametrize("executor", [Serial(), Processes(1)], ids=["serial", "process"])
+def test_errors_of_tasks_arrive():
+    """Those of this package as they are, others that cannot be sent by their text."""
+    with Processes(1) as executor:
+        with pytest.raises(MissingExtra, match="onnx is not installed"):
+            list(executor.map(lacks, None, [0]))
+        with pytest.raises(ExecutorError, match="a task failed: TwoWords: it fails"):
+            list(executor.map(raises, None, [0]))
+
+
+@pytest.mark.parametrize(
+    "executor", [Serial(), Threads(1), Processes(1)], ids=["serial", "thread", "process"]
+)
 def test_a_task_that_exits_is_an_error(executor):
     """A task that calls sys.exit ends neither the program nor the worker for the next task."""
     with executor:

@@ -148,12 +148,20 @@ def test_file_that_is_no_text(tmp_path):
         Scenario.load(path)
 
 
+def test_objects_are_limited():
+    """Thousands would not end, nor fit into memory."""
+    box = "{kind='box', name='b', size=[1.0, 1.0, 1.0], mass=1.0}"
+    with pytest.raises(ScenarioError, match=r"objects: .* at most 100 items"):
+        Scenario.load("sliding-box", overrides=[f"objects=[{', '.join(101 * [box])}]"])
+
+
 @pytest.mark.parametrize(
     ("source", "part"),
     [
         ("robosimian-jum", "Did you mean 'robosimian-jump'?"),
         ("../robosimian-jump", "no such file"),
         ("missing.toml", "no such file"),
+        ("/dev/zero", "is not a regular file"),
     ],
 )
 def test_unknown_scenario(source, part):

@@ -14,9 +14,17 @@ from contracts.integrator import assert_same_bits, assert_sound
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin.error_control import ErrorControl
-from nmdp_pin.errors import ControlError, IntegratorError, NmdpError, StateError
+from nmdp_pin.errors import (
+    ControlError,
+    IntegratorError,
+    NmdpError,
+    RobotError,
+    StateError,
+    TerrainError,
+)
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.papers import PrintedHalving
+from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
@@ -168,6 +176,16 @@ BAD_SIMULATORS = {
     ),
     "min_step is step control's": ({"min_step": 1e-3}, "has no option 'min_step'"),
 }
+
+
+def test_other_things_than_robots_and_terrains():
+    """A shape or a model in place of a terrain or a robot is named, with what is expected."""
+    robot = load_robot("box")
+    law = FrictionCone(stiffness=1e6)
+    with pytest.raises(TerrainError, match=r"expected a Terrain, such as .*, got Plane"):
+        Simulator(robot, Plane(), law)
+    with pytest.raises(RobotError, match=r"expected a Robot, .*, got Model"):
+        Simulator(robot.model, Terrain(Plane()), law)
 
 
 @pytest.mark.parametrize(("bad", "message"), BAD_SIMULATORS.values(), ids=BAD_SIMULATORS)

@@ -189,7 +189,10 @@ def test_the_samples_are_bad_for_one_reason(tmp_path):
 
 def test_missing_file_and_folder(tmp_path):
     """A path that is not there, or is a folder, is an error with its name."""
-    for path, message in ((tmp_path / "no.urdf", "No such file"), (tmp_path, "not a file")):
+    for path, message in (
+        (tmp_path / "no.urdf", "No such file"),
+        (tmp_path, "is a folder"),
+    ):
         with pytest.raises(RobotError, match=message) as caught:
             load_robot(path)
         assert caught.value.file == str(path)

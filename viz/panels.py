@@ -10,7 +10,7 @@ import numpy as np
 
 from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import JointMotion, Motion, ObjectMotion
-from nmdp_pin.runs.run_figures import distance, height, tilt
+from nmdp_pin.runs.run_figures import base_moves, distance, height, tilt
 from nmdp_pin.viz.style import COLORS, literal
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MAX_LINES = 8
 """Joints, contact points and objects up to which each has its own line."""
 
-_STILL = 1e-9  # [m], [rad] below which nothing moved
 _GREY = "0.6"
 
 
@@ -65,7 +64,7 @@ def run_panels(recording: Recording) -> list[Panel]:
     vertical = recording.contact_force[:, :, 2]
     level = np.linalg.norm(recording.contact_force[:, :, :2], axis=2)
     panels: list[Panel] = []
-    if recording.contact_names:
+    if recording.contact_force.any():
         for values, name in (
             (vertical, "vertical contact force [N]"),
             (level, "horizontal contact force [N]"),
@@ -241,9 +240,3 @@ def _legend(axis: Axes, *, columns: int = 5) -> None:
         borderaxespad=0.0,
         columnspacing=1.2,
     )
-
-
-def base_moves(recording: Recording) -> bool:
-    """Whether the base of the robot moved."""
-    turned = np.abs(recording.base_rotation - recording.base_rotation[0]).max()
-    return bool(np.ptp(recording.base_position, axis=0).max() > _STILL or turned > _STILL)

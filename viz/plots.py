@@ -11,8 +11,8 @@ from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.output_file import check_writable
 from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion
-from nmdp_pin.runs.run_figures import distance, height, tilt
-from nmdp_pin.viz.panels import base_moves, curve, motion_panels, run_panels, stairs
+from nmdp_pin.runs.run_figures import apart, base_moves, distance, height, tilt
+from nmdp_pin.viz.panels import curve, motion_panels, run_panels, stairs
 from nmdp_pin.viz.style import COLORS, literal, new_figure, save_figure
 
 _ROW, _WIDTH = 2.75, 13.0  # [inch]
@@ -87,9 +87,9 @@ def plot_comparison(
             curve(axes[0, 1], t, tilt(recording), "base tilt [°]", color=color)
             curve(axes[1, 0], t, distance(recording), "distance [m]", color=color)
         else:
-            apart = _apart(recording, recordings[0])
             name = "largest difference of q\nfrom the first run [rad, m]"
-            curve(axes[0, 0], *apart, name, color=color, label=label)
+            differences = apart(recording, recordings[0], lambda run: run.q)
+            curve(axes[0, 0], *differences, name, color=color, label=label)
             force = np.linalg.norm(recording.contact_force, axis=2).sum(axis=1)
             curve(axes[0, 1], t, force, "contact forces, sum [N]", color=color)
             curve(axes[1, 0], t, recording.kinetic_energy, "kinetic energy [J]", color=color)
@@ -127,14 +127,6 @@ def check_comparable(recordings: Sequence[Recording], labels: Sequence[str]) -> 
                 f"{label} cannot be compared with {labels[0]}: {reason}. Compare runs of one "
                 "robot that share some time"
             )
-
-
-def _apart(recording: Recording, first: Recording) -> tuple[np.ndarray, np.ndarray]:
-    """Times that both runs cover, and the largest difference of a coordinate at them."""
-    t = recording.t[(recording.t >= first.t[0]) & (recording.t <= first.t[-1])]
-    columns = zip(recording.q.T, first.q.T, strict=True)
-    gaps = [np.interp(t, recording.t, a) - np.interp(t, first.t, b) for a, b in columns]
-    return t, np.abs(gaps).max(axis=0, initial=0.0)
 
 
 def _span(t: np.ndarray) -> tuple[float, float]:

@@ -18,17 +18,22 @@ from nmdp_pin.recording import Recording
 
 _MOST_SETTINGS = 3  # that differ and still make a label
 _WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
-_COLUMNS = {
+_RUN = {
     "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
     "duration [s]": lambda f: f"{f.duration:.4g}",
+}
+_BASE = {
     "height gain [m]": lambda f: f"{f.height_gain:.4f}",
     "distance [m]": lambda f: f"{f.distance:.4f}",
     "mean tilt [°]": lambda f: f"{f.mean_tilt:.3f}",
+    "height off first [m]": lambda f: f"{f.height_difference:.4f}",
+}
+_FIXED = {"q off first [rad, m]": lambda f: f"{f.difference:.4g}"}
+_WORK = {
     "iterations": lambda f: f"{f.mean_iterations:.1f}",
     "halvings": lambda f: str(f.halvings),
     "failed": lambda f: str(f.failed),
     "x real time": lambda f: f"{f.real_time_factor:.1f}",
-    "height off first [m]": lambda f: f"{f.height_difference:.4f}",
 }
 
 
@@ -45,7 +50,7 @@ def compare(
     Runs are called by the settings in which they differ, unless --label names them.
     """
     check_outputs((out, PLOTS), force=force)
-    from nmdp_pin.runs.run_figures import compare_table
+    from nmdp_pin.runs.run_figures import base_moves, compare_table
     from nmdp_pin.viz.plots import check_comparable, plot_comparison
 
     loaded = [Recording.load(path) for path in recordings]
@@ -55,9 +60,10 @@ def compare(
         )
     labels = label or run_labels(loaded, recordings)
     check_comparable(loaded, labels)
-    table = Table("run", *map(escape, _COLUMNS), box=None, pad_edge=False)
+    columns = _RUN | (_BASE if any(map(base_moves, loaded)) else _FIXED) | _WORK
+    table = Table("run", *map(escape, columns), box=None, pad_edge=False)
     for name, figures in zip(labels, compare_table(loaded), strict=True):
-        table.add_row(escape(printable(name)), *(column(figures) for column in _COLUMNS.values()))
+        table.add_row(escape(printable(name)), *(column(figures) for column in columns.values()))
     Console(width=_WIDTH).print(table)
     if out is not None:
         plot_comparison(loaded, labels, out)

@@ -122,7 +122,7 @@ def pbad(
 
 @app.command("sand")
 def sand(
-    figure: Annotated[str, typer.Argument(help="walk, modes or all.")] = "all",
+    figure: Annotated[str, typer.Argument(help="calibration, walk, modes or all.")] = "all",
     out: Folder = Path("out/paper-sand"),
     runs: Runs = None,
     workers: Workers = None,

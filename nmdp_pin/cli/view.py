@@ -25,14 +25,18 @@ def view(
     speed: Annotated[
         float, typer.Option(min=0.01, max=100.0, help="Speed of the replay; 1 is real time.")
     ] = 1.0,
+    scenario: Annotated[
+        str | None,
+        typer.Option(help="Scenario or robot of a recording from Python, which holds none."),
+    ] = None,
     port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Port of the page.")] = None,
     force: Force = False,
 ) -> None:
     """Replay a recording with pause, speed and scrubbing."""
     check_outputs((html, PAGES), (video, FILMS), force=force)
     loaded = Recording.load(recording)
-    scenario = _scenario(loaded, recording)
-    robot, terrain = scenario.build_robot(), scenario.build_terrain()
+    source = _scenario(loaded, recording) if scenario is None else Scenario.load(scenario)
+    robot, terrain = source.build_robot(), source.build_terrain()
     if loaded.q.shape[1] != robot.model.nq:
         raise RecordingError(
             f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "
@@ -41,7 +45,7 @@ def view(
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.replay import Replay
 
-    replay = Replay(loaded, robot, terrain, kinds=ground_kinds(scenario), speed=speed)
+    replay = Replay(loaded, robot, terrain, kinds=ground_kinds(source), speed=speed)
     if html is not None:
         replay.write_html(html)
         print(f"wrote {html}")
@@ -68,6 +72,6 @@ def _scenario(recording: Recording, path: Path) -> Scenario:
     if not isinstance(table, dict):
         raise RecordingError(
             f"{path} holds no scenario, so its robot and terrain are unknown; "
-            "record it with nmdp-pin run, or use nmdp_pin.viz from Python"
+            "name the scenario or robot with --scenario"
         )
     return Scenario.from_dict(table, file=str(path))

@@ -125,5 +125,7 @@ def _gain_vector(robot: Robot, name: str, gains: Gains) -> np.ndarray:
 
 def _gain(name: str, gain: object) -> float:
     if not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
-        raise ControlError(f"{name} must be finite numbers >= 0, got {gain!r}")
+        raise ControlError(
+            f"{name} must be one finite number >= 0, or one a joint as a dict by name; got {gain!r}"
+        )
     return float(gain)

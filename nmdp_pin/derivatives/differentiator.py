@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from nmdp_pin.status import Status
 
 
 class StepDifferentiator:
-    """Derivatives of the steps of a simulator; use one differentiator a thread.
+    """Derivatives of the steps of a simulator; threads that share one wait for each other.
 
     Args:
         simulator: simulator with an NMDP method, `pbd` or `pbfd`.
@@ -38,6 +39,10 @@ class StepDifferentiator:
             )
         self.simulator = simulator
         self._integrator = method(simulator.system, **simulator.options)
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[StepDifferentiator], tuple[Simulator]]:
+        return StepDifferentiator, (self.simulator,)
 
     def __call__(
         self,
@@ -75,7 +80,7 @@ class StepDifferentiator:
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
         control, whole, at = self.simulator.control, None, state
         last = control.last_length(state, h)
-        with np.errstate(all="ignore"):
+        with self._lock, np.errstate(all="ignore"):
             for k, s in enumerate(lengths):
                 part = result
                 if k + 1 < len(lengths):

@@ -31,6 +31,12 @@ class Horizon:
     parameters: Mapping[str, np.ndarray]
     steps: tuple[StepDerivatives, ...] = ()
 
+    @property
+    def x(self) -> np.ndarray:
+        """Ends [q; v] of the steps of a single trajectory, shape (nt, nq + nv)."""
+        ends = [step.result.state for step in self.steps]
+        return np.array([np.concatenate([end.q, end.v]) for end in ends])
+
     @classmethod
     def of(cls, steps: Sequence[StepDerivatives]) -> Horizon:
         """Horizon of the steps of one trajectory.

@@ -118,7 +118,7 @@ def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.nda
     law = scene.joints
     tau, kp, kd = start.tau.copy(), start.kp.copy(), start.kd.copy()
     following = np.ones(len(tau))
-    for k in np.flatnonzero(law.coordinates >= 0):
+    for k in np.flatnonzero(law.coordinates >= 0).tolist():
         beyond = excess(scene, start, point, k)
         if beyond != 0.0:
             following[k] = kp[k] = 0.0

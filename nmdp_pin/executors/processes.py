@@ -179,4 +179,11 @@ def _die_with_parent(lifeline: Connection, folder: str) -> None:
 
 
 def _call(function: Function, path: str, task: Any) -> Any:
-    return done(function, read_once(path, Path(path).read_bytes), task)
+    try:
+        return done(function, read_once(path, Path(path).read_bytes), task)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # it would end the process that receives it
+            raise ExecutorError(f"a task failed: {type(error).__name__}: {error}") from None
+        raise

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
-from nmdp_pin.executors.executor import Executor, Function, check_count
+from nmdp_pin.executors.executor import Executor, Function, check_count, done
 
 _AHEAD = 2  # tasks under way for each worker
 
@@ -48,7 +48,7 @@ class Threads(Executor):
             own = copies.get()
             own = pickle.loads(content) if own is None else own
             try:
-                return function(own, task)
+                return done(function, own, task)
             finally:
                 copies.put(own)
 

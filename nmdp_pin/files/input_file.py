@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import BinaryIO
 
 from nmdp_pin.errors import NmdpError, RecordingError
 
 LARGEST = 2**31
 """Largest file that is opened where no smaller limit is given [bytes]."""
+
+
+def not_a_file(path: Path) -> str:
+    """Reason why a path is not the one of a regular file."""
+    if path.is_dir():
+        return "is a folder, not a file"
+    return "is not a regular file" if path.exists() else "there is no such file"
 
 
 def open_input(
@@ -45,7 +53,7 @@ def open_input(
     if stat.S_ISDIR(found.st_mode):
         raise error(f"'{name}' is a folder; a {what} is a file")
     if not stat.S_ISREG(found.st_mode):
-        raise error(f"'{name}' is not a regular file but a device, FIFO or socket")
+        raise error(f"'{name}' is not a regular file")
     raise error(f"'{name}' has {found.st_size} bytes; a {what} may have at most {largest}")
 
 

@@ -93,7 +93,7 @@ def _target(path: str | os.PathLike[str], replace: bool) -> Path:
         raise RecordingError(f"cannot write {path}: it is a folder; give the name of a file")
     if not os.path.isdir(target.parent):
         raise RecordingError(
-            f"cannot write {path}: there is no folder '{Path(path).parent}'; create it first"
+            f"cannot write {path}: there is no folder '{target.parent}'; create it first"
         )
     if os.path.exists(target) and not os.path.isfile(target):
         raise RecordingError(f"cannot write {path}: it is a device, FIFO or socket")

@@ -216,7 +216,7 @@ class Nmdp(Integrator):
         gain, moving = sum(after) - sum(before) - done, before[0] + max(done, 0.0)
         if not self.bound.allows(gain, moving, form.weight):
             return result._replace(status=Status.ENERGY_GAINED)
-        if rebounds(form, state, result, gain, before[0]):
+        if rebounds(form, state, result, gain, done, before[0]):
             return result._replace(status=Status.REBOUNDED)
         if sinks(form, state, result, -gain):
             return result._replace(status=Status.SANK)

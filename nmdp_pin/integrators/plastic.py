@@ -22,7 +22,9 @@ _SUNK = 1e-3  # [m]; what is not as deep is no matter
 _LEAST_WORK = 0.25  # of the largest force times the way: 1 / (p + 1) of it for powers p up to 3
 
 
-def rebounds(form: Form, state: State, made: Stages, gain: float, kinetic: float) -> bool:
+def rebounds(
+    form: Form, state: State, made: Stages, gain: float, done: float, kinetic: float
+) -> bool:
     """Whether a contact that approached is thrown back, or its impact has made energy.
 
     Args:
@@ -30,10 +32,11 @@ def rebounds(form: Form, state: State, made: Stages, gain: float, kinetic: float
         state: start of the step.
         made: its stages.
         gain: energy gained beyond the work of the torques [J].
+        done: that work [J].
         kinetic: kinetic energy at the start [J].
     """
     touches = _touching(made)
-    gains = gain > _GAIN * kinetic + _QUADRATURE * abs(made.torque_work())
+    gains = gain > _GAIN * kinetic + _QUADRATURE * abs(done)
     thrown = touches & _leaving(form, made)
     if not (thrown.any() or (gains and touches.any())):
         return False

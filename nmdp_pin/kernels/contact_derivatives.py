@@ -11,7 +11,8 @@ from nmdp_pin.kernels.contact_jacobians import (
     velocity_motion_jacobian,
 )
 from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.subtree import power, taken_wrench
+from nmdp_pin.kernels.lie import coadjoint
+from nmdp_pin.kernels.subtree import power
 
 
 @jit
@@ -24,15 +25,15 @@ def subtract_carried(S: np.ndarray, above: np.ndarray, subtree: np.ndarray, A: n
         subtree: wrenches F of all that each dof moves, shape (nv, 6).
         A: shape (nv, nv).
     """
-    nv, taken = S.shape[0], np.empty(6)
+    nv, carried = S.shape[0], np.empty(6)
     for k in range(nv):
         F = subtree[k]
         if not F.any():
             continue
-        taken_wrench(S[k], F, taken)
+        coadjoint(S[k], F, carried)
         for l in range(nv):
             if above[k, l]:
-                A[k, l] -= power(S[l], taken)
+                A[k, l] += power(S[l], carried)
 
 
 @jit
@@ -52,13 +53,13 @@ def add_taken(
         origin: the contact's wrench about the world's origin, shape (6,).
         A: shape (nv, nv).
     """
-    nv, taken = S.shape[0], np.empty(6)
+    nv, carried = S.shape[0], np.empty(6)
     for k in range(nv):
         if support[k] != 0.0:
-            taken_wrench(S[k], origin, taken)
+            coadjoint(S[k], origin, carried)
             for l in range(nv):
                 if moves[l]:
-                    A[k, l] += support[k] * power(S[l], taken)
+                    A[k, l] -= support[k] * power(S[l], carried)
 
 
 @jit

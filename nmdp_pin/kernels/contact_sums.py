@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.lie import coadjoint
 from nmdp_pin.kernels.position_scene import Contacts, Point, Scene
-from nmdp_pin.kernels.subtree import taken_wrench, wrench_rates
+from nmdp_pin.kernels.subtree import wrench_rates
 
 
 @jit
@@ -44,7 +45,7 @@ def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
     """
     tree, contacts = scene.tree, scene.contacts
     S, forces, A = point.S, point.forces, point.A
-    row, column, taken = np.empty(6), np.empty(6), np.zeros(6)
+    row, column, carried = np.empty(6), np.empty(6), np.zeros(6)
     for i in range(len(contacts.joints)):
         b, depth = contacts.touched[i] - 1, 0.0
         if b < 0:
@@ -59,18 +60,18 @@ def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
                 s = S[l]
                 wrench_rates(K, s, row, column)
                 if not semidefinite:
-                    taken_wrench(s, F, taken)
+                    coadjoint(s, F, carried)  # S_k . carried = (S_l x S_k) . F
                 a = contacts.joints[i] - 1
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
                         for j in range(6):
-                            A[k, l] += S[k, j] * (column[j] - taken[j])
+                            A[k, l] += S[k, j] * (column[j] - carried[j])
                             A[l, k] += row[j] * S[k, j]
                     a = tree.parents[a]
                 a = contacts.touched[i] - 1
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
                         for j in range(6):
-                            A[k, l] += S[k, j] * taken[j]
+                            A[k, l] += S[k, j] * carried[j]
                     a = tree.parents[a]
             b = tree.parents[b]

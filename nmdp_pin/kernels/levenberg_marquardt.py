@@ -21,9 +21,7 @@ LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
 LARGEST = 1e10  # beyond it the step is nothing: no way down
 ROUNDING = 1e-12  # relative; where f changes by less the error is compared instead
-CANCELLED = (
-    1e-11  # of the first f: places of metres cancel in motions of a fraction of a millimetre
-)
+CANCELLED = 1e-11  # of the first f: places of metres cancel in motions of less than a millimetre
 
 # Entries of the account.
 VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME, FIRST = range(8)

@@ -85,7 +85,7 @@ class JointLaw(NamedTuple):
     friction: np.ndarray
     creep: float
     effort: np.ndarray
-    mimics: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    mimics: tuple[np.ndarray, ...]
 
 
 class Scene(NamedTuple):

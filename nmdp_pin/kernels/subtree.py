@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.lie import coadjoint
 
 
 class Bodies(NamedTuple):
@@ -80,17 +81,6 @@ def wrench_rates(K: np.ndarray, s: np.ndarray, row: np.ndarray, column: np.ndarr
 
 
 @jit
-def taken_wrench(s: np.ndarray, F: np.ndarray, taken: np.ndarray) -> None:
-    """Taken . S_l = (S_l x s) . F: (w x f, v x f + w x m) with s = (v, w), F = (f, m)."""
-    taken[0] = s[4] * F[2] - s[5] * F[1]
-    taken[1] = s[5] * F[0] - s[3] * F[2]
-    taken[2] = s[3] * F[1] - s[4] * F[0]
-    taken[3] = s[1] * F[2] - s[2] * F[1] + s[4] * F[5] - s[5] * F[4]
-    taken[4] = s[2] * F[0] - s[0] * F[2] + s[5] * F[3] - s[3] * F[5]
-    taken[5] = s[0] * F[1] - s[1] * F[0] + s[3] * F[4] - s[4] * F[3]
-
-
-@jit
 def project_stiffness(
     S: np.ndarray,
     parents: np.ndarray,
@@ -113,15 +103,15 @@ def project_stiffness(
         A: the derivative, shape (nv, nv); written.
     """
     A[:] = 0.0
-    row, column, taken = np.empty(6), np.empty(6), np.empty(6)
+    row, column, carried = np.empty(6), np.empty(6), np.empty(6)
     for b in range(len(parents)):
         K, F = stiffness[b], wrenches[b]
         for k in range(first_dofs[b], first_dofs[b + 1]):
             s = S[k]
             wrench_rates(K, s, row, column)
-            taken_wrench(s, F, taken)
+            coadjoint(s, F, carried)  # S_l . carried = (S_k x S_l) . F
             for i in range(6):
-                row[i] += taken[i]
+                row[i] -= carried[i]
             for l in range(first_dofs[b], first_dofs[b + 1]):
                 t = S[l]
                 A[k, l] = power(t, row)

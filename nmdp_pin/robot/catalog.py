@@ -14,6 +14,7 @@ import numpy as np
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.settings import RobotSettings, read_settings
+from nmdp_pin.robot.urdf import read_urdf
 
 # A name, or the path of a .urdf or robot.toml.
 RobotSource = str | os.PathLike[str]
@@ -84,7 +85,8 @@ def stands_at_zero(source: RobotSource) -> bool:
     A URDF with a free base is put there by default.
     """
     files = find_robot(source)
-    return files.foreign and files.settings.base == "free-flyer" and files.urdf.suffix == ".urdf"
+    free = files.foreign and files.settings.base == "free-flyer"
+    return free and files.urdf.suffix == ".urdf" and not read_urdf(files.urdf).held
 
 
 def find_robot(

@@ -234,9 +234,14 @@ def shapes_of(
     return [s for s in collision.geometryObjects if model.frames[s.parentFrame].name == link]
 
 
+def placement_in_link(model: pin.Model, shape: pin.GeometryObject) -> pin.SE3:
+    """Placement of a collision shape in the frame of its link."""
+    return model.frames[shape.parentFrame].placement.inverse() * shape.placement
+
+
 def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[tuple[np.ndarray, float]]:
     """Spheres in the frame of the link that stand for one collision shape."""
-    placed = model.frames[shape.parentFrame].placement.inverse() * shape.placement
+    placed = placement_in_link(model, shape)
     return [(placed.act(centre), radius) for centre, radius in extreme_points(shape.geometry)]
 
 

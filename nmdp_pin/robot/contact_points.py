@@ -54,11 +54,25 @@ class ContactPoints:
         """
         n, data = self.n_terrain, model.createData()
         pin.forwardKinematics(model, data, q)
-        spheres = zip(self.joints[:n], self.positions[:n], self.radii[:n], strict=True)
-        return np.array([data.oMi[int(j)].act(x)[2] - radius for j, x, radius in spheres])
+        centres = in_world(data, self.joints[:n], self.positions[:n])
+        return np.asarray(centres[:, 2] - self.radii[:n])
 
     def __len__(self) -> int:
         return len(self.names)
+
+
+def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points of joints in the world frame, after forward kinematics [m], shape (n, 3).
+
+    Args:
+        data: holds the placements of the joints.
+        joints: index of the joint that carries each point, shape (n,).
+        points: points in the frames of the joints [m], shape (n, 3).
+    """
+    rotations = np.array([M.rotation for M in data.oMi])
+    origins = np.array([M.translation for M in data.oMi])
+    world: np.ndarray = (rotations[joints] @ points[:, :, None])[:, :, 0] + origins[joints]
+    return world
 
 
 def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) -> ContactPoints:

@@ -84,6 +84,7 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
         looks,
         shapes,
         hinges=[j.get("name", "") for j in urdf.joints if j.get("type") != "fixed"],
+        base="fixed" if urdf.held else None,
         mimics=urdf.mimics,
         warnings=warnings,
         missing_visuals=visual.missing if visual else (),

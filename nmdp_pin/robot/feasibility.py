@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot.contact_geometry import extreme_points
+from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.robot.joint_limits import simple_joints
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.terrain import Terrain
@@ -109,9 +110,7 @@ def link_depths(robot: Robot, terrain: Terrain, q: np.ndarray) -> Mapping[str, n
     depths = np.empty((len(q), len(points)))
     for row, configuration in enumerate(q):
         pin.forwardKinematics(robot.model, data, configuration)
-        turns = np.array([M.rotation for M in data.oMi])
-        origins = np.array([M.translation for M in data.oMi])
-        world = (turns[where] @ local[:, :, None])[:, :, 0] + origins[where]
+        world = in_world(data, where, local)
         depths[row] = np.array(radii) - terrain.query(world).distance
     names = np.array(links)
     return {name: depths[:, names == name].max(axis=1) for name in dict.fromkeys(links)}

@@ -63,7 +63,8 @@ def load_robot(
     Args:
         source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
         base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
-            the table of example-robot-data says, else "free-flyer".
+            the table of example-robot-data says, else "fixed" for a URDF whose root link is
+            `world`, else "free-flyer".
         joints: the joints that move, the others being locked at the standing pose: "driven" (those
             of the robot.toml; the default), "all", or a list of names.
         variant: another URDF of the same robot, as its robot.toml names it.
@@ -128,6 +129,8 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         count=options.contact_points,
     )
     notes.append(why)
+    if base == described.base == "fixed":
+        notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
     if files.foreign and base != "fixed" and len(points):
         body, height = _put_on_ground(body, points, pose)
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
@@ -157,7 +160,9 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
 
 
 def _base(files: RobotFiles, described: Description, options: Options) -> Base:
-    base = options.base or described.base or files.settings.base
+    settings = files.settings
+    given = settings.base if "base" in settings.model_fields_set else None
+    base = options.base or given or described.base or settings.base
     if base not in get_args(Base):
         known = ", ".join(get_args(Base))
         raise RobotError(f"unknown base '{base}'; known: {known}", file=files.name, element="base")

@@ -40,6 +40,9 @@ class Robot:
         warnings: oddities of the description that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
+
+    Raises:
+        RobotError: the joints of the model are not in depth-first order.
     """
 
     name: str
@@ -59,6 +62,14 @@ class Robot:
     missing_collisions: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        # Pinocchio's mass matrix and derivatives are wrong otherwise.
+        for joint, below in enumerate(list(self.model.subtrees)[1:], start=1):
+            if list(below) != list(range(joint, joint + len(below))):
+                raise RobotError(
+                    "the joints below it do not follow it in the model; add joints in depth-first "
+                    "order",
+                    element=f"joint '{self.model.names[joint]}'",
+                )
         if self.limits is None:
             object.__setattr__(self, "limits", JointLimits.none(self.model.nv))
 

@@ -6,11 +6,17 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.robot.contact_geometry import directions, mesh_vertices, points_on_link, shapes_of
+from nmdp_pin.robot.contact_geometry import (
+    directions,
+    mesh_vertices,
+    placement_in_link,
+    points_on_link,
+    shapes_of,
+)
 from nmdp_pin.robot.settings import ContactPoint
 
 _SIDEWAYS = np.cos(np.radians(60.0))  # of the largest angle between leg and ground's normal
-_NORMALS = 4000  # of ground all around; so many that left and right feet agree to 1e-5 m
+_NORMALS = 4000  # of ground all around; so many that left and right feet agree to 3e-5 m
 _UNEVEN = 2e-3  # [m] that a foot may differ from a sphere
 _SHARE = 0.15  # of the radius, likewise
 
@@ -44,7 +50,7 @@ def _sphere_of(
         [
             mesh_vertices(s.geometry) @ placed.rotation.T + placed.translation
             for s in shapes
-            for placed in [frame.inverse() * s.placement]
+            for placed in [placement_in_link(model, s)]
         ]
     )
     leg = frame.rotation.T @ frame.act(vertices.mean(axis=0))  # from the joint that moves it

@@ -75,6 +75,12 @@ class Urdf:
         """The `<joint>` elements in the order of the file."""
         return self.root.findall("joint")
 
+    @property
+    def held(self) -> bool:
+        """Whether the root link is `world`, the name in ROS of what does not move."""
+        children = {child.get("link") for child in self.root.iterfind("joint/child")}
+        return "world" in {link.get("name") for link in self.links} - children
+
     def text(self) -> str:
         """The description for pinocchio, written from what was parsed."""
         return ET.tostring(self.root, encoding="unicode")

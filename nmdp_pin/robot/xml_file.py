@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import RobotError
+from nmdp_pin.files.input_file import not_a_file
 
 # The largest description of example-robot-data has 0.2 MB and 6,000 elements.
 MAX_BYTES = 20_000_000
@@ -57,7 +58,7 @@ def read_xml(path: Path) -> ET.Element:
     try:
         size = path.stat().st_size
         if not path.is_file():
-            raise RobotError("is not a file; give the path of a robot's description", file=file)
+            raise RobotError(not_a_file(path), file=file)
         if size > MAX_BYTES:
             raise RobotError(f"is {size} bytes; at most {MAX_BYTES} are read", file=file)
         data = path.read_bytes()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.recording import Recording
+
+_STILL = 1e-9  # [m], [-] below which a base does not move
 
 
 def height(recording: Recording) -> np.ndarray:
@@ -28,6 +30,32 @@ def tilt(recording: Recording) -> np.ndarray:
     return np.degrees(np.arctan2(np.hypot(axis[:, 0], axis[:, 1]), axis[:, 2]))
 
 
+def base_moves(recording: Recording) -> bool:
+    """Whether the base of the robot moved."""
+    turned = np.abs(recording.base_rotation - recording.base_rotation[0]).max()
+    return bool(np.ptp(recording.base_position, axis=0).max() > _STILL or turned > _STILL)
+
+
+def apart(
+    recording: Recording, first: Recording, values: Callable[[Recording], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Difference of two runs at the rows of the coarser one, the finer one interpolated.
+
+    Args:
+        recording: the run.
+        first: the run to compare it with.
+        values: quantities of a run, shape (n, k).
+
+    Returns:
+        The times that both runs cover, shape (m,), and the largest difference at each, shape (m,).
+    """
+    coarse, fine = (recording, first) if recording.n <= first.n else (first, recording)
+    shared = (coarse.t >= fine.t[0]) & (coarse.t <= fine.t[-1])
+    t = coarse.t[shared]
+    at_coarse = [np.interp(t, fine.t, column) for column in values(fine).T]
+    return t, np.abs(values(coarse)[shared].T - at_coarse).max(axis=0, initial=0.0)
+
+
 @dataclass(frozen=True)
 class RunFigures:
     """Figures of one run.
@@ -44,6 +72,8 @@ class RunFigures:
         real_time_factor: simulated time over computing time.
         height_difference: largest difference of the base height from that of the first run,
             over the time that both cover [m].
+        difference: largest difference of a coordinate of q from that of the first run, likewise
+            [rad, m].
     """
 
     duration: float
@@ -56,6 +86,7 @@ class RunFigures:
     failed: int
     real_time_factor: float
     height_difference: float
+    difference: float
 
 
 def compare_table(recordings: Sequence[Recording]) -> list[RunFigures]:
@@ -84,13 +115,11 @@ def _figures(recording: Recording, first: Recording) -> RunFigures:
         halvings=int(recording.halvings.sum()),
         failed=int(np.count_nonzero(recording.status)),
         real_time_factor=recording.real_time_factor,
-        height_difference=_height_difference(recording, first),
+        height_difference=_most(apart(recording, first, lambda run: height(run)[:, None])),
+        difference=_most(apart(recording, first, lambda run: run.q)),
     )
 
 
-def _height_difference(recording: Recording, first: Recording) -> float:
-    """Largest difference of height at the coarser rows, the finer run interpolated between."""
-    coarse, fine = (recording, first) if recording.n <= first.n else (first, recording)
-    shared = (coarse.t >= fine.t[0]) & (coarse.t <= fine.t[-1])
-    at_coarse = np.interp(coarse.t[shared], fine.t, height(fine))
-    return float(np.abs(height(coarse)[shared] - at_coarse).max(initial=0.0))
+def _most(differences: tuple[np.ndarray, np.ndarray]) -> float:
+    """Largest value of `apart`."""
+    return float(differences[1].max(initial=0.0))

@@ -46,6 +46,7 @@ from nmdp_pin.terrain import Terrain
 
 _METHOD = "integrator.name"
 FRICTION = "contact.friction"
+MOST_OBJECTS = 100  # time and memory grow with the square
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
 
 
@@ -74,7 +75,9 @@ class Scenario(Section):
     duration: Annotated[float, positive_time(LONGEST, "simulated time")]
     robot: RobotSection
     terrain: TerrainSection
-    objects: tuple[AnyObject, ...] = Field((), description="list of bodies beside the robot")
+    objects: tuple[AnyObject, ...] = Field(
+        (), max_length=MOST_OBJECTS, description="list of bodies beside the robot"
+    )
     contact: AnyContact
     contact_rules: tuple[AnyContactRule, ...] = Field(
         (), description="list of contact models for some contact points and shapes"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import ScenarioError
+from nmdp_pin.files.input_file import not_a_file
 from nmdp_pin.files.toml_text import from_toml
 from nmdp_pin.scenario.section import unknown
 
@@ -35,8 +36,7 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
     if path.is_file():
         return path
     if path.suffix == ".toml" or len(path.parts) > 1:
-        what = "is a folder, not a file" if path.is_dir() else "there is no such file"
-        raise ScenarioError(what, file=text)
+        raise ScenarioError(not_a_file(path), file=text)
     raise ScenarioError(
         f"{unknown(text, 'a bundled scenario', bundled)}; or give a .toml file, a robot's name "
         "(nmdp-pin robots), or a robot's file (.urdf, .xml, robot.toml)"

@@ -11,7 +11,7 @@ import coal
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
-from nmdp_pin.files.input_file import read_input
+from nmdp_pin.files.input_file import not_a_file, read_input
 from nmdp_pin.terrain.shape import (
     LARGEST,
     Solid,
@@ -115,9 +115,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     if path.suffix.lower() not in _SUFFIXES:
         raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
     if not path.is_file():
-        raise TerrainError(
-            f"Mesh {path}: there is no such file (looked in {path.parent.absolute()})"
-        )
+        raise TerrainError(f"Mesh {path}: {not_a_file(path)} (looked in {path.parent.absolute()})")
     if not _is_in_range(read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)):
         # coal would go on, and complain of eigenvalues that do not converge
         raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
