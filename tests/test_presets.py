@@ -29,6 +29,7 @@ PAPER = {
     "warm_start": False,
     "restarts": False,
     "secants": False,
+    "pd": "explicit",
     "control": CONTROL,
 }
 SOLVER = {
@@ -82,7 +83,7 @@ def test_every_option_reaches_the_method(method):
     """The simulator's options are the preset's, all of which the method knows."""
     sim = simulator(method, preset="paper")
     assert sim.control == CONTROL
-    expected = {key: value for key, value in PRESETS["paper"].items() if key != "control"}
+    expected = {key: PRESETS["paper"][key] for key in PRESETS["paper"].keys() - {"control", "pd"}}
     assert sim.options == expected
     assert set(expected) <= set(options_of(integrator_named(method)))
 
@@ -90,7 +91,7 @@ def test_every_option_reaches_the_method(method):
 @pytest.mark.parametrize("method", IMPLICIT)
 def test_it_is_the_same_as_its_options_by_hand(method):
     """A preset is its options and no more; and it is not the default."""
-    by_hand = dict(PRESETS["paper"])
+    by_hand = {key: value for key, value in PRESETS["paper"].items() if key != "pd"}
     assert np.array_equal(
         motion(simulator(method, preset="paper")), motion(simulator(method, **by_hand))
     )
@@ -137,9 +138,9 @@ def test_the_principle_itself_needs_no_projected_gradient():
 
 
 def test_a_method_takes_the_options_that_it_has():
-    """The baseline has none of the solver's; Algorithm 2 is everyone's."""
+    """The baseline has its PD and none of the solver's; Algorithm 2 is everyone's."""
     sim = simulator("ne-mdp", preset="paper")
-    assert sim.options == {}
+    assert sim.options == {"pd": "explicit"}
     assert sim.control == CONTROL
     assert preset_options("paper", ["order", "other"], {}) == {"order": 1}
 

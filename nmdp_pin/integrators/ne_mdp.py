@@ -12,6 +12,8 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
+from nmdp_pin.dynamics.torque_law import constant_torque
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.stages import in_world
@@ -27,16 +29,23 @@ _PROXIMAL = 1e-9  # relative: makes weights unique where several give the same m
 class NeMdp(Integrator):
     """One quadratic program a step: M, C, J and V at the start of the step, v = v(w) linear.
 
-    The stable PD is implicit and linear: (M + h kd + h^2 kp) v1 = M v0 + h (...). First order and
-    explicit in the contact: stable at a few milliseconds.
+    First order and explicit in the contact: stable at a few milliseconds.
 
     Args:
         system: what is simulated, under a wrench space.
+        pd: "implicit" is linear in the end of the step, (M + h kd + h^2 kp) v1 = M v0 + h (...);
+            "explicit" takes the torque at the start of the step, as the papers' authors do.
+
+    Raises:
+        IntegratorError: `pd` is neither.
     """
 
     name: ClassVar[str] = "ne-mdp"
 
-    def __init__(self, system: System[WrenchSpace]) -> None:
+    def __init__(self, system: System[WrenchSpace], *, pd: str = "implicit") -> None:
+        if pd not in ("implicit", "explicit"):
+            raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
+        self.pd = pd
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
         self._shape = (len(system.robot.contact_points), system.law.n_vertices)
         self._qp = SimplexQP(*self._shape)
@@ -46,6 +55,8 @@ class NeMdp(Integrator):
         form, w = self.form, np.zeros(self._shape) if state.warm is None else state.warm.w
         at_end = command.at(state.t + h)
         torque = form.torques.law(at_end)
+        if self.pd == "explicit":
+            torque = constant_torque(torque_at(form.model, torque, state.q, state.v))
         problem = form.problem(form.start(state.q, state.v, h, 1), at_end, 1.0 / h, 1.0 / h)
         at = problem.evaluate(state.q, w)
         B = vertex_forces(at, problem.linearise(at).J_force)

@@ -20,6 +20,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warm_start": False,
         "restarts": False,
         "secants": False,
+        "pd": "explicit",
         "projected_gradient": ProjectedGradient(
             carry_gamma=False,
             gamma=1.0,
