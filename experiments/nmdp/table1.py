@@ -77,7 +77,8 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
 def _cell(found: Consistency, kept: float, meaningful: int) -> str:
     if meaningful == found.runs:
         return number(found.spread)
-    return f"{_short(found.spread)} ({_short(kept)} of the {meaningful} meaningful)"
+    others = f"{_short(kept)} of the {meaningful} meaningful" if meaningful else "none meaningful"
+    return f"{_short(found.spread)} ({others})"
 
 
 def _short(spread: float) -> str:
