@@ -15,7 +15,10 @@ from nmdp_pin.scenario import Scenario
 
 PGM = "projected_gradient"
 CHANGES: tuple[tuple[str, list[str]], ...] = (
-    ("as printed", []),
+    ("as printed", ['control.kind="printed-halving"']),
+    ("halves divided by their own length", ['control={kind="halving",max_evaluations=20000}']),
+    ("a smaller gamma where a projection fails", [f"{PGM}.retreat=true"]),
+    ("projections from the prediction", [f"{PGM}.predict=true"]),
     ("Newton steps with line search", [f"{PGM}.line_search=true"]),
     ("gamma by the gain ratio", [f"{PGM}.gain_ratio=true", f"{PGM}.grow=4.0", f"{PGM}.shrink=0.1"]),
     ("proximal term by contact", [f"{PGM}.contact_scale=true"]),
@@ -27,7 +30,6 @@ CHANGES: tuple[tuple[str, list[str]], ...] = (
         ["restarts=true", f"{PGM}.max_iterations=50", f"{PGM}.max_newton=10"],
     ),
     ("secants (zeroth order)", ["secants=true"]),
-    ("halves divided by their own length", ['control.kind="halving"']),
     ("dissipation instead", ['objective="dissipation"']),
     ("second order in time", ["order=2"]),
 )

@@ -36,6 +36,16 @@ class KeptRun:
         status = Status[self.summary["status"].upper()]
         return "" if status.ok else status.value
 
+    @property
+    def buried(self) -> float:
+        """How deep a body was under the ground [m]."""
+        return float(self.summary["buried"])
+
+    @property
+    def meaningful(self) -> bool:
+        """Whether it reached its end with all bodies above the ground."""
+        return not self.failure and self.buried == 0.0
+
     def recording(self) -> Recording:
         """The run itself, read anew each time: a whole evaluation would not fit in memory."""
         return Recording.load(self.path)

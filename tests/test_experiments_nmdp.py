@@ -17,9 +17,7 @@ from nmdp_pin.experiments.nmdp import FIGURES, PRESETS, Study, error_figure
 from nmdp_pin.experiments.nmdp.error_figure import CASES, ERROR, REFERENCE_STEPS, TABLE_STEPS
 from nmdp_pin.experiments.nmdp.paper import (
     JUMP,
-    MDP_STEPS,
     METHODS,
-    NMDP_STEPS,
     SLIDING_BOX,
     SPIDER_JUMP,
     TABLE,
@@ -73,8 +71,13 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_settings_are_those_of_the_paper():
     """Steps, methods and rows are the published ones; each preset builds every motion."""
-    assert np.allclose(MDP_STEPS, np.arange(1, 11) * 1e-3)
-    assert np.allclose(NMDP_STEPS, np.arange(5, 51, 5) * 1e-3)
+    assert np.allclose(Study().steps_of("ne-mdp"), np.arange(1, 6) * 1e-3)
+    assert np.allclose(Study().steps_of("ne-nmdp"), np.arange(30, 51, 5) * 1e-3)
+    wide = Study(span="wide")
+    assert wide.name == "paper-wide"
+    assert "--span wide" in wide.command("fig4")
+    assert set(Study().steps_of("ne-mdp")) < set(wide.steps_of("ne-mdp"))
+    assert np.allclose(wide.steps_of("pbd-nmdp"), np.arange(5, 51, 5) * 1e-3)
     assert set(METHODS) <= set(INTEGRATORS)
     assert [row.published.get("ne-nmdp") for row in TABLE] == [0.10, None, 0.02, None, 0.10, 0.05]
     assert all(row.engine.keys() == set(TABLE_METHODS) for row in TABLE)
@@ -228,7 +231,9 @@ def test_a_failing_run_is_in_the_table(tmp_path):
     assert runs[jumps[0]].failure
     product = TABLE1.make(study, runs, tmp_path)
     (cell,) = (row[2] for row in product.tables[0].rows if row[0] == JUMP.title)
-    assert cell.endswith("(1 of 2 runs failed)")
+    assert cell.endswith("of the 1 meaningful)")
+    assert product.tables[1].rows[0][0] == JUMP.title
+    assert product.tables[1].rows[0][2].startswith("20 (at ")
     (line,) = (r for r in rows(tmp_path / "table1-broken.csv") if r["motion"] == JUMP.title)
     assert line["cut short"] == "1"
 
@@ -243,6 +248,8 @@ def test_mistakes_are_named():
         replace(SHORT, objective="no-such").checked()
     with pytest.raises(ExperimentError, match=r"variant 'mine'.*com"):
         replace(SHORT, variant="mine").checked()
+    with pytest.raises(ExperimentError, match=r"span 'all'.*published, wide"):
+        replace(SHORT, span="all").checked()
     with pytest.raises(ExperimentError, match=r"base 'fixed'.*planar"):
         replace(SHORT, base="fixed").checked()
     assert figures_named("all", FIGURES) == list(FIGURES.values())

@@ -63,7 +63,14 @@ def test_options_of():
     """The options of a method are its keywords; those of its solvers are theirs."""
     names = options_of(INTEGRATORS["ne-nmdp"])
     assert {"objective", "order", "vi_newton", "projected_gradient"} <= set(names)
-    assert options_of(INTEGRATORS["ne-mdp"]) == []
+    assert options_of(INTEGRATORS["ne-mdp"]) == ["pd"]
+
+
+def test_unknown_pd():
+    """The PD of the baseline is one of two."""
+    system = System(samples.robot("robosimian planar"), Terrain([Plane()]), samples.CONE)
+    with pytest.raises(IntegratorError, match="pd must be 'implicit' or 'explicit', got 'none'"):
+        INTEGRATORS["ne-mdp"](system, pd="none")
 
 
 def test_unknown_objective():
@@ -185,12 +192,17 @@ def _nmdp(method, **options):
     return INTEGRATORS[method](System(robot, ground, cone), **options)
 
 
+@pytest.mark.parametrize("pd", ["implicit", "explicit"])
 @pytest.mark.parametrize("name", ["robosimian planar", "pendulum+damping"])
-def test_baseline_in_closed_form(name):
-    """In the air (M + h kd + h^2 kp) v1 = M v0 + h (tau - b - kp e + kd v_target)."""
+def test_baseline_in_closed_form(name, pd):
+    """In the air (M + h kd + h^2 kp) v1 = M v0 + h (tau - b - kp e + kd v_target).
+
+    With the explicit PD M v1 = M v0 + h (tau - b - kp e - kd (v0 - v_target)).
+    """
     robot, rng, h = samples.robot(name), np.random.default_rng(0), 0.005
     model, data = robot.model, robot.model.createData()
-    integrator = INTEGRATORS["ne-mdp"](System(robot, Terrain([Plane(height=-50.0)]), samples.CONE))
+    air = System(robot, Terrain([Plane(height=-50.0)]), samples.CONE)
+    integrator = INTEGRATORS["ne-mdp"](air, pd=pd)
     q, v = samples.configuration(model, rng), rng.standard_normal(model.nv)
     c = samples.command(model, rng)
     result = integrator.step(State(0.0, q, v), c, h)
@@ -198,5 +210,7 @@ def test_baseline_in_closed_form(name):
     M, b = upper + np.triu(upper, 1).T, pin.nonLinearEffects(model, data, q, v)
     M_hat = M + h * np.diag(c.kd + model.damping) + h**2 * np.diag(c.kp)
     right = M @ v + h * (c.tau - b - c.kp * (q - c.q_target) + c.kd * c.v_target)
+    if pd == "explicit":
+        M_hat, right = M, right - h * (c.kd + model.damping) * v
     np.testing.assert_allclose(result.state.v, np.linalg.solve(M_hat, right), rtol=1e-9)
     np.testing.assert_allclose(result.state.q, q + h * result.state.v, rtol=1e-12)

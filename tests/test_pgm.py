@@ -155,6 +155,32 @@ def test_iteration_limit():
     assert manifold.evaluate(found.point.q, found.point.w).residual <= OPTIONS.tolerance
 
 
+@pytest.mark.parametrize("predict", [True, False])
+def test_where_projections_begin(predict):
+    """At the predicted configuration, or at the last iterate as printed: same minimiser."""
+    manifold, objective = square((0.4, 0.2))
+    options = replace(OPTIONS, predict=predict)
+    found = run(manifold, objective, (0.0, 0.0), options=options, gamma=1e6)
+    first, moved = manifold.points[0], next(p for p in manifold.points if p.w.any())
+    assert np.array_equal(first.q, moved.q) is not predict
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.point.q, (0.4, 0.2), atol=CLOSE)
+
+
+def test_without_retreat_a_failed_projection_ends_the_solve():
+    """Of the weights that a large gamma asks for one Newton step does not find the point."""
+    manifold, objective = square((2.0, 0.0), cubic=5.0)
+    options = replace(OPTIONS, max_newton=2)
+    q = np.zeros(2)
+    again = run(manifold, objective, (0.0, 0.0), options=options, gamma=1e6, q=q)
+    assert again.rejected > 0
+    assert again.values[-1] < again.values[0]
+    options = replace(options, retreat=False)
+    found = run(manifold, objective, (0.0, 0.0), options=options, gamma=1e6, q=q)
+    assert found.status is Status.PROJECTION_FAILED
+    assert (found.iterations, found.rejected) == (1, 0)
+
+
 class _Cliff(Square):
     """K that is not finite as soon as q moves, with a gradient that calls to move."""
 

@@ -1,7 +1,7 @@
 """Presets: what "paper" means, in the simulator and in scenarios."""
 
 import pickle
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import core_samples as samples
 import numpy as np
@@ -22,13 +22,15 @@ from nmdp_pin.terrain import Plane, Terrain
 IMPLICIT = ("ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp")
 # Algorithm 1 as printed ([N] section IV) and what its authors ran: their epsilon, eta = 1.5, the
 # objective of the feet, a start at w = 0, no estimate of the contact model's derivative.
+CONTROL = Halving(max_evaluations=20000)
 PAPER = {
     "objective": "end_effector",
     "order": 1,
     "warm_start": False,
     "restarts": False,
     "secants": False,
-    "control": PrintedHalving(),
+    "pd": "explicit",
+    "control": CONTROL,
 }
 SOLVER = {
     "carry_gamma": False,
@@ -40,6 +42,8 @@ SOLVER = {
     "gain_ratio": False,
     "contact_scale": False,
     "early_stop": False,
+    "predict": False,
+    "retreat": False,
 }
 
 
@@ -78,8 +82,8 @@ def test_the_papers_options():
 def test_every_option_reaches_the_method(method):
     """The simulator's options are the preset's, all of which the method knows."""
     sim = simulator(method, preset="paper")
-    assert sim.control == PrintedHalving()
-    expected = {key: value for key, value in PRESETS["paper"].items() if key != "control"}
+    assert sim.control == CONTROL
+    expected = {key: PRESETS["paper"][key] for key in PRESETS["paper"].keys() - {"control", "pd"}}
     assert sim.options == expected
     assert set(expected) <= set(options_of(integrator_named(method)))
 
@@ -87,7 +91,7 @@ def test_every_option_reaches_the_method(method):
 @pytest.mark.parametrize("method", IMPLICIT)
 def test_it_is_the_same_as_its_options_by_hand(method):
     """A preset is its options and no more; and it is not the default."""
-    by_hand = dict(PRESETS["paper"])
+    by_hand = {key: value for key, value in PRESETS["paper"].items() if key != "pd"}
     assert np.array_equal(
         motion(simulator(method, preset="paper")), motion(simulator(method, **by_hand))
     )
@@ -103,11 +107,18 @@ def test_options_given_win():
     chosen = scenario(
         'preset="paper"',
         'objective="kinetic"',
-        'control.kind="halving"',
-        "projected_gradient.grow=3.0",
+        'control.kind="printed-halving"',
     ).integrator
-    assert (chosen.objective, chosen.step_control()) == ("kinetic", Halving())
-    assert (chosen.projected_gradient.grow, chosen.projected_gradient.gamma) == (3.0, 1.0)
+    assert (chosen.objective, chosen.step_control()) == ("kinetic", PrintedHalving())
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+def test_a_key_of_a_table_leaves_the_others_to_the_preset(method):
+    """One key of [integrator.projected_gradient] or [integrator.control] replaces no other."""
+    keys = ("projected_gradient.grow=3.0", "control.min_step=1e-4")
+    chosen = scenario(f'name="{method}"', 'preset="paper"', *keys).integrator
+    assert chosen.projected_gradient == replace(PRESETS["paper"]["projected_gradient"], grow=3.0)
+    assert chosen.step_control() == replace(CONTROL, min_step=1e-4)
 
 
 def test_the_principle_itself_needs_no_projected_gradient():
@@ -121,16 +132,16 @@ def test_the_principle_itself_needs_no_projected_gradient():
         "secants": False,
     }
     built = scenario('preset="paper"', 'objective="dissipation"').build(visuals=False).simulator
-    assert built.control == sim.control == PrintedHalving()
+    assert built.control == sim.control == CONTROL
     assert built.options["projected_gradient"] is None
     assert sim.options.items() <= built.options.items()
 
 
 def test_a_method_takes_the_options_that_it_has():
-    """The baseline has none of the solver's; Algorithm 2 is everyone's."""
+    """The baseline has its PD and none of the solver's; Algorithm 2 is everyone's."""
     sim = simulator("ne-mdp", preset="paper")
-    assert sim.options == {}
-    assert sim.control == PrintedHalving()
+    assert sim.options == {"pd": "explicit"}
+    assert sim.control == CONTROL
     assert preset_options("paper", ["order", "other"], {}) == {"order": 1}
 
 
@@ -165,7 +176,7 @@ def test_scenarios(name, method):
         pytest.skip("it takes another contact law")
     section = scenario(*overrides, name=name)
     built = section.build(visuals=False).simulator
-    assert built.control == PrintedHalving()
+    assert built.control == CONTROL
     known = options_of(integrator_named(method))
     for key, value in PRESETS["paper"].items():
         if key in known:
@@ -200,5 +211,5 @@ def test_a_pickled_simulator_has_them_still():
     sim = simulator(preset="paper", objective="kinetic")
     copy = pickle.loads(pickle.dumps(sim))
     assert copy.options == sim.options
-    assert copy.control == PrintedHalving()
+    assert copy.control == CONTROL
     assert np.array_equal(motion(copy), motion(sim))

@@ -11,6 +11,7 @@ from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import JointLimits, Mimic, check_robot, free_body, together
 from nmdp_pin.robot.feasibility import (
+    buried_depth,
     efforts_beyond_limits,
     joints_beyond_range,
     link_depths,
@@ -171,6 +172,24 @@ def test_depths_are_those_of_the_geometry(tmp_path):
     np.testing.assert_allclose(link_depths(bot, ground, q)["body"], [0.05], atol=ROUNDING)
     assert "link 'body' is 0.05 m under the ground" in links_in_ground(bot, ground, q)[0]
     assert links_in_ground(bot, ground, q, contact_depth=0.05) == []
+
+
+def test_a_body_is_buried_with_its_centre_of_mass(tmp_path):
+    """Of the base always, of other bodies where they have no contact points."""
+    write(tmp_path, HOPPER)
+    ground, free = Terrain(Plane()), load_robot(tmp_path / "sample.urdf", contacts=[])
+    q = np.tile(pin.neutral(free.model), (3, 1))
+    q[:, 2] = 1.0, -0.25, -1e12
+    data = free.model.createData()
+    pin.forwardKinematics(free.model, data, q[1])
+    lowest = min(
+        data.oMi[j].act(inertia.lever)[2]
+        for j, inertia in enumerate(free.model.inertias)
+        if inertia.mass > 0.0
+    )
+    np.testing.assert_allclose(buried_depth(free, ground, q), [0.0, -lowest, 0.0], atol=ROUNDING)
+    held = load_robot(tmp_path / "sample.urdf", contacts="all")
+    assert buried_depth(held, ground, q)[1] == pytest.approx(0.25)
 
 
 def test_a_fallen_robot_lies_on_the_ground():

@@ -154,9 +154,9 @@ BAD_SIMULATORS = {
     "method": ({"method": "euler"}, r"'euler' is not known; choose from \['ne-mdp', "),
     "no method": ({"method": None}, "'None' is not known; choose from"),
     "option": ({"ordre": 1}, "has no option 'ordre'; choose from .*'order'"),
-    "baseline has none": (
+    "baseline has one": (
         {"method": "ne-mdp", "order": 1},
-        "no option 'order'; choose from none",
+        "no option 'order'; choose from \\['pd'\\]",
     ),
     "order": ({"order": 3}, r"order must be one of \[1, 2\], got 3"),
     "budget": ({"max_evaluations": 0}, "max_evaluations must be >= 1, got 0"),

@@ -6,7 +6,8 @@ from nmdp_pin.experiments.evaluation import by_name
 from nmdp_pin.experiments.nmdp.cost_figure import FIG6
 from nmdp_pin.experiments.nmdp.error_figure import ERROR
 from nmdp_pin.experiments.nmdp.motion_figure import FIG3, FIG4, FIG5
+from nmdp_pin.experiments.nmdp.strip_figure import FIG2
 from nmdp_pin.experiments.nmdp.table1 import TABLE1
 
-FIGURES = by_name((FIG3, FIG4, FIG5, FIG6, TABLE1, ERROR))
+FIGURES = by_name((FIG2, FIG3, FIG4, FIG5, FIG6, TABLE1, ERROR))
 """Figures and tables by the name of their command."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from nmdp_pin.experiments.curve import DISTANCE, HEIGHT, TILT, Curve, Quantity, time_grid
 from nmdp_pin.experiments.figure import Figure, Product, Runs
+from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.nmdp.paper import JUMP, WALK, WALK_FAST, Motion
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _GRID = 0.05  # [s] between rows of the CSV: the paper's largest step
 # A run that explodes is cut here, or nobody would see the others.
 _PICTURE = {TILT: (0.0, 60.0), HEIGHT: (-1.0, 2.5), DISTANCE: (-2.0, 12.0)}
-_LEAVES, _FAILS = "↗", "†"
+_LEAVES, _FAILS, _BURIED = "↗", "†", "▿"
 
 
 def _specs(motions: Sequence[Motion], study: Study) -> list[RunSpec]:
@@ -59,16 +60,22 @@ def _make(
 
 
 def _notes(motions: Sequence[Motion], study: Study, runs: Runs) -> tuple[str, ...]:
-    """Sentence that lists the runs that did not reach the end."""
-    failed = [runs[spec] for spec in _specs(motions, study) if runs[spec].failure]
-    if not failed:
-        return ("Every run reached its end.",)
-    listed = ", ".join(
-        f"{run.spec.scenario} {run.spec.method} at {1e3 * run.spec.dt:g} ms "
-        f"(after {run.end:.3g} s: {run.failure})"
-        for run in failed
+    """Sentences that list the runs that failed, and those with a body under the ground."""
+    made = [runs[spec] for spec in _specs(motions, study)]
+    failed = [
+        f"{_named(run)} (after {run.end:.3g} s: {run.failure})" for run in made if run.failure
+    ]
+    buried = [
+        f"{_named(run)} ({run.buried:.2f} m)" for run in made if run.buried and not run.failure
+    ]
+    return (
+        f"Failed before the end: {', '.join(failed)}." if failed else "Every run reached its end.",
+        *([f"A body is under the ground: {', '.join(buried)}."] if buried else []),
     )
-    return (f"Failed before the end: {listed}.",)
+
+
+def _named(run: KeptRun) -> str:
+    return f"{run.spec.scenario} {run.spec.method} at {1e3 * run.spec.dt:g} ms"
 
 
 def _write(path: Path, curves: dict[RunSpec, Curve], duration: float) -> Path:
@@ -107,7 +114,8 @@ def _draw(
         if k + columns >= n:
             axis.set_xlabel("time [s]")
             axis.tick_params(labelbottom=True)
-    signs = f"{_LEAVES} leaves the picture, {_FAILS} fails before the end"
+    signs = f"{_LEAVES} leaves the picture, {_FAILS} fails before the end, "
+    signs += f"{_BURIED} has a body under the ground"
     figure.suptitle(f"{title}\n{signs}", fontsize=10, fontweight="bold")
     save_figure(figure, path)
 
@@ -121,7 +129,9 @@ def _panel(
 ) -> None:
     for color, (spec, curve) in zip(_shades(len(curves)), curves.items(), strict=True):
         leaves = bool((curve.y < limits[0]).any() or (curve.y > limits[1]).any())
-        label = f"{1e3 * spec.dt:g}{_LEAVES * leaves}{_FAILS * bool(runs[spec].failure)}"
+        run = runs[spec]
+        signs = _LEAVES * leaves + _FAILS * bool(run.failure) + _BURIED * (run.buried > 0.0)
+        label = f"{1e3 * spec.dt:g}{signs}"
         axis.plot(curve.t, curve.y, color=color, linewidth=1.0, label=label)
     axis.legend(
         loc="lower left",

@@ -17,10 +17,20 @@ METHODS = ("ne-mdp", "ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp")
 BASELINE = "ne-mdp"
 
 MDP_STEPS = tuple(k / 1000 for k in range(1, 11))
-"""Steps of NE-MDP [s]: 1 to 10 ms."""
+"""Steps of NE-MDP that are compared with a reference [s]: 1 to 10 ms."""
 
 NMDP_STEPS = tuple(k / 1000 for k in range(5, 51, 5))
 """Steps of all other methods [s]: 5 to 50 ms in 5 ms."""
+
+SPANS = {
+    "published": (MDP_STEPS[:5], NMDP_STEPS[5:]),
+    "wide": ((*MDP_STEPS, 0.014), NMDP_STEPS),
+}
+"""Steps of NE-MDP and of all other methods [s].
+
+Those in the legends of Fig. 4 and 5, 1 to 5 ms and 30 to 50 ms; or all that the text speaks of,
+up to one at which NE-MDP with the explicit PD explodes.
+"""
 
 COST_STEP = 0.05
 """Step of Fig. 6 a, b and d [s]."""

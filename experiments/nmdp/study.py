@@ -7,7 +7,7 @@ from typing import Self
 
 from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.experiments.nmdp.paper import BASELINE, MDP_STEPS, METHODS, NMDP_STEPS, Motion
+from nmdp_pin.experiments.nmdp.paper import BASELINE, METHODS, SPANS, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS, Preset
 from nmdp_pin.experiments.run_spec import RunSpec, method_label
 from nmdp_pin.integrators import integrator_named, options_of
@@ -48,7 +48,8 @@ class Study:
         variant: "listed" or "com": inertias of the robots that have both.
         base: "planar" or "free-flyer".
         methods: those that are compared.
-        steps: steps of all methods [s]; empty for the paper's.
+        span: "published" or "wide": which steps of the paper.
+        steps: steps of all methods [s]; empty for those of the span.
         duration: at most this long [s]; None for the paper's durations.
         reference: reference of the errors.
     """
@@ -59,6 +60,7 @@ class Study:
     variant: str = VARIANT
     base: str = BASE
     methods: tuple[str, ...] = METHODS
+    span: str = "published"
     steps: tuple[float, ...] = ()
     duration: float | None = None
     reference: Reference = Reference()
@@ -68,7 +70,7 @@ class Study:
 
         Raises:
             IntegratorError: a method that there is not.
-            ExperimentError: an objective, variant or base that there is not.
+            ExperimentError: an objective, variant, base or span that there is not.
         """
         for method in (*self.methods, self.reference.method):
             integrator_named(method)
@@ -77,6 +79,7 @@ class Study:
             _choose("objective", name, (*OBJECTIVES, ViNewton.objective))
         _choose("variant", self.variant, (VARIANT, "com"))
         _choose("base", self.base, (BASE, "free-flyer"))
+        _choose("span", self.span, SPANS)
         if not self.methods:
             raise ExperimentError(f"there is no method to evaluate; choose from {METHODS}")
         return self
@@ -89,6 +92,7 @@ class Study:
         if (own.objective, own.order) != (self.preset.objective, self.preset.order):
             parts += [own.objective, f"order{own.order}"]
         parts += [self.variant] * (self.variant != VARIANT) + [self.base] * (self.base != BASE)
+        parts += [self.span] * (self.span != Study.span)
         return "-".join(parts)
 
     @property
@@ -108,6 +112,7 @@ class Study:
         words += [f"--variant {self.variant}"] if self.variant != VARIANT else []
         words += [f"--base {self.base}"] if self.base != BASE else []
         words += [f"--method {m}" for m in self.methods] if self.methods != METHODS else []
+        words += [f"--span {self.span}"] if self.span != Study.span else []
         words += [f"--dt {dt!r}" for dt in self.steps]
         words += [f"--duration {self.duration!r}"] if self.duration is not None else []
         default = Reference()
@@ -118,7 +123,7 @@ class Study:
 
     def steps_of(self, method: str) -> tuple[float, ...]:
         """Steps in which a method is run [s], ascending."""
-        return self.steps or (MDP_STEPS if method == BASELINE else NMDP_STEPS)
+        return self.steps or SPANS[self.span][method != BASELINE]
 
     def length(self, motion: Motion, longest: float | None = None) -> float:
         """Simulated time of a motion [s], cut at `longest` and at the study's duration."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from nmdp_pin.experiments.consistency import Consistency, consistency
 from nmdp_pin.experiments.curve import time_grid
 from nmdp_pin.experiments.figure import Figure, Product, Runs
+from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.nmdp.paper import TABLE, TABLE_METHODS, Motion
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
@@ -27,25 +28,31 @@ def _specs(study: Study) -> list[RunSpec]:
     return [s for row in TABLE for m in methods for s in _specs_of(study, row.motion, m)]
 
 
-def _measure(study: Study, runs: Runs, motion: Motion, method: str) -> Consistency:
-    specs = _specs_of(study, motion, method)
+def _measure(study: Study, runs: Runs, motion: Motion, specs: list[RunSpec]) -> Consistency:
     curves = [motion.quantity.curve(runs[spec].recording()) for spec in specs]
-    grid = time_grid(max(study.steps_of(method)), study.length(motion))
+    grid = time_grid(max(spec.dt for spec in specs), study.length(motion))
     return consistency(curves, grid)
 
 
 def _make(study: Study, runs: Runs, folder: Path) -> Product:
     methods = _methods(study)
     rows, records = [], []
+    flaws: list[tuple[str, ...]] = []
     for row in TABLE:
         cells = [row.motion.title, row.motion.quantity.name]
         for method in methods:
-            found = _measure(study, runs, row.motion, method)
+            specs = _specs_of(study, row.motion, method)
+            good = [spec for spec in specs if runs[spec].meaningful]
+            found = _measure(study, runs, row.motion, specs)
+            kept = _measure(study, runs, row.motion, good).spread if good else float("nan")
             theirs = [row.published.get(method), row.engine.get(method)]
-            cells += [_cell(found), *("—" if x is None else number(x) for x in theirs)]
+            cells += [_cell(found, kept, len(good))]
+            cells += ["—" if x is None else number(x) for x in theirs]
             label = study.label(method)
-            counts = [found.spread, found.runs, found.cut]
+            counts = [found.spread, found.runs, found.cut, kept, len(good)]
             records.append([row.motion.title, row.motion.quantity.name, label, *counts, *theirs])
+            if len(good) < len(specs):
+                flaws.append((row.motion.title, label, *_flaws([runs[spec] for spec in specs])))
         rows.append(tuple(cells))
     columns = ["", "quantity"]
     for method in methods:
@@ -54,7 +61,7 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
         folder / f"table1-{study.name}.csv",
         (
             *("motion", "quantity", "method", "mean std across dt [m]", "runs", "cut short"),
-            *("paper [m]", "authors' engine [m]"),
+            *("of meaningful runs [m]", "meaningful runs", "paper [m]", "authors' engine [m]"),
         ),
         records,
     )
@@ -64,12 +71,36 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
         tuple(rows),
         (_explanation(study, methods),),
     )
-    return Product({}, (data,), (table,))
+    return Product({}, (data,), (table, *_flawed(flaws)))
 
 
-def _cell(found: Consistency) -> str:
-    cut = f" ({found.cut} of {found.runs} runs failed)" if found.cut else ""
-    return f"{number(found.spread)}{cut}"
+def _cell(found: Consistency, kept: float, meaningful: int) -> str:
+    if meaningful == found.runs:
+        return number(found.spread)
+    others = f"{_short(kept)} of the {meaningful} meaningful" if meaningful else "none meaningful"
+    return f"{_short(found.spread)} ({others})"
+
+
+def _short(spread: float) -> str:
+    return number(spread) if spread < 100.0 else f"{spread:.0e}"
+
+
+def _flaws(runs: list[KeptRun]) -> tuple[str, str]:
+    """Steps of the runs that failed, and of those that buried a body [ms]."""
+    failed = [f"{1e3 * run.spec.dt:g} (at {run.end:.3g} s)" for run in runs if run.failure]
+    buried = [
+        f"{1e3 * run.spec.dt:g} ({number(run.buried)} m)"
+        for run in runs
+        if run.buried and not run.failure
+    ]
+    return ", ".join(failed) or "—", ", ".join(buried) or "—"
+
+
+def _flawed(rows: list[tuple[str, ...]]) -> list[Table]:
+    """Table of the runs that are not meaningful; none where all are."""
+    columns = ("", "method", "failed at Δt [ms]", "body under the ground at Δt [ms]")
+    title = "Runs that are not meaningful; all others reach their end with all bodies above ground"
+    return [Table(title, columns, tuple(rows))] if rows else []
 
 
 def _explanation(study: Study, methods: list[str]) -> str:
@@ -80,7 +111,8 @@ def _explanation(study: Study, methods: list[str]) -> str:
     )
     return (
         f"Each run is interpolated linearly on a grid of the coarsest step, {grids}; the deviation "
-        "is that of the population. Where a run has failed the deviation is that of the others."
+        "is that of the population. Where a run has failed the deviation is that of the others; "
+        "a run is meaningful that reaches its end with all bodies above the ground."
     )
 
 

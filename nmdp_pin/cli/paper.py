@@ -37,7 +37,7 @@ def paper() -> None:
 @app.command("nmdp")
 def nmdp(
     figure: Annotated[
-        str, typer.Argument(help="fig3, fig4, fig5, fig6, table1, error or all.")
+        str, typer.Argument(help="fig2, fig3, fig4, fig5, fig6, table1, error or all.")
     ] = "all",
     out: Folder = Path("out/paper-nmdp"),
     runs: Runs = None,
@@ -59,9 +59,16 @@ def nmdp(
         list[str] | None,
         typer.Option(help="Method to compare, repeatable; default: the five of the paper."),
     ] = None,
+    span: Annotated[
+        str,
+        typer.Option(
+            help='Steps: "published" (1 to 5 ms of ne-mdp, 30 to 50 ms of the others) or "wide" '
+            "(1 to 14 ms, 5 to 50 ms)."
+        ),
+    ] = "published",
     dt: Annotated[
         list[float] | None,
-        typer.Option(help="Step in seconds, repeatable; default: those of the paper."),
+        typer.Option(help="Step in seconds, repeatable; default: those of --span."),
     ] = None,
     duration: Duration = None,
     reference_method: Annotated[str, typer.Option(help="Method of the reference.")] = "ne-nmdp",
@@ -86,6 +93,7 @@ def nmdp(
         variant=variant,
         base=base,
         methods=tuple(method) if method else Study.methods,
+        span=span,
         steps=tuple(sorted(set(dt or ()))),
         duration=duration,
         reference=Reference(

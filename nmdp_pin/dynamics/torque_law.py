@@ -39,6 +39,12 @@ class TorqueLaw(NamedTuple):
     following: np.ndarray | None = None
 
 
+def constant_torque(tau: np.ndarray) -> TorqueLaw:
+    """The torque law of a torque that is held over the step [N m or N], shape (nv,)."""
+    zero = np.zeros(len(tau))
+    return TorqueLaw(tau, zero, zero, None, True)
+
+
 class JointTorques:
     """Makes the torque law of a command for a robot.
 

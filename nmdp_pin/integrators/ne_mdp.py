@@ -12,7 +12,8 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
-from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS
+from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS, constant_torque
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.stages import in_world
@@ -28,17 +29,24 @@ _PROXIMAL = 1e-9  # relative: makes weights unique where several give the same m
 class NeMdp(Integrator):
     """One quadratic program a step: M, C, J and V at the start of the step, v = v(w) linear.
 
-    The stable PD is implicit and linear: (M + h kd + h^2 kp) v1 = M v0 + h (...). First order and
-    explicit in the contact: stable at a few milliseconds.
+    First order and explicit in the contact: stable at a few milliseconds.
 
     Args:
         system: what is simulated, under a wrench space.
+        pd: "implicit" is linear in the end of the step, (M + h kd + h^2 kp) v1 = M v0 + h (...);
+            "explicit" takes the torque at the start of the step, as the papers' authors do.
+
+    Raises:
+        IntegratorError: `pd` is neither.
     """
 
     name: ClassVar[str] = "ne-mdp"
     enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
 
-    def __init__(self, system: System[WrenchSpace]) -> None:
+    def __init__(self, system: System[WrenchSpace], *, pd: str = "implicit") -> None:
+        if pd not in ("implicit", "explicit"):
+            raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
+        self.pd = pd
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
         self._qp = SimplexQP(*self.form.shape)
 
@@ -52,6 +60,8 @@ class NeMdp(Integrator):
         least = np.zeros(form.nv)
         least[form.bounds.dofs] = form.bounds.least(state.q)
         free = problem.torque
+        if self.pd == "explicit":
+            free = constant_torque(torque_at(form.model, free, state.q, state.v))
         signs = form.torques.saturation(free, state.q, state.v)
         for _ in range(MOST_SATURATIONS):
             torque = form.torques.saturated(free, signs)

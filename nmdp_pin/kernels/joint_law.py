@@ -63,7 +63,7 @@ def add_joint_forces(scene: Scene, start: StepStart, point: Point) -> float:
             else:
                 value += more * y
     none = np.empty((0, 0))
-    stored += joint_springs(*law.mimics, point.q, point.r, none)
+    stored += joint_springs(*law.mimics, point.q, point.r, none)  # type: ignore[call-arg]
     point.forces.energies[0] += stored
     return value + stored
 
@@ -83,4 +83,4 @@ def add_joint_stiffness(scene: Scene, start: StepStart, point: Point) -> None:
         if excess(scene, start, point, k) != 0.0:
             point.A[k, k] -= start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / h
     unused = np.zeros(len(start.v0))
-    joint_springs(*law.mimics, point.q, unused, point.A)
+    joint_springs(*law.mimics, point.q, unused, point.A)  # type: ignore[call-arg]

@@ -6,19 +6,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.papers.halving import PrintedHalving
 from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin.step_control import Halving
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # The settings of the papers' authors, and Algorithm 1 as printed except for
-    # the direction in which gamma changes, which contradicts its program (docs/choices.md, 1).
+    # The settings of the papers' authors, and Algorithms 1 and 2 as printed except for the
+    # direction in which gamma changes, which contradicts its program, and the length by which
+    # halves divide, with which zeroth order fails (docs/choices.md, 1 and 2).
     "paper": {
         "objective": "end_effector",
         "order": 1,
         "warm_start": False,
         "restarts": False,
         "secants": False,
+        "pd": "explicit",
         "projected_gradient": ProjectedGradient(
             carry_gamma=False,
             gamma=1.0,
@@ -29,10 +31,12 @@ PRESETS: dict[str, dict[str, Any]] = {
             gain_ratio=False,
             contact_scale=False,
             early_stop=False,
+            predict=False,
+            retreat=False,
             max_iterations=500,
             max_newton=20,
         ),
-        "control": PrintedHalving(),
+        "control": Halving(max_evaluations=20000),
     }
 }
 

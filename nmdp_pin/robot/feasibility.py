@@ -116,6 +116,31 @@ def link_depths(robot: Robot, terrain: Terrain, q: np.ndarray) -> Mapping[str, n
     return {name: depths[:, names == name].max(axis=1) for name in dict.fromkeys(links)}
 
 
+def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
+    """Depth of the deepest centre of mass of a body in the ground [m], 0 where none is, (n,).
+
+    Bodies with contact points count only if they are the base: feet may sink into sand.
+
+    Args:
+        robot: its bodies are looked at.
+        terrain: the ground.
+        q: configurations, shape (n, nq).
+    """
+    model, data, held = robot.model, robot.model.createData(), set(robot.contact_points.joints)
+    base = next((j for j in range(1, model.njoints) if model.inertias[j].mass > 0.0), 0)
+    bodies = [
+        j
+        for j in range(1, model.njoints)
+        if model.inertias[j].mass > 0.0 and (j == base or j not in held)
+    ]
+    centres = np.empty((len(q), len(bodies), 3))
+    for row, configuration in enumerate(q):
+        pin.forwardKinematics(model, data, configuration)
+        centres[row] = [data.oMi[j].act(model.inertias[j].lever) for j in bodies]
+    depth = -terrain.query(centres.reshape(-1, 3)).distance.reshape(len(q), len(bodies))
+    return np.nan_to_num(depth).max(axis=1, initial=0.0)  # NaN: beyond all terrain
+
+
 def _how_often(beyond: np.ndarray) -> str:
     """Phrase for the number of rows in which a condition holds; "" for a single row."""
     return f" (in {np.count_nonzero(beyond)} of {len(beyond)} states)" if len(beyond) > 1 else ""

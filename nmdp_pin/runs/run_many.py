@@ -77,8 +77,10 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
     # Other work on the machine disturbs the time of the processor less than that on the wall.
     clock = time.process_time if planned.repeat else time.perf_counter
     with _naming(planned):
-        recording = run(Scenario.from_dict(planned.scenario), meta={"code": code}, clock=clock)
-    made = summary(recording) | {"scenario_hash": planned.scenario_hash, "code": code}
+        scenario = Scenario.from_dict(planned.scenario)
+        setup = scenario.build(visuals=False)
+        recording = run(scenario, setup=setup, meta={"code": code}, clock=clock)
+    made = summary(recording, setup) | {"scenario_hash": planned.scenario_hash, "code": code}
     if folder is not None:
         path = folder / recording_name(planned)
         recording.save(path)

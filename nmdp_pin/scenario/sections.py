@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -110,8 +110,17 @@ def _controls() -> dict[str, type[OptionsSection]]:
     return {name: options_section(ControlSection, cls) for name, cls in CONTROLS.items()}
 
 
-def _as_table(control: StepControl) -> dict[str, Any]:
-    return {"kind": control.name, **asdict(control)}  # type: ignore[call-overload]
+def _filled(given: Any, preset: Any) -> Any:
+    """An option as it is given, or the preset's; a sub-table takes what it lacks from the preset.
+
+    A table of another kind than the preset's takes nothing.
+    """
+    if is_dataclass(preset) and not isinstance(preset, type):
+        kind: dict[str, Any] = {"kind": preset.name} if isinstance(preset, StepControl) else {}
+        preset = kind | asdict(preset)
+        if isinstance(given, dict) and given.get("kind") in (None, preset.get("kind")):
+            return preset | given
+    return preset if given is None else given
 
 
 if TYPE_CHECKING:
@@ -136,17 +145,17 @@ class IntegratorSection(OptionsSection):
     @model_validator(mode="before")
     @classmethod
     def _fill_from_preset(cls, table: Any) -> Any:
-        """Options that are not given are the preset's."""
+        """Options that are not given are the preset's, keys of sub-tables included."""
         name = table.get("preset") if isinstance(table, dict) else None
         if not isinstance(name, str):
             return table
         try:
             preset = preset_options(name, cls.model_fields, table)
-            if "control" in preset:
-                preset["control"] = _as_table(preset["control"])
-            return {**preset, **table}
         except IntegratorError as error:
             raise worded(str(error)) from None
+        return {key: _filled(table.get(key), value) for key, value in preset.items()} | {
+            key: value for key, value in table.items() if key not in preset
+        }
 
     def step_control(self) -> StepControl:
         """The step control."""

@@ -55,6 +55,10 @@ class ProjectedGradient:
         contact_scale: whether the proximal term is scaled for each contact.
         early_stop: whether to stop also where the predicted decrease or move is negligible.
         carry_gamma: whether to keep gamma from step to step.
+        predict: whether projections begin at the configuration that the linear response predicts,
+            or, as printed, at the last iterate.
+        retreat: whether an iterate that does not project is tried again with a smaller gamma; as
+            printed the solve fails, so that the step is halved.
         qp_solver: "daqp", or "proxqp" of ProxSuite.
 
     Raises:
@@ -75,6 +79,8 @@ class ProjectedGradient:
     contact_scale: bool = True
     early_stop: bool = True
     carry_gamma: bool = True
+    predict: bool = True
+    retreat: bool = True
     qp_solver: str = "daqp"
 
     objective: ClassVar[str] = "kinetic"
@@ -194,7 +200,10 @@ def pgm(
                     return result(Status.CONVERGED)
                 gamma = _HONEST_GAMMA
                 continue
-            trial = projected(problem.retract(point.q, dq), w1.reshape(point.w.shape), point)
+            start = problem.retract(point.q, dq) if options.predict else point.q
+            trial = projected(start, w1.reshape(point.w.shape), point)
+            if not (trial.status.ok or options.retreat):
+                return result(trial.status)
             K1 = objective.value(problem, trial.point) if trial.status.ok else np.inf
             if K1 <= K + _ROUNDING * abs(K):
                 better = K - K1 >= _POOR * promised or not options.gain_ratio
