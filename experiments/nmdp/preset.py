@@ -21,6 +21,7 @@ class Preset:
         zeta: force without contact in units of d^p, by robot; the baseline has none.
         solver: preset of the scenario's [integrator]; "" for its defaults.
         angle: angle of the first edge of the friction cones, of motions in a plane [rad].
+        limits: stops, dry friction and effort limits of the joints, which the paper's robots lack.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Preset:
     zeta: Mapping[str, float] = field(default_factory=dict)
     solver: str = ""
     angle: float = 0.0
+    limits: bool = True
 
     def overrides(self, motion: Motion, method: str) -> tuple[str, ...]:
         """Settings of a run, beside objective and order."""
@@ -37,6 +39,8 @@ class Preset:
             settings.append(f"contact.zeta={self.zeta[motion.robot]!r}")
         if self.angle and motion.planar:
             settings.append(f"contact.angle={self.angle!r}")
+        if not self.limits:
+            settings.append("robot.limits=false")
         if self.solver:
             settings.append(f'integrator.preset="{self.solver}"')
         return tuple(settings)
@@ -47,10 +51,10 @@ class Preset:
 # friction is mu cos(30 degrees) (docs/choices.md, 5).
 _ZETA, _ACROSS = {"robosimian": 1e-4}, math.pi / 2
 # What the authors ran; P = 1000 and D = 1 are in the scenario files.
-_PAPER = Preset("paper", "end_effector", 1, zeta=_ZETA, solver="paper", angle=_ACROSS)
+_PAPER = Preset("paper", "end_effector", 1, zeta=_ZETA, solver="paper", angle=_ACROSS, limits=False)
 _RECOMMENDED = Preset("recommended", "dissipation", 1)
 # Our objective and solver with the authors' contact: what changes where only the method does.
-_PAPER_CONTACT = Preset("paper-contact", "dissipation", 1, zeta=_ZETA, angle=_ACROSS)
+_PAPER_CONTACT = Preset("paper-contact", "dissipation", 1, zeta=_ZETA, angle=_ACROSS, limits=False)
 
 PRESETS = {preset.name: preset for preset in (_PAPER, _RECOMMENDED, _PAPER_CONTACT)}
 

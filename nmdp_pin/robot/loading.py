@@ -17,7 +17,7 @@ from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.description import Description, describe_urdf
-from nmdp_pin.robot.joint_limits import JointLimits
+from nmdp_pin.robot.joint_limits import JointLimits, simple_joints
 from nmdp_pin.robot.mjcf import read_mjcf
 from nmdp_pin.robot.model import (
     RobotModel,
@@ -107,7 +107,8 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     base = _base(files, described, options)
     pose = standing_pose(files, described)
     moving, notes = _moving_joints(files, described, pose, options.joints)
-    copies = [m for m in described.mimics if options.limits and {m.joint, m.primary} <= {*moving}]
+    simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
+    copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
     pose = with_copies(pose, copies)
     body = build_model(
         described.model,
