@@ -6,6 +6,7 @@ import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
+from contact_laws import law_for
 
 from nmdp_pin.control import Command
 from nmdp_pin.integrators import INTEGRATORS
@@ -133,3 +134,21 @@ def test_a_long_step_of_free_motion_stays_near(name, seed):
         state = short.step(state, PASSIVE, 0.001).state
     # [rad/s, m/s] backward Euler's error over a step in which the body turns by 0.1 rad
     assert np.abs(found.state.v - state.v).max() < 0.5
+
+
+@pytest.mark.parametrize("method", ["ne-ncp", "ne-mdp"])
+def test_methods_with_explicit_spins_refuse_gains(method):
+    """A chain thrown at 5 rad/s: at 20 ms its energy grew by 1e231 in half a second."""
+    robot = samples.without_limits(samples.robot("chain free-flyer"))
+    v = np.zeros(robot.model.nv)
+    v[6:] = 5.0 * np.random.default_rng(0).standard_normal(robot.model.nv - 6)
+    simulator = Simulator(robot, AIR, law_for(method, samples.CONE), method)
+    state = simulator.state(v=v)
+    start = pin.computeMechanicalEnergy(robot.model, robot.model.createData(), state.q, v)
+    refused = simulator.step(state, None, 0.1)
+    assert not refused.status.ok or refused.halvings
+    for _ in range(25):
+        result = simulator.step(state, None, 0.02)
+        assert result.status.ok
+        assert result.kinetic_energy + result.potential_energy < 1.5 * start
+        state = result.state

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import pinocchio as pin
 from scipy.linalg.lapack import dposv
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
@@ -14,6 +13,7 @@ from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
 from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS, constant_torque
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.stages import in_world
@@ -48,7 +48,7 @@ class NeMdp(Integrator):
             raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
         self.pd = pd
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
-        self._qp = SimplexQP(*self.form.shape)
+        self._qp, self._bound = SimplexQP(*self.form.shape), EnergyBound()
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; contact forces and depths are those at the start of the step."""
@@ -81,19 +81,26 @@ class NeMdp(Integrator):
         counts = {"iterations": 1, "evaluations": 1}
         if not status.ok:
             return failed_step(state, status, n_contacts=form.contacts.n, h=h, **counts)
-        data = form.workspace.data
+        tau = torque_at(form.model, torque, q, v)
+        at_start, energies = form.energies_at(state.q, state.v), form.energies_at(q, v)
+        work = float(h * tau @ v)
+        gain, moving = sum(energies) - sum(at_start) - work, at_start[0] + max(work, 0.0)
+        # The authors' explicit PD gains without bound.
+        if self.pd == "implicit" and not self._bound.allows(gain, moving, form.weight):
+            status = Status.ENERGY_GAINED
+            return failed_step(state, status, n_contacts=form.contacts.n, h=h, **counts)
         wrench = (at.V @ w1[:, :, None])[:, :, 0]
         return finished_step(
             state,
             State(state.t + h, q, v, WarmStart(w1, 1.0)),
             wrenches=in_world(problem, at._replace(wrench=wrench)),
-            tau=torque_at(form.model, torque, q, v),
+            tau=tau,
             contact_depths=np.maximum(at.contacts.depth, 0.0),
             step_sizes=(h,),
             residual=0.0,
             objective=0.5 * float(v @ (M @ v)),
-            kinetic_energy=pin.computeKineticEnergy(form.model, data, q, v),
-            potential_energy=pin.computePotentialEnergy(form.model, data, q),
+            kinetic_energy=energies[0],
+            potential_energy=energies[1],
             **counts,
         )
 

@@ -23,6 +23,7 @@ from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
 from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS, JointTorques, TorqueLaw
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.solvers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
@@ -82,6 +83,8 @@ class NeNcp(Integrator):
         self._surfaces = TouchedSurfaces(robot, system.terrain)
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
+        self._bound = EnergyBound()
+        self._weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self._no_weights = np.zeros(system.weights_shape)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
@@ -224,7 +227,16 @@ class NeNcp(Integrator):
         q = pin.integrate(model, state.q, h * v)
         forces = contact.seen(solution.impulses[: self._contacts.n] / h)
         wrenches = contact.wrenches(self._contacts, self._work, forces)
-        kinetic = pin.computeKineticEnergy(model, data, q, v)
+        tau = torque_at(model, torque, q, v)
+        kinetic = pin.computeKineticEnergy(model, data, state.q, state.v)
+        before = kinetic + pin.computePotentialEnergy(model, data, state.q)
+        work = max(h * float(tau @ v), 0.0) + self._lift(contact)
+        kinetic_end = pin.computeKineticEnergy(model, data, q, v)
+        potential_end = pin.computePotentialEnergy(model, data, q)
+        gain = kinetic_end + potential_end - before - work
+        if not self._bound.allows(gain, kinetic + work, self._weight):
+            return self._failed(state, Status.ENERGY_GAINED, solution.iterations, h)
+        pin.forwardKinematics(model, data, q)
         contacts = self._contacts.locate(self._work.placements, self._surfaces)[0]
         if not np.isfinite(contacts.depth).all():  # further out than the terrain can tell
             return self._failed(state, Status.NOT_FINITE, solution.iterations, h)
@@ -232,16 +244,21 @@ class NeNcp(Integrator):
             state,
             State(state.t + h, q, v, WarmStart(self._no_weights, 1.0, forces)),
             wrenches=wrenches,
-            tau=torque_at(model, torque, q, v),
+            tau=tau,
             contact_depths=np.maximum(contacts.depth, 0.0),
             iterations=solution.iterations,
             evaluations=1,
             step_sizes=(h,),
             residual=0.0,
             objective=0.5 * float(v @ (M @ v)),
-            kinetic_energy=kinetic,
-            potential_energy=pin.computePotentialEnergy(model, data, q),
+            kinetic_energy=kinetic_end,
+            potential_energy=potential_end,
         )
+
+    def _lift(self, contact: RigidContact) -> float:
+        """Energy with which penetrations are taken back, at most [J]."""
+        speed = float(contact.depth.max(initial=0.0)) / self._push_out
+        return 0.5 * self._weight / STANDARD_GRAVITY * speed**2
 
     def _failed(self, state: State, status: Status, iterations: int, h: float) -> StepResult:
         """A step that failed."""
