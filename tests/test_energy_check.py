@@ -138,15 +138,15 @@ def test_a_long_step_of_free_motion_stays_near(name, seed):
 
 @pytest.mark.parametrize("method", ["ne-ncp", "ne-mdp"])
 def test_methods_with_explicit_spins_refuse_gains(method):
-    """A chain thrown at 5 rad/s: at 20 ms its energy grew by 1e231 in half a second."""
+    """A chain thrown at 15 rad/s, in steps of 20 ms: without the bound its energy grows without end."""
     robot = samples.without_limits(samples.robot("chain free-flyer"))
     v = np.zeros(robot.model.nv)
-    v[6:] = 5.0 * np.random.default_rng(0).standard_normal(robot.model.nv - 6)
+    v[6:] = 15.0 * np.random.default_rng(0).standard_normal(robot.model.nv - 6)
     simulator = Simulator(robot, AIR, law_for(method, samples.CONE), method)
     state = simulator.state(v=v)
     start = pin.computeMechanicalEnergy(robot.model, robot.model.createData(), state.q, v)
     for _ in range(25):
         result = simulator.step(state, None, 0.02)
         assert result.status.ok
-        assert result.kinetic_energy + result.potential_energy < 1.5 * start
+        assert result.kinetic_energy + result.potential_energy < 2.0 * start
         state = result.state

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+EXPLICIT = 0.02
+"""Share of methods with explicit spins, whose gains add up from step to step."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
 from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS, constant_torque
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators.energy_bound import EnergyBound
+from nmdp_pin.integrators.energy_bound import EXPLICIT, EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.integrators.stages import in_world
@@ -48,7 +48,7 @@ class NeMdp(Integrator):
             raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
         self.pd = pd
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
-        self._qp, self._bound = SimplexQP(*self.form.shape), EnergyBound()
+        self._qp, self._bound = SimplexQP(*self.form.shape), EnergyBound(share=EXPLICIT)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; contact forces and depths are those at the start of the step."""

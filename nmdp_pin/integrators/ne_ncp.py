@@ -23,7 +23,7 @@ from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
 from nmdp_pin.dynamics.torque_law import MOST_SATURATIONS, JointTorques, TorqueLaw
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators.energy_bound import EnergyBound
+from nmdp_pin.integrators.energy_bound import EXPLICIT, EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.solvers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
@@ -83,7 +83,7 @@ class NeNcp(Integrator):
         self._surfaces = TouchedSurfaces(robot, system.terrain)
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
-        self._bound = EnergyBound()
+        self._bound = EnergyBound(share=EXPLICIT)
         self._weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self._no_weights = np.zeros(system.weights_shape)
 
