@@ -138,7 +138,7 @@ def test_a_long_step_of_free_motion_stays_near(name, seed):
 
 @pytest.mark.parametrize("method", ["ne-ncp", "ne-mdp"])
 def test_methods_with_explicit_spins_refuse_gains(method):
-    """A chain thrown at 15 rad/s, in steps of 20 ms: without the bound its energy grows without end."""
+    """A chain thrown at 15 rad/s in steps of 20 ms: without the bound it gains without end."""
     robot = samples.without_limits(samples.robot("chain free-flyer"))
     v = np.zeros(robot.model.nv)
     v[6:] = 15.0 * np.random.default_rng(0).standard_normal(robot.model.nv - 6)
