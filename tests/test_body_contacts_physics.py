@@ -19,6 +19,7 @@ from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.terrain import Box, Sphere
 
+SOLVED = 1e-7  # [kg m/s] that residuals of 1e-8 of the weight of 3 kg add up to over 80 steps
 ROUNDING = 3e-12  # [kg m/s]; momentum of 2 kg m/s over 80 steps of two stages
 STEPS = (0.01, 0.005, 0.0025)
 MDP = ("ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp", "ne-mdp")
@@ -61,7 +62,8 @@ def test_momentum(method):
         robot, states = collide(robot, method, h, [2.0, 0.1, 0.0, 0.0, 3.0, 1.0])
         assert states[-1].v[6] > 0.3  # [m/s] the box was hit
         change = np.array([momentum(robot, s) - momentum(robot, states[0]) for s in states])
-        assert np.abs(change[:, :3]).max() <= ROUNDING
+        left = SOLVED if method in ("pbd", "pbfd") else ROUNDING
+        assert np.abs(change[:, :3]).max() <= left
         lost.append(np.abs(change[:, 3:]).max())
     # Falls with h, though where the impact lies within its step differs.
     assert lost[-1] < 0.8 * lost[0] < 0.8 * 2e-3

@@ -115,11 +115,11 @@ class StepProblem(abc.ABC):
     def linearise(self, at: Evaluation) -> Linearisation:
         """The derivatives at a point; in zeroth order those of V are left out or estimated."""
         points, contacts = self.form.contacts, at.contacts
-        k, rows, nv = len(at.active), at.V.shape[1], len(at.v)
-        A = at.stiffness.copy()
+        k, rows, nv, A = len(at.active), at.V.shape[1], len(at.v), at.stiffness.copy()
         J_force, J_motion = np.empty((k, rows, nv)), np.empty((k, rows, nv))
-        touching = at.active[: np.searchsorted(at.active, points.n)]
-        if len(touching) < k:
+        touching = at.active
+        if k and touching[-1] >= points.n:
+            touching = touching[: touching.searchsorted(points.n)]
             linearise_joints(*self.form.bounds, at.q, at.w, at.active, A, J_force, J_motion)
         if not len(touching):
             return Linearisation(A, J_force, J_motion)

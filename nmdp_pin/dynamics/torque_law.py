@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
+from nmdp_pin.kernels.step import saturation
 
 MOST_SATURATIONS = 12
 """Sets of saturated motors that a step tries; one or two are usual."""
@@ -95,13 +96,21 @@ class JointTorques:
         """
         if not self.limited:
             return self._zero
-        motor = torque.constant - (torque.kd - self._damping) * v
+        error, signs = self._zero, np.empty(len(v))
         if torque.q_target is not None:
-            motor = motor - torque.kp * pin.difference(self._model, torque.q_target, q)
-        signs: np.ndarray = np.sign(motor) * (np.abs(motor) > self._effort)
-        if before is not None:
-            signs[signs * before < 0.0] = 0.0
-        return signs
+            error = pin.difference(self._model, torque.q_target, q)
+        found = saturation(
+            torque.constant,
+            torque.kp,
+            torque.kd,
+            self._damping,
+            error,
+            v,
+            self._effort,
+            self._zero if before is None else before,
+            signs,
+        )
+        return signs if found else self._zero
 
     def saturated(self, torque: TorqueLaw, signs: np.ndarray) -> TorqueLaw:
         """The law with some motors at their limits.
@@ -110,7 +119,7 @@ class JointTorques:
             torque: of the command, without limits.
             signs: of the motors that are saturated, see `saturation`.
         """
-        if not signs.any():
+        if signs is self._zero:
             return torque
         following = signs == 0.0
         at_limit = signs * np.where(following, 0.0, self._effort)

@@ -162,4 +162,6 @@ def _depths(form: Form, at: Evaluation) -> np.ndarray:
 
 def _first_column(x: np.ndarray) -> np.ndarray:
     """X beside two columns of zeros, shape (r, 3)."""
-    return np.pad(x[:, None], ((0, 0), (0, 2)))
+    result = np.zeros((len(x), 3))
+    result[:, 0] = x
+    return result

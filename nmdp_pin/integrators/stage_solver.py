@@ -28,6 +28,8 @@ from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import WarmStart
 from nmdp_pin.status import Status
 
+_FEW_SATURATED = 4  # guesses: what they do not solve with saturated motors is better halved
+
 
 class StageSolver:
     """Solves the stages of a step.
@@ -101,7 +103,7 @@ class StageSolver:
         """
         form, (kinetic, potential, given) = self._form, before
         after = kinetic, potential
-        for guess in islice(self._guesses(problem, w), guesses):
+        for tried, guess in enumerate(islice(self._guesses(problem, w), guesses), 1):
             found = self._limited(problem, guess, gamma, self._budget - work.evaluations)
             work = work.plus(found.iterations, found.evaluations, found.rejected)
             if found.status.ok:
@@ -113,6 +115,12 @@ class StageSolver:
                 if printed or self._bound.allows(gain, moving, form.weight):
                     break
                 found = replace(found, status=Status.ENERGY_GAINED)
+            at = found.point
+            if (
+                tried >= _FEW_SATURATED
+                and form.torques.saturation(problem.torque, at.q, at.v).any()
+            ):
+                break
             if work.evaluations >= self._budget:
                 break
         return found, work, after
@@ -131,7 +139,8 @@ class StageSolver:
         v = problem.rate * problem.form.difference(problem.q_ref, guess.q)
         signs, work = torques.saturation(problem.torque, guess.q, v), Work()
         for _ in range(MOST_SATURATIONS):
-            limited = replace(problem, torque=torques.saturated(problem.torque, signs))
+            torque = torques.saturated(problem.torque, signs)
+            limited = problem if torque is problem.torque else replace(problem, torque=torque)
             found = self._from(limited, guess, gamma, budget - work.evaluations)
             work = work.plus(found.iterations, found.evaluations, found.rejected)
             if not found.status.ok:

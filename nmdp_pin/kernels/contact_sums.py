@@ -65,13 +65,13 @@ def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
                         for j in range(6):
-                            A[k, l] += S[k, j] * (column[j] - carried[j])
+                            A[k, l] += S[k, j] * (column[j] + carried[j])
                             A[l, k] += row[j] * S[k, j]
                     a = tree.parents[a]
                 a = contacts.touched[i] - 1
                 while a >= 0:
                     for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
                         for j in range(6):
-                            A[k, l] += S[k, j] * carried[j]
+                            A[k, l] -= S[k, j] * carried[j]
                     a = tree.parents[a]
             b = tree.parents[b]

@@ -76,6 +76,42 @@ def smooth_newton_euler(
 
 
 @jit
+def saturation(
+    constant: np.ndarray,
+    kp: np.ndarray,
+    kd: np.ndarray,
+    damping: np.ndarray,
+    error: np.ndarray,
+    v: np.ndarray,
+    effort: np.ndarray,
+    before: np.ndarray,
+    signs: np.ndarray,
+) -> bool:
+    """Signs of the motors whose efforts are beyond their limits; whether there is one.
+
+    Args:
+        constant: feed-forward torque with kd v_target, shape (nv,).
+        kp: position gains, shape (nv,).
+        kd: velocity gains and damping, shape (nv,).
+        damping: of the joints, which is not the motor's, shape (nv,).
+        error: difference(q_target, q), shape (nv,).
+        v: shape (nv,).
+        effort: limits, shape (nv,).
+        before: signs with which q and v were found; one that would turn is 0, shape (nv,).
+        signs: an output, shape (nv,).
+    """
+    found = False
+    for l in range(v.size):
+        motor = constant[l] - (kd[l] - damping[l]) * v[l] - kp[l] * error[l]
+        sign = 0.0
+        if abs(motor) > effort[l] and motor * before[l] >= 0.0:
+            sign = 1.0 if motor > 0.0 else -1.0
+            found = True
+        signs[l] = sign
+    return found
+
+
+@jit
 def subtract_torque(
     constant: np.ndarray,
     kp: np.ndarray,

@@ -52,10 +52,11 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
     """
     rows = np.unique(np.linspace(0, recording.n - 1, _LOOKS).astype(int))
     depth = float(recording.contact_depth[rows].max(initial=0.0))
+    motors = recording.tau + setup.robot.model.damping * recording.v
     return [
         *_some(links_in_ground(setup.robot, setup.terrain, recording.q[rows], depth)),
         *_some(joints_beyond_range(setup.robot, recording.q)),
-        *_some(efforts_beyond_limits(setup.robot, recording.tau)),
+        *_some(efforts_beyond_limits(setup.robot, motors)),
     ]
 
 
