@@ -136,7 +136,7 @@ def test_a_saturated_servo(method, h, tmp_path):
         v[:, 0], expected, rtol=CHORDS if method.startswith("pb") else SOLVED
     )
     near = Command(kp=kp, kd=0.1 * kp, q_target=np.array([0.1]))
-    q, v, tau = run(simulator(robot, method), 0.0, 0.0, h, 4.0, near)
+    q, v, tau = run(simulator(robot, method), 0.0, 0.0, h, 2.0, near)
     assert np.abs(tau).max() <= 2.0 * (1.0 + SOLVED)
     assert q[-1, 0] == pytest.approx(0.1, abs=1e-3)
 
