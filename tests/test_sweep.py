@@ -12,7 +12,8 @@ from programs import program
 
 from nmdp_pin.cli import main
 from nmdp_pin.errors import MissingExtra, RecordingError, ScenarioError, SweepError
-from nmdp_pin.files.journal import read_chunks
+from nmdp_pin.files.journal import Journal, read_chunks
+from nmdp_pin.runs.planned_run import PlannedRun
 from nmdp_pin.runs.run_store import RunStore
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.status import Status
@@ -261,6 +262,24 @@ def test_other_files_are_left_alone(tmp_path):
         grid.run(tmp_path / "b.parquet")
     with pytest.raises(RecordingError, match="no folder"):
         grid.run(tmp_path / "nowhere" / "c.parquet")
+
+
+def test_a_signal_behind_a_write_loses_no_run(tmp_path, monkeypatch):
+    """A run that is on the disk stays there if the store is interrupted before it knows of it."""
+
+    def append(journal: Journal, content: bytes) -> None:
+        written(journal, content)
+        raise KeyboardInterrupt
+
+    written = Journal.append
+    monkeypatch.setattr(Journal, "append", append)
+    path = tmp_path / "runs.journal"
+    run = PlannedRun("box", {})
+    with pytest.raises(KeyboardInterrupt), RunStore(path) as store:
+        store.keep(run, {"status": "done"})
+    monkeypatch.undo()
+    with RunStore(path) as store:
+        assert store.find(run) == {"status": "done"}
 
 
 @pytest.mark.parametrize("place", [0.3, 0.6, 0.9])

@@ -81,6 +81,11 @@ class Journal(Closing):
         self._file.truncate(len(MAGIC))
         self._end, self.chunks = len(MAGIC), []
 
+    @property
+    def empty(self) -> bool:
+        """Whether the file holds no chunk."""
+        return os.fstat(self._file.fileno()).st_size <= len(MAGIC)
+
     def close(self, *, remove: bool = False) -> None:
         """Close the file.
 

@@ -57,8 +57,8 @@ class RunStore(Closing):
         self._summaries[run.key] = summary
 
     def close(self) -> None:
-        """Close the journal; one without summaries is removed."""
-        self._journal.close(remove=not self._summaries)
+        """Close the journal; an empty one is removed."""
+        self._journal.close(remove=self._journal.empty)
 
 
 def recording_name(run: PlannedRun) -> str:
