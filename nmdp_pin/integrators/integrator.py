@@ -97,7 +97,8 @@ class Integrator(abc.ABC):
 
     name: ClassVar[str]
     law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # the kind of law that the method takes
-    enforces: ClassVar[frozenset[str]] = frozenset()  # which of `JointLimits.kinds`
+    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
+    """Which of `JointLimits.kinds` the method enforces."""
 
     @abc.abstractmethod
     def __init__(self, system: System[Any], **options: Any) -> None: ...

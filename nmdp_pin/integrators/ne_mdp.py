@@ -41,7 +41,6 @@ class NeMdp(Integrator):
     """
 
     name: ClassVar[str] = "ne-mdp"
-    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
 
     def __init__(self, system: System[WrenchSpace], *, pd: str = "implicit") -> None:
         if pd not in ("implicit", "explicit"):

@@ -63,7 +63,6 @@ class Nmdp(Integrator):
 
     form_type: ClassVar[type[Form]]
     zeroth_order: ClassVar[bool] = False
-    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
 
     def __init__(
         self,

@@ -55,7 +55,6 @@ class PositionBasedStep(Integrator):
     """
 
     law_type: ClassVar[type[ContactLaw]] = Penalty
-    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
     kind: ClassVar[int]
     optimisers: ClassVar[dict[str, int]]
     """Names, and how many iterations each may take by default; the first is the default."""

@@ -46,8 +46,8 @@ from nmdp_pin.terrain import Terrain
 
 _METHOD = "integrator.name"
 FRICTION = "contact.friction"
-MOST_OBJECTS = 100  # time and memory grow with the square
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
+MOST_OBJECTS = 100  # time and memory grow with the square
 
 
 @dataclass(frozen=True, eq=False)
