@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin.kernels.joint_forces import intervals
 from nmdp_pin.robot import Robot
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
@@ -55,8 +56,16 @@ class JointBounds(NamedTuple):
 
     def least(self, q: np.ndarray) -> np.ndarray:
         """Least forces of the joints' intervals, to which the weights add [N m or N], (r,)."""
-        above = np.maximum(q[self.coordinates] - self.upper, 0.0)
-        result: np.ndarray = -self.friction - self.stiffness * above
+        return self._intervals(q)[0]
+
+    def widening(self, q: np.ndarray) -> np.ndarray:
+        """Derivative of the widths of the intervals with respect to the positions, shape (r,)."""
+        return self._intervals(q)[3]
+
+    def _intervals(self, q: np.ndarray) -> np.ndarray:
+        coordinates, _, lower, upper, stiffness, friction = self
+        result = np.empty((4, len(coordinates)))
+        intervals(coordinates, lower, upper, stiffness, friction, q, result)
         return result
 
     def gap(self, q: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from nmdp_pin.dynamics.parameters import COMMAND
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.kernels.inertial_potential import inertial_gradient
-from nmdp_pin.kernels.joint_law import excess
+from nmdp_pin.kernels.joint_law import replace_kinks
 from nmdp_pin.kernels.manifold import add_turning, difference_derivative, integrate
 from nmdp_pin.kernels.penalty import FRICTIONAL
 from nmdp_pin.kernels.penalty_contacts import penalty_forces
@@ -115,18 +115,9 @@ def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.nda
     Dry friction is a damper or a constant torque, a saturated motor a constant torque. Also 1 for
     the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
     """
-    law = scene.joints
     tau, kp, kd = start.tau.copy(), start.kp.copy(), start.kd.copy()
     following = np.ones(len(tau))
-    for k in np.flatnonzero(law.coordinates >= 0).tolist():
-        beyond = excess(scene, start, point, k)
-        if beyond != 0.0:
-            following[k] = kp[k] = 0.0
-            tau[k], kd[k] = np.copysign(law.effort[k], beyond), scene.tree.damping[k]
-        if abs(point.y[k]) > start.h * law.creep:
-            tau[k] -= np.copysign(law.friction[k], point.y[k])
-        else:
-            kd[k] += law.friction[k] / law.creep
+    replace_kinks(scene, start, point, tau, kp, kd, following)
     return following, start._replace(tau=tau, kp=kp, kd=kd)
 
 

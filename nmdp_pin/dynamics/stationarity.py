@@ -18,7 +18,6 @@ from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.objective import Objective
 from nmdp_pin.dynamics.reference import Reference, ReferenceTangent
 from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.kernels.joint_forces import add_widening
 from nmdp_pin.kernels.stage_derivatives import reference_motion_jacobians, work_jacobian
 
 _STEP = 1e-6  # [rad, m] of central differences of gradients; their error is about 1e-8
@@ -98,9 +97,11 @@ class WorkStationarity(Stationarity):
         at, form = self.at, self.problem.form
         points, (_, m, rows) = form.contacts, self._V.shape
         result = self.curved()
-        touching = at.active[: np.searchsorted(at.active, points.n)]
-        k = len(touching)
-        add_widening(*form.bounds, at.q, at.motion, at.active, points.n, m, result)
+        k = int(np.searchsorted(at.active, points.n))
+        touching, rows_of_joints = at.active[:k], at.active[k:]
+        joints = rows_of_joints - points.n
+        widening = form.bounds.widening(at.q)[joints] * at.motion[rows_of_joints, 0]
+        result[m * np.arange(k, len(at.active)), form.bounds.dofs[joints]] += widening
         if not k:
             return result
         each = at.contacts.take(np.repeat(touching, m))

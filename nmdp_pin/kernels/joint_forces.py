@@ -150,40 +150,28 @@ def linearise_joints(
 
 
 @jit
-def add_widening(
+def intervals(
     coordinates: np.ndarray,
-    dofs: np.ndarray,
     lower: np.ndarray,
     upper: np.ndarray,
     stiffness: np.ndarray,
     friction: np.ndarray,
     q: np.ndarray,
-    motion: np.ndarray,
-    active: np.ndarray,
-    first: int,
-    m: int,
-    r_q: np.ndarray,
+    out: np.ndarray,
 ) -> None:
-    """Add d(width)/dq u to the derivative of the works with respect to the configuration.
+    """What `interval` returns for every joint, as columns of `out`, shape (4, r).
 
     Args:
         coordinates: and all up to `q` as in `joint_forces`.
-        dofs: see there.
         lower: see there.
         upper: see there.
         stiffness: see there.
         friction: see there.
         q: see there.
-        motion: u, shape (n + r, rows).
-        active: contacts and joints that act, shape (k,).
-        first: row of the first joint, n.
-        m: weights of a row.
-        r_q: derivative of the works of those that act, shape (k m, nv).
+        out: an output, shape (4, r).
     """
-    for x in range(active.size):
-        j = active[x] - first
-        if j >= 0:
-            _, _, _, d_width = interval(
-                q[coordinates[j]], lower[j], upper[j], stiffness[j], friction[j]
-            )
-            r_q[x * m, dofs[j]] += d_width * motion[active[x], 0]
+    for j in range(coordinates.size):
+        least, width, d_least, d_width = interval(
+            q[coordinates[j]], lower[j], upper[j], stiffness[j], friction[j]
+        )
+        out[0, j], out[1, j], out[2, j], out[3, j] = least, width, d_least, d_width

@@ -84,3 +84,38 @@ def add_joint_stiffness(scene: Scene, start: StepStart, point: Point) -> None:
             point.A[k, k] -= start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / h
     unused = np.zeros(len(start.v0))
     joint_springs(*law.mimics, point.q, unused, point.A)  # type: ignore[call-arg]
+
+
+@jit
+def replace_kinks(
+    scene: Scene,
+    start: StepStart,
+    point: Point,
+    tau: np.ndarray,
+    kp: np.ndarray,
+    kd: np.ndarray,
+    following: np.ndarray,
+) -> None:
+    """Change gains and torques to those that do around the point what friction and limits do.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        point: its end.
+        tau: feed-forward torque of the step, shape (nv,); changed.
+        kp: position gains, shape (nv,); changed.
+        kd: velocity gains and damping, shape (nv,); changed.
+        following: 1, and 0 for the dofs whose motors are saturated, shape (nv,); changed.
+    """
+    law = scene.joints
+    for k in range(len(tau)):
+        if law.coordinates[k] < 0:
+            continue
+        beyond = excess(scene, start, point, k)
+        if beyond != 0.0:
+            following[k], kp[k], kd[k] = 0.0, 0.0, scene.tree.damping[k]
+            tau[k] = np.copysign(law.effort[k], beyond)
+        if abs(point.y[k]) > start.h * law.creep:
+            tau[k] -= np.copysign(law.friction[k], point.y[k])
+        else:
+            kd[k] += law.friction[k] / law.creep
