@@ -161,7 +161,7 @@ def linearised_step(
         v = rate * form.difference(reference.q, guess[0])
         signs = form.torques.saturation(free.torque, guess[0], v)
         stated = partial(_stated, free, told, signs)
-        problem = stated(reference)
+        problem = _limited(free, signs)
         at, known = _settled(solver, problem, *guess)
         settled = settled and known <= _KNOWN
         changed = list(parameters.changed(problem, told, signs))
@@ -187,9 +187,13 @@ def _stated(
     like: StepProblem, command: Command, signs: np.ndarray, reference: Reference
 ) -> StepProblem:
     """A stage like another one, from some reference and with some motors saturated."""
-    form = like.form
-    problem = form.problem(reference, command, like.rate, like.acceleration_rate)
-    return replace(problem, torque=form.torques.saturated(problem.torque, signs))
+    problem = like.form.problem(reference, command, like.rate, like.acceleration_rate)
+    return _limited(problem, signs)
+
+
+def _limited(problem: StepProblem, signs: np.ndarray) -> StepProblem:
+    """A stage with some motors saturated."""
+    return replace(problem, torque=problem.form.torques.saturated(problem.torque, signs))
 
 
 def _settled(

@@ -60,7 +60,6 @@ class NeNcp(Integrator):
 
     name: ClassVar[str] = "ne-ncp"
     law_type: ClassVar[type[ContactLaw]] = DryFriction
-    enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
 
     def __init__(
         self,
@@ -110,7 +109,7 @@ class NeNcp(Integrator):
             signs, slides = self._torques.saturation(free, q, v, before), self._slides(v, slid)
             if np.array_equal(signs, before) and np.array_equal(slides, slid):
                 solution = replace(solution, iterations=iterations)
-                result = self._finished(state, contact, torque, M, v, solution, h)
+                result = self._finished(state, contact, torque, M, q, v, solution, h)
                 break
         else:
             result = self._failed(state, Status.STALLED, iterations, h)
@@ -218,13 +217,13 @@ class NeNcp(Integrator):
         contact: RigidContact,
         torque: TorqueLaw,
         M: np.ndarray,
+        q: np.ndarray,
         v: np.ndarray,
         solution: NcpSolution,
         h: float,
     ) -> StepResult:
-        """The step to velocity v."""
+        """The step to configuration q and velocity v."""
         model, data = self._model, self._work.data
-        q = pin.integrate(model, state.q, h * v)
         forces = contact.seen(solution.impulses[: self._contacts.n] / h)
         wrenches = contact.wrenches(self._contacts, self._work, forces)
         tau = torque_at(model, torque, q, v)

@@ -57,12 +57,11 @@ class StageSolver:
     ) -> None:
         self._form, self.method, self.K, self._bound = form, method, objective, bound
         self._warm_start, self._restarts, self._budget = warm_start, restarts, max_evaluations
-        self._shape = form.shape
         # A contact that comes in starts from its full normal force: an impact ends close to it.
         self._full = form.no_forces.copy()
-        self._full[: form.contacts.n] = 1.0 / max(self._shape[1], 1)
+        self._full[: form.contacts.n] = 1.0 / max(form.shape[1], 1)
         if isinstance(method, ProjectedGradient):
-            self._qp = SimplexQP(*self._shape, solver=method.qp_solver)
+            self._qp = SimplexQP(*form.shape, solver=method.qp_solver)
 
     def begin(self, warm: WarmStart | None) -> tuple[np.ndarray, float]:
         """Weights (n, m) and the step-size parameter that a step begins with."""
