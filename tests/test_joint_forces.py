@@ -8,13 +8,13 @@ from contact_laws import law_for
 from physics_scenes import G, ground
 from scipy.optimize import brentq
 
-from nmdp_pin.contact import FrictionCone
+from nmdp_pin.contact import FrictionCone, Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.derivatives import StepDifferentiator, Switch
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.robot import free_body, together, touching
+from nmdp_pin.robot import free_body, load_robot, together, touching
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.terrain import Box
+from nmdp_pin.terrain import Box, Plane, Terrain
 
 STEPS = (2e-3, 1e-2, 5e-2)
 EVERY = sorted(INTEGRATORS)
@@ -139,6 +139,25 @@ def test_a_saturated_servo(method, h, tmp_path):
     q, v, tau = run(simulator(robot, method), 0.0, 0.0, h, 2.0, near)
     assert np.abs(tau).max() <= 2.0 * (1.0 + SOLVED)
     assert q[-1, 0] == pytest.approx(0.1, abs=1e-3)
+
+
+def test_saturated_legs_take_few_iterations():
+    """Motors that swing from limit to limit as they are iterated took 66 iterations a step."""
+    robot = load_robot("a1", contacts="feet")
+    ground = Terrain(Plane(height=robot.lowest_point, friction=0.8))
+    sim = Simulator(robot, ground, Penalty(), "pbfd")
+    kp, kd = np.zeros((2, robot.model.nv))
+    kp[robot.driven], kd[robot.driven] = 100.0, 2.0
+    rng, iterations = np.random.default_rng(0), []
+    for _ in range(2):
+        state = sim.state()
+        for _ in range(10):
+            target = robot.standing.copy()
+            target[7:] += 0.3 * rng.standard_normal(12)
+            result = sim.step(state, Command(kp=kp, kd=kd, q_target=target), 0.04)
+            state = result.state
+            iterations.append(result.iterations)
+    assert np.mean(iterations) < 50
 
 
 @pytest.mark.parametrize("method", [*MDP, "ne-ncp"])

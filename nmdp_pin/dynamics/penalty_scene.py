@@ -138,7 +138,8 @@ def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) 
 
 def _plain(array: np.ndarray) -> np.ndarray:
     """Contiguous and writable, as numba has compiled for."""
-    return np.require(array, dtype=float, requirements=["C", "W"])
+    plain = array.flags.carray and array.dtype == float  # `np.require` takes ten times as long
+    return array if plain else np.require(array, dtype=float, requirements=["C", "W"])
 
 
 def new_memory(scene: Scene) -> Memory:
@@ -197,4 +198,9 @@ def new_memory(scene: Scene) -> Memory:
         dx=np.zeros(nv),
         account=np.zeros(ENTRIES),
         energies=np.zeros(4),
+        gram=np.zeros(square),
+        descent=np.zeros(nv),
+        formed=np.zeros(1),
+        signs=np.zeros(nv),
+        freed=np.zeros(nv),
     )

@@ -47,7 +47,7 @@ class PositionBasedStep(Integrator):
         system: what is simulated, under a penalty law.
         optimiser: one of the class's `optimisers`.
         tolerance: on the residual, relative to the robot's weight.
-        max_iterations: of the optimiser; None: 30 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
+        max_iterations: of the optimiser; None: 40 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
             10 000 ("lbfgs"), after which the step is halved.
 
     Raises:
@@ -220,4 +220,4 @@ class Pbfd(PositionBasedStep):
 
     name: ClassVar[str] = "pbfd"
     kind: ClassVar[int] = FRICTIONAL
-    optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 30, "lbfgs": 10_000}
+    optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 40, "lbfgs": 10_000}

@@ -87,6 +87,33 @@ def add_joint_stiffness(scene: Scene, start: StepStart, point: Point) -> None:
 
 
 @jit
+def free_motors(
+    scene: Scene, start: StepStart, point: Point, signs: np.ndarray, freed: np.ndarray
+) -> None:
+    """Add the stiffness of motors whose limits act at this point but not at the last to `point.A`.
+
+    Without their stiffness such motors swing through to the other limit, and back.
+
+    Args:
+        scene: what all steps share.
+        start: the step.
+        point: after `linearise`.
+        signs: sign of the limit that acts on each motor at the last point, or 0, shape (nv,); those
+            of this point are written.
+        freed: stiffness that is added, shape (nv,); written.
+    """
+    for k in range(len(signs)):
+        sign = 0.0
+        if scene.joints.coordinates[k] >= 0:
+            sign = np.sign(excess(scene, start, point, k))
+        freed[k] = 0.0
+        if sign != signs[k] and sign != 0.0:
+            freed[k] = start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / start.h
+            point.A[k, k] += freed[k]
+        signs[k] = sign
+
+
+@jit
 def replace_kinks(
     scene: Scene,
     start: StepStart,

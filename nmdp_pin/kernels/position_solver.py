@@ -23,6 +23,7 @@ from nmdp_pin.kernels.dense import (
 )
 from nmdp_pin.kernels.ground import Ground, find_surfaces
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.joint_law import free_motors
 from nmdp_pin.kernels.levenberg_marquardt import (
     CONVERGED,
     EVALUATIONS,
@@ -43,6 +44,7 @@ from nmdp_pin.kernels.tree import kinetic_energy, potential_energy
 SINGULAR, ENERGY_GAINED = 5, 6  # outcomes beside those of `levenberg_marquardt`
 LARGEST_GAIN = 0.5  # of the energy that moves, which turns of a whole step may add (choices.md, 15)
 LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+EXACT = 100.0  # lam beyond which A is the derivative itself, which leads down
 
 
 class Limits(NamedTuple):
@@ -72,6 +74,11 @@ class Memory(NamedTuple):
         account: see `levenberg_marquardt`.
         energies: kinetic and potential energy at the end, energy stored by the contacts at the
             start, and the ratio of the pivots of F, shape (4,).
+        gram: X'X with X = U'^-1 A, upper triangle, shape (nv, nv).
+        descent: -X'U'^-1 r, shape (nv,).
+        formed: in its only entry 1 where the last two are those of the point accepted last.
+        signs: limits that act on the motors at the point accepted last, shape (nv,).
+        freed: stiffness of motors that is in A beside the derivative, shape (nv,).
     """
 
     ref: StepReference
@@ -82,6 +89,11 @@ class Memory(NamedTuple):
     dx: np.ndarray
     account: np.ndarray
     energies: np.ndarray
+    gram: np.ndarray
+    descent: np.ndarray
+    formed: np.ndarray
+    signs: np.ndarray
+    freed: np.ndarray
 
 
 @jit
@@ -89,6 +101,7 @@ def open_step(scene: Scene, start: StepStart, memory: Memory) -> bool:
     """State a step and place the bodies at its start; False where it cannot be made."""
     open_account(memory.account)
     memory.energies[:] = np.nan
+    memory.signs[:] = 0.0
     if not begin(scene, start, memory.ref, memory.point):
         memory.account[OUTCOME] = SINGULAR
         return False
@@ -121,6 +134,13 @@ def advance(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> b
         return False
     if accepted:
         linearise(scene, start, point, memory.ref, not scene.semidefinite)
+        free_motors(scene, start, point, memory.signs, memory.freed)
+        memory.formed[0] = 0.0
+    elif account[LAM] > EXACT and np.any(memory.freed):
+        for k in range(len(memory.freed)):
+            point.A[k, k] -= memory.freed[k]
+            memory.freed[k] = 0.0
+        memory.formed[0] = 0.0
     while not _solve(scene, memory):
         reject(account)
         if not goes_on(account, limits.tolerance, limits.max_iterations):
@@ -145,17 +165,10 @@ def _solve(scene: Scene, memory: Memory) -> bool:
         lu_solve(F, pivots, dx.reshape(nv, 1))
         return True
     if scene.law.kind == FRICTIONAL:
-        X, s = np.empty((nv, nv)), np.empty(nv)
-        copy_matrix(A, X)
-        solve_upper_transposed_rows(ref.U, X)
-        solve_upper_transposed(ref.U, dx)
-        F[:] = 0.0
-        add_gram(X, 1.0, F)
-        copy_vector(dx, s)
-        dx[:] = 0.0
-        for i in range(nv):
-            for k in range(nv):
-                dx[k] += X[i, k] * s[i]
+        if memory.formed[0] == 0.0:
+            _form(memory)
+        copy_matrix(memory.gram, F)
+        copy_vector(memory.descent, dx)
     else:
         for i in range(nv):
             for k in range(i, nv):
@@ -168,6 +181,23 @@ def _solve(scene: Scene, memory: Memory) -> bool:
     solve_upper_transposed(F, dx)
     solve_upper(F, dx)
     return True
+
+
+@jit
+def _form(memory: Memory) -> None:
+    """Write X'X and -X'U'^-1 r of the point accepted last, X = U'^-1 A."""
+    nv, U = len(memory.r), memory.ref.U
+    X, s = np.empty((nv, nv)), memory.r.copy()
+    copy_matrix(memory.point.A, X)
+    solve_upper_transposed_rows(U, X)
+    solve_upper_transposed(U, s)
+    memory.gram[:] = 0.0
+    add_gram(X, 1.0, memory.gram)
+    memory.descent[:] = 0.0
+    for i in range(nv):
+        for k in range(nv):
+            memory.descent[k] -= X[i, k] * s[i]
+    memory.formed[0] = 1.0
 
 
 @jit
