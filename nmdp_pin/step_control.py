@@ -95,7 +95,7 @@ class Halving(StepControl):
     """
 
     min_step: float = 1e-5
-    max_evaluations: int = 4000
+    max_evaluations: int = 2000
 
     name: ClassVar[str] = "halving"
 

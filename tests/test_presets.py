@@ -30,6 +30,7 @@ PAPER = {
     "restarts": False,
     "secants": False,
     "pd": "explicit",
+    "max_evaluations": 2000,
     "control": CONTROL,
 }
 SOLVER = {

@@ -73,7 +73,7 @@ class Nmdp(Integrator):
         warm_start: bool = True,
         restarts: bool = True,
         secants: bool = True,
-        max_evaluations: int = 2000,
+        max_evaluations: int = 1000,
         vi_newton: ViNewton | None = None,
         projected_gradient: ProjectedGradient | None = None,
     ) -> None:

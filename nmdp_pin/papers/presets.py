@@ -21,6 +21,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "restarts": False,
         "secants": False,
         "pd": "explicit",
+        "max_evaluations": 2000,
         "projected_gradient": ProjectedGradient(
             carry_gamma=False,
             gamma=1.0,
