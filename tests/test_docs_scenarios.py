@@ -158,13 +158,15 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
 
 
 SHAPE_PATH = ("terrain", "shapes", 0)
+NO_KEYS = "No keys."  # in place of a table
 
 
 def headings(line: str) -> list[str]:
-    """What stands in a line of the page as a title; one that lists methods stands for each."""
+    """What stands in a line of the page as a title; one that lists names stands for each."""
     title = line.lstrip("#").strip()
-    names = re.findall(r'"([\w-]+)"', title) if title.startswith("name = ") else []
-    return [f'name = "{name}"' for name in names] or [title]
+    kind = title.partition('"')[0]
+    names = re.findall(r'"([\w-]+)"', title)
+    return [f'{kind}"{name}"' for name in names] or [title]
 
 
 def lines() -> list[str]:
@@ -180,18 +182,21 @@ def tables() -> dict[str, dict[str, tuple[str, str]]]:
     for line in lines():
         if line.startswith("#"):
             titles = headings(line)
+        elif line == NO_KEYS:
+            found |= {title: {} for title in titles}
         elif not line.startswith("|"):
             in_keys = False
         elif line.startswith("| key |"):
             for title in titles:
-                assert title not in found, f"two tables under '{title}'"
-                found[title] = {}
+                found.setdefault(title, {})  # a kind may have a table shared with others
             in_keys = True
         elif in_keys and line.startswith("| `"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             assert len(cells) == 4, line
+            key = cells[0].strip("`")
             for title in titles:
-                found[title][cells[0].strip("`")] = (cells[1], cells[2])
+                assert key not in found[title], f"'{key}' is twice under '{title}'"
+                found[title][key] = (cells[1], cells[2])
     return found
 
 
