@@ -158,7 +158,8 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
 
 
 SHAPE_PATH = ("terrain", "shapes", 0)
-NO_KEYS = "No keys."  # in place of a table
+NO_KEYS = "No keys."
+KEY = re.compile(r"- `(\w+)` \(([^;)]+)(?:; ([^)]+))?\)")  # (default; range)
 
 
 def headings(line: str) -> list[str]:
@@ -178,25 +179,17 @@ def tables() -> dict[str, dict[str, tuple[str, str]]]:
     """Heading -> key -> (default, range), as the page has them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     titles: list[str] = []
-    in_keys = False  # other tables of the page do not list keys
     for line in lines():
         if line.startswith("#"):
             titles = headings(line)
         elif line == NO_KEYS:
             found |= {title: {} for title in titles}
-        elif not line.startswith("|"):
-            in_keys = False
-        elif line.startswith("| key |"):
+        elif match := KEY.match(line):
+            key, default, where = match.groups(default="")
             for title in titles:
-                found.setdefault(title, {})  # a kind may have a table shared with others
-            in_keys = True
-        elif in_keys and line.startswith("| `"):
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            assert len(cells) == 4, line
-            key = cells[0].strip("`")
-            for title in titles:
-                assert key not in found[title], f"'{key}' is twice under '{title}'"
-                found[title][key] = (cells[1], cells[2])
+                of_title = found.setdefault(title, {})  # a kind may share keys with others
+                assert key not in of_title, f"'{key}' is twice under '{title}'"
+                of_title[key] = (default, where)
     return found
 
 
