@@ -109,11 +109,7 @@ def _explanation(study: Study, methods: list[str]) -> str:
         f"{1e3 * max(h):g} ms ({len(h)} runs from {1e3 * min(h):g} to {1e3 * max(h):g} ms)"
         for h in sorted(steps)
     )
-    return (
-        f"Runs are interpolated linearly on a grid of the coarsest step, {grids}. Population "
-        "deviation, without failed runs; meaningful runs reach their end with all bodies above "
-        "the ground."
-    )
+    return f"Interpolated on a grid of the coarsest step, {grids}."
 
 
 TABLE1 = Figure("table1", "Table I: consistency across steps", _specs, _make)
