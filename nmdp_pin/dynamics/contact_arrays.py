@@ -18,15 +18,15 @@ class ContactArrays:
     """What the kernels need to know of n contact points; see `kernels.contact`.
 
     Args:
-        joints: that carry the contacts, shape (n,).
-        touched: joints whose surfaces they may touch, 0 for the terrain, shape (n,).
-        local: centres in the frames of the carriers [m], shape (n, 3).
-        radii: of the spheres [m], shape (n,).
+        joints: joints that carry the contacts, shape (n,).
+        touched: joints whose surfaces the contacts may touch, 0 for the terrain, shape (n,).
+        local: centres of the spheres in the frames of their joints [m], shape (n, 3).
+        radii: radii of the contact spheres [m], shape (n,).
         support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
             both and for neither, shape (n, nv).
         moves: whether a dof moves what is touched, shape (n, nv).
         above: whether dof l belongs to the joint of dof k or to one above it, shape (nv, nv).
-        index: 0 to n - 1.
+        index: indices of the contacts, 0 to n - 1.
     """
 
     joints: np.ndarray
@@ -69,7 +69,7 @@ class ContactArrays:
 
         Args:
             P: placements of all joints, shape (n_joints, 4, 3).
-            surfaces: what the contacts may touch.
+            surfaces: surfaces that the contacts may touch.
 
         Returns:
             The contacts as seen from what they touch, the placements of their carriers from

@@ -21,19 +21,19 @@ class Evaluation(NamedTuple):
         G: residual [N m or N], shape (nv,).
         residual: norm of G.
         gap: work that other weights could still save, summed over the contacts [J].
-        slip: largest motion that they could save at a contact, its gap over its force [m].
+        slip: largest motion that other weights could save at a contact, its gap over its force [m].
         work: V' u of every vertex [J], shape (n, m).
         stiffness: dG/dq without the contacts' part, shape (nv, nv).
         S: motions of the dofs at the world's origin, shape (nv, 6).
         P: placements of all joints, shape (n_joints, 4, 3).
-        contacts: where the contacts are, seen from what they touch.
-        placements: of their carriers, from there, shape (n, 4, 3).
+        contacts: contacts in the frames of the bodies that they touch.
+        placements: placements of their carriers in these frames, shape (n, 4, 3).
         V: vertices of the wrench spaces, shape (n, rows, m).
-        active: contacts that act, ascending, shape (k,).
-        wrench: V w, shape (n, rows).
-        motion: u, what the wrenches worked on, shape (n, rows).
+        active: indices of the active contacts, ascending, shape (k,).
+        wrench: wrenches V w, shape (n, rows).
+        motion: motions u on which the wrenches worked, shape (n, rows).
         subtree: wrenches about the origin of all that each dof moves, shape (nv, 6).
-        secant: what the points so far tell of dV/dx, in zeroth order.
+        secant: estimate of dV/dx from the points evaluated so far, in zeroth order.
     """
 
     q: np.ndarray

@@ -29,7 +29,7 @@ class Workspace:
     """Scratch memory of one thread: pinocchio's data, and views of what it holds.
 
     Args:
-        model: the robot's.
+        model: model of the robot.
     """
 
     def __init__(self, model: pin.Model) -> None:
@@ -45,9 +45,9 @@ class Form(abc.ABC):
     """A form of the dynamics of a system, with the scratch memory of one thread.
 
     Args:
-        system: what is simulated, under a wrench space.
-        zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
-        secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
+        system: simulated system, whose contact law is a wrench space.
+        zeroth_order: whether the contact model's derivative is left unused ([N] eq. 10, 11).
+        secants: whether zeroth order estimates this derivative from the points evaluated.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Form(abc.ABC):
             q: configuration at the start of the step, shape (nq,).
             v: velocity there, shape (nv,).
             h: length of the step [s].
-            order: of the scheme.
+            order: order of the time scheme.
         """
 
     @abc.abstractmethod
@@ -115,10 +115,10 @@ class Form(abc.ABC):
         """The equations of a stage.
 
         Args:
-            reference: what its differences count from.
-            command: for its end.
-            rate: of its velocity [1/s].
-            acceleration_rate: of its acceleration [1/s].
+            reference: reference of its differences.
+            command: command at its end.
+            rate: rate of its velocity [1/s].
+            acceleration_rate: rate of its acceleration [1/s].
         """
 
     @abc.abstractmethod
@@ -172,10 +172,10 @@ class Form(abc.ABC):
         """Derivative of `shifted`.
 
         Args:
-            start: see `shifted`.
-            of_start: its derivative.
-            terms: see `shifted`.
-            of_slopes: those of the slopes.
+            start: as in `shifted`.
+            of_start: derivative of the start.
+            terms: as in `shifted`.
+            of_slopes: derivatives of the slopes.
         """
         dq, of_dq, of_v = np.zeros(self.nv), np.zeros_like(of_start.q), of_start.v
         rates = of_start.rates
@@ -213,11 +213,11 @@ class Form(abc.ABC):
         """Derivative of `slopes`.
 
         Args:
-            problem: the stage.
-            at: its end.
-            of_reference: derivative of its reference.
-            of_q: of q at its end, tangent, shape (nv, K).
-            of_v: of the velocity there, shape (nv, K).
+            problem: equations of the stage.
+            at: end of the stage.
+            of_reference: derivative of the stage's reference.
+            of_q: derivative of q at the end, tangent, shape (nv, K).
+            of_v: derivative of the velocity at the end, shape (nv, K).
         """
         return Slopes(of_v, problem.acceleration_rate * (of_v - of_reference.v))
 

@@ -21,10 +21,10 @@ class JointBounds(NamedTuple):
 
     Args:
         coordinates: index of each joint in q, shape (r,).
-        dofs: index in v, shape (r,).
+        dofs: index of each joint in v, shape (r,).
         lower: position of the lower stop [rad or m], shape (r,).
         upper: position of the upper stop [rad or m], shape (r,).
-        stiffness: of the stops [N m/rad or N/m], shape (r,).
+        stiffness: stiffness of the stops [N m/rad or N/m], shape (r,).
         friction: dry friction [N m or N], shape (r,).
     """
 
@@ -79,7 +79,7 @@ def largest_loads(robot: Robot) -> np.ndarray:
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
 
     Args:
-        robot: whose joints are asked for; with them all else that it moves.
+        robot: robot whose joints are concerned, with everything that they move.
     """
     model, effort = robot.model, robot.limits.effort
     data = model.createData()

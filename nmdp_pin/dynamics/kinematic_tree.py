@@ -23,7 +23,7 @@ def tree_of(model: pin.Model) -> Tree:
     """The arrays of a model.
 
     Raises:
-        IntegratorError: a joint of another kind; names it.
+        IntegratorError: a joint is of another kind; the message names it.
     """
     joints = list(model.joints)[1:]
     kinds = []
@@ -63,7 +63,7 @@ def second_moments(model: pin.Model) -> np.ndarray:
     """The integral of rho x~ x~' of every body, x~ = (x, 1) about its joint's origin, (n, 4, 4).
 
     Args:
-        model: its `inertias`; bodies without mass count as well.
+        model: model whose `inertias` are read; bodies without mass count as well.
     """
     result = np.zeros((model.njoints - 1, 4, 4))
     for moment, inertia in zip(result, list(model.inertias)[1:], strict=True):

@@ -77,7 +77,7 @@ class MaterialVelocityStep(StepProblem):
     Args:
         rates: of the placements of the bodies, from which their accelerations count, shape
             (n_bodies, 4, 3).
-        expected: Z, as rates of the placements.
+        expected: velocities Z as rates of the placements.
     """
 
     rates: np.ndarray

@@ -18,11 +18,11 @@ class MimicSprings(NamedTuple):
     An implicit step is stable at any stiffness, and damps what the springs would oscillate.
 
     Args:
-        coordinates: of the copy and of the primary joint in q, shape (c, 2).
-        dofs: likewise in v, shape (c, 2).
-        multiplier: shape (c,).
-        offset: [rad or m], shape (c,).
-        stiffness: [N m/rad or N/m], shape (c,).
+        coordinates: indices of the mimic and the primary joint in q, shape (c, 2).
+        dofs: indices of the mimic and the primary joint in v, shape (c, 2).
+        multiplier: multipliers of the primary positions, shape (c,).
+        offset: offsets of the mimic positions [rad or m], shape (c,).
+        stiffness: stiffness of the springs [N m/rad or N/m], shape (c,).
     """
 
     coordinates: np.ndarray

@@ -31,7 +31,7 @@ def checked(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names, all of which are known.
 
     Raises:
-        DerivativeError: one is not.
+        DerivativeError: a name is unknown.
     """
     for name in names:
         if name not in PARAMETERS:
@@ -58,7 +58,7 @@ def other_commands(
     """For each entry of a parameter two commands around the given one, and their distance.
 
     Raises:
-        DerivativeError: the target of a command that has none.
+        DerivativeError: the command has no target.
     """
     nv = model.nv
     if name in ("q_target", "kp") and command.q_target is None:
@@ -82,7 +82,7 @@ def other_systems(
     """For each entry of a parameter two systems around the given one, and their distance.
 
     Raises:
-        DerivativeError: the stiffness of a contact law that has none.
+        DerivativeError: the contact law has no single stiffness.
     """
     if name == "stiffness":
         law = system.law

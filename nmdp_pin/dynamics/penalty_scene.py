@@ -36,14 +36,14 @@ def scene_of(robot: Robot, law: Penalty, *, kind: int, semidefinite: bool) -> Sc
     """What all steps of a robot share.
 
     Args:
-        robot: what moves.
-        law: with its normal stiffness; see `Penalty.for_weight`.
-        kind: FRICTIONAL or CONSERVATIVE.
-        semidefinite: see `Scene`.
+        robot: simulated robot.
+        law: penalty law whose normal stiffness is known; see `Penalty.for_weight`.
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        semidefinite: as in `Scene`.
 
     Raises:
-        IntegratorError: a joint of a kind that the kernels lack.
-        ContactError: the law has no normal stiffness.
+        IntegratorError: a joint is of a kind that the kernels lack.
+        ContactError: the normal stiffness of the law is unknown.
     """
     if law.normal_stiffness is None:
         raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
@@ -113,11 +113,11 @@ def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) 
     """A step, as the kernels read it.
 
     Args:
-        scene: what all steps share.
-        state: its start.
-        command: for its end.
-        h: its length [s].
-        dt: what differences of velocities are divided by [s].
+        scene: data that all steps share.
+        state: state at its start.
+        command: command at its end.
+        h: length of the step [s].
+        dt: divisor of differences of velocities [s].
     """
     nothing = np.zeros(len(scene.tree.damping))
     kd = nothing if command.kd is None else command.kd

@@ -139,8 +139,8 @@ class PositionBased(Form):
         """Derivative of the inertial potential's gradient, which is affine in its target, (nv, K).
 
         Args:
-            at: the point.
-            change: of the target, (n_bodies, 4, 3, K).
+            at: point of evaluation.
+            change: change of the target, (n_bodies, 4, 3, K).
         """
         n = self.model.njoints - 1
         by_dof = placements_derivative(at.S.T, self._support, at.P[1:])

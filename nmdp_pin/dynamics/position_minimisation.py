@@ -18,10 +18,10 @@ class PositionMinimisation:
     """A step in tangents y = U dq, U'U being its metric: the Hessian of what moves freely is 1.
 
     Args:
-        model: gives the derivative of integrate().
-        scene: what all steps share.
-        memory: of the evaluations.
-        query: describes the surfaces at the contacts of the memory.
+        model: model that provides the derivative of integrate().
+        scene: data that all steps share.
+        memory: scratch memory of the evaluations.
+        query: function that describes the surfaces at the contacts of the memory.
     """
 
     def __init__(

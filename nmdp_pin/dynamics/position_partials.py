@@ -35,7 +35,7 @@ class PositionPartials:
         velocity_of_q: dv1/dq1 [1/s], shape (nv, nv).
         velocity_of_start: dv1/dstart, shape (nv, 2 nv).
         of_parameters: dr/dp by name, shape (nv, k) each.
-        depths: of the contacts, negative where they are apart [m], shape (m,).
+        depths: penetrations of the contacts, negative where they are apart [m], shape (m,).
     """
 
     of_q: np.ndarray
@@ -59,15 +59,15 @@ def partials_of(
     """The partial derivatives of a step.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        memory: after `evaluate` at the end of the step.
-        command: of the step.
-        names: of the parameters to differentiate with respect to.
-        n_shapes: how many shapes there are to touch, each with a friction coefficient.
+        scene: data that all steps share.
+        start: data of the step.
+        memory: memory after `evaluate` at the end of the step.
+        command: command of the step.
+        names: names of the parameters to differentiate with respect to.
+        n_shapes: number of shapes that may be touched, each with a friction coefficient.
 
     Raises:
-        DerivativeError: the target of a command that has none.
+        DerivativeError: the command has no target.
     """
     tree, point, nv = scene.tree, memory.point, len(start.v0)
     following, start = _without_kinks(scene, start, point)

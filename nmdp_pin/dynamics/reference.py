@@ -63,7 +63,7 @@ class Slopes(NamedTuple):
     Args:
         v: velocity, shape (nv,).
         a: acceleration, shape (nv,).
-        accelerations: of the placements of the bodies, (n_bodies, 4, 3).
+        accelerations: accelerations of the placements of the bodies, (n_bodies, 4, 3).
     """
 
     v: np.ndarray

@@ -21,7 +21,7 @@ class RigidContact(NamedTuple):
     """The contacts of a system at one configuration.
 
     Args:
-        contacts: where they are, seen from what they touch.
+        contacts: contacts in the frames of the bodies that they touch.
         frames: two tangents and the normal as columns, shape (n, 3, 3).
         rows: Jacobian of the points that touch, in these frames, shape (3 n, nv); then that of the
             stops of joints, shape (3 r, nv).
@@ -67,9 +67,9 @@ class RigidContact(NamedTuple):
         """Wrenches about the centres of the spheres, in the world, shape (n, 6).
 
         Args:
-            points: the contact points.
-            work: whose placements are those of the contacts.
-            forces: as seen from what is touched, shape (n, 3).
+            points: contact points.
+            work: scratch memory whose placements are those of the contacts.
+            forces: forces in the frames of the touched bodies, shape (n, 3).
         """
         result = np.empty((points.n, 6))
         normal = self.contacts.normal

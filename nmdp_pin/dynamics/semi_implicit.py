@@ -28,13 +28,13 @@ def semi_implicit(
     Leaves the placements and the Jacobian of the start in the workspace.
 
     Args:
-        model: the robot's.
+        model: model of the robot.
         work: scratch memory.
-        torque: the torque law.
+        torque: torque law.
         q0: configuration at the start, shape (nq,).
         v0: velocity there, shape (nv,).
         h: length of the step [s].
-        mimics: springs of the joints that copy others.
+        mimics: springs of the mimic joints.
     """
     pin.computeRNEADerivatives(model, work.data, q0, v0, np.zeros(model.nv))
     M = work.M.copy()

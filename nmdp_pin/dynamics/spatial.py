@@ -21,8 +21,8 @@ def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.nda
 
     Args:
         S: motions of the dofs at the world's origin, shape (6, nv).
-        support: which dofs move each of the bodies, shape (n, nv).
-        placements: of the bodies, shape (n, 4, 3).
+        support: 1 for dofs that move each of the bodies, else 0, shape (n, nv).
+        placements: placements of the bodies, shape (n, 4, 3).
     """
     motions = support.T[:, :, None] * S.T[:, None, :]  # (nv, n, 6)
     change: np.ndarray = np.cross(motions[:, :, None, 3:], placements)
@@ -34,7 +34,7 @@ def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.nda
     """What hangs on what, as zeros and ones.
 
     Args:
-        model: the tree.
+        model: kinematic tree.
         joints: indices of joints, shape (n,).
 
     Returns:

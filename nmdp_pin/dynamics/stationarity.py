@@ -28,10 +28,10 @@ class StageReference(NamedTuple):
     """A stage whose reference can be changed.
 
     Args:
-        form: of the dynamics.
-        reference: of the stage.
-        of_reference: its derivative with respect to K numbers.
-        stated: the stage from another reference.
+        form: form of the dynamics.
+        reference: reference of the stage.
+        of_reference: derivative of the reference with respect to K numbers.
+        stated: function that states the stage from another reference.
     """
 
     form: Form
@@ -49,9 +49,9 @@ class Stationarity(abc.ABC):
     """r of the contacts that act, at the end of a stage.
 
     Args:
-        problem: the stage.
-        at: its end.
-        linear: the equations there.
+        problem: equations of the stage.
+        at: end of the stage.
+        linear: linearised equations at the end.
     """
 
     def __init__(self, problem: StepProblem, at: Evaluation, linear: Linearisation) -> None:
@@ -77,7 +77,7 @@ class Stationarity(abc.ABC):
         """Derivative of r with respect to the reference, q and w held, shape (k m, K).
 
         Args:
-            stage: the stage.
+            stage: stage whose reference changes.
             of_v: derivative of the velocity at its end, q held, shape (nv, K).
         """
 

@@ -37,12 +37,12 @@ class StepProblem(abc.ABC):
     """An implicit step, stated: what its differences count from, its torques, its coefficients.
 
     Args:
-        form: the form of the dynamics; its `workspace` is scratch memory.
+        form: form of the dynamics; its `workspace` is scratch memory.
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
-        rate: v = rate * difference(q_ref, q) [1/s].
-        acceleration_rate: a = acceleration_rate * (v - v_ref) [1/s].
-        torque: the torque law.
+        rate: factor in v = rate * difference(q_ref, q) [1/s].
+        acceleration_rate: factor in a = acceleration_rate * (v - v_ref) [1/s].
+        torque: torque law.
         carriers: placements from which the contacts' motions count, shape (n, 4, 3), or (0, 4, 3)
             where motions are those of the stage's length at the velocity of its end.
     """
@@ -62,9 +62,9 @@ class StepProblem(abc.ABC):
         """The equations at (q, w).
 
         Args:
-            q: shape (nq,).
-            w: shape (n, m).
-            before: a point of the same step, from which zeroth order learns.
+            q: configuration, shape (nq,).
+            w: weights, shape (n, m).
+            before: earlier point of the same step, used by the secants of zeroth order.
         """
 
     @abc.abstractmethod
@@ -74,9 +74,9 @@ class StepProblem(abc.ABC):
         """Derivative of the inertia in G with respect to the reference, q held, shape (nv, K).
 
         Args:
-            at: the point.
+            at: point of evaluation.
             of_reference: derivative of the reference with respect to K numbers.
-            of_v: derivative of the velocity that follows, q held, shape (nv, K).
+            of_v: derivative of the velocity with q held, shape (nv, K).
         """
 
     @property

@@ -26,8 +26,8 @@ class TorqueLaw(NamedTuple):
         constant: feed-forward torque with kd v_target [N m or N], shape (nv,).
         kp: position gains [N m/rad], shape (nv,).
         kd: velocity gains and damping [N m s/rad], shape (nv,).
-        q_target: shape (nq,); None where there are no position gains.
-        straight: whether the position error is a subtraction wherever kp is not zero.
+        q_target: target configuration, shape (nq,); None without position gains.
+        straight: whether the position error is a difference of coordinates wherever kp is not zero.
         following: whether the torque of a dof follows the command, False where its motor is
             saturated, shape (nv,); None: all do.
     """
@@ -50,8 +50,8 @@ class JointTorques:
     """Makes the torque law of a command for a robot.
 
     Args:
-        model: its `damping` is the joints' viscous damping [N m s/rad].
-        effort: limits of the motors [N m or N], shape (nv,).
+        model: model whose `damping` is the joints' viscous damping [N m s/rad].
+        effort: effort limits of the motors [N m or N], shape (nv,).
     """
 
     def __init__(self, model: pin.Model, effort: np.ndarray) -> None:
@@ -88,7 +88,7 @@ class JointTorques:
         """Signs of the motors that are saturated at a state, 0 for the others, shape (nv,).
 
         Args:
-            torque: of the command, without limits.
+            torque: torque law of the command, without limits.
             q: configuration, shape (nq,).
             v: velocity, shape (nv,).
             before: signs with which the state was found; a motor whose sign would turn is not
@@ -116,8 +116,8 @@ class JointTorques:
         """The law with some motors at their limits.
 
         Args:
-            torque: of the command, without limits.
-            signs: of the motors that are saturated, see `saturation`.
+            torque: torque law of the command, without limits.
+            signs: signs of the saturated motors; see `saturation`.
         """
         if signs is self._zero:
             return torque

@@ -26,8 +26,8 @@ class TouchedSurfaces:
     Shapes are counted on from those of the terrain, in the order of `Robot.surfaces`.
 
     Args:
-        robot: gives the contact points and the surfaces of bodies.
-        terrain: the static world.
+        robot: robot with the contact points and the surfaces of bodies.
+        terrain: static world.
     """
 
     def __init__(self, robot: Robot, terrain: Terrain) -> None:
@@ -53,7 +53,7 @@ class TouchedSurfaces:
         """The surfaces at points, and the contacts that were asked exactly (None: all of them).
 
         Args:
-            points: seen from what they touch [m], shape (n, 3).
+            points: points in the frames of the touched bodies [m], shape (n, 3).
         """
         if not len(self._radii):
             return self._terrain.query(points), None

@@ -16,8 +16,8 @@ class VertexSecant(NamedTuple):
     along the way between them; three ways in space tell all.
 
     Args:
-        position: of the contacts at the last point [m], shape (n, 3).
-        V: vertices there, shape (n, rows, m).
+        position: positions of the contacts at the last point [m], shape (n, 3).
+        V: vertices at the last point, shape (n, rows, m).
         T: estimate of dV/dx, shape (n, rows, m, 3).
     """
 

@@ -19,7 +19,7 @@ class EnergyBound:
     is a share of the energy that moves (docs/choices.md, 15).
 
     Args:
-        share: of the energy that moves [-].
+        share: allowed share of the energy that moves [-].
     """
 
     share: float = 0.1
@@ -29,8 +29,8 @@ class EnergyBound:
 
         Args:
             gain: energy gained beyond the work of the torques [J].
-            moving: energy that moves, kinetic at the start and work [J].
-            weight: of the robot [N].
+            moving: energy that moves: kinetic energy at the start plus work [J].
+            weight: weight of the robot [N].
         """
         return bool(gain <= allowed_gain(moving, weight, self.share))
 

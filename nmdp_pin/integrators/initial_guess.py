@@ -17,8 +17,8 @@ class InitialGuess(NamedTuple):
         q: configuration, shape (nq,).
         w: weights, shape (n_contacts, n_vertices).
         loose: norm of G allowed between iterations, relative to the weight; None: the solver's.
-        max_iterations: of the solver from here; None: as many as it is allowed.
-        stubborn: go on however many projections onto G = 0 fail.
+        max_iterations: largest number of iterations from this guess; None: the solver's own.
+        stubborn: whether to continue however many projections onto G = 0 fail.
     """
 
     q: np.ndarray
@@ -37,8 +37,8 @@ def guesses_of_principle(
     elsewhere than followed on (docs/choices.md, 3).
 
     Args:
-        problem: the step.
-        last: weights of the step before.
+        problem: equations of the step.
+        last: weights of the previous step.
         zero: weights without contact forces.
         full: weights of full normal forces.
     """

@@ -24,8 +24,8 @@ class StepResult:
     """What one step leaves.
 
     Args:
-        state: the state after the step; on failure the very object that went in.
-        status: how it ended.
+        state: state after the step; on failure the object that was given.
+        status: outcome of the step.
         tau: torque that the command produced at the end of the step [N m], shape (nv,).
         contact_forces: mean forces on the robot, their impulse over the length of the step, world
             frame [N], shape (n_contacts, 3).
@@ -38,12 +38,13 @@ class StepResult:
         residual: norm of the dynamics residual G at the end, or where it failed [N, N m].
         objective: value of the objective at the end (K of the method); of `dissipation` the gap,
             the work that other forces could still save [J].
-        kinetic_energy: [J].
-        potential_energy: of gravity [J].
+        kinetic_energy: kinetic energy [J].
+        potential_energy: potential energy of gravity [J].
         rejected: outer iterations whose step the solver did not take, counted as `iterations`.
         condition: estimated condition number of the last matrix that was factorised (1-norm); NaN
             where it was not computed.
-        discarded: (sub-)steps tried and not kept: they failed, or their error was too large.
+        discarded: (sub-)steps that were tried and not kept, since they failed or their error was
+            too large.
         error: estimated error over the one that the tolerances allow: they are met up to 1; NaN
             without error control.
         local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
@@ -91,8 +92,8 @@ class Integrator(abc.ABC):
     """One step of one method; the options of a method are its own keyword arguments.
 
     Args:
-        system: what is simulated, under a law of the kind `law_type`.
-        options: of the method.
+        system: simulated system, whose contact law is of the kind `law_type`.
+        options: options of the method.
     """
 
     name: ClassVar[str]
@@ -112,9 +113,9 @@ class Integrator(abc.ABC):
         """Make one step; pure: the same arguments give the same bits.
 
         Args:
-            state: its start.
-            command: for its stages.
-            h: its length [s].
+            state: state at its start.
+            command: command at its stages.
+            h: length of the step [s].
         """
 
     def linearised(
@@ -128,11 +129,11 @@ class Integrator(abc.ABC):
         """The equations of a step around its end, for its derivatives.
 
         Args:
-            state: its start.
-            command: for its stages.
-            h: its length [s].
-            end: where `step` led.
-            names: parameters to differentiate with respect to, of `parameters.PARAMETERS`.
+            state: state at its start.
+            command: command at its stages.
+            h: length of the step [s].
+            end: result of `step`.
+            names: parameters to differentiate with respect to, from `parameters.PARAMETERS`.
 
         Raises:
             DerivativeError: the method has no derivatives, or not by these parameters.

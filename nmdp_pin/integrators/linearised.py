@@ -69,8 +69,8 @@ class _Parameters(NamedTuple):
     """Stages with other parameters.
 
     Args:
-        names: of the parameters.
-        forms: for each entry of those of the models two forms, and how far they are apart.
+        names: names of the parameters.
+        forms: two forms for each entry of the models' parameters, and the distance between them.
     """
 
     names: tuple[str, ...]
@@ -95,9 +95,9 @@ class _Parameters(NamedTuple):
         """For each parameter and each of its entries two stages, and how far they are apart.
 
         Args:
-            problem: the stage.
-            command: for its end.
-            signs: of the motors that are saturated.
+            problem: equations of the stage.
+            command: command at its end.
+            signs: signs of the saturated motors.
         """
 
         def commanded(other: Command) -> StepProblem:
@@ -132,14 +132,14 @@ def linearised_step(
 
     Args:
         form: of the dynamics, with the exact derivative of the contact model.
-        solver: of the stages.
-        scheme: by which the step was made.
-        start: of its first stage, the start of the step.
-        t: time there [s].
-        command: for its stages.
-        h: its length [s].
-        ends: where the stages ended.
-        names: parameters.
+        solver: solver of the stages.
+        scheme: time scheme of the step.
+        start: reference of the first stage, the start of the step.
+        t: time at the start [s].
+        command: command at its stages.
+        h: length of the step [s].
+        ends: ends of the stages.
+        names: names of the parameters.
     """
     nv = form.nv
     nz = (1 + len(scheme.a)) * nv

@@ -32,7 +32,7 @@ class NeMdp(Integrator):
     First order and explicit in the contact: stable at a few milliseconds.
 
     Args:
-        system: what is simulated, under a wrench space.
+        system: simulated system, whose contact law is a wrench space.
         pd: "implicit" is linear in the end of the step, (M + h kd + h^2 kp) v1 = M v0 + h (...);
             "explicit" takes the torque at the start of the step, as the papers' authors do.
 
@@ -118,8 +118,8 @@ class NeMdp(Integrator):
             M_hat: M and what the velocity at the end adds to it, shape (nv, nv).
             M: mass matrix, shape (nv, nv).
             right: M_hat v without weights, shape (nv,).
-            impulses: of each vertex, shape (n m, nv).
-            w: weights to start from, shape (n, m).
+            impulses: impulse of each vertex, shape (n m, nv).
+            w: initial weights, shape (n, m).
         """
         solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
         if singular:

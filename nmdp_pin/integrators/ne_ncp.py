@@ -46,16 +46,17 @@ class NeNcp(Integrator):
     that touches has v_n >= depth / push_out, but need not leave by more than its depth in a step.
 
     Args:
-        system: what is simulated, under dry friction.
-        solver: of Pinocchio, "admm" or "pgs"; where it does not converge, the other one.
-        max_iterations: of each solver.
+        system: simulated system, whose contact law is dry friction.
+        solver: solver of Pinocchio, "admm" or "pgs"; the other one is tried where it does not
+            converge.
+        max_iterations: largest number of iterations of each solver.
         tolerance: on the velocities of contacts, in units of what a fall of one step gains (g h).
             Where neither solver gets there, a thousandth of the velocities that come in will do:
             the residuals are in the result.
-        push_out: time in which a penetration is taken back [s].
+        push_out: time constant of the correction of penetrations [s].
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of its range.
     """
 
     name: ClassVar[str] = "ne-ncp"
@@ -134,9 +135,9 @@ class NeNcp(Integrator):
         """Mass matrix, velocity at the end, contacts and impulses of a step; or why there are none.
 
         Args:
-            state: start of the step.
-            torque: of the motors.
-            slides: see `_slides`; a joint that is held is so by a stiff damper.
+            state: state at the start of the step.
+            torque: torque law of the motors.
+            slides: as returned by `_slides`; a stiff damper holds the other joints.
             h: length of the step [s].
         """
         held = np.where(slides == 0.0, self._friction / _CREEP, 0.0)
@@ -182,10 +183,10 @@ class NeNcp(Integrator):
         one of all contacts.
 
         Args:
-            contact: where the contacts are.
-            free: velocity without impulses, L' v, shape (nv,).
-            response: L^-1 J' of all contacts, shape (nv, 3 n).
-            guess: impulses to start from, shape (n, 3); overwritten.
+            contact: contacts at the start of the step.
+            free: velocity L' v without impulses, shape (nv,).
+            response: matrix L^-1 J' of all contacts, shape (nv, 3 n).
+            guess: initial impulses, shape (n, 3); overwritten.
             h: length of the step [s].
         """
         tolerance, depth = self._tolerance * STANDARD_GRAVITY * h, contact.depth

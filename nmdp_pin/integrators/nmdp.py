@@ -45,20 +45,21 @@ class Nmdp(Integrator):
     argmin K(q), over (q, w) with G(q, w) = 0.
 
     Args:
-        system: what is simulated, under a wrench space.
+        system: simulated system, whose contact law is a wrench space.
         objective: "dissipation" (the principle itself, as a variational inequality: no K),
             "kinetic" (the papers' text) or "end_effector" (what their authors ran).
-        order: of the time scheme: 2 (SDIRK2) or 1 (backward Euler).
-        warm_start: begin with the last weights; False: with w = 0, as the papers.
-        restarts: where the first guess fails, begin again from others, and from a shorter step.
+        order: order of the time scheme, 2 (SDIRK2) or 1 (backward Euler).
+        warm_start: whether to begin with the last weights; False: with w = 0, as the papers.
+        restarts: whether to try other guesses, and a shorter step, where the first guess fails.
         secants: in zeroth order, estimate the contact model's derivative from the points that
             were evaluated; False: leave it out, as the papers.
-        max_evaluations: of the dynamics in one step, after which it fails.
+        max_evaluations: largest number of evaluations of the dynamics in one step.
         vi_newton: options of the solver of "dissipation".
         projected_gradient: options of the solver of the other objectives.
 
     Raises:
-        IntegratorError: an option out of its range, or of a solver that the objective has not.
+        IntegratorError: an option is out of its range, or belongs to a solver that the objective
+            lacks.
     """
 
     form_type: ClassVar[type[Form]]

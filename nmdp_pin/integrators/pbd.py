@@ -44,14 +44,14 @@ class PositionBasedStep(Integrator):
     meshes excepted.
 
     Args:
-        system: what is simulated, under a penalty law.
-        optimiser: one of the class's `optimisers`.
-        tolerance: on the residual, relative to the robot's weight.
+        system: simulated system, whose contact law is a penalty.
+        optimiser: name of one of the class's `optimisers`.
+        tolerance: bound on the residual, relative to the robot's weight.
         max_iterations: of the optimiser; None: 30 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
             10 000 ("lbfgs"), after which the step is halved.
 
     Raises:
-        IntegratorError: an option out of its range, or a joint of a kind that the kernels lack.
+        IntegratorError: an option is out of its range, or a joint of a kind that the kernels lack.
     """
 
     law_type: ClassVar[type[ContactLaw]] = Penalty
@@ -135,11 +135,11 @@ class PositionBasedStep(Integrator):
         meshes, or by "lbfgs".
 
         Args:
-            state: start of the first step.
-            command: holds for all steps, but for its torque.
+            state: state at the start of the first step.
+            command: command of all steps, apart from its torque.
             torques: feed-forward torque of each step, shape (nt, nv).
             h: length of a step [s].
-            x: [q; v] at the ends of the steps, shape (nt, nq + nv); written.
+            x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
         start = self.start(state, replace(command, tau=None), h)
         torques = np.ascontiguousarray(torques + start.tau)
@@ -185,14 +185,14 @@ class PositionBasedStep(Integrator):
         """The partial derivatives of a step that ends at q1.
 
         Args:
-            state: its start.
-            command: for its end.
-            h: its length [s].
-            q1: configuration at its end, shape (nq,).
-            names: of the parameters to differentiate with respect to.
+            state: state at its start.
+            command: command at its end.
+            h: length of the step [s].
+            q1: configuration at the end of the step, shape (nq,).
+            names: names of the parameters to differentiate with respect to.
 
         Raises:
-            DerivativeError: the target of a command that has none.
+            DerivativeError: the command has no target.
         """
         start, scene = self.start(state, command, h), self.minimiser.scene
         memory = self.minimiser.memory

@@ -28,11 +28,11 @@ def rebounds(
     """Whether a contact that approached is thrown back, or its impact has made energy.
 
     Args:
-        form: of the dynamics.
-        state: start of the step.
-        made: its stages.
+        form: form of the dynamics.
+        state: state at the start of the step.
+        made: stages of the step.
         gain: energy gained beyond the work of the torques [J].
-        done: that work [J].
+        done: work of the torques [J].
         kinetic: kinetic energy at the start [J].
     """
     touches = _touching(made)
@@ -50,10 +50,10 @@ def sinks(form: Form, state: State, made: Stages, lost: float) -> bool:
     The velocity of the first stage, in which they hardly touched, moves them on in the second one.
 
     Args:
-        form: of the dynamics.
-        state: start of the step.
-        made: its stages.
-        lost: energy beyond the work of the torques [J].
+        form: form of the dynamics.
+        state: state at the start of the step.
+        made: stages of the step.
+        lost: energy lost beyond the work of the torques [J].
     """
     first, end = made.points[0], made.end
     way = _depths(form, end) - np.maximum(_depths(form, first), 0.0)

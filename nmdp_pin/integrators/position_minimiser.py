@@ -35,19 +35,19 @@ class PositionMinimiser:
     """Minimises steps of a system, one at a time, in a memory of its own.
 
     Args:
-        system: what is simulated; its law has its normal stiffness.
-        kind: FRICTIONAL or CONSERVATIVE.
-        optimiser: "lm", "jtj-lm" or "lbfgs".
-        tolerance: on the residual, relative to the weight.
-        max_iterations: of the optimiser.
-        weight: of the robot [N].
+        system: simulated system; the normal stiffness of its contact law is known.
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        optimiser: name of the optimiser, "lm", "jtj-lm" or "lbfgs".
+        tolerance: bound on the residual, relative to the weight.
+        max_iterations: largest number of iterations of the optimiser.
+        weight: weight of the robot [N].
 
     Attributes:
-        scene: what all steps share.
-        memory: of the step made last.
+        scene: data that all steps share.
+        memory: memory of the last step.
 
     Raises:
-        IntegratorError: a joint of a kind that the kernels lack.
+        IntegratorError: a joint is of a kind that the kernels lack.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class PositionMinimiser:
         There are none where the terrain has meshes, or by "lbfgs".
 
         Args:
-            start: the first step; its arrays are written.
+            start: data of the first step; its arrays are overwritten.
             torques: feed-forward torque of each step, shape (nt, nv).
-            x: [q; v] at the ends of the steps, shape (nt, nq + nv); written.
+            x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
         if self._ground is None or self._by_gradients:
             return 0

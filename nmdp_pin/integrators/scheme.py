@@ -22,8 +22,8 @@ class Scheme:
     """The coefficients of a stiffly accurate, diagonally implicit Runge-Kutta method.
 
     Args:
-        name: of the method.
-        order: of the method on smooth motion.
+        name: name of the method.
+        order: order of the method on smooth motion.
         a: rows of the Butcher matrix up to the diagonal.
         acceleration: rate of the acceleration over that of the velocity; other than 1 in halved
             steps as the papers print them (nmdp_pin.papers).
@@ -47,7 +47,7 @@ class Scheme:
 
         Args:
             h: length of the step [s].
-            velocities: at the start and at the end of each stage.
+            velocities: velocities at the start and at the end of each stage.
         """
         weights = _error_weights(self.a)
         result: np.ndarray = (h * weights[0]) * velocities[0]

@@ -35,13 +35,13 @@ class StageSolver:
     """Solves the stages of a step.
 
     Args:
-        form: of the dynamics.
-        method: the solver's options: those of the principle, or of an objective.
-        objective: what is minimised; None for the principle.
-        bound: how much energy a stage may gain.
-        warm_start: begin with the last weights; False: with w = 0.
-        restarts: where the first guess fails, begin again from others.
-        max_evaluations: of the dynamics in one step, after which it fails.
+        form: form of the dynamics.
+        method: options of the solver of the principle, or of an objective.
+        objective: minimised objective; None for the principle.
+        bound: bound on the energy that a stage gains.
+        warm_start: whether to begin with the last weights; False: with w = 0.
+        restarts: whether to try other guesses where the first one fails.
+        max_evaluations: largest number of evaluations of the dynamics in one step.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class StageSolver:
         G = 0 has roots far away, to which no motion leads: they gain energy, and are refused.
 
         Args:
-            problem: the equations of the stage.
+            problem: equations of the stage.
             w: weights of the stage or the step before.
-            gamma: step-size parameter to begin with.
-            work: what the stages before took.
+            gamma: initial step-size parameter.
+            work: iterations and evaluations of the stages before.
             before: kinetic energy and that of gravity at the start of the step, and the work of
                 the torques in the stages before [J].
-            guesses: how many are tried at most; None: all.
+            guesses: largest number of guesses that are tried; None: all.
         """
         form, (kinetic, potential, given) = self._form, before
         after = kinetic, potential

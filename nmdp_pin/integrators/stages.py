@@ -34,16 +34,16 @@ class Stages(NamedTuple):
     """The stages of one step, as far as they were solved.
 
     Args:
-        scheme: whose they are.
+        scheme: time scheme of the step.
         h: length of the step [s].
-        problems: the equations of each.
-        points: where each ended.
-        slopes: rates of change there, but for the last stage.
-        status: of the last one.
+        problems: equations of each stage.
+        points: end of each stage.
+        slopes: rates of change at these ends, except that of the last stage.
+        status: status of the last stage.
         gamma: step-size parameter of the solver.
         value: objective or gap at the end.
-        energies: kinetic and of gravity at the end [J].
-        work: what they took.
+        energies: kinetic energy and potential energy of gravity at the end [J].
+        work: iterations and evaluations of all stages.
     """
 
     scheme: Scheme

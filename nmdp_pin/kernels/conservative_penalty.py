@@ -32,9 +32,9 @@ def gauss_newton(law: Law, t: Touch, D: np.ndarray) -> None:
     |u_t|^((beta - 1) / 2) u_t d^((gamma + 1) / 2), linearised.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        D: shape (6, 6); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        D: output, shape (6, 6).
     """
     d, q, slope = t.sizes[0], t.sizes[4], t.sizes[5]
     change = np.empty((3, 6))
@@ -58,9 +58,9 @@ def conservative_derivative(law: Law, t: Touch, D: np.ndarray) -> None:
     """Derivative of `wrench_of` by (dx, dphi), of conservative forces: minus the Hessian.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        D: shape (6, 6); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        D: output, shape (6, 6).
     """
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     n, bent = t.n, t.sizes[7] > 0.0

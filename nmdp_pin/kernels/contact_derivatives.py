@@ -48,7 +48,7 @@ def add_taken(
 
     Args:
         S: motions of the dofs, shape (nv, 6).
-        support: s of the contact, shape (nv,).
+        support: row s of the contact in `support` of `contact_forces`, shape (nv,).
         moves: whether a dof moves what is touched, shape (nv,).
         origin: the contact's wrench about the world's origin, shape (6,).
         A: shape (nv, nv).
@@ -93,21 +93,21 @@ def linearise_contacts(
     change as the points where they act move with the spheres.
 
     Args:
-        P: see `contact_forces`, likewise:
-        S: see there.
-        touched: see there.
-        support: see there.
-        radii: see there.
-        reference: see there.
-        placements: see there.
-        centre: see there.
-        normal: see there.
-        wrench: see there.
-        subtree: see there.
+        P: as in `contact_forces`.
+        S: as in `contact_forces`.
+        touched: as in `contact_forces`.
+        support: as in `contact_forces`.
+        radii: as in `contact_forces`.
+        reference: as in `contact_forces`.
+        placements: as in `contact_forces`.
+        centre: as in `contact_forces`.
+        normal: as in `contact_forces`.
+        wrench: as in `contact_forces`.
+        subtree: as in `contact_forces`.
         moves: whether a dof moves what is touched, shape (n, nv).
-        above: see `subtract_carried`.
+        above: as in `subtract_carried`.
         curvature: derivative of the normal [1/m], shape (n, 3, 3), or (0, 3, 3) where it is 0.
-        active: contacts that act, shape (k,).
+        active: indices of the active contacts, shape (k,).
         own: derivative of V w with respect to the translation of the contact, or translation and
             rotation, with w held, shape (n, rows, 3 or 6).
         v: velocity, shape (nv,).

@@ -25,13 +25,13 @@ def contact_jacobians(
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
         S: motions of the dofs, shape (nv, 6).
-        b: joint of the body that is touched.
-        support: see `contact_forces`; shape (nv,).
-        centre: of the sphere, seen from b, shape (3,).
-        point: where the wrench acts, seen from b, shape (3,).
-        J_centre: linear at the centre, an output, shape (3, nv).
-        J_point: linear at the point, an output, shape (3, nv).
-        J_angular: an output, shape (3, nv).
+        b: joint of the touched body.
+        support: row of the contact in `support` of `contact_forces`, shape (nv,).
+        centre: centre of the sphere in the frame of b, shape (3,).
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        J_centre: output, linear Jacobian at the centre, shape (3, nv).
+        J_point: output, linear Jacobian at the point, shape (3, nv).
+        J_angular: output, angular Jacobian, shape (3, nv).
     """
     c, p = np.empty(3), np.empty(3)
     to_world(P, b, centre, c)
@@ -79,14 +79,14 @@ def motion_jacobian(
     du = J_c + Q [arm]x J_w + (Q - 1) r (dn/dx) J_c; turns have (tr(T) - T) / 2 J_w, T = Q'.
 
     Args:
-        placement: of the carrier, shape (4, 3).
-        reference: of the carrier, shape (4, 3).
-        normal: shape (3,).
-        curvature: of the surface, shape (3, 3).
-        radius: of the sphere [m]; 0 where the wrench acts at the centre.
-        J_centre: shape (3, nv).
-        J_angular: shape (3, nv).
-        J: an output, shape (3 or 6, nv).
+        placement: placement of the carrier, shape (4, 3).
+        reference: reference placement of the carrier, shape (4, 3).
+        normal: normal of the surface, shape (3,).
+        curvature: curvature of the surface, shape (3, 3).
+        radius: radius of the sphere [m]; 0 where the wrench acts at the centre.
+        J_centre: linear Jacobian at the centre, shape (3, nv).
+        J_angular: angular Jacobian, shape (3, nv).
+        J: output, shape (3 or 6, nv).
     """
     rows, nv = J.shape
     for a in range(3):
@@ -151,21 +151,21 @@ def velocity_motion_jacobian(
     the axes from which the motion is seen.
 
     Args:
-        P: see `contact_jacobians`, likewise:
-        S: see there.
-        b: see there.
-        support: see there.
-        J_centre: see there.
-        J_point: see there.
-        J_angular: see there.
+        P: as in `contact_jacobians`.
+        S: as in `contact_jacobians`.
+        b: as in `contact_jacobians`.
+        support: as in `contact_jacobians`.
+        J_centre: as in `contact_jacobians`.
+        J_point: as in `contact_jacobians`.
+        J_angular: as in `contact_jacobians`.
         moves: whether a dof moves what is touched, shape (nv,).
-        above: see `subtract_carried`.
+        above: as in `subtract_carried`.
         v: velocity, shape (nv,).
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         rate: 1 / h of the stage [1/s].
-        point: where the wrench acts, seen from b, shape (3,).
+        point: point where the wrench acts, in the frame of b, shape (3,).
         arm: derivative of that point with respect to the centre, shape (3, 3).
-        J: an output, shape (3 or 6, nv).
+        J: output, shape (3 or 6, nv).
     """
     rows, nv = J.shape
     J[:] = 0.0

@@ -29,9 +29,9 @@ def relative_placements(
 
     Args:
         P: placements of all joints in the world, shape (n_joints, 4, 3).
-        joints: that carry the contacts, shape (n,).
+        joints: joints that carry the contacts, shape (n,).
         touched: joints whose surfaces they touch, 0 for the terrain, shape (n,).
-        placements: an output, shape (n, 4, 3).
+        placements: output, shape (n, 4, 3).
     """
     for i in range(joints.size):
         j, b = joints[i], touched[i]
@@ -59,12 +59,12 @@ def locate(
     """Placements of the carriers and centres of the spheres, seen from what they touch.
 
     Args:
-        P: see `relative_placements`, likewise:
-        joints: see there.
-        touched: see there.
-        placements: see there.
-        local: centres in the frames of the carriers [m], shape (n, 3).
-        centre: an output [m], shape (n, 3).
+        P: as in `relative_placements`.
+        joints: as in `relative_placements`.
+        touched: as in `relative_placements`.
+        placements: as in `relative_placements`.
+        local: centres of the spheres in the frames of their joints [m], shape (n, 3).
+        centre: output [m], shape (n, 3).
     """
     relative_placements(P, joints, touched, placements)
     for i in range(joints.size):
@@ -93,13 +93,13 @@ def motion_of(
     centre, and the turn as its axis times the sine of its angle.
 
     Args:
-        placement: of the carrier, shape (4, 3).
-        reference: of the carrier at the reference, shape (4, 3); need not be rigid.
-        local: centre in the carrier's frame, shape (3,).
-        centre: shape (3,).
-        normal: of the surface, shape (3,).
-        radius: of the sphere [m].
-        motion: an output, shape (3,) or (6,).
+        placement: placement of the carrier, shape (4, 3).
+        reference: reference placement of the carrier, which need not be rigid, shape (4, 3).
+        local: centre of the sphere in the carrier's frame, shape (3,).
+        centre: centre of the sphere, shape (3,).
+        normal: normal of the surface, shape (3,).
+        radius: radius of the sphere [m].
+        motion: output, shape (3,) or (6,).
     """
     for a in range(3):
         motion[a] = centre[a] - (
@@ -135,9 +135,9 @@ def relative_twist(S: np.ndarray, support: np.ndarray, v: np.ndarray, twist: np.
 
     Args:
         S: motions of the dofs, shape (nv, 6).
-        support: see `contact_forces`; shape (nv,).
+        support: row of the contact in `support` of `contact_forces`, shape (nv,).
         v: velocity, shape (nv,).
-        twist: an output.
+        twist: output, shape (6,).
     """
     twist[:] = 0.0
     for l in range(v.size):
@@ -166,11 +166,11 @@ def motion_by_velocity(
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
-        b: joint from which the contact is seen.
+        b: joint of the touched body.
         twist: relative motion at the world's origin, shape (6,).
-        point: where the wrench acts, seen from b, shape (3,).
-        h: the time [s].
-        motion: an output, shape (3,) or (6,).
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        h: length of the stage [s].
+        motion: output, shape (3,) or (6,).
     """
     p, x = np.empty(3), np.empty(3)
     to_world(P, b, point, p)

@@ -17,10 +17,10 @@ def subtract_from_bodies(
     """Sums of the carrying bodies -= values, and of the touched ones -= both * values.
 
     Args:
-        contacts: the contact points.
-        values: of the contacts, shape (m, k).
+        contacts: contact points.
+        values: values of the contacts, shape (m, k).
         both: -1 for wrenches, which act on both with opposite signs, 1 for their derivatives.
-        sums: of the bodies, shape (n, k).
+        sums: sums of the bodies, shape (n, k).
     """
     for i in range(len(contacts.joints)):
         a, b = contacts.joints[i] - 1, contacts.touched[i] - 1
@@ -39,9 +39,9 @@ def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
     it takes the wrench along: -(S_l x S_k) . F.
 
     Args:
-        scene: what all steps share.
-        point: after `penalty_stiffness`.
-        semidefinite: the wrenches are left out.
+        scene: data that all steps share.
+        point: point after `penalty_stiffness`.
+        semidefinite: whether the wrenches are left out.
     """
     tree, contacts = scene.tree, scene.contacts
     S, forces, A = point.S, point.forces, point.A

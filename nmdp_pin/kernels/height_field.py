@@ -51,14 +51,14 @@ def field_surface(
     """Signed distance [m], its gradient, and whether there is a Hessian.
 
     Args:
-        grid: see the module.
-        size: see the module [m].
-        heights: of all fields [m].
-        intervals: of all fields [m], shape (k, 2).
-        rounding: of coordinates [m].
-        p: the point, seen from sample (0, 0) at height 0 [m].
-        stack: scratch, whole numbers of shape `STACK`.
-        hessian: [1/m], shape (3, 3), written where there is one.
+        grid: as in the module's description.
+        size: as in the module's description [m].
+        heights: heights of all fields [m].
+        intervals: intervals of all fields [m], shape (k, 2).
+        rounding: rounding error of coordinates [m].
+        p: point relative to sample (0, 0) at height 0 [m].
+        stack: scratch memory, integers of shape `STACK`.
+        hessian: output where there is a Hessian [1/m], shape (3, 3).
     """
     triangle = _nearest_triangle(grid, size, heights, intervals, p, stack)
     squared, feature, foot = closest_on_triangle(grid, size, heights, triangle, p)

@@ -56,23 +56,23 @@ def joint_forces(
     of the row; the row's other weights do nothing.
 
     Args:
-        coordinates: of the joints in q, shape (r,).
-        dofs: of the joints in v, shape (r,).
+        coordinates: indices of the joints in q, shape (r,).
+        dofs: indices of the joints in v, shape (r,).
         lower: positions of the lower stops, shape (r,).
         upper: positions of the upper stops, shape (r,).
-        stiffness: of the stops [N m/rad or N/m], shape (r,).
+        stiffness: stiffness of the stops [N m/rad or N/m], shape (r,).
         friction: dry friction [N m or N], shape (r,).
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         h: length of the stage [s].
         w: weights, shape (n + r, m).
-        V: an output, shape (n + r, rows, m).
-        wrench: an output, shape (n + r, rows).
-        motion: an output, shape (n + r, rows).
-        work: an output, shape (n + r, m).
-        active: an output, shape (n + r,).
-        k: number of contacts that act.
-        G: shape (nv,).
+        V: output, shape (n + r, rows, m).
+        wrench: output, shape (n + r, rows).
+        motion: output, shape (n + r, rows).
+        work: output, shape (n + r, m).
+        active: output, shape (n + r,).
+        k: number of active contacts.
+        G: dynamics residual, shape (nv,).
 
     Returns:
         Norm of G; the gap [J] and the slip [rad or m] of the joints, as in `contact_forces`;
@@ -122,18 +122,18 @@ def linearise_joints(
     """Derivatives of the joints' forces, added to A, and the Jacobians of those that act.
 
     Args:
-        coordinates: and all up to `q` as in `joint_forces`.
-        dofs: see there.
-        lower: see there.
-        upper: see there.
-        stiffness: see there.
-        friction: see there.
-        q: see there.
+        coordinates: as in `joint_forces`.
+        dofs: as in `joint_forces`.
+        lower: as in `joint_forces`.
+        upper: as in `joint_forces`.
+        stiffness: as in `joint_forces`.
+        friction: as in `joint_forces`.
+        q: as in `joint_forces`.
         w: weights, shape (n + r, m).
-        active: contacts and joints that act, shape (k,).
+        active: indices of the active contacts and joints, shape (k,).
         A: dG/dq, shape (nv, nv).
-        J_force: its rows of the joints are an output, shape (k, rows, nv).
-        J_motion: likewise.
+        J_force: output, of which the rows of the joints are written, shape (k, rows, nv).
+        J_motion: Jacobian of their motions, shape (k, rows, nv).
     """
     first = w.shape[0] - dofs.size
     for x in range(active.size):
@@ -167,18 +167,18 @@ def add_widening(
     """Add d(width)/dq u to the derivative of the works with respect to the configuration.
 
     Args:
-        coordinates: and all up to `q` as in `joint_forces`.
-        dofs: see there.
-        lower: see there.
-        upper: see there.
-        stiffness: see there.
-        friction: see there.
-        q: see there.
+        coordinates: as in `joint_forces`.
+        dofs: as in `joint_forces`.
+        lower: as in `joint_forces`.
+        upper: as in `joint_forces`.
+        stiffness: as in `joint_forces`.
+        friction: as in `joint_forces`.
+        q: as in `joint_forces`.
         motion: u, shape (n + r, rows).
-        active: contacts and joints that act, shape (k,).
+        active: indices of the active contacts and joints, shape (k,).
         first: row of the first joint, n.
-        m: weights of a row.
-        r_q: derivative of the works of those that act, shape (k m, nv).
+        m: number of weights of a row.
+        r_q: derivative of the works of the active ones, shape (k m, nv).
     """
     for x in range(active.size):
         j = active[x] - first

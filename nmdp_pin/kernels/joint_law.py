@@ -33,8 +33,8 @@ def add_joint_forces(scene: Scene, start: StepStart, point: Point) -> float:
     """Subtract the joints' forces from the residual; the energy that they add [J].
 
     Args:
-        scene: what all steps share.
-        start: the step.
+        scene: data that all steps share.
+        start: data of the step.
         point: `q`, `v`, `y` and `e` are read; `r` and `tau`, and the stored energy of `forces`
             are changed.
     """

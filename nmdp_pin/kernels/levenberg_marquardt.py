@@ -42,9 +42,9 @@ def accepts(account: np.ndarray, f: float, error: float) -> bool:
     """Judge a trial point, and take it into the account.
 
     Args:
-        account: of the minimisation.
-        f: the function there.
-        error: what is to become small, such as the norm of the gradient.
+        account: account of the minimisation.
+        f: value of the function at the trial point.
+        error: quantity that is to become small, such as the norm of the gradient.
     """
     account[EVALUATIONS] += 1.0
     if account[EVALUATIONS] == 1.0:
@@ -73,9 +73,9 @@ def goes_on(account: np.ndarray, tolerance: float, max_iterations: int) -> bool:
     """Whether another iteration is to be made; if so it is counted, if not there is an outcome.
 
     Args:
-        account: of the minimisation.
-        tolerance: on the error.
-        max_iterations: linear solves at most.
+        account: account of the minimisation.
+        tolerance: bound on the error.
+        max_iterations: largest number of linear solves.
     """
     error = account[ERROR]
     if not math.isfinite(account[VALUE] + error):

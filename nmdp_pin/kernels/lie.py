@@ -135,8 +135,8 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
     """The derivative of D(d)' force with respect to d.
 
     Args:
-        d: shape (6,).
-        force: held, shape (6,).
+        d: logarithm of the motion, shape (6,).
+        force: constant force, shape (6,).
         H: column k is along d_k, shape (6, 6); written.
     """
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]

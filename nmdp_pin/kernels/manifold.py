@@ -87,10 +87,10 @@ def integrate(tree: Tree, q: np.ndarray, dq: np.ndarray, out: np.ndarray) -> Non
     """The configuration at tangent dq from q.
 
     Args:
-        tree: the joints.
-        q: shape (nq,).
-        dq: shape (nv,).
-        out: shape (nq,), not q; written.
+        tree: joints of the tree.
+        q: configuration, shape (nq,).
+        dq: tangent, shape (nv,).
+        out: output other than q, shape (nq,).
     """
     twist, p, R = np.empty(6), np.empty(3), np.empty((3, 3))
     for b in range(len(tree.kinds)):
@@ -138,10 +138,10 @@ def difference(tree: Tree, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> N
     """The tangent that leads from q0 to q1.
 
     Args:
-        tree: the joints.
-        q0: shape (nq,).
-        q1: shape (nq,).
-        out: shape (nv,); written.
+        tree: joints of the tree.
+        q0: first configuration, shape (nq,).
+        q1: second configuration, shape (nq,).
+        out: output, shape (nv,).
     """
     p, w, v, R = np.empty(3), np.zeros(3), np.empty(3), np.empty((3, 3))
     for b in range(len(tree.kinds)):
@@ -180,9 +180,9 @@ def difference_derivative(tree: Tree, d: np.ndarray, D: np.ndarray) -> None:
     The derivative with respect to a tangent at q0 has the blocks -D(-d).
 
     Args:
-        tree: the joints.
-        d: shape (nv,).
-        D: shape (nv, nv); its blocks are written.
+        tree: joints of the tree.
+        d: difference(q0, q1), shape (nv,).
+        D: output, of which the blocks are written, shape (nv, nv).
     """
     twist, block = np.empty(6), np.empty((6, 6))
     for b in range(len(tree.kinds)):
@@ -232,10 +232,10 @@ def add_turning(tree: Tree, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: 
     """A += the derivative of D' force, which is a function of d, along dd = D; force is held.
 
     Args:
-        tree: the joints.
+        tree: joints of the tree.
         d: difference(q0, q1), shape (nv,).
         D: derivative of d with respect to q1 or q0, shape (nv, nv).
-        force: shape (nv,).
+        force: constant force, shape (nv,).
         A: shape (nv, nv).
     """
     twist, f, H = np.empty(6), np.empty(6), np.empty((6, 6))

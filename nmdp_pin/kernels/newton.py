@@ -19,8 +19,8 @@ def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
 
     Args:
         A: dG/dq, shape (n, n).
-        G: shape (n,).
-        dq: an output, shape (n,).
+        G: dynamics residual, shape (n,).
+        dq: output, shape (n,).
     """
     n = G.size
     LU, pivots, x = A.copy(), np.empty(n, np.int64), np.empty((n, 1))
@@ -41,9 +41,9 @@ def block_scales(curvature: np.ndarray, m: int, scale: np.ndarray) -> bool:
     Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
 
     Args:
-        curvature: along each variable, shape (n m,).
+        curvature: curvature along each variable, shape (n m,).
         m: size of a block.
-        scale: an output, shape (n m,).
+        scale: output, shape (n m,).
     """
     largest = 0.0
     for b in range(curvature.size // m):
@@ -79,16 +79,16 @@ def josephy_newton(
 
     Args:
         A: dG/dq, shape (nv, nv).
-        G: shape (nv,).
-        J_force: of the active contacts, shape (k, rows, nv).
-        J_motion: likewise.
+        G: dynamics residual, shape (nv,).
+        J_force: Jacobian on which the wrenches of the active contacts work, shape (k, rows, nv).
+        J_motion: Jacobian of their motions, shape (k, rows, nv).
         V: vertices of all contacts, shape (n, rows, m).
-        active: contacts that act, shape (k,).
-        work: g of all contacts, shape (n, m).
+        active: indices of the active contacts, shape (k,).
+        work: works g of all contacts, shape (n, m).
         w: weights of all contacts, shape (n, m).
         proximal: diagonal added to H, relative to the curvature of each contact.
-        w1: an output, shape (n, m).
-        dq: an output, shape (nv,).
+        w1: output, shape (n, m).
+        dq: output, shape (nv,).
 
     Returns:
         CONVERGED, SINGULAR, or CIRCLES where the inequality was not solved.

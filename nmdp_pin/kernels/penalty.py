@@ -29,10 +29,10 @@ class Law(NamedTuple):
     """The numbers of a `Penalty`.
 
     Args:
-        kind: FRICTIONAL or CONSERVATIVE.
-        stiffness: C_perp [N/m^alpha].
-        friction: C_par [N/m^(beta + gamma + 1)]; negative: from the terrain's coefficient.
-        slip_speed: at which friction is then dry friction's [m/s].
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        stiffness: normal stiffness C_perp [N/m^alpha].
+        friction: C_par [N/m^(beta + gamma + 1)]; negative where the terrain's coefficient gives it.
+        slip_speed: speed at which that friction equals dry friction [m/s].
         alpha: exponent of the normal force.
         beta: exponent of the slip.
         gamma: exponent of the penetration in the friction.
@@ -82,13 +82,13 @@ def measure(
     """Fill in slip and sizes; `n` and, of round contacts, `turn` are given.
 
     Args:
-        law: sizes of the forces.
+        law: parameters of the penalty law.
         h: length of the step [s].
-        depth: d [m], above 0.
+        depth: penetration d [m], above 0.
         mu: friction coefficient of the terrain.
         u: displacement of the sphere's centre over the step [m], shape (3,).
-        radius: of the sphere [m].
-        t: the contact; written.
+        radius: radius of the sphere [m].
+        t: output, the contact.
     """
     n, sizes = t.n, t.sizes
     x, y, z = u[0], u[1], u[2]
@@ -149,9 +149,9 @@ def wrench_of(law: Law, t: Touch, wrench: np.ndarray) -> None:
     c = C_par (gamma + 1) |u_t|^(beta + 1) d^gamma ([P] f*).
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        wrench: about the centre, shape (6,); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        wrench: output, about the centre, shape (6,).
     """
     d, p, q = t.sizes[0], t.sizes[3], t.sizes[4]
     force, moment = wrench[:3], wrench[3:]
@@ -224,10 +224,10 @@ def frictional_derivative(law: Law, t: Touch, wrench: np.ndarray, D: np.ndarray)
     """Derivative of `wrench_of` by (dx, dphi), of frictional forces.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        wrench: there, shape (6,).
-        D: shape (6, 6); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        wrench: wrench at the configuration, shape (6,).
+        D: output, shape (6, 6).
     """
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     dF = D[:3]

@@ -70,10 +70,10 @@ def penalty_forces(scene: Scene, h: float, ref: StepReference, point: Point) -> 
     """The wrenches of all contacts and their energies, into `point.forces`.
 
     Args:
-        scene: what all steps share.
+        scene: data that all steps share.
         h: length of the step [s].
-        ref: after `begin`.
-        point: after `place`, with what the contacts touch.
+        ref: reference after `begin`.
+        point: point after `place`, with the surfaces at the contacts.
     """
     law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
     start, frames, surfaces = ref.carriers, point.frames, point.surfaces
@@ -117,10 +117,10 @@ def penalty_stiffness(
     """Derivatives of the wrenches by motions, relative to what is touched, at the world's origin.
 
     Args:
-        scene: what all steps share.
+        scene: data that all steps share.
         h: length of the step [s].
-        ref: after `begin`.
-        point: after `penalty_forces`; the stiffness of its forces is written.
+        ref: reference after `begin`.
+        point: point after `penalty_forces`; the stiffness of its forces is written.
         semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
     """
     law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces

@@ -17,7 +17,7 @@ class Contacts(NamedTuple):
         joints: placements that carry the spheres, shape (m,).
         touched: placements whose surfaces they touch, shape (m,).
         local: centres in the frames of the joints [m], shape (m, 3).
-        radii: of the spheres [m], shape (m,).
+        radii: radii of the contact spheres [m], shape (m,).
     """
 
     joints: np.ndarray
@@ -32,11 +32,11 @@ class Surfaces(NamedTuple):
     Args:
         centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
         distance: signed distance of the centres [m], shape (m,).
-        normal: shape (m, 3).
-        curvature: [1/m], shape (m, 3, 3).
-        friction: coefficient of the surface, shape (m,).
-        shape: index of the shape, shape (m,).
-        curved: in its only entry 1 where some curvature is not zero, shape (1,).
+        normal: normals of the surfaces, shape (m, 3).
+        curvature: curvatures of the surfaces [1/m], shape (m, 3, 3).
+        friction: friction coefficients of the surfaces, shape (m,).
+        shape: indices of the touched shapes, shape (m,).
+        curved: flag, 1 where some curvature is not zero, shape (1,).
     """
 
     centre: np.ndarray
@@ -52,8 +52,8 @@ class ContactForces(NamedTuple):
     """The forces of all contacts; all arrays are written.
 
     Args:
-        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
-        origin: the same at the world's origin, shape (m, 6).
+        wrenches: wrenches about the spheres' centres, axes of the world [N, N m], shape (m, 6).
+        origin: wrenches at the world's origin, shape (m, 6).
         stiffness: their derivatives by motions at the world's origin, shape (m, 36).
         energies: stored by the normal forces and by conservative friction [J], shape (2,).
     """
@@ -71,7 +71,7 @@ class JointLaw(NamedTuple):
         coordinates: index of the dof in q, -1 where it is not that of a simple joint, shape (nv,).
         lower: position of the lower stop [rad or m], shape (nv,).
         upper: position of the upper stop [rad or m], shape (nv,).
-        stiffness: of the stops [N m/rad or N/m], shape (nv,).
+        stiffness: stiffness of the stops [N m/rad or N/m], shape (nv,).
         friction: dry friction [N m or N], shape (nv,).
         creep: speed up to which dry friction is viscous [rad/s or m/s].
         effort: limit of the motor [N m or N], shape (nv,).
@@ -95,8 +95,8 @@ class Scene(NamedTuple):
         tree: joints and bodies.
         contacts: contact points.
         joints: forces of the joints.
-        law: of their forces; its kind makes the method pbfd or pbd.
-        semidefinite: of pbd, use the Gauss-Newton part of the Hessian.
+        law: penalty law, whose kind makes the method pbfd or pbd.
+        semidefinite: whether pbd uses the Gauss-Newton part of the Hessian.
     """
 
     tree: Tree
@@ -117,7 +117,7 @@ class StepStart(NamedTuple):
         kd: velocity gains and damping of the joints, shape (nv,).
         q_target: target of kp, shape (nq,); q0 where there is none.
         h: length [s].
-        rate: of differences of velocities [1/s]; 1 / h in the consistent form.
+        rate: rate of differences of velocities [1/s]; 1 / h in the consistent form.
     """
 
     q0: np.ndarray
@@ -138,7 +138,7 @@ class StepReference(NamedTuple):
         target: placements to which the bodies come without forces, shape (n, 4, 3).
         carriers: `relative_placements` at q0, shape (m, 4, 3).
         metric: M rate / h + kd / h + kp, shape (nv, nv).
-        U: its upper factor, shape (nv, nv).
+        U: upper factor of the metric, shape (nv, nv).
         energies: kinetic, potential [J], shape (2,).
     """
 
@@ -158,14 +158,14 @@ class Point(NamedTuple):
         v: velocity, shape (nv,).
         y: difference(q0, q), shape (nv,).
         e: difference(q_target, q), shape (nv,).
-        D: of y, shape (nv, nv).
-        D_t: of e, shape (nv, nv).
+        D: derivative of y, shape (nv, nv).
+        D_t: derivative of e, shape (nv, nv).
         P: placements, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
         frames: `relative_placements`, shape (m, 4, 3).
-        surfaces: what the contacts touch.
+        surfaces: surfaces at the contacts.
         forces: of the contacts.
-        wrenches: of inertia less contacts, summed over subtrees, shape (n, 6).
+        wrenches: wrenches of inertia less contacts, summed over subtrees, shape (n, 6).
         stiffness: their derivatives, shape (n, 36).
         r: residual [N, N m], shape (nv,).
         tau: torque of the command and the damping, shape (nv,).

@@ -49,9 +49,9 @@ class Limits(NamedTuple):
     """When to stop.
 
     Args:
-        tolerance: on |r| [N, N m].
-        max_iterations: linear solves at most.
-        weight: of the robot [N].
+        tolerance: bound on |r| [N, N m].
+        max_iterations: largest number of linear solves.
+        weight: weight of the robot [N].
     """
 
     tolerance: float
@@ -63,13 +63,13 @@ class Memory(NamedTuple):
     """What the minimisation works on; all arrays are written.
 
     Args:
-        ref: what follows from the start.
+        ref: quantities that follow from the start.
         point: the trial point.
         q: the point that was accepted last, shape (nq,).
         r: residual there, shape (nv,).
         F: matrix that was factorised last, shape (nv, nv).
-        dx: its solution, shape (nv,).
-        account: see `levenberg_marquardt`.
+        dx: solution of the linear system, shape (nv,).
+        account: account as in `levenberg_marquardt`.
         energies: kinetic and potential energy at the end, energy stored by the contacts at the
             start, and the ratio of the pivots of F, shape (4,).
     """
@@ -102,10 +102,10 @@ def advance(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> b
     """Judge the trial point and place the bodies at the next one; False where there is none.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        limits: when to stop.
-        memory: after `open_step` or `advance`, with what the contacts touch.
+        scene: data that all steps share.
+        start: data of the step.
+        limits: stopping criteria.
+        memory: memory after `open_step` or `advance`, with the surfaces at the contacts.
     """
     point, account = memory.point, memory.account
     f, error = evaluate(scene, start, memory.ref, point)
@@ -199,10 +199,10 @@ def solve_step(
     """Make a step; the account in the memory says how it ended.
 
     Args:
-        scene: what all steps share.
-        ground: what the contacts touch.
-        start: the step.
-        limits: when to stop.
+        scene: data that all steps share.
+        ground: surfaces that the contacts touch.
+        start: data of the step.
+        limits: stopping criteria.
         memory: written.
     """
     if not open_step(scene, start, memory):

@@ -47,8 +47,8 @@ def begin(scene: Scene, start: StepStart, ref: StepReference, point: Point) -> b
     """What follows from the start of a step; False where its mass matrix is singular.
 
     Args:
-        scene: what all steps share.
-        start: the step.
+        scene: data that all steps share.
+        start: data of the step.
         ref: written.
         point: workspace.
     """
@@ -91,7 +91,7 @@ def place(scene: Scene, point: Point) -> None:
     """Placements of the bodies and of the contacts at `point.q`.
 
     Args:
-        scene: what all steps share.
+        scene: data that all steps share.
         point: `q` is read; `P`, `frames` and the centres of its surfaces are written.
     """
     contacts = scene.contacts
@@ -115,10 +115,10 @@ def evaluate(
     Of pbfd |U'^-1 r|^2 / 2 [J], U'U being the metric; of pbd the energy E [J].
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        ref: after `begin`.
-        point: after `place`, with what the contacts touch; the rest is written.
+        scene: data that all steps share.
+        start: data of the step.
+        ref: reference after `begin`.
+        point: point after `place`, with the surfaces at the contacts; the rest is written.
     """
     tree, h = scene.tree, start.h
     nv, scale = len(start.v0), start.rate / h
@@ -180,10 +180,10 @@ def linearise(
     """dr/dq at the point (tangent), into `point.A`.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        point: after `evaluate`.
-        ref: after `begin`.
+        scene: data that all steps share.
+        start: data of the step.
+        point: point after `evaluate`.
+        ref: reference after `begin`.
         exact: False: the positive semidefinite part of it, of pbd.
     """
     tree, scale = scene.tree, start.rate / start.h

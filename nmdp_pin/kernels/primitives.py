@@ -48,10 +48,10 @@ def primitive_normal(kind: int, p: Vector3, half: Vector3, distance: float) -> V
     sphere it is the x axis, on that of a capsule -x. Inside a cylinder caps come before the side.
 
     Args:
-        kind: of the shape.
-        p: the point [m].
+        kind: kind of the shape.
+        p: point [m].
         half: half extents [m].
-        distance: what `primitive_distance` gives there [m].
+        distance: result of `primitive_distance` at the point [m].
     """
     if kind == BOX:
         return _box_normal(p, half, distance)
@@ -101,11 +101,11 @@ def primitive_hessian(
     of the plane of e and z.
 
     Args:
-        kind: of the shape.
-        p: the point [m].
+        kind: kind of the shape.
+        p: point [m].
         half: half extents [m].
-        n: what `primitive_normal` gives there.
-        hessian: [1/m], shape (3, 3), written where the result is True.
+        n: result of `primitive_normal` at the point.
+        hessian: output where the result is True [1/m], shape (3, 3).
     """
     if kind == BOX:
         return _box_hessian(p, half, n, hessian)

@@ -117,11 +117,11 @@ def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.
     function.
 
     Args:
-        M: shape (n, n), with a positive diagonal.
-        g: F at x0, shape (n,).
-        x0: where the problem is stated and the search begins, shape (n,).
+        M: matrix with a positive diagonal, shape (n, n).
+        g: value F(x0), shape (n,).
+        x0: point at which the problem is stated and the search begins, shape (n,).
         m: size of a block.
-        x: the solution, feasible to the last bit, shape (n,), an output.
+        x: output, the solution, feasible to the last bit, shape (n,).
 
     Returns:
         False where the faces go round in circles, M is singular on a face, or a number is not

@@ -51,16 +51,16 @@ def query(
     Where there is no shape the distance is infinite, the normal and the friction 0, the shape -1.
 
     Args:
-        kinds: see the module.
-        shapes: see the module.
-        heights: see the module.
-        intervals: see the module.
-        points: [m], shape (n, 3).
-        distance: [m], shape (n,), written.
-        normal: shape (n, 3), written.
-        curvature: [1/m], shape (n, 3, 3), written where the result is True.
-        friction: shape (n,), written.
-        shape: whole numbers, shape (n,), written.
+        kinds: as in the module's description.
+        shapes: as in the module's description.
+        heights: as in the module's description.
+        intervals: as in the module's description.
+        points: points in the world [m], shape (n, 3).
+        distance: output [m], shape (n,).
+        normal: output, shape (n, 3).
+        curvature: output where the result is True [1/m], shape (n, 3, 3).
+        friction: output, shape (n,).
+        shape: output, integers, shape (n,).
     """
     hessian, other = np.empty((3, 3)), np.empty((3, 3))
     stack = np.empty(STACK, np.int64)
