@@ -1,4 +1,4 @@
-"""The contact points of a robot as flat arrays, and where they are."""
+"""Contact points of a robot as flat arrays, and their placements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nmdp_pin.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class ContactArrays:
-    """What the kernels need to know of n contact points; see `kernels.contact`.
+    """Flat arrays of n contact points; conventions as in `kernels.contact_kinematics`.
 
     Args:
         joints: joints that carry the contacts, shape (n,).
@@ -65,15 +65,16 @@ class ContactArrays:
     def locate(
         self, P: np.ndarray, surfaces: TouchedSurfaces
     ) -> tuple[ContactState, np.ndarray, np.ndarray | None]:
-        """Where the contacts are.
+        """Locate the contacts.
 
         Args:
             P: placements of all joints, shape (n_joints, 4, 3).
             surfaces: surfaces that the contacts may touch.
 
         Returns:
-            The contacts as seen from what they touch, the placements of their carriers from
-            there (n, 4, 3), and the contacts that are near a surface (indices; None: all).
+            The contacts in the frames of the bodies that they touch, the placements of their
+            carriers in these frames (n, 4, 3), and the indices of the contacts near a surface
+            (None: all).
         """
         placements, centre = np.empty((self.n, 4, 3)), np.empty((self.n, 3))
         locate(P, self.joints, self.touched, self.local, placements, centre)

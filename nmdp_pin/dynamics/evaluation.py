@@ -1,4 +1,4 @@
-"""The equations of a step at a point, and around it."""
+"""Values and derivatives of the equations of a step at a point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nmdp_pin.dynamics.vertex_secant import VertexSecant
 
 
 class Evaluation(NamedTuple):
-    """The equations at a point (q, w).
+    """Values of the equations at a point (q, w).
 
     Args:
         q: configuration, shape (nq,).
@@ -32,7 +32,7 @@ class Evaluation(NamedTuple):
         active: indices of the active contacts, ascending, shape (k,).
         wrench: wrenches V w, shape (n, rows).
         motion: motions u on which the wrenches worked, shape (n, rows).
-        subtree: wrenches about the origin of all that each dof moves, shape (nv, 6).
+        subtree: wrenches about the origin of the bodies that each dof moves, shape (nv, 6).
         secant: estimate of dV/dx from the points evaluated so far, in zeroth order.
     """
 
@@ -59,7 +59,7 @@ class Evaluation(NamedTuple):
 
 
 class Linearisation(NamedTuple):
-    """The equations around an evaluation: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
+    """Derivatives of the equations at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
 
     Args:
         A: shape (nv, nv).

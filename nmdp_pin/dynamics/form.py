@@ -1,4 +1,4 @@
-"""Forms of the dynamics: what a step's equations are made of."""
+"""Forms of the dynamics, from which the equations of a step are made."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nmdp_pin.system import System
 
 
 class Workspace:
-    """Scratch memory of one thread: pinocchio's data, and views of what it holds.
+    """Scratch memory of one thread: pinocchio's data, and views of it.
 
     Args:
         model: model of the robot.
@@ -63,7 +63,7 @@ class Form(abc.ABC):
         self.nv: int = model.nv
         self.zeroth_order, self.secants = zeroth_order, zeroth_order and secants
         self.workspace = Workspace(model)
-        self.flat = model.nq == model.nv  # configurations add up like vectors
+        self.flat = model.nq == model.nv  # configurations are added like vectors
         self.contacts = ContactArrays.of(robot)
         self.surfaces = TouchedSurfaces(robot, terrain)
         self.bounds = JointBounds.of(robot)
@@ -148,7 +148,7 @@ class Form(abc.ABC):
         return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
 
     def shifted(self, start: Reference, terms: list[tuple[float, Slopes]]) -> Reference:
-        """The reference moved along slopes: each for a time [s]."""
+        """The reference moved along slopes, each for its time [s]."""
         dq, dv = np.zeros(self.nv), np.zeros(self.nv)
         rates = None if start.rates is None else start.rates.copy()
         for s, slopes in terms:
@@ -222,7 +222,7 @@ class Form(abc.ABC):
         return Slopes(of_v, problem.acceleration_rate * (of_v - of_reference.v))
 
     def carriers(self, q: np.ndarray) -> np.ndarray:
-        """Placements of the bodies that carry the contacts, from what they touch, (n, 4, 3)."""
+        """Placements of the carriers of the contacts relative to the touched bodies, (n, 4, 3)."""
         points, work = self.contacts, self.workspace
         pin.forwardKinematics(self.model, work.data, q)
         result = np.empty((points.n, 4, 3))
@@ -230,7 +230,7 @@ class Form(abc.ABC):
         return result
 
     def contact_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities of the centres of the contact spheres, from what they touch, shape (n, 3)."""
+        """Velocities of the sphere centres relative to the touched bodies, shape (n, 3)."""
         points, work = self.contacts, self.workspace
         pin.computeJointJacobians(self.model, work.data, q)
         placements, centre = np.empty((points.n, 4, 3)), np.empty((points.n, 3))
@@ -240,7 +240,7 @@ class Form(abc.ABC):
         return result
 
     def vertices(self, contacts: ContactState, near: np.ndarray | None) -> np.ndarray:
-        """V of all contacts, shape (n, rows, m); those that are not near feel nothing."""
+        """Vertices V of all contacts, shape (n, rows, m); zero away from the surfaces."""
         if near is None:
             return self.wrench_space.vertices(contacts)
         space = self.wrench_space
@@ -257,7 +257,7 @@ class Form(abc.ABC):
         return q1 - q0 if self.flat else pin.difference(self.model, q0, q1)
 
     def energies(self, P: np.ndarray, S: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and that of gravity [J].
+        """Kinetic energy and potential energy of gravity [J].
 
         Args:
             P: placements of all joints, shape (n_joints, 4, 3).
@@ -268,7 +268,7 @@ class Form(abc.ABC):
         return kinetic, potential
 
     def energies_at(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """`energies` at a state; leaves its placements and Jacobian in the workspace."""
+        """`energies` at a state, whose placements and Jacobian remain in the workspace."""
         work = self.workspace
         pin.computeJointJacobians(self.model, work.data, q)
         return self.energies(work.placements, work.J.T, v)

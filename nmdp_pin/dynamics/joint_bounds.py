@@ -1,4 +1,4 @@
-"""Stops and dry friction of the joints as flat arrays, and the loads they are made for."""
+"""Stops and dry friction of the joints as flat arrays, with the loads that size them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a jo
 
 
 class JointBounds(NamedTuple):
-    """Joints that have a stop or dry friction, in the order of `JointLimits.bounded`.
+    """Joints with a stop or dry friction, in the order of `JointLimits.bounded`.
 
     The element of the interval that dissipates the most acts: a stop is inelastic, dry friction
     holds or opposes the motion. Positions beyond a stop are penetrations, as those of contacts.
@@ -37,7 +37,7 @@ class JointBounds(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot) -> JointBounds:
-        """The stops and the friction of a robot's joints.
+        """Stops and dry friction of a robot's joints.
 
         At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
         """
@@ -74,7 +74,7 @@ class JointBounds(NamedTuple):
 
 
 def largest_loads(robot: Robot) -> np.ndarray:
-    """The motor's effort or the weight of what each dof moves, what is more [N m or N], (nv,).
+    """Larger one of the motor's effort and the weight that each dof moves [N m or N], (nv,).
 
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
 

@@ -1,11 +1,11 @@
-"""A step's equations around its solution: what the implicit function theorem needs of them.
+"""Derivatives of a step's equations at its solution, for the implicit function theorem.
 
 The stages i = 1 ... s end at q_i with weights w_i, where
 
     G_i(q_i, w_i, z, p) = 0,    r_i(q_i, w_i, z, p) + lambda = 0 along weights above zero,
 
 with z = (q_0, v_0, q_1, ..., q_i-1), the start of the step and the ends of the stages before, and p
-the joint torque and further parameters. Of configurations all is tangent.
+the joint torque and further parameters. Derivatives with respect to configurations are tangent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 
 class LinearisedWeights(NamedTuple):
-    """The conditions on the weights of the k contacts that act, of m weights each.
+    """Conditions on the m weights of each of the k active contacts.
 
     Args:
         contacts: indices of the active contact points, shape (k,).
@@ -43,7 +43,7 @@ class LinearisedWeights(NamedTuple):
 
 
 class LinearisedStage(NamedTuple):
-    """One stage; z has a column block of nv for q_0, for v_0 and for each stage before the last.
+    """One stage; z has a block of nv columns for q_0, for v_0 and for each earlier stage.
 
     Args:
         G_q: derivative dG/dq, shape (nv, nv).
@@ -67,7 +67,7 @@ class LinearisedStage(NamedTuple):
 
 
 class LinearisedStep(NamedTuple):
-    """The stages of a step.
+    """Derivatives of the stages of a step.
 
     Args:
         stages: stages in order; the last one ends with the step.

@@ -1,4 +1,4 @@
-"""Joints that copy others, held to them by stiff springs."""
+"""Stiff springs that hold mimic joints to their primary joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATIC_ERROR = 1e-6  # [rad or m] by which the largest static load moves a join
 class MimicSprings(NamedTuple):
     """The springs of a robot's mimic joints, as `kernels.joint_springs` reads them.
 
-    An implicit step is stable at any stiffness, and damps what the springs would oscillate.
+    An implicit step is stable at any stiffness, and damps oscillations of the springs.
 
     Args:
         coordinates: indices of the mimic and the primary joint in q, shape (c, 2).

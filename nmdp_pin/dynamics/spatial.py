@@ -1,4 +1,4 @@
-"""Views of what pinocchio holds, and which dofs move what."""
+"""Views of pinocchio's data, and the dofs that move each joint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
 
 
 def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.ndarray) -> np.ndarray:
-    """How placements change with each dof, shape (nv, n, 4, 3).
+    """Derivatives of placements with respect to each dof, shape (nv, n, 4, 3).
 
     Args:
         S: motions of the dofs at the world's origin, shape (6, nv).
@@ -31,7 +31,7 @@ def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.nda
 
 
 def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What hangs on what, as zeros and ones.
+    """Dependence of joints on dofs, as zeros and ones.
 
     Args:
         model: kinematic tree.

@@ -21,7 +21,7 @@ from nmdp_pin.system import System
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
-    """What one step leaves.
+    """Result of one step.
 
     Args:
         state: state after the step; on failure the object that was given.
@@ -45,12 +45,12 @@ class StepResult:
             where it was not computed.
         discarded: (sub-)steps that were tried and not kept, since they failed or their error was
             too large.
-        error: estimated error over the one that the tolerances allow: they are met up to 1; NaN
+        error: estimated error over the allowed one, up to 1 where the tolerances are met; NaN
             without error control.
         local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
             where the method has none.
-        primal: of methods that solve a complementarity problem, how far its solution is from one:
-            distance of the impulses from the friction cones [N s]; NaN for the others.
+        primal: primal residual of methods that solve a complementarity problem, the distance of
+            the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
         complementarity: likewise, work of the impulses on those velocities [J].
     """
@@ -84,7 +84,7 @@ class StepResult:
 
     @property
     def halvings(self) -> int:
-        """How many sub-steps were made beyond the first."""
+        """Number of sub-steps beyond the first."""
         return len(self.step_sizes) - 1
 
 
@@ -97,15 +97,15 @@ class Integrator(abc.ABC):
     """
 
     name: ClassVar[str]
-    law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # the kind of law that the method takes
-    enforces: ClassVar[frozenset[str]] = frozenset()  # which of `JointLimits.kinds`
+    law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # kind of contact law that the method takes
+    enforces: ClassVar[frozenset[str]] = frozenset()  # supported ones of `JointLimits.kinds`
 
     @abc.abstractmethod
     def __init__(self, system: System[Any], **options: Any) -> None: ...
 
     @property
     def order(self) -> int:
-        """Order of the time step on smooth motion; error control goes by it."""
+        """Order of the time step on smooth motion, which error control uses."""
         return 1
 
     @abc.abstractmethod
@@ -126,7 +126,7 @@ class Integrator(abc.ABC):
         end: State,
         names: tuple[str, ...] = (),
     ) -> LinearisedStep:
-        """The equations of a step around its end, for its derivatives.
+        """Derivatives of the equations of a step at its end.
 
         Args:
             state: state at its start.
@@ -136,7 +136,7 @@ class Integrator(abc.ABC):
             names: parameters to differentiate with respect to, from `parameters.PARAMETERS`.
 
         Raises:
-            DerivativeError: the method has no derivatives, or not by these parameters.
+            DerivativeError: the method has no derivatives, or none with respect to a parameter.
         """
         raise DerivativeError(
             f"there are no derivatives of '{self.name}'; use ne-nmdp, pbd-nmdp, ne-zonmdp, "

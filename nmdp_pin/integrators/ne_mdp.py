@@ -29,7 +29,7 @@ _PROXIMAL = 1e-9  # relative: makes weights unique where several give the same m
 class NeMdp(Integrator):
     """One quadratic program a step: M, C, J and V at the start of the step, v = v(w) linear.
 
-    First order and explicit in the contact: stable at a few milliseconds.
+    First order and explicit in the contact: stable with steps of a few milliseconds.
 
     Args:
         system: simulated system, whose contact law is a wrench space.
@@ -37,7 +37,7 @@ class NeMdp(Integrator):
             "explicit" takes the torque at the start of the step, as the papers' authors do.
 
     Raises:
-        IntegratorError: `pd` is neither.
+        IntegratorError: `pd` is neither of them.
     """
 
     name: ClassVar[str] = "ne-mdp"
@@ -134,7 +134,7 @@ class NeMdp(Integrator):
     def _least_energy(
         self, M: np.ndarray, free: np.ndarray, response: np.ndarray, w: np.ndarray
     ) -> tuple[np.ndarray, Status]:
-        """Weights that minimise v1' M v1 / 2 from the start w."""
+        """Weights that minimise v1' M v1 / 2, from the initial weights w."""
         H = response.T @ M @ response
         scale = H.diagonal().max(initial=0.0)
         if not np.isfinite(scale):

@@ -121,8 +121,8 @@ def _turning_normal(
     """d(K z), shape (3, 6).
 
     The curvature of a distance changes by dK z = -K^2 z (n . dx) - (n . z) K^2 dx -
-    n (K^2 z . dx), apart from what its principal curvatures change along the surface: not at
-    all on every shape here but the rim of a cylinder.
+    n (K^2 z . dx), apart from changes of its principal curvatures along the surface, which are
+    zero on every shape here but the rim of a cylinder.
     """
     K, n, r, b = t.K, t.n, t.sizes[1], t.sizes[2]
     dz, db = np.empty((3, 6)), np.zeros(6)

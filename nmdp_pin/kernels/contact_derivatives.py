@@ -17,12 +17,12 @@ from nmdp_pin.kernels.subtree import power
 
 @jit
 def subtract_carried(S: np.ndarray, above: np.ndarray, subtree: np.ndarray, A: np.ndarray) -> None:
-    """A_kl -= (S_l x S_k) . F_k where l moves S_k: the joints above carry S_k along.
+    """A_kl -= (S_l x S_k) . F_k where l moves S_k, since the joints above carry S_k along.
 
     Args:
         S: motions of the dofs, shape (nv, 6).
         above: whether dof l belongs to the joint of dof k or to one above it, shape (nv, nv).
-        subtree: wrenches F of all that each dof moves, shape (nv, 6).
+        subtree: wrenches F of the bodies that each dof moves, shape (nv, 6).
         A: shape (nv, nv).
     """
     nv, carried = S.shape[0], np.empty(6)
@@ -44,7 +44,7 @@ def add_taken(
     origin: np.ndarray,
     A: np.ndarray,
 ) -> None:
-    """A_kl += s_k (S_l x S_k) . F where l moves the body that is touched and takes F along.
+    """A_kl += s_k (S_l x S_k) . F where l moves the touched body, which carries F along.
 
     Args:
         S: motions of the dofs, shape (nv, 6).
@@ -89,8 +89,8 @@ def linearise_contacts(
 ) -> None:
     """Subtract the derivative of the contacts' generalised force from A = dG/dq.
 
-    The wrenches are carried along by the joints above, they change with V(q), and their moments
-    change as the points where they act move with the spheres.
+    The wrenches are carried along by the joints above and change with V(q); their moments change
+    as their points of action move with the spheres.
 
     Args:
         P: as in `contact_forces`.
@@ -114,8 +114,8 @@ def linearise_contacts(
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         rate: 1 / h of the stage [1/s].
         A: shape (nv, nv).
-        J_force: Jacobian on which wrenches work, an output, shape (k, rows, nv).
-        J_motion: derivative of the motions, an output, shape (k, rows, nv).
+        J_force: output, Jacobian on which wrenches work, shape (k, rows, nv).
+        J_motion: output, derivative of the motions, shape (k, rows, nv).
     """
     nv, rows = A.shape[0], wrench.shape[1]
     subtract_carried(S, above, subtree, A)
@@ -131,7 +131,7 @@ def linearise_contacts(
         bend = curvature[i] if curvature.shape[0] else flat
         for a in range(3):
             point[a] = centre[i, a] - radius * normal[i, a]
-            for e in range(3):  # the point moves by (1 - r dn/dx) of the centre's motion
+            for e in range(3):  # the point moves by (1 - r dn/dx) times the centre's motion
                 arm[a, e] = (1.0 if a == e else 0.0) - radius * bend[a, e]
         contact_jacobians(P, S, b, support[i], centre[i], point, J_c, J_p, J_w)
         if b != 0:

@@ -1,4 +1,4 @@
-"""Contact forces and what they do to the joints; conventions as in `contact_kinematics`."""
+"""Contact forces and their generalised forces; conventions as in `contact_kinematics`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nmdp_pin.kernels.contact_kinematics import (
 )
 from nmdp_pin.kernels.jit import jit
 
-LEAST_SHARE = 1e-3  # of the largest force of a contact, below which its own force is not its unit
+LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own force is not its unit
 
 
 @jit
@@ -93,14 +93,15 @@ def contact_forces(
         wrench: output, shape (n, rows).
         motion: output, shape (n, rows).
         work: output, shape (n, m).
-        subtree: wrenches about the world's origin of all that each dof moves, an output, (nv, 6).
+        subtree: output, wrenches about the world's origin of the bodies that each dof moves, shape
+            (nv, 6).
         active: output; the active contacts come first, shape (n,).
         G: dynamics residual, shape (nv,).
 
     Returns:
         Norm of G; the gap, the work that other weights could save, sum of w'g - min(g, 0) [J]; the
-        slip, the largest of these works over the force of its contact [m]; number of contacts that
-        act.
+        slip, the largest of these works over the force of its contact [m]; number of
+        active contacts.
     """
     n, rows, m = V.shape
     nv = G.size

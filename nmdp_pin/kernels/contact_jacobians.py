@@ -75,8 +75,8 @@ def motion_jacobian(
 ) -> None:
     """Derivative of `motion_of` with respect to the configuration, shape (3 or 6, nv).
 
-    With Q = R_ref R' the turn back to the reference and arm = r n,
-    du = J_c + Q [arm]x J_w + (Q - 1) r (dn/dx) J_c; turns have (tr(T) - T) / 2 J_w, T = Q'.
+    With Q = R_ref R' the rotation back to the reference and arm = r n,
+    du = J_c + Q [arm]x J_w + (Q - 1) r (dn/dx) J_c; rotations have (tr(T) - T) / 2 J_w, T = Q'.
 
     Args:
         placement: placement of the carrier, shape (4, 3).
@@ -147,8 +147,8 @@ def velocity_motion_jacobian(
 ) -> None:
     """Derivative of `motion_by_velocity` with respect to the configuration, times the rate.
 
-    The motions S_k turn with the joints above them, dS_k/dq_l = S_l x S_k; the point moves, and
-    the axes from which the motion is seen.
+    The motions S_k rotate with the joints above them, dS_k/dq_l = S_l x S_k; the point and the axes
+    of the touched body move as well.
 
     Args:
         P: as in `contact_jacobians`.
@@ -205,7 +205,7 @@ def velocity_motion_jacobian(
         cross_into(turn[3:], p, x)
         for a in range(3):
             turn[a] += x[a]
-        # how the point moves: with what is touched, and relative to it
+        # motion of the point: with the touched body, and relative to it
         for a in range(3):
             y[a] = arm[a, 0] * J_centre[0, l] + arm[a, 1] * J_centre[1, l]
             y[a] += arm[a, 2] * J_centre[2, l]

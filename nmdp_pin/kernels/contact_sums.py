@@ -1,4 +1,4 @@
-"""What the wrenches of contacts and their derivatives add to the sums over the bodies of a tree."""
+"""Sums over the bodies of a tree of the wrenches of contacts and their derivatives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nmdp_pin.kernels.subtree import wrench_rates
 def subtract_from_bodies(
     contacts: Contacts, values: np.ndarray, both: float, sums: np.ndarray
 ) -> None:
-    """Sums of the carrying bodies -= values, and of the touched ones -= both * values.
+    """Subtract values from the sums of the carriers, and both * values from those touched.
 
     Args:
         contacts: contact points.
@@ -33,10 +33,10 @@ def subtract_from_bodies(
 
 @jit
 def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
-    """What contacts between bodies add to `project_stiffness` of the bodies' sums, from `point.A`.
+    """Add the part of contacts between bodies to `point.A`, after `project_stiffness`.
 
-    The motion of one body changes the wrench on the other. And where dof l moves what is touched,
-    it takes the wrench along: -(S_l x S_k) . F.
+    The motion of one body changes the wrench on the other, and a dof l that moves the touched body
+    carries the wrench along: -(S_l x S_k) . F.
 
     Args:
         scene: data that all steps share.

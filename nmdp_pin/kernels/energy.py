@@ -20,7 +20,7 @@ def mechanical_energy(
     gravity: np.ndarray,
     v: np.ndarray,
 ) -> tuple[float, float]:
-    """Kinetic energy and that of gravity [J].
+    """Kinetic energy and potential energy of gravity [J].
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).

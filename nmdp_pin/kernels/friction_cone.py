@@ -7,12 +7,12 @@ import numpy as np
 from nmdp_pin.kernels.jit import jit
 
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
-_CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
+_CEILING = -0.5  # z of the normal below which the tangents are built from the other pole
 
 
 @jit
 def tangent_frame(n0: float, n1: float, n2: float, R: np.ndarray) -> None:
-    """Write the rotation R with R e_z = n and the least turn from the nearer pole, shape (3, 3)."""
+    """Write the least rotation R from the nearer pole with R e_z = n, shape (3, 3)."""
     sign = -1.0 if n2 < _CEILING else 1.0
     a = 1.0 / (1.0 + sign * n2)
     bisector = n2 + sign

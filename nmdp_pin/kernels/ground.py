@@ -1,4 +1,4 @@
-"""What contacts touch: the terrain and the surfaces of bodies, as closed-form shapes."""
+"""Surfaces that contacts touch, of the terrain and of bodies, as closed-form shapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Ground(NamedTuple):
         shapes: table of shapes, shape (n, 17).
         heights: heights of all height fields [m], shape (h,).
         intervals: intervals of all height fields [m], shape (k, 2).
-        first_shapes: where the shapes of each surface begin; the terrain is the first surface,
+        first_shapes: index of the first shape of each surface, of which the terrain is the first,
             shape (s + 1,).
         surface_of: surface that each contact touches, those of the terrain before all others,
             shape (m,).

@@ -24,7 +24,7 @@ from nmdp_pin.kernels.grid_triangle import (
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.vector3 import Vector3, dot, length, minus, scaled
 
-_PARALLEL = 1e-9  # [-] how far from a normal an offset may point and still count as along it
+_PARALLEL = 1e-9  # [-] deviation from a normal up to which an offset counts as parallel to it
 STACK = (128, 4)  # shape of the scratch array: four blocks on each of at most 32 levels
 
 
@@ -88,11 +88,11 @@ def _nearest_triangle(
     p: Vector3,
     stack: np.ndarray,
 ) -> int:
-    """The closest triangle, of equally near ones the first.
+    """The closest triangle, the first one of several equally near.
 
-    Blocks of cells whose bounding boxes are further off than what was found are left out, from
-    the block of all cells down to single ones; the search begins with the triangle over or under
-    the point, which is near enough to leave out nearly all of the others.
+    Blocks of cells whose bounding boxes are further away than the closest triangle so far are
+    skipped, from the block of all cells down to single ones. The search begins with the triangle
+    above or below the point, which is near enough to skip nearly all of the others.
     """
     columns, rows = grid[0] - 1, grid[1] - 1
     best = triangle_at(grid, size, p[0], p[1])
@@ -240,8 +240,8 @@ def _straight(
 ) -> Vector3:
     """Direction in which the block is straight at sample (j, i) seen along `gap` [m], else 0.
 
-    It is that of an edge at right angles to `gap`: on a straight ridge, points right above a
-    sample are no more curved along the ridge than those beside it.
+    It is that of an edge normal to `gap`: on a straight ridge the distance is not curved along
+    the ridge, above a sample as beside it.
     """
     nx, ny = grid[0], grid[1]
     here = grid[2] + j * nx + i

@@ -1,4 +1,4 @@
-"""Forces of joint stops and of dry friction: an interval for each joint, by one weight."""
+"""Forces of joint stops and dry friction, an interval with one weight for each joint."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def interval(
 ) -> tuple[float, float, float, float]:
     """Least force of a joint at position x and width of the interval, with their derivatives.
 
-    Dry friction gives any force in [-friction, friction], a stop one up to stiffness times the
-    penetration, away from it.
+    Dry friction applies any force in [-friction, friction], a stop one up to stiffness times the
+    penetration, directed away from it.
     """
     below, above = lower - x, x - upper
     least, width, d_least, d_width = -friction, 2.0 * friction, 0.0, 0.0
@@ -53,7 +53,7 @@ def joint_forces(
     """Append the joints to the contacts of a stage; their forces are subtracted from G.
 
     The rows of the joints are the last ones. The force is least + w width, with w the first weight
-    of the row; the row's other weights do nothing.
+    of the row; the row's other weights have no effect.
 
     Args:
         coordinates: indices of the joints in q, shape (r,).
@@ -76,7 +76,7 @@ def joint_forces(
 
     Returns:
         Norm of G; the gap [J] and the slip [rad or m] of the joints, as in `contact_forces`;
-        number of contacts and joints that act.
+        number of active contacts and joints.
     """
     first = w.shape[0] - dofs.size
     V[first:], wrench[first:], motion[first:], work[first:] = 0.0, 0.0, 0.0, 0.0

@@ -1,4 +1,4 @@
-"""Springs that hold joints to a multiple of others."""
+"""Springs between mimic joints and their primary joints."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def joint_springs(
     G: np.ndarray,
     A: np.ndarray,
 ) -> float:
-    """Add the springs' gradient to G and their Hessian to A; their energy [J].
+    """Add the springs' gradient to G and their Hessian to A, and return their energy [J].
 
-    The energy of a spring is k e^2 / 2 with e = q_copy - multiplier q_primary - offset.
+    The energy of a spring is k e^2 / 2 with e = q_mimic - multiplier q_primary - offset.
 
     Args:
         coordinates: indices of the mimic and the primary joint in q, shape (c, 2).

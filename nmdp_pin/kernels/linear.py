@@ -1,4 +1,4 @@
-"""LU factors of small dense matrices, and what is solved with them."""
+"""LU factorisation of small dense matrices, and solutions with it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _twist(kind: int, d: np.ndarray, twist: np.ndarray) -> None:
 
 @jit
 def _entry(kind: int, k: int) -> int:
-    """Which entry of the twist is entry k of the tangent."""
+    """Index in the twist of entry k of the tangent."""
     if kind == PLANAR:
         return 5 if k == 2 else k
     return k + 3 if kind == SPHERICAL else k
@@ -62,17 +62,17 @@ def _entry(kind: int, k: int) -> int:
 
 @jit
 def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
-    """Cosine and sine turned by an angle, of unit length."""
+    """Cosine and sine rotated by an angle, of unit length."""
     c, s = math.cos(angle), math.sin(angle)
     x, y = pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c
-    # one step towards unit length, as pinocchio: its logarithm is 0 where a product exceeds 1
+    # one step towards unit length as in pinocchio, whose logarithm is 0 where a product exceeds 1
     share = 0.5 * (3.0 - x * x - y * y)
     out[0], out[1] = share * x, share * y
 
 
 @jit
 def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Unit quaternion turned by a rotation vector."""
+    """Unit quaternion rotated by a rotation vector."""
     turn, product = np.empty(4), np.empty(4)
     quaternion_exp(w, turn)
     quaternion_product(q, turn, product)

@@ -39,7 +39,7 @@ def placement_rates(
 def point_momenta(
     P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
 ) -> None:
-    """Minus the momenta of bodies whose points have the velocities Z, and how they change.
+    """Negative momenta of bodies whose points have the velocities Z, and their derivatives.
 
     The momenta about the world's origin are the integrals of rho Z and of rho X x Z. As a body
     moves with Z held they change by [[0, 0], [[c]x, tr(Y) 1 - Y]], where c and Y are the integrals

@@ -1,4 +1,4 @@
-"""Newton steps of a dynamics residual, with its weights held and with them following."""
+"""Newton steps of a dynamics residual, with constant and with varying weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
 from nmdp_pin.kernels.simplex_vi import solve_affine_vi
 
-LEAST_SCALE = 1e-9  # of a block's curvature, relative to the largest one's
+LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 
 CONVERGED, SINGULAR, CIRCLES = 0, 1, 2
 
@@ -36,9 +36,9 @@ def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
 
 @jit
 def block_scales(curvature: np.ndarray, m: int, scale: np.ndarray) -> bool:
-    """Largest curvature of each block, the unit of its proximal term; whether there is any.
+    """Largest curvature of each block, the unit of its proximal term; False where all are zero.
 
-    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
+    Contacts differ by orders of magnitude: one about to lift off responds strongly to its weights.
 
     Args:
         curvature: curvature along each variable, shape (n m,).
@@ -72,7 +72,7 @@ def josephy_newton(
     w1: np.ndarray,
     dq: np.ndarray,
 ) -> int:
-    """One iteration of Josephy and Newton: solve the variational inequality, linearised.
+    """One iteration of Josephy and Newton: solve the linearised variational inequality.
 
     With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
     H = V' J_motion P; weights w1 solve it, and dq = -A^-1 G + P (w1 - w).

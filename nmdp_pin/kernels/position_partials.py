@@ -1,4 +1,4 @@
-"""How the residual of a position-based step depends on where the step starts, its end being held.
+"""Derivatives of the residual of a position-based step with respect to its start, its end held.
 
 All derivatives with respect to configurations are tangent.
 """
@@ -56,7 +56,7 @@ def placement_derivative(
 def target_derivative(
     scene: Scene, point: Point, P: np.ndarray, S: np.ndarray, B: np.ndarray
 ) -> None:
-    """The derivative of dE/dq with respect to a motion that takes the targets along.
+    """The derivative of dE/dq with respect to a motion that carries the targets along.
 
     Args:
         scene: data that all steps share.
@@ -133,7 +133,7 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
 
 @jit
 def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
-    """A vector with the axes of a body, from those of the world."""
+    """Components in the axes of a body of a vector given in the world."""
     for j in range(3):
         out[j] = dot(P[body, j], a)
 
@@ -142,7 +142,7 @@ def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
 def add_contacts(
     scene: Scene, start: StepStart, ref: StepReference, point: Point, S0: np.ndarray, R: np.ndarray
 ) -> None:
-    """Subtract what a motion of the start does to the contacts' generalised force.
+    """Subtract the derivative of the contacts' generalised force by a motion of the start.
 
     Args:
         scene: data that all steps share.

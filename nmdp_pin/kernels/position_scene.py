@@ -1,4 +1,4 @@
-"""The records of position-based steps: what all share, how one starts, where it is evaluated."""
+"""Records of position-based steps: shared data, the start of a step, and its evaluation."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Contacts(NamedTuple):
 
 
 class Surfaces(NamedTuple):
-    """What the contacts touch, at their centres; all arrays are written.
+    """Surfaces at the centres of the contacts; all arrays are written.
 
     Args:
-        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
+        centre: centres of the spheres in the frames of the touched bodies [m], shape (m, 3).
         distance: signed distance of the centres [m], shape (m,).
         normal: normals of the surfaces, shape (m, 3).
         curvature: curvatures of the surfaces [1/m], shape (m, 3, 3).
@@ -65,7 +65,7 @@ class ContactForces(NamedTuple):
 
 
 class JointLaw(NamedTuple):
-    """Forces of the joints beside the command's; arrays by dof, and those of mimic joints.
+    """Forces of the joints besides the command's, by dof, and the springs of mimic joints.
 
     Args:
         coordinates: index of the dof in q, -1 where it is not that of a simple joint, shape (nv,).
@@ -89,7 +89,7 @@ class JointLaw(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What all steps share.
+    """Data that all steps share.
 
     Args:
         tree: joints and bodies.
@@ -107,7 +107,7 @@ class Scene(NamedTuple):
 
 
 class StepStart(NamedTuple):
-    """A step, as it is stated.
+    """Data of a step.
 
     Args:
         q0: configuration at its start, shape (nq,).
@@ -131,11 +131,11 @@ class StepStart(NamedTuple):
 
 
 class StepReference(NamedTuple):
-    """What follows from the start of a step; all arrays are written by `begin`.
+    """Quantities that follow from the start of a step; all arrays are written by `begin`.
 
     Args:
         P0: placements at q0, shape (n + 1, 4, 3).
-        target: placements to which the bodies come without forces, shape (n, 4, 3).
+        target: placements that the bodies reach without forces, shape (n, 4, 3).
         carriers: `relative_placements` at q0, shape (m, 4, 3).
         metric: M rate / h + kd / h + kp, shape (nv, nv).
         U: upper factor of the metric, shape (nv, nv).
@@ -164,9 +164,9 @@ class Point(NamedTuple):
         S: motions of the dofs, shape (nv, 6).
         frames: `relative_placements`, shape (m, 4, 3).
         surfaces: surfaces at the contacts.
-        forces: of the contacts.
+        forces: forces of the contacts.
         wrenches: wrenches of inertia less contacts, summed over subtrees, shape (n, 6).
-        stiffness: their derivatives, shape (n, 36).
+        stiffness: derivatives of these wrenches, shape (n, 36).
         r: residual [N, N m], shape (nv,).
         tau: torque of the command and the damping, shape (nv,).
         A: dr/dq, or its semidefinite part, shape (nv, nv).

@@ -1,7 +1,7 @@
-"""The minimisation of a step of position-based dynamics by Levenberg-Marquardt.
+"""Minimisation of a step of position-based dynamics by Levenberg-Marquardt.
 
-With U'U the metric of the step (the Hessian of what moves freely), pbfd minimises |U'^-1 r|^2 / 2
-and pbd the energy whose gradient is r; lam stands before the metric. Where lam = 0 the iteration of
+With U'U the metric of the step (the Hessian of free motion), pbfd minimises |U'^-1 r|^2 / 2 and
+pbd the energy whose gradient is r; lam is the factor of the metric. Where lam = 0 the iteration of
 pbfd is Newton's, dq = -A^-1 r with A = dr/dq.
 """
 
@@ -41,12 +41,12 @@ from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 from nmdp_pin.kernels.tree import kinetic_energy, potential_energy
 
 SINGULAR, ENERGY_GAINED = 5, 6  # outcomes beside those of `levenberg_marquardt`
-LARGEST_GAIN = 0.5  # of the energy that moves, which turns of a whole step may add (choices.md, 15)
-LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+LARGEST_GAIN = 0.5  # share of the energy that moves, which large turns may add (choices.md, 15)
+LEAST_GAIN = 0.01  # [m] by which the gain may lift the robot's weight
 
 
 class Limits(NamedTuple):
-    """When to stop.
+    """Stopping criteria.
 
     Args:
         tolerance: bound on |r| [N, N m].
@@ -60,14 +60,14 @@ class Limits(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the minimisation works on; all arrays are written.
+    """Memory of the minimisation; all arrays are written.
 
     Args:
         ref: quantities that follow from the start.
-        point: the trial point.
-        q: the point that was accepted last, shape (nq,).
-        r: residual there, shape (nv,).
-        F: matrix that was factorised last, shape (nv, nv).
+        point: trial point.
+        q: last accepted configuration, shape (nq,).
+        r: residual at q, shape (nv,).
+        F: last factorised matrix, shape (nv, nv).
         dx: solution of the linear system, shape (nv,).
         account: account as in `levenberg_marquardt`.
         energies: kinetic and potential energy at the end, energy stored by the contacts at the
@@ -172,11 +172,11 @@ def _solve(scene: Scene, memory: Memory) -> bool:
 
 @jit
 def close_step(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> None:
-    """Energies at the end; one that gains energy is a root that no motion leads to, so not one.
+    """Energies at the end; a point that gains energy, to which no motion leads, is refused.
 
     An implicit step of first order loses energy: v' M (v - v0) is more than the change of
-    v' M v / 2, and contact forces only take. What differences over large turns may add is a share
-    of the energy that moves.
+    v' M v / 2, and contact forces only dissipate. Differences over large turns may add a share of
+    the energy that moves.
     """
     point, ref, energies = memory.point, memory.ref, memory.energies
     energies[0] = kinetic_energy(scene.tree, point.P, point.S, point.v)
@@ -196,7 +196,7 @@ def close_step(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -
 def solve_step(
     scene: Scene, ground: Ground, start: StepStart, limits: Limits, memory: Memory
 ) -> None:
-    """Make a step; the account in the memory says how it ended.
+    """Make a step, whose outcome is in the account of the memory.
 
     Args:
         scene: data that all steps share.

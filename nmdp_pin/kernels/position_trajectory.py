@@ -1,4 +1,4 @@
-"""Whole trajectories of position-based dynamics, without a lock."""
+"""Trajectories of position-based dynamics, computed without holding a lock."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def roll(
     memory: Memory,
     x: np.ndarray,
 ) -> int:
-    """Make steps, one after another, until one fails; the number of those made.
+    """Make steps, one after another, until one fails, and return their number.
 
     Args:
         scene: data that all steps share.
         ground: surfaces that the contacts touch.
-        start: the first step; its state and torque are overwritten.
+        start: data of the first step; its state and torque are overwritten.
         torques: feed-forward torque of each step, shape (nt, nv).
         least: bound on |r| [N, N m].
         floor: least value of that bound, over 1 + |q0|_max.

@@ -1,6 +1,7 @@
 """Signed distance, normal and Hessian of boxes, spheres, cylinders and capsules.
 
-All in the frame of the shape: `p` is a point, `half` the half extents of the bounding box [m].
+Arguments are in the frame of the shape: `p` is a point, `half` the half extents of the bounding
+box [m].
 The kinds are the integers below.
 """
 
@@ -14,7 +15,7 @@ from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.vector3 import Vector3, length, scaled
 
 BOX, SPHERE, CYLINDER, CAPSULE = 1, 2, 3, 4
-_CLOSEST = 1e-12  # [m] radius below which the curvature at an edge is no longer let grow
+_CLOSEST = 1e-12  # [m] radius below which the curvature at an edge no longer grows
 
 
 @jit
@@ -34,7 +35,7 @@ def primitive_distance(kind: int, p: Vector3, half: Vector3) -> float:
 
 @jit
 def _from_axis(kind: int, p: Vector3, half: Vector3) -> Vector3:
-    """From the centre of a ball, of a capsule the nearest point between its ends, to the point."""
+    """Vector to the point from the centre of a ball or the nearest axis point of a capsule."""
     straight = half[2] - half[0] if kind == CAPSULE else 0.0
     return p[0], p[1], p[2] - min(max(p[2], -straight), straight)
 

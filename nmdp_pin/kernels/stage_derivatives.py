@@ -1,4 +1,4 @@
-"""Derivatives of contact motions by their reference, and of the work of every vertex."""
+"""Derivatives of contact motions by their reference, and of the works of the vertices."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def reference_motion_jacobians(
 ) -> None:
     """Derivatives of `motion_of` with respect to the configuration at the reference.
 
-    The material point that touches at the end is fixed to the carrier: what it moves at the
-    reference is missing at the end. With Q = R_ref R' turns have -(tr(Q) - Q) / 2 J_w.
+    The material point that touches at the end is fixed to the carrier, so its motion at the
+    reference is subtracted. With Q = R_ref R' rotations have -(tr(Q) - Q) / 2 J_w.
 
     Args:
         P: placements of all joints at the reference, shape (n_joints, 4, 3).

@@ -1,4 +1,4 @@
-"""Algebra of the implicit function theorem at the end of a stage."""
+"""Linear algebra of the implicit function theorem at the end of a stage."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def weight_conditions(
     curvature: np.ndarray,
     moves: np.ndarray,
 ) -> None:
-    """What the conditions on the weights answer: H dw + turned = dr.
+    """Derivative of the conditions on the weights, dr = H dw + turned.
 
     Args:
         r_q: derivative dr/dq, shape (nw, nv).
@@ -116,7 +116,7 @@ def weight_conditions(
 def face_basis(free: np.ndarray, tight: np.ndarray, scale: np.ndarray, basis: np.ndarray) -> int:
     """Changes of the weights along a face as columns, over the roots of the curvatures.
 
-    They are unit vectors, and orthonormal ones that keep the sum where it is tight.
+    They are unit vectors, or orthonormal ones that keep the sum where it is tight.
 
     Args:
         free: whether each weight moves, shape (k, m).

@@ -1,4 +1,4 @@
-"""The smooth part of an implicit step: differences, inertia and joint torques."""
+"""Smooth part of an implicit step: differences, inertia and joint torques."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def backward_differences(
     v: np.ndarray,
     a: np.ndarray,
 ) -> None:
-    """V = rate (q - q_ref) and a = acceleration_rate (v - v_ref) where configurations add up."""
+    """V = rate (q - q_ref) and a = acceleration_rate (v - v_ref) of vector configurations."""
     for l in range(v.size):
         v[l] = rate * (q[l] - q_ref[l])
         a[l] = acceleration_rate * (v[l] - v_ref[l])
@@ -87,7 +87,7 @@ def saturation(
     before: np.ndarray,
     signs: np.ndarray,
 ) -> bool:
-    """Signs of the motors whose efforts are beyond their limits; whether there is one.
+    """Signs of the motors whose efforts exceed their limits, and whether there are any.
 
     Args:
         constant: feed-forward torque with kd v_target, shape (nv,).
@@ -97,7 +97,7 @@ def saturation(
         error: difference(q_target, q), shape (nv,).
         v: velocity, shape (nv,).
         effort: effort limits, shape (nv,).
-        before: signs with which q and v were found; one that would turn is 0, shape (nv,).
+        before: signs with which q and v were found; one that would reverse is 0, shape (nv,).
         signs: output, shape (nv,).
     """
     found = False

@@ -16,7 +16,7 @@ from nmdp_pin.kernels.lie import coadjoint
 
 
 class Bodies(NamedTuple):
-    """The bodies of a tree; a `Tree` has these parts too.
+    """Bodies of a tree, whose fields a `Tree` has too.
 
     Args:
         parents: parents of the bodies, shape (n,).
@@ -99,7 +99,7 @@ def project_stiffness(
         parents: parents of the bodies.
         first_dofs: first dof of each body.
         stiffness: summed over the subtree of each body, row-major, shape (n, 36).
-        wrenches: likewise, shape (n, 6); zeros leave out what a motion does to S itself.
+        wrenches: summed likewise, shape (n, 6); zeros leave out the derivative of S itself.
         A: output, the derivative, shape (nv, nv).
     """
     A[:] = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 
-# Kinds of joints, by what stands for them in the configuration.
+# Kinds of joints, by their coordinates.
 REVOLUTE = 0  # an angle
 UNBOUNDED = 1  # cosine and sine of an angle
 LINEAR = 2  # one to three lengths
@@ -90,7 +90,7 @@ def _rotation_about(axis: np.ndarray, c: float, s: float, R: np.ndarray) -> None
 
 @jit
 def _joint_placement(kind: int, q: np.ndarray, motions: np.ndarray, M: np.ndarray) -> None:
-    """The placement that a joint's coordinates stand for.
+    """The placement given by a joint's coordinates.
 
     Args:
         kind: kind of the joint.

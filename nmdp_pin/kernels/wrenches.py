@@ -23,7 +23,7 @@ def world_wrenches(
         touched: joints of the touched bodies, shape (n,).
         radii: radii of the contact spheres [m], shape (n,).
         normal: normals of the surfaces in these frames, shape (n, 3).
-        wrench: as seen from there: forces where the spheres touch, shape (n, 3), or wrenches about
+        wrench: in these frames, forces where the spheres touch, shape (n, 3), or wrenches about
             their centres, shape (n, 6).
         out: output, shape (n, 6).
     """
