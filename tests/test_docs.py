@@ -1,4 +1,4 @@
-"""The documents agree with the tree: links, symbols, tables of methods, robots and scenarios."""
+"""The documents agree with the tree: links, symbols, tables of methods and robots."""
 
 import ast
 import re
@@ -12,7 +12,6 @@ import nmdp_pin
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import bundled_robots
-from nmdp_pin.scenario import bundled_scenarios
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -118,19 +117,10 @@ def test_readme_is_short():
 
 
 def test_tables_list_everything():
-    """Methods, robots and scenarios: those that exist, and no other."""
+    """Methods and robots: those that exist, and no other."""
     readme = ROOT / "README.md"
     assert table_keys(readme, "method") == set(INTEGRATORS)
-    listed = re.findall(r"^- `([\w-]+)`: ", text(ROOT / "docs/scenarios.md"), re.MULTILINE)
-    assert sorted(listed) == sorted(bundled_scenarios())
     assert table_keys(ROOT / "docs/robots.md", "robot") == set(bundled_robots())
-
-
-def test_scenario_summaries():
-    """The page on scenarios says of each what its file says."""
-    readme = text(ROOT / "docs/scenarios.md")
-    for name, summary in bundled_scenarios().items():
-        assert f"- `{name}`: {summary.rstrip('.')}\n" in readme
 
 
 def test_inscribed_friction():
