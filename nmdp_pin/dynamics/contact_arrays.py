@@ -22,9 +22,9 @@ class ContactArrays:
         touched: joints whose surfaces the contacts may touch, 0 for the terrain, shape (n,).
         local: centres of the spheres in the frames of their joints [m], shape (n, 3).
         radii: radii of the contact spheres [m], shape (n,).
-        support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
+        support: 1 for dofs that move the carrier, -1 for those that move the touched body, 0 for
             both and for neither, shape (n, nv).
-        moves: whether a dof moves what is touched, shape (n, nv).
+        moves: whether a dof moves the touched body, shape (n, nv).
         above: whether dof l belongs to the joint of dof k or to one above it, shape (nv, nv).
         index: indices of the contacts, 0 to n - 1.
     """

@@ -115,7 +115,7 @@ class NeMdp(Integrator):
         """Velocity and weights of the least kinetic energy.
 
         Args:
-            M_hat: M and what the velocity at the end adds to it, shape (nv, nv).
+            M_hat: M with the terms of the velocity at the end, shape (nv, nv).
             M: mass matrix, shape (nv, nv).
             right: M_hat v without weights, shape (nv,).
             impulses: impulse of each vertex, shape (n m, nv).

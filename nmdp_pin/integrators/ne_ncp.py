@@ -135,7 +135,7 @@ class NeNcp(Integrator):
         Args:
             state: state at the start of the step.
             torque: torque law of the motors.
-            slides: as returned by `_slides`; a stiff damper holds the other joints.
+            slides: as returned by `_slides`; a stiff damper holds the joints that do not slide.
             h: length of the step [s].
         """
         held = np.where(slides == 0.0, self._friction / _CREEP, 0.0)

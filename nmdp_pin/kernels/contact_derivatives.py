@@ -49,7 +49,7 @@ def add_taken(
     Args:
         S: motions of the dofs, shape (nv, 6).
         support: row s of the contact in `support` of `contact_forces`, shape (nv,).
-        moves: whether a dof moves what is touched, shape (nv,).
+        moves: whether a dof moves the touched body, shape (nv,).
         origin: the contact's wrench about the world's origin, shape (6,).
         A: shape (nv, nv).
     """
@@ -104,7 +104,7 @@ def linearise_contacts(
         normal: as in `contact_forces`.
         wrench: as in `contact_forces`.
         subtree: as in `contact_forces`.
-        moves: whether a dof moves what is touched, shape (n, nv).
+        moves: whether a dof moves the touched body, shape (n, nv).
         above: as in `subtract_carried`.
         curvature: derivative of the normal [1/m], shape (n, 3, 3), or (0, 3, 3) where it is 0.
         active: indices of the active contacts, shape (k,).

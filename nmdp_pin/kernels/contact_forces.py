@@ -77,7 +77,7 @@ def contact_forces(
         P: placements of all joints, shape (n_joints, 4, 3).
         S: motions of the dofs, shape (nv, 6).
         touched: joints of the touched bodies, shape (n,).
-        support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
+        support: 1 for dofs that move the carrier, -1 for those that move the touched body, 0 for
             both and for neither, shape (n, nv).
         local: centres in the carriers' frames, shape (n, 3).
         radii: radii of the contact spheres, shape (n,).

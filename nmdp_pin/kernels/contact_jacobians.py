@@ -158,7 +158,7 @@ def velocity_motion_jacobian(
         J_centre: as in `contact_jacobians`.
         J_point: as in `contact_jacobians`.
         J_angular: as in `contact_jacobians`.
-        moves: whether a dof moves what is touched, shape (nv,).
+        moves: whether a dof moves the touched body, shape (nv,).
         above: as in `subtract_carried`.
         v: velocity, shape (nv,).
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
@@ -191,7 +191,7 @@ def velocity_motion_jacobian(
     for l in range(nv):
         if support[l] == 0.0 and not moves[l]:
             continue
-        turn[:] = 0.0  # sum of S_l x S_k v_k over what l moves
+        turn[:] = 0.0  # sum of S_l x S_k v_k over the dofs that l moves
         for k in range(nv):
             if above[k, l] and support[k] != 0.0 and v[k] != 0.0:
                 s = support[k] * v[k]

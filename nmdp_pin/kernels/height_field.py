@@ -1,6 +1,6 @@
 """Signed distance, normal and Hessian of a block of ground whose top is a grid of heights.
 
-The block is closed by four vertical walls and a level bottom. Beyond what `grid_triangle` says,
+The block is closed by four vertical walls and a level bottom. In addition to `grid_triangle`,
 `grid` holds as its fourth number the first row of `intervals`, and `size` as its third the height
 of the bottom. `intervals` are the lowest and highest heights of blocks of cells, shape (k, 2): of
 all cells row by row, then of blocks of 2 by 2 of these, of 4 by 4, and so on up to a single one.

@@ -119,7 +119,7 @@ def linearise_joints(
     J_force: np.ndarray,
     J_motion: np.ndarray,
 ) -> None:
-    """Derivatives of the joints' forces, added to A, and the Jacobians of those that act.
+    """Derivatives of the joints' forces, added to A, and the Jacobians of the active ones.
 
     Args:
         coordinates: as in `joint_forces`.
