@@ -46,11 +46,12 @@ class Ledger:
         found: dict[tuple[str, ...], Counter[str]] = {}
         for campaign, _, kind, outcome in self.outcomes:
             found.setdefault((campaign, kind) if kinds else (campaign,), Counter())[outcome] += 1
-        rows = [titles, ["---"] * len(titles)]
+        lines = [f"| {' | '.join(titles)} |", "|" + len(titles) * "---|"]
         for key, counts in sorted(found.items()):
             fine = [counts[outcome] for outcome in FINE]
-            rows.append([*key, *map(str, [counts.total(), *fine, counts.total() - sum(fine)])])
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+            cells = [*key, *map(str, [counts.total(), *fine, counts.total() - sum(fine)])]
+            lines.append(f"| {' | '.join(cells)} |")
+        return "\n".join(lines)
 
     def findings(self) -> list[str]:
         """One line for each way of falling: how often, the first attempt, and what came of it."""
