@@ -65,7 +65,7 @@ def main() -> int:
     findings = ledger.findings()
     print(ledger.table(), *findings, sep="\n")
     if options.page is not None:
-        update_page(options.page, {"campaigns": ledger.table()})
+        update_page(options.page, {"campaigns": ledger.table(kinds=False)})
     return 1 if findings else 0
 
 

@@ -40,18 +40,17 @@ class Ledger:
         """Close the journal."""
         self._journal.close()
 
-    def table(self) -> str:
-        """What was tried and what fell, as markdown."""
-        lines = [
-            "| campaign | kind | tried | accepted | refused | fell |",
-            "|---|---|---|---|---|---|",
-        ]
-        kinds = sorted({(campaign, kind) for campaign, _, kind, _ in self.outcomes})
-        for campaign, kind in kinds:
-            found = Counter(o for c, _, k, o in self.outcomes if (c, k) == (campaign, kind))
-            fell = found.total() - sum(found[fine] for fine in FINE)
-            counts = [found.total(), *(found[fine] for fine in FINE), fell]
-            lines.append(f"| {campaign} | {kind} | " + " | ".join(map(str, counts)) + " |")
+    def table(self, *, kinds: bool = True) -> str:
+        """What was tried and what fell, as markdown; a row a kind, or a row a campaign."""
+        titles = ["campaign", *(["kind"] if kinds else []), "tried", *FINE, "fell"]
+        found: dict[tuple[str, ...], Counter[str]] = {}
+        for campaign, _, kind, outcome in self.outcomes:
+            found.setdefault((campaign, kind) if kinds else (campaign,), Counter())[outcome] += 1
+        lines = [f"| {' | '.join(titles)} |", "|" + len(titles) * "---|"]
+        for key, counts in sorted(found.items()):
+            fine = [counts[outcome] for outcome in FINE]
+            cells = [*key, *map(str, [counts.total(), *fine, counts.total() - sum(fine)])]
+            lines.append(f"| {' | '.join(cells)} |")
         return "\n".join(lines)
 
     def findings(self) -> list[str]:

@@ -114,3 +114,21 @@ def test_findings_are_seen_and_kept(tmp_path: Path) -> None:
     said = "\n".join(again.findings())
     for part in ("KeyError", "exit code 7", "MemoryError"):
         assert part in said
+
+
+def test_table_of_the_ledger(tmp_path):
+    """A row a kind, or a row a campaign, with the sums."""
+    ledger = Ledger(tmp_path / "ledger")
+    for number, (kind, outcome) in enumerate((("urdf", "accepted"), ("mesh", "refused"))):
+        ledger.add("inputs", number, kind, outcome)
+    ledger.add("systems", 0, "pbd", "took 2 s")
+    ledger.close()
+    assert ledger.table().splitlines()[2:] == [
+        "| inputs | mesh | 1 | 0 | 1 | 0 |",
+        "| inputs | urdf | 1 | 1 | 0 | 0 |",
+        "| systems | pbd | 1 | 0 | 0 | 1 |",
+    ]
+    assert ledger.table(kinds=False).splitlines()[2:] == [
+        "| inputs | 2 | 1 | 1 | 0 |",
+        "| systems | 1 | 0 | 0 | 1 |",
+    ]

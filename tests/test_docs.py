@@ -1,4 +1,4 @@
-"""The documents agree with the tree: links, symbols, tables of methods, robots and scenarios."""
+"""The documents agree with the tree: links, symbols, tables of methods and robots."""
 
 import ast
 import re
@@ -12,7 +12,6 @@ import nmdp_pin
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import bundled_robots
-from nmdp_pin.scenario import bundled_scenarios
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -25,7 +24,7 @@ PAGES = sorted(
 LINK = re.compile(r"!?\[[^\]\n]+\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
-FEWEST_ROWS = 30  # of the table of symbols; fewer means that it was not found
+FEWEST_ROWS = 30  # of the list of symbols; fewer means that it was not found
 MOST_NAMES = 23  # of the package; more is no longer a short list
 
 
@@ -94,16 +93,19 @@ def names_in(path: Path) -> set[str]:
     return names
 
 
+SYMBOL = re.compile(
+    r"^- (?:.+?: )?(`\w+`(?:, `\w+`)*)[, ].*\(`(nmdp_pin/[\w/.]+)`\)$", re.MULTILINE
+)
+
+
 def test_symbols_exist():
-    """Every name of the table of symbols is in the file that it is said to be in."""
-    rows = [line for line in text(ROOT / "docs/notation.md").splitlines() if "| `" in line]
-    assert len(rows) > FEWEST_ROWS
-    for row in rows:
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        assert len(cells) == 6, row
-        file = ROOT / cells[5].strip("`")
-        for name in CODE.findall(cells[1]):
-            assert name in names_in(file), f"{name} is not in {cells[5]}"
+    """Every name of the list of symbols is in the file that it is said to be in."""
+    page = text(ROOT / "docs/notation.md")
+    rows = SYMBOL.findall(page)
+    assert len(rows) == page.count("\n- ") > FEWEST_ROWS
+    for names, file in rows:
+        for name in CODE.findall(names):
+            assert name in names_in(ROOT / file), f"{name} is not in {file}"
 
 
 MOST_LINES = 120  # of the README
@@ -115,18 +117,10 @@ def test_readme_is_short():
 
 
 def test_tables_list_everything():
-    """Methods, robots and scenarios: those that exist, and no other."""
+    """Methods and robots: those that exist, and no other."""
     readme = ROOT / "README.md"
     assert table_keys(readme, "method") == set(INTEGRATORS)
-    assert table_keys(ROOT / "docs/scenarios.md", "scenario") == set(bundled_scenarios())
     assert table_keys(ROOT / "docs/robots.md", "robot") == set(bundled_robots())
-
-
-def test_scenario_summaries():
-    """The page on scenarios says of each what its file says."""
-    readme = text(ROOT / "docs/scenarios.md")
-    for name, summary in bundled_scenarios().items():
-        assert f"| `{name}` | {summary.rstrip('.')} |" in readme
 
 
 def test_inscribed_friction():

@@ -71,7 +71,7 @@ def test_the_mixes_of_the_page_can_be_made():
 
 
 def test_all_models_are_listed():
-    """The table names those that scenario files know, and the entry points' group is right."""
-    rows = set(re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE))
+    """The list names those that scenario files know, and the entry points' group is right."""
+    rows = set(re.findall(r"^- `([\w-]+)`: ", PAGE, re.MULTILINE))
     assert rows >= set(CONTACTS)
     assert f'"{ENTRY_POINTS}"' in PAGE

@@ -158,13 +158,16 @@ def sections() -> dict[str, tuple[Model, frozenset[str], tuple[Any, ...]]]:
 
 
 SHAPE_PATH = ("terrain", "shapes", 0)
+NO_KEYS = "No keys."
+KEY = re.compile(r"- `(\w+)` \(([^;)]+)(?:; ([^)]+))?\)")  # (default; range)
 
 
 def headings(line: str) -> list[str]:
-    """What stands in a line of the page as a title; one that lists methods stands for each."""
+    """What stands in a line of the page as a title; one that lists names stands for each."""
     title = line.lstrip("#").strip()
-    names = re.findall(r'"([\w-]+)"', title) if title.startswith("name = ") else []
-    return [f'name = "{name}"' for name in names] or [title]
+    kind = title.partition('"')[0]
+    names = re.findall(r'"([\w-]+)"', title)
+    return [f'{kind}"{name}"' for name in names] or [title]
 
 
 def lines() -> list[str]:
@@ -176,22 +179,17 @@ def tables() -> dict[str, dict[str, tuple[str, str]]]:
     """Heading -> key -> (default, range), as the page has them."""
     found: dict[str, dict[str, tuple[str, str]]] = {}
     titles: list[str] = []
-    in_keys = False  # other tables of the page do not list keys
     for line in lines():
         if line.startswith("#"):
             titles = headings(line)
-        elif not line.startswith("|"):
-            in_keys = False
-        elif line.startswith("| key |"):
+        elif line == NO_KEYS:
+            found |= {title: {} for title in titles}
+        elif match := KEY.match(line):
+            key, default, where = match.groups(default="")
             for title in titles:
-                assert title not in found, f"two tables under '{title}'"
-                found[title] = {}
-            in_keys = True
-        elif in_keys and line.startswith("| `"):
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            assert len(cells) == 4, line
-            for title in titles:
-                found[title][cells[0].strip("`")] = (cells[1], cells[2])
+                of_title = found.setdefault(title, {})  # a kind may share keys with others
+                assert key not in of_title, f"'{key}' is twice under '{title}'"
+                of_title[key] = (default, where)
     return found
 
 

@@ -131,6 +131,7 @@ def test_the_principle_itself_needs_no_projected_gradient():
         "warm_start": False,
         "restarts": False,
         "secants": False,
+        "max_evaluations": 2000,
     }
     built = scenario('preset="paper"', 'objective="dissipation"').build(visuals=False).simulator
     assert built.control == sim.control == CONTROL

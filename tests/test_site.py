@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from nmdp_pin.scenario import bundled_scenarios
+
 ROOT = Path(__file__).parents[1]
 MOST_LINES = 250  # of a page
 pytest.importorskip("mkdocstrings_handlers.python")
@@ -30,6 +32,9 @@ def test_the_site_builds(tmp_path):
     assert done.returncode == 0, done.stderr
     for page in ("index.html", "tutorial/index.html", "api/simulation/index.html"):
         assert (tmp_path / "site" / page).is_file()
+    listed = (tmp_path / "site/scenarios/index.html").read_text(encoding="utf-8")
+    for name in bundled_scenarios():
+        assert f"<code>{name}</code>" in listed
 
 
 def test_a_broken_link_fails(tmp_path):

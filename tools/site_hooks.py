@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: links to the checkout, and the check that the API reference is complete.
+"""Hooks of MkDocs: links to the checkout, the list of scenarios, and a check of the API reference.
 
 `make docs` fails where a public name lacks a docstring or has no place in the reference.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+BUNDLED = "<!-- bundled scenarios -->"  # on docs/scenarios.md
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 # Packages whose `__all__` is public, and modules whose public classes and functions are.
 PACKAGES = (
@@ -34,7 +35,7 @@ _log = logging.getLogger("mkdocs.nmdp_pin")
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
-    """Point links that leave the folder of the documentation to the repository."""
+    """Point links that leave docs/ to the repository, and list the bundled scenarios."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def absolute(match: re.Match[str]) -> str:
@@ -44,7 +45,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         kind = "tree" if (ROOT / path).is_dir() else "blob"
         return f"{match[1]}{config['repo_url']}/{kind}/main/{path}{match[3]}"
 
-    return LINK.sub(absolute, markdown)
+    return LINK.sub(absolute, markdown).replace(BUNDLED, scenario_list())
+
+
+def scenario_list() -> str:
+    """Names and summaries of the bundled scenarios as a list."""
+    from nmdp_pin.scenario import bundled_scenarios
+
+    return "\n".join(f"- `{name}`: {line}" for name, line in bundled_scenarios().items())
 
 
 def public_objects() -> dict[str, Any]:

@@ -60,17 +60,13 @@ def _make(
 
 
 def _notes(motions: Sequence[Motion], study: Study, runs: Runs) -> tuple[str, ...]:
-    """Sentences that list the runs that failed, and those with a body under the ground."""
+    """Sentence that lists the runs that failed."""
     made = [runs[spec] for spec in _specs(motions, study)]
     failed = [
         f"{_named(run)} (after {run.end:.3g} s: {run.failure})" for run in made if run.failure
     ]
-    buried = [
-        f"{_named(run)} ({run.buried:.2f} m)" for run in made if run.buried and not run.failure
-    ]
     return (
         f"Failed before the end: {', '.join(failed)}." if failed else "Every run reached its end.",
-        *([f"A body is under the ground: {', '.join(buried)}."] if buried else []),
     )
 
 

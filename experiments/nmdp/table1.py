@@ -99,7 +99,7 @@ def _flaws(runs: list[KeptRun]) -> tuple[str, str]:
 def _flawed(rows: list[tuple[str, ...]]) -> list[Table]:
     """Table of the runs that are not meaningful; none where all are."""
     columns = ("", "method", "failed at Δt [ms]", "body under the ground at Δt [ms]")
-    title = "Runs that are not meaningful; all others reach their end with all bodies above ground"
+    title = "Runs that are not meaningful"
     return [Table(title, columns, tuple(rows))] if rows else []
 
 
@@ -109,11 +109,7 @@ def _explanation(study: Study, methods: list[str]) -> str:
         f"{1e3 * max(h):g} ms ({len(h)} runs from {1e3 * min(h):g} to {1e3 * max(h):g} ms)"
         for h in sorted(steps)
     )
-    return (
-        f"Each run is interpolated linearly on a grid of the coarsest step, {grids}; the deviation "
-        "is that of the population. Where a run has failed the deviation is that of the others; "
-        "a run is meaningful that reaches its end with all bodies above the ground."
-    )
+    return f"Interpolated on a grid of the coarsest step, {grids}."
 
 
 TABLE1 = Figure("table1", "Table I: consistency across steps", _specs, _make)

@@ -1,1 +1,1 @@
-"""See docs/architecture.md."""
+"""Dynamics of a system: forms, step equations and torque laws; see docs/architecture.md."""

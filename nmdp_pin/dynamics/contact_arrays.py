@@ -1,4 +1,4 @@
-"""The contact points of a robot as flat arrays, and where they are."""
+"""Contact points of a robot as flat arrays, and their placements."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from nmdp_pin.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class ContactArrays:
-    """What the kernels need to know of n contact points; see `kernels.contact`.
+    """Flat arrays of n contact points; conventions as in `kernels.contact_kinematics`.
 
     Args:
-        joints: that carry the contacts, shape (n,).
-        touched: joints whose surfaces they may touch, 0 for the terrain, shape (n,).
-        local: centres in the frames of the carriers [m], shape (n, 3).
-        radii: of the spheres [m], shape (n,).
-        support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
+        joints: joints that carry the contacts, shape (n,).
+        touched: joints whose surfaces the contacts may touch, 0 for the terrain, shape (n,).
+        local: centres of the spheres in the frames of their joints [m], shape (n, 3).
+        radii: radii of the contact spheres [m], shape (n,).
+        support: 1 for dofs that move the carrier, -1 for those that move the touched body, 0 for
             both and for neither, shape (n, nv).
-        moves: whether a dof moves what is touched, shape (n, nv).
+        moves: whether a dof moves the touched body, shape (n, nv).
         above: whether dof l belongs to the joint of dof k or to one above it, shape (nv, nv).
-        index: 0 to n - 1.
+        index: indices of the contacts, 0 to n - 1.
     """
 
     joints: np.ndarray
@@ -65,15 +65,16 @@ class ContactArrays:
     def locate(
         self, P: np.ndarray, surfaces: TouchedSurfaces
     ) -> tuple[ContactState, np.ndarray, np.ndarray | None]:
-        """Where the contacts are.
+        """Locate the contacts.
 
         Args:
             P: placements of all joints, shape (n_joints, 4, 3).
-            surfaces: what the contacts may touch.
+            surfaces: surfaces that the contacts may touch.
 
         Returns:
-            The contacts as seen from what they touch, the placements of their carriers from
-            there (n, 4, 3), and the contacts that are near a surface (indices; None: all).
+            The contacts in the frames of the bodies that they touch, the placements of their
+            carriers in these frames (n, 4, 3), and the indices of the contacts near a surface
+            (None: all).
         """
         placements, centre = np.empty((self.n, 4, 3)), np.empty((self.n, 3))
         locate(P, self.joints, self.touched, self.local, placements, centre)

@@ -1,4 +1,4 @@
-"""The equations of a step at a point, and around it."""
+"""Values and derivatives of the equations of a step at a point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nmdp_pin.dynamics.vertex_secant import VertexSecant
 
 
 class Evaluation(NamedTuple):
-    """The equations at a point (q, w).
+    """Values of the equations at a point (q, w).
 
     Args:
         q: configuration, shape (nq,).
@@ -21,19 +21,19 @@ class Evaluation(NamedTuple):
         G: residual [N m or N], shape (nv,).
         residual: norm of G.
         gap: work that other weights could still save, summed over the contacts [J].
-        slip: largest motion that they could save at a contact, its gap over its force [m].
+        slip: largest motion that other weights could save at a contact, its gap over its force [m].
         work: V' u of every vertex [J], shape (n, m).
         stiffness: dG/dq without the contacts' part, shape (nv, nv).
         S: motions of the dofs at the world's origin, shape (nv, 6).
         P: placements of all joints, shape (n_joints, 4, 3).
-        contacts: where the contacts are, seen from what they touch.
-        placements: of their carriers, from there, shape (n, 4, 3).
+        contacts: contacts in the frames of the bodies that they touch.
+        placements: placements of their carriers in these frames, shape (n, 4, 3).
         V: vertices of the wrench spaces, shape (n, rows, m).
-        active: contacts that act, ascending, shape (k,).
-        wrench: V w, shape (n, rows).
-        motion: u, what the wrenches worked on, shape (n, rows).
-        subtree: wrenches about the origin of all that each dof moves, shape (nv, 6).
-        secant: what the points so far tell of dV/dx, in zeroth order.
+        active: indices of the active contacts, ascending, shape (k,).
+        wrench: wrenches V w, shape (n, rows).
+        motion: motions u on which the wrenches worked, shape (n, rows).
+        subtree: wrenches about the origin of the bodies that each dof moves, shape (nv, 6).
+        secant: estimate of dV/dx from the points evaluated so far, in zeroth order.
     """
 
     q: np.ndarray
@@ -59,7 +59,7 @@ class Evaluation(NamedTuple):
 
 
 class Linearisation(NamedTuple):
-    """The equations around an evaluation: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
+    """Derivatives of the equations at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
 
     Args:
         A: shape (nv, nv).

@@ -1,4 +1,4 @@
-"""Forms of the dynamics: what a step's equations are made of."""
+"""Forms of the dynamics, from which the equations of a step are made."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from nmdp_pin.system import System
 
 
 class Workspace:
-    """Scratch memory of one thread: pinocchio's data, and views of what it holds.
+    """Scratch memory of one thread: pinocchio's data, and views of it.
 
     Args:
-        model: the robot's.
+        model: model of the robot.
     """
 
     def __init__(self, model: pin.Model) -> None:
@@ -45,9 +45,9 @@ class Form(abc.ABC):
     """A form of the dynamics of a system, with the scratch memory of one thread.
 
     Args:
-        system: what is simulated, under a wrench space.
-        zeroth_order: ask the contact model for no derivative ([N] eq. 10, 11).
-        secants: in zeroth order, estimate it from the points evaluated instead of leaving it out.
+        system: simulated system, whose contact law is a wrench space.
+        zeroth_order: whether the contact model's derivative is left unused ([N] eq. 10, 11).
+        secants: whether zeroth order estimates this derivative from the points evaluated.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Form(abc.ABC):
         self.nv: int = model.nv
         self.zeroth_order, self.secants = zeroth_order, zeroth_order and secants
         self.workspace = Workspace(model)
-        self.flat = model.nq == model.nv  # configurations add up like vectors
+        self.flat = model.nq == model.nv  # configurations are added like vectors
         self.contacts = ContactArrays.of(robot)
         self.surfaces = TouchedSurfaces(robot, terrain)
         self.bounds = JointBounds.of(robot)
@@ -101,7 +101,7 @@ class Form(abc.ABC):
             q: configuration at the start of the step, shape (nq,).
             v: velocity there, shape (nv,).
             h: length of the step [s].
-            order: of the scheme.
+            order: order of the time scheme.
         """
 
     @abc.abstractmethod
@@ -115,10 +115,10 @@ class Form(abc.ABC):
         """The equations of a stage.
 
         Args:
-            reference: what its differences count from.
-            command: for its end.
-            rate: of its velocity [1/s].
-            acceleration_rate: of its acceleration [1/s].
+            reference: reference of its differences.
+            command: command at its end.
+            rate: rate of its velocity [1/s].
+            acceleration_rate: rate of its acceleration [1/s].
         """
 
     @abc.abstractmethod
@@ -148,7 +148,7 @@ class Form(abc.ABC):
         return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
 
     def shifted(self, start: Reference, terms: list[tuple[float, Slopes]]) -> Reference:
-        """The reference moved along slopes: each for a time [s]."""
+        """The reference moved along slopes, each for its time [s]."""
         dq, dv = np.zeros(self.nv), np.zeros(self.nv)
         rates = None if start.rates is None else start.rates.copy()
         for s, slopes in terms:
@@ -172,10 +172,10 @@ class Form(abc.ABC):
         """Derivative of `shifted`.
 
         Args:
-            start: see `shifted`.
-            of_start: its derivative.
-            terms: see `shifted`.
-            of_slopes: those of the slopes.
+            start: as in `shifted`.
+            of_start: derivative of the start.
+            terms: as in `shifted`.
+            of_slopes: derivatives of the slopes.
         """
         dq, of_dq, of_v = np.zeros(self.nv), np.zeros_like(of_start.q), of_start.v
         rates = of_start.rates
@@ -213,16 +213,16 @@ class Form(abc.ABC):
         """Derivative of `slopes`.
 
         Args:
-            problem: the stage.
-            at: its end.
-            of_reference: derivative of its reference.
-            of_q: of q at its end, tangent, shape (nv, K).
-            of_v: of the velocity there, shape (nv, K).
+            problem: equations of the stage.
+            at: end of the stage.
+            of_reference: derivative of the stage's reference.
+            of_q: derivative of q at the end, tangent, shape (nv, K).
+            of_v: derivative of the velocity at the end, shape (nv, K).
         """
         return Slopes(of_v, problem.acceleration_rate * (of_v - of_reference.v))
 
     def carriers(self, q: np.ndarray) -> np.ndarray:
-        """Placements of the bodies that carry the contacts, from what they touch, (n, 4, 3)."""
+        """Placements of the carriers of the contacts relative to the touched bodies, (n, 4, 3)."""
         points, work = self.contacts, self.workspace
         pin.forwardKinematics(self.model, work.data, q)
         result = np.empty((points.n, 4, 3))
@@ -230,7 +230,7 @@ class Form(abc.ABC):
         return result
 
     def contact_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities of the centres of the contact spheres, from what they touch, shape (n, 3)."""
+        """Velocities of the sphere centres relative to the touched bodies, shape (n, 3)."""
         points, work = self.contacts, self.workspace
         pin.computeJointJacobians(self.model, work.data, q)
         placements, centre = np.empty((points.n, 4, 3)), np.empty((points.n, 3))
@@ -240,7 +240,7 @@ class Form(abc.ABC):
         return result
 
     def vertices(self, contacts: ContactState, near: np.ndarray | None) -> np.ndarray:
-        """V of all contacts, shape (n, rows, m); those that are not near feel nothing."""
+        """Vertices V of all contacts, shape (n, rows, m); zero away from the surfaces."""
         if near is None:
             return self.wrench_space.vertices(contacts)
         space = self.wrench_space
@@ -257,7 +257,7 @@ class Form(abc.ABC):
         return q1 - q0 if self.flat else pin.difference(self.model, q0, q1)
 
     def energies(self, P: np.ndarray, S: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and that of gravity [J].
+        """Kinetic energy and potential energy of gravity [J].
 
         Args:
             P: placements of all joints, shape (n_joints, 4, 3).
@@ -268,7 +268,7 @@ class Form(abc.ABC):
         return kinetic, potential
 
     def energies_at(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """`energies` at a state; leaves its placements and Jacobian in the workspace."""
+        """`energies` at a state, whose placements and Jacobian remain in the workspace."""
         work = self.workspace
         pin.computeJointJacobians(self.model, work.data, q)
         return self.energies(work.placements, work.J.T, v)

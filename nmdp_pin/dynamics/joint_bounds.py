@@ -1,4 +1,4 @@
-"""Stops and dry friction of the joints as flat arrays, and the loads they are made for."""
+"""Stops and dry friction of the joints as flat arrays, with the loads that size them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a jo
 
 
 class JointBounds(NamedTuple):
-    """Joints that have a stop or dry friction, in the order of `JointLimits.bounded`.
+    """Joints with a stop or dry friction, in the order of `JointLimits.bounded`.
 
     The element of the interval that dissipates the most acts: a stop is inelastic, dry friction
     holds or opposes the motion. Positions beyond a stop are penetrations, as those of contacts.
 
     Args:
         coordinates: index of each joint in q, shape (r,).
-        dofs: index in v, shape (r,).
+        dofs: index of each joint in v, shape (r,).
         lower: position of the lower stop [rad or m], shape (r,).
         upper: position of the upper stop [rad or m], shape (r,).
-        stiffness: of the stops [N m/rad or N/m], shape (r,).
+        stiffness: stiffness of the stops [N m/rad or N/m], shape (r,).
         friction: dry friction [N m or N], shape (r,).
     """
 
@@ -38,7 +38,7 @@ class JointBounds(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot) -> JointBounds:
-        """The stops and the friction of a robot's joints.
+        """Stops and dry friction of a robot's joints.
 
         At a penetration of 0.1 mrad or 0.1 mm a stop carries the largest static load.
         """
@@ -83,12 +83,12 @@ class JointBounds(NamedTuple):
 
 
 def largest_loads(robot: Robot) -> np.ndarray:
-    """The motor's effort or the weight of what each dof moves, what is more [N m or N], (nv,).
+    """Larger one of the motor's effort and the weight that each dof moves [N m or N], (nv,).
 
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
 
     Args:
-        robot: whose joints are asked for; with them all else that it moves.
+        robot: robot whose joints are concerned, with everything that they move.
     """
     model, effort = robot.model, robot.limits.effort
     data = model.createData()

@@ -1,4 +1,4 @@
-"""The joints and bodies of a model as arrays for the kernels."""
+"""Joints and bodies of a model as arrays for the kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tree_of(model: pin.Model) -> Tree:
     """The arrays of a model.
 
     Raises:
-        IntegratorError: a joint of another kind; names it.
+        IntegratorError: a joint is of another kind; the message names it.
     """
     joints = list(model.joints)[1:]
     kinds = []
@@ -50,7 +50,7 @@ def tree_of(model: pin.Model) -> Tree:
 
 
 def bodies_of(model: pin.Model) -> Bodies:
-    """The bodies of a model, whatever its joints."""
+    """The bodies of a model with joints of any kind."""
     joints = list(model.joints)[1:]
     return Bodies(
         parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
@@ -63,7 +63,7 @@ def second_moments(model: pin.Model) -> np.ndarray:
     """The integral of rho x~ x~' of every body, x~ = (x, 1) about its joint's origin, (n, 4, 4).
 
     Args:
-        model: its `inertias`; bodies without mass count as well.
+        model: model whose `inertias` are read; bodies without mass count as well.
     """
     result = np.zeros((model.njoints - 1, 4, 4))
     for moment, inertia in zip(result, list(model.inertias)[1:], strict=True):
@@ -75,7 +75,7 @@ def second_moments(model: pin.Model) -> np.ndarray:
 
 
 def _array(M: pin.SE3) -> np.ndarray:
-    """A placement as the columns of its rotation over its origin."""
+    """A placement as the columns of its rotation, followed by its origin, shape (4, 3)."""
     return np.vstack([M.rotation.T, M.translation])
 
 

@@ -1,4 +1,4 @@
-"""The steps of the position-based form, whose differences are those of material points."""
+"""Steps of the position-based form, whose differences are those of material points."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class MaterialPositionStep(StepProblem):
     """G(q, w) = dI/dq - sum J' V(q) w - tau(q, v), with differences of material points.
 
-    I is the integral of rho |X(q) - X_hat|^2 rate^2 / 2, X_hat where the points would come to
-    without forces.
+    I is the integral of rho |X(q) - X_hat|^2 rate^2 / 2, and X_hat the positions that the points
+    would reach without forces.
 
     Args:
         target: placements of the bodies that give X_hat, shape (n_bodies, 4, 3).
-        reference: placements from which K counts.
+        reference: placements at the start of the motion whose energy is K.
     """
 
     target: np.ndarray
@@ -58,7 +58,7 @@ class MaterialPositionStep(StepProblem):
     def inertial_derivative(
         self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
     ) -> np.ndarray:
-        """Through the target, and of the rotors."""
+        """The part through the target, and that of the rotors."""
         form: PositionBased = self.form  # type: ignore[assignment]
         change = given(of_reference.placements) + given(of_reference.rates) / self.rate
         rotors = self.acceleration_rate * form.armature[:, None]
@@ -75,9 +75,9 @@ class MaterialVelocityStep(StepProblem):
     order; velocities make them index 2.
 
     Args:
-        rates: of the placements of the bodies, from which their accelerations count, shape
+        rates: reference rates of the placements of the bodies, for their accelerations, shape
             (n_bodies, 4, 3).
-        expected: Z, as rates of the placements.
+        expected: velocities Z as rates of the placements.
     """
 
     rates: np.ndarray
@@ -106,14 +106,14 @@ class MaterialVelocityStep(StepProblem):
             G,
             A,
         )
-        if form.has_armature:  # M has it, and the material points have not
+        if form.has_armature:  # M contains it, the material points do not
             G -= self.rate * form.armature * self.v_ref
         return self._completed(q, w, v, D, G, A, S, before)
 
     def inertial_derivative(
         self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
     ) -> np.ndarray:
-        """Through the expected velocities, and those of the end; q is held."""
+        """The part through the expected velocities and those of the end, with q held."""
         form: PositionBased = self.form  # type: ignore[assignment]
         M = _mass_matrix(form, at.q)
         rotors = form.armature[:, None] * of_reference.v
@@ -129,6 +129,6 @@ def given(part: np.ndarray | None) -> np.ndarray:
 
 
 def _mass_matrix(form: PositionBased, q: np.ndarray) -> np.ndarray:
-    """M(q), symmetric, shape (nv, nv)."""
+    """Mass matrix M(q), symmetric, shape (nv, nv)."""
     M: np.ndarray = pin.crba(form.model, form.workspace.data, q)
     return np.triu(M) + np.triu(M, 1).T

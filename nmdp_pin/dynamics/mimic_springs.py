@@ -1,4 +1,4 @@
-"""Joints that copy others, held to them by stiff springs."""
+"""Stiff springs that hold mimic joints to their primary joints."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _STATIC_ERROR = 1e-6  # [rad or m] by which the largest static load moves a join
 class MimicSprings(NamedTuple):
     """The springs of a robot's mimic joints, as `kernels.joint_springs` reads them.
 
-    An implicit step is stable at any stiffness, and damps what the springs would oscillate.
+    An implicit step is stable at any stiffness, and damps oscillations of the springs.
 
     Args:
-        coordinates: of the copy and of the primary joint in q, shape (c, 2).
-        dofs: likewise in v, shape (c, 2).
-        multiplier: shape (c,).
-        offset: [rad or m], shape (c,).
-        stiffness: [N m/rad or N/m], shape (c,).
+        coordinates: indices of the mimic and the primary joint in q, shape (c, 2).
+        dofs: indices of the mimic and the primary joint in v, shape (c, 2).
+        multiplier: multipliers of the primary positions, shape (c,).
+        offset: offsets of the mimic positions [rad or m], shape (c,).
+        stiffness: stiffness of the springs [N m/rad or N/m], shape (c,).
     """
 
     coordinates: np.ndarray

@@ -14,7 +14,7 @@ from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
 
 
 class NewtonEulerStep(StepProblem):
-    """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v); one call of pinocchio's derivatives."""
+    """G(q, w) = RNEA(q, v, a) - sum J' V(q) w - tau(q, v), by one call of pinocchio."""
 
     def evaluate(
         self, q: np.ndarray, w: np.ndarray, before: Evaluation | None = None

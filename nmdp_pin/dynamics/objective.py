@@ -1,4 +1,4 @@
-"""What a step minimises over the contact weights where it does not follow the principle itself."""
+"""Objectives that a step minimises over the contact weights instead of the principle itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Objective(abc.ABC):
 
 
 class Kinetic(Objective):
-    """K(q), the kinetic energy of the form [J]: the papers' ([N] eq. 6 and 12)."""
+    """Kinetic energy K(q) of the form [J], the papers' objective ([N] eq. 6 and 12)."""
 
     name = "kinetic"
 
@@ -45,11 +45,11 @@ class Kinetic(Objective):
 
 
 class EndEffector(Objective):
-    """K(q) = sum_i |V_i(q)|^2 / 2, contact points with unit mass: what the authors ran.
+    """K(q) = sum_i |V_i(q)|^2 / 2 of contact points with unit mass, as the authors ran it.
 
-    V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order. Of
-    contacts with bodies it is that relative to the body, and counts only where they touch. Joints
-    in a stop or with dry friction count likewise.
+    V_i is the velocity of the material point, (X_i(q) - X_i(q0)) / h in a step of first order.
+    Contacts between bodies have relative velocities and count only where they touch, as do joints
+    in a stop or with dry friction.
     """
 
     name = "end_effector"
@@ -71,7 +71,7 @@ class EndEffector(Objective):
 
     @staticmethod
     def _counted(problem: StepProblem, at: Evaluation) -> np.ndarray:
-        """The contacts with the terrain, and of those with bodies and the joints what acts."""
+        """Contacts with the terrain, and the active ones between bodies and of joints."""
         touched = problem.form.contacts.touched
         counted = np.zeros(len(at.w), dtype=bool)
         counted[: len(touched)] = touched == 0

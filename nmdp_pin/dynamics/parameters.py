@@ -1,4 +1,4 @@
-"""Parameters of a step other than its start: what they are, and steps with others."""
+"""Parameters of a step other than its start, and steps with perturbed parameters."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from nmdp_pin.system import Law, System
 from nmdp_pin.terrain import Shape, Terrain
 
 COMMAND = ("tau", "kp", "kd", "q_target", "v_target")
-"""Of the command, each with one entry a velocity."""
+"""Parameters of the command, with one entry for each velocity."""
 
 MODEL = ("friction", "stiffness", "mass")
-"""Of what is touched, one a shape; of the contact law, one; of the bodies, one a joint."""
+"""Parameters of the touched shapes (one each), the contact law (one), the bodies (one a joint)."""
 
 PARAMETERS = (*COMMAND, *MODEL)
 
-_TARGET_STEP = 1e-6  # [rad, m]; all else enters linearly, so that any step does
+_TARGET_STEP = 1e-6  # [rad, m]; the other parameters enter linearly, so that any step is exact
 _RELATIVE = 1e-2  # of the parameters of models
 _POINT = 1e-2  # [kg] given to joints that carry nothing
 
 
 def checked(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, all of which are known.
+    """Check the names of parameters.
 
     Raises:
-        DerivativeError: one is not.
+        DerivativeError: a name is unknown.
     """
     for name in names:
         if name not in PARAMETERS:
@@ -55,10 +55,10 @@ def columns(system: System[Law], name: str) -> int:
 def other_commands(
     model: pin.Model, command: Command, name: str
 ) -> Iterator[tuple[Command, Command, float]]:
-    """For each entry of a parameter two commands around the given one, and their distance.
+    """Two commands around the given one for each entry of a parameter, and their distance.
 
     Raises:
-        DerivativeError: the target of a command that has none.
+        DerivativeError: the command has no target.
     """
     nv = model.nv
     if name in ("q_target", "kp") and command.q_target is None:
@@ -79,10 +79,10 @@ def other_commands(
 def other_systems(
     system: System[Law], name: str
 ) -> Iterator[tuple[System[Law], System[Law], float]]:
-    """For each entry of a parameter two systems around the given one, and their distance.
+    """Two systems around the given one for each entry of a parameter, and their distance.
 
     Raises:
-        DerivativeError: the stiffness of a contact law that has none.
+        DerivativeError: the contact law has no single stiffness.
     """
     if name == "stiffness":
         law = system.law
@@ -116,13 +116,13 @@ def other_systems(
 
 
 def _shapes(system: System[Law]) -> list[Shape]:
-    """What contacts may touch: the shapes of the terrain, then those of the robot's bodies."""
+    """Shapes that contacts may touch: those of the terrain, then those of the robot's bodies."""
     surfaces = system.robot.surfaces.values()
     return [*system.terrain.shapes, *(s for surface in surfaces for s in surface.shapes)]
 
 
 def _with_friction(system: System[Law], index: int, friction: float) -> System[Law]:
-    """The system, one of its shapes with another friction."""
+    """The system with another friction coefficient of one of its shapes."""
     robot, terrain = system.robot, system.terrain
     if index < len(terrain.shapes):
         return replace(system, terrain=_with_shape(terrain, index, friction))
@@ -142,9 +142,9 @@ def _with_shape(terrain: Terrain, index: int, friction: float) -> Terrain:
 
 
 def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:
-    """The robot with another mass of what a joint carries.
+    """The robot with another mass of the body that a joint carries.
 
-    Its shape and its centre stay; what had no mass gets that of a point at the joint.
+    Its centre and radii of gyration stay; a body without mass becomes a point at the joint.
     """
     model = pin.Model(robot.model)
     inertia = model.inertias[joint]

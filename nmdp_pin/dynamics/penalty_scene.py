@@ -1,4 +1,4 @@
-"""A system under a penalty law as arrays for the kernels, and the memory of its steps."""
+"""A system with a penalty law as arrays for the kernels, and the memory of its steps."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
 
 
 def scene_of(robot: Robot, law: Penalty, *, kind: int, semidefinite: bool) -> Scene:
-    """What all steps of a robot share.
+    """Data that all steps of a robot share.
 
     Args:
-        robot: what moves.
-        law: with its normal stiffness; see `Penalty.for_weight`.
-        kind: FRICTIONAL or CONSERVATIVE.
-        semidefinite: see `Scene`.
+        robot: simulated robot.
+        law: penalty law whose normal stiffness is known; see `Penalty.for_weight`.
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        semidefinite: as in `Scene`.
 
     Raises:
-        IntegratorError: a joint of a kind that the kernels lack.
-        ContactError: the law has no normal stiffness.
+        IntegratorError: a joint is of a kind that the kernels lack.
+        ContactError: the normal stiffness of the law is unknown.
     """
     if law.normal_stiffness is None:
         raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
@@ -67,7 +67,7 @@ def scene_of(robot: Robot, law: Penalty, *, kind: int, semidefinite: bool) -> Sc
 
 
 def _joint_law(robot: Robot) -> JointLaw:
-    """What bounds the joints of a robot."""
+    """Stops, dry friction, effort limits and mimic joints of a robot."""
     limits, bounds = robot.limits, JointBounds.of(robot)
     coordinates, stiffness = np.full(robot.model.nv, -1), np.zeros(robot.model.nv)
     for joint in simple_joints(robot.model).values():
@@ -86,7 +86,7 @@ def _joint_law(robot: Robot) -> JointLaw:
 
 
 def ground_of(robot: Robot, terrain: Terrain) -> Ground | None:
-    """What the robot's contacts touch; None where coal measures some of the shapes."""
+    """Surfaces that the robot's contacts touch; None where coal queries some of the shapes."""
     surfaces = [terrain, *robot.surfaces.values()]
     if not all(surface.compiled for surface in surfaces):
         return None
@@ -110,14 +110,14 @@ def ground_of(robot: Robot, terrain: Terrain) -> Ground | None:
 
 
 def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) -> StepStart:
-    """A step, as the kernels read it.
+    """Data of a step for the kernels.
 
     Args:
-        scene: what all steps share.
-        state: its start.
-        command: for its end.
-        h: its length [s].
-        dt: what differences of velocities are divided by [s].
+        scene: data that all steps share.
+        state: state at its start.
+        command: command at its end.
+        h: length of the step [s].
+        dt: divisor of differences of velocities [s].
     """
     nothing = np.zeros(len(scene.tree.damping))
     kd = nothing if command.kd is None else command.kd
@@ -137,13 +137,13 @@ def start_of(scene: Scene, state: State, command: Command, h: float, dt: float) 
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """Contiguous and writable, as numba has compiled for."""
+    """Contiguous and writable array, as the compiled kernels expect."""
     plain = array.flags.carray and array.dtype == float  # `np.require` takes ten times as long
     return array if plain else np.require(array, dtype=float, requirements=["C", "W"])
 
 
 def new_memory(scene: Scene) -> Memory:
-    """Memory for steps of that robot, one at a time."""
+    """Memory for the steps of a robot, one at a time."""
     n, m = len(scene.tree.kinds), len(scene.contacts.joints)
     nq, nv = int(scene.tree.first_q[-1]), int(scene.tree.first_dofs[-1])
     square = (nv, nv)

@@ -20,7 +20,7 @@ from nmdp_pin.kernels.momentum import placement_rates
 
 
 class PositionBased(Form):
-    """Maximal coordinates as functions of the joints': X(q) of every material point.
+    """Dynamics in maximal coordinates X(q), the positions of all material points.
 
     In first order positions are compared with X_hat = 2 X0 - X_before + h^2 g, in second order
     velocities with those of the stages before.
@@ -36,14 +36,14 @@ class PositionBased(Form):
         self._support = support_of(model, np.arange(1, model.njoints))[0]
 
     def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
-        """The bodies move as they did in a step of length h before, or at the rigid velocity."""
+        """Start whose bodies move as in a previous step of length h, or with the rigid velocity."""
         if order > 1:
             work, rates = self.workspace, np.empty((self.model.njoints - 1, 4, 3))
             pin.computeJointJacobians(self.model, work.data, q)
             placement_rates(work.placements, work.J.T, self._support, v, rates)
             return Reference(q, v, VELOCITIES, rates)
-        # v was a backward difference of positions; with this step's own length nothing of the step
-        # before has to be known.
+        # v is a backward difference of positions; with the length of this step, nothing about the
+        # previous step has to be known.
         back = q - h * v if self.flat else pin.integrate(self.model, q, -h * v)
         before, placements = self._placements(back), self._placements(q)
         rates = (placements - before) / h
@@ -76,7 +76,7 @@ class PositionBased(Form):
         return Slopes(at.v, acceleration, a * (rates - problem.rates))
 
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
-        """K [J]; in first order the integral of rho |X(q) - X0|^2 / 2 h^2, and the rotors'."""
+        """K [J] with the rotors; in first order the integral of rho |X(q) - X0|^2 / 2 h^2."""
         if isinstance(problem, MaterialPositionStep):
             return self._kinetic_terms(problem, at)[0]
         return super().kinetic(problem, at)
@@ -139,8 +139,8 @@ class PositionBased(Form):
         """Derivative of the inertial potential's gradient, which is affine in its target, (nv, K).
 
         Args:
-            at: the point.
-            change: of the target, (n_bodies, 4, 3, K).
+            at: point of evaluation.
+            change: change of the target, (n_bodies, 4, 3, K).
         """
         n = self.model.njoints - 1
         by_dof = placements_derivative(at.S.T, self._support, at.P[1:])
@@ -149,11 +149,11 @@ class PositionBased(Form):
         return result
 
     def _by_dof(self, q: np.ndarray) -> np.ndarray:
-        """How the placements change with the configuration, shape (n_bodies, 4, 3, nv)."""
+        """Derivative of the placements with respect to q, shape (n_bodies, 4, 3, nv)."""
         return np.moveaxis(self._derivative(*self._moving(q)), 0, -1)
 
     def _rates_derivatives(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How the rates change with q and with v, shape (n_bodies, 4, 3, nv) each."""
+        """Derivatives of the rates with respect to q and v, shape (n_bodies, 4, 3, nv) each."""
         placements, S = self._moving(q)
         n = len(placements)
         by_q = np.empty((n, 4, 3, self.nv))
@@ -173,7 +173,7 @@ class PositionBased(Form):
         return work.placements[1:].copy(), work.J.copy()
 
     def _derivative(self, placements: np.ndarray, S: np.ndarray) -> np.ndarray:
-        """How the placements change with each dof, shape (nv, n_bodies, 4, 3)."""
+        """Derivative of the placements with respect to each dof, shape (nv, n_bodies, 4, 3)."""
         return placements_derivative(S, self._support, placements)
 
     def _kinetic_terms(

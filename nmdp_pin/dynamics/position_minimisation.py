@@ -1,4 +1,4 @@
-"""The function that a step of pbd or pbfd minimises, as the optimisers of `solvers/` want it."""
+"""The function that a step of pbd or pbfd minimises, for the optimisers of `solvers/`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 
 
 class PositionMinimisation:
-    """A step in tangents y = U dq, U'U being its metric: the Hessian of what moves freely is 1.
+    """A step in tangents y = U dq, with U'U its metric, so that free motion has the Hessian 1.
 
     Args:
-        model: gives the derivative of integrate().
-        scene: what all steps share.
-        memory: of the evaluations.
-        query: describes the surfaces at the contacts of the memory.
+        model: model that provides the derivative of integrate().
+        scene: data that all steps share.
+        memory: scratch memory of the evaluations.
+        query: function that describes the surfaces at the contacts of the memory.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class PositionMinimisation:
         self._model, self._scene, self._memory, self._query = model, scene, memory, query
 
     def begin(self, start: StepStart) -> bool:
-        """State a step; False: its mass matrix is singular."""
+        """State a step; False where its mass matrix is singular."""
         self._start, self._stored = start, np.nan
         return bool(begin(self._scene, start, self._memory.ref, self._memory.point))
 
     def evaluate(self, q: np.ndarray) -> tuple[float, float]:
-        """The function, and the norm of the residual that is to vanish [N, N m]."""
+        """Value of the function, and norm of the residual [N, N m]."""
         memory, scene = self._memory, self._scene
         memory.point.q[:] = q
         place(scene, memory.point)
@@ -46,7 +46,7 @@ class PositionMinimisation:
         return value, error
 
     def gradient(self) -> np.ndarray:
-        """With respect to y, shape (nv,)."""
+        """Gradient with respect to y, shape (nv,)."""
         point = self._memory.point
         if self._scene.law.kind != FRICTIONAL:
             return self._scaled(point.r)
@@ -62,7 +62,7 @@ class PositionMinimisation:
         return result
 
     def pull_back(self, q: np.ndarray, y: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Gradient with respect to y of the function of `retract(q, y)`, given that there."""
+        """Gradient with respect to y of the function of `retract(q, y)`, from that at its end."""
         if self._model.nq == self._model.nv:
             return gradient
         U = self._memory.ref.U

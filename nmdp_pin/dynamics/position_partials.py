@@ -1,4 +1,4 @@
-"""The partial derivatives of a step of pbd or pbfd."""
+"""Partial derivatives of a step of pbd or pbfd."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from nmdp_pin.kernels.tree import forward_kinematics, world_motions
 
 @dataclass(frozen=True, eq=False)
 class PositionPartials:
-    """The residual r(q1, start, command, parameters) and v1(q1, start) at the end of a step.
+    """Partial derivatives of r(q1, start, command, parameters) and v1(q1, start) of a step.
 
     Derivatives with respect to configurations are tangent; the start is (q0, v0).
 
@@ -35,7 +35,7 @@ class PositionPartials:
         velocity_of_q: dv1/dq1 [1/s], shape (nv, nv).
         velocity_of_start: dv1/dstart, shape (nv, 2 nv).
         of_parameters: dr/dp by name, shape (nv, k) each.
-        depths: of the contacts, negative where they are apart [m], shape (m,).
+        depths: penetrations of the contacts, negative where they are apart [m], shape (m,).
     """
 
     of_q: np.ndarray
@@ -59,15 +59,15 @@ def partials_of(
     """The partial derivatives of a step.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        memory: after `evaluate` at the end of the step.
-        command: of the step.
-        names: of the parameters to differentiate with respect to.
-        n_shapes: how many shapes there are to touch, each with a friction coefficient.
+        scene: data that all steps share.
+        start: data of the step.
+        memory: memory after `evaluate` at the end of the step.
+        command: command of the step.
+        names: names of the parameters to differentiate with respect to.
+        n_shapes: number of shapes that may be touched, each with a friction coefficient.
 
     Raises:
-        DerivativeError: the target of a command that has none.
+        DerivativeError: the command has no target.
     """
     tree, point, nv = scene.tree, memory.point, len(start.v0)
     following, start = _without_kinks(scene, start, point)
@@ -110,7 +110,7 @@ def partials_of(
 
 
 def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.ndarray, StepStart]:
-    """The step with gains and torques that do around its end what friction and limits do.
+    """The step with gains and torques that replace friction and limits near its end.
 
     Dry friction is a damper or a constant torque, a saturated motor a constant torque. Also 1 for
     the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
@@ -122,7 +122,7 @@ def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.nda
 
 
 def _of_targets(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
-    """Through the targets of the bodies and the places from which slips count, (nv, 2 nv).
+    """The part through the bodies' targets and the references of the slips, (nv, 2 nv).
 
     The targets are 2 X(q0) - X(q_back) + gravity's part, with q_back = integrate(q0, -h v0), whose
     derivatives are Jr Jl^-1 and -h Jr, Jr^-1 = D(d) and Jl^-1 = D(-d) with d = -h v0.
@@ -191,7 +191,7 @@ def _of_parameter(
 def _of_spring(
     name: str, scene: Scene, start: StepStart, memory: Memory, command: Any, D_t: np.ndarray
 ) -> np.ndarray:
-    """With respect to kp or q_target."""
+    """Derivative with respect to kp or q_target."""
     point, nv = memory.point, len(start.v0)
     if command.q_target is None:
         raise DerivativeError(
@@ -209,7 +209,7 @@ def _of_spring(
 
 
 def _of_masses(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
-    """Of each body, whose shape stays; what has no mass gets that of a point at the joint."""
+    """Derivative with respect to masses, as in `parameters`."""
     tree, point, nv = scene.tree, memory.point, len(start.v0)
     n = len(tree.kinds)
     result, wrenches = np.empty((nv, n)), np.empty((n, 6))

@@ -1,4 +1,4 @@
-"""What the differences of a stage count from, how it depends on numbers, and what moves it."""
+"""Reference of the differences of a stage, its derivative, and the rates that move it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 VELOCITIES = np.zeros((0, 4, 3))
-"""Stands for the placements from which motions count where they follow from velocities.
+"""Marker in place of reference placements where motions follow from velocities.
 
 Displacements hold a contact where it is, exactly; in a stage of second order they would be an
 algebraic constraint of index 3, in which velocities lose an order. Velocities make it index 2.
@@ -15,15 +15,15 @@ algebraic constraint of index 3, in which velocities lose an order. Velocities m
 
 
 class Reference(NamedTuple):
-    """What the differences of a stage count from.
+    """Reference of the differences of a stage.
 
     Args:
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
-        carriers: placements from which the contacts' motions count, or VELOCITIES.
-        rates: of the placements of the bodies, for forms that compare material points [1/s, m/s],
-            shape (n_bodies, 4, 3).
-        placements: of the bodies, where their positions are compared, likewise.
+        carriers: reference placements of the contacts' motions, or VELOCITIES.
+        rates: rates of the placements of the bodies, for forms that compare material points
+            [1/s, m/s], shape (n_bodies, 4, 3).
+        placements: placements of the bodies, for forms that compare positions, same shape.
     """
 
     q: np.ndarray
@@ -58,12 +58,12 @@ class ReferenceTangent(NamedTuple):
 class Slopes(NamedTuple):
     """Rates of change at the end of a stage, one for each part of a `Reference`.
 
-    Derivatives of them have a last axis more.
+    Derivatives of them have one more axis, the last one.
 
     Args:
         v: velocity, shape (nv,).
         a: acceleration, shape (nv,).
-        accelerations: of the placements of the bodies, (n_bodies, 4, 3).
+        accelerations: accelerations of the placements of the bodies, (n_bodies, 4, 3).
     """
 
     v: np.ndarray

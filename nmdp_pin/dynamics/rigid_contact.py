@@ -1,4 +1,4 @@
-"""Contacts that may not penetrate: where they are and how they move."""
+"""Contacts that may not penetrate: their frames, Jacobians and depths."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class RigidContact(NamedTuple):
     """The contacts of a system at one configuration.
 
     Args:
-        contacts: where they are, seen from what they touch.
+        contacts: contacts in the frames of the bodies that they touch.
         frames: two tangents and the normal as columns, shape (n, 3, 3).
-        rows: Jacobian of the points that touch, in these frames, shape (3 n, nv); then that of the
-            stops of joints, shape (3 r, nv).
+        rows: Jacobian of the touching points in these frames, shape (3 n, nv), followed by that of
+            the stops of joints, shape (3 r, nv).
         depth: penetrations, negative when apart, shape (n + r,).
         friction: coefficients, shape (n + r,).
     """
@@ -36,10 +36,10 @@ class RigidContact(NamedTuple):
     friction: np.ndarray
 
     def with_stops(self, bounds: JointBounds, q: np.ndarray) -> RigidContact:
-        """The nearer stops of the joints beside the contacts: contacts without friction.
+        """The contacts with the nearer stops of the joints as frictionless contacts.
 
-        Their tangents do nothing, and are the joint's own motion so that no diagonal entry of the
-        Delassus matrix is zero.
+        Their tangents have no effect; they are the joint's own motion so that no diagonal entry of
+        the Delassus matrix is zero.
 
         Args:
             bounds: stops of the joints.
@@ -60,16 +60,16 @@ class RigidContact(NamedTuple):
         return (self.frames.transpose(0, 2, 1) @ forces[:, :, None])[:, :, 0]
 
     def seen(self, forces: np.ndarray) -> np.ndarray:
-        """Forces as seen from what is touched, from those in the frames, shape (n, 3)."""
+        """Forces in the axes of the touched bodies, from those in the frames, shape (n, 3)."""
         return (self.frames @ forces[:, :, None])[:, :, 0]
 
     def wrenches(self, points: ContactArrays, work: Workspace, forces: np.ndarray) -> np.ndarray:
         """Wrenches about the centres of the spheres, in the world, shape (n, 6).
 
         Args:
-            points: the contact points.
-            work: whose placements are those of the contacts.
-            forces: as seen from what is touched, shape (n, 3).
+            points: contact points.
+            work: scratch memory whose placements are those of the contacts.
+            forces: forces in the frames of the touched bodies, shape (n, 3).
         """
         result = np.empty((points.n, 6))
         normal = self.contacts.normal
@@ -105,7 +105,7 @@ def _point_jacobians(
     point: np.ndarray,
     J: np.ndarray,
 ) -> None:
-    """Jacobians of the points that touch, relative to what they touch, shape (n, 3, nv)."""
+    """Jacobians of the touching points relative to the touched bodies, shape (n, 3, nv)."""
     nv = S.shape[0]
     J_centre, J_angular = np.empty((3, nv)), np.empty((3, nv))
     for i in range(touched.size):

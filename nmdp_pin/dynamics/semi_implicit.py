@@ -1,4 +1,4 @@
-"""The linear dynamics of a semi-implicit step: everything at its start but the velocity."""
+"""Linear dynamics of a semi-implicit step, with all but the velocity at its start."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def semi_implicit(
     With the PD of the command implicit and linear, q1 = q0 + h v1:
     M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g);
     the springs of mimic joints likewise.
-    Leaves the placements and the Jacobian of the start in the workspace.
+    The placements and the Jacobian of the start remain in the workspace.
 
     Args:
-        model: the robot's.
+        model: model of the robot.
         work: scratch memory.
-        torque: the torque law.
+        torque: torque law.
         q0: configuration at the start, shape (nq,).
         v0: velocity there, shape (nv,).
         h: length of the step [s].
-        mimics: springs of the joints that copy others.
+        mimics: springs of the mimic joints.
     """
     pin.computeRNEADerivatives(model, work.data, q0, v0, np.zeros(model.nv))
     M = work.M.copy()

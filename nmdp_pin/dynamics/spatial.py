@@ -1,4 +1,4 @@
-"""Views of what pinocchio holds, and which dofs move what."""
+"""Views of pinocchio's data, and the dofs that move each joint."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
 
 
 def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.ndarray) -> np.ndarray:
-    """How placements change with each dof, shape (nv, n, 4, 3).
+    """Derivatives of placements with respect to each dof, shape (nv, n, 4, 3).
 
     Args:
         S: motions of the dofs at the world's origin, shape (6, nv).
-        support: which dofs move each of the bodies, shape (n, nv).
-        placements: of the bodies, shape (n, 4, 3).
+        support: 1 for dofs that move each of the bodies, else 0, shape (n, nv).
+        placements: placements of the bodies, shape (n, 4, 3).
     """
     motions = support.T[:, :, None] * S.T[:, None, :]  # (nv, n, 6)
     change: np.ndarray = np.cross(motions[:, :, None, 3:], placements)
@@ -31,10 +31,10 @@ def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.nda
 
 
 def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What hangs on what, as zeros and ones.
+    """Dependence of joints on dofs, as zeros and ones.
 
     Args:
-        model: the tree.
+        model: kinematic tree.
         joints: indices of joints, shape (n,).
 
     Returns:

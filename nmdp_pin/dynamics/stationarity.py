@@ -1,7 +1,7 @@
-"""What vanishes at the end of a stage along its free weights, with its derivatives.
+"""Residual that vanishes at the end of a stage along its free weights, with its derivatives.
 
-Of the principle r = V'u, the work of each vertex; of an objective K it is the reduced gradient
--(dG/dw)' y with (dG/dq)' y = dK/dq.
+For the principle it is r = V'u, the work of each vertex; for an objective K it is the reduced
+gradient -(dG/dw)' y with (dG/dq)' y = dK/dq.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class StageReference(NamedTuple):
     """A stage whose reference can be changed.
 
     Args:
-        form: of the dynamics.
-        reference: of the stage.
-        of_reference: its derivative with respect to K numbers.
-        stated: the stage from another reference.
+        form: form of the dynamics.
+        reference: reference of the stage.
+        of_reference: derivative of the reference with respect to K numbers.
+        stated: function that states the stage from another reference.
     """
 
     form: Form
@@ -45,12 +45,12 @@ class StageReference(NamedTuple):
 
 
 class Stationarity(abc.ABC):
-    """r of the contacts that act, at the end of a stage.
+    """Residual r of the active contacts at the end of a stage.
 
     Args:
-        problem: the stage.
-        at: its end.
-        linear: the equations there.
+        problem: equations of the stage.
+        at: end of the stage.
+        linear: linearised equations at the end.
     """
 
     def __init__(self, problem: StepProblem, at: Evaluation, linear: Linearisation) -> None:
@@ -61,7 +61,7 @@ class Stationarity(abc.ABC):
 
     @abc.abstractmethod
     def value(self, problem: StepProblem, at: Evaluation) -> np.ndarray:
-        """R of another stage with the same q and w, or near by; the derivatives are exact."""
+        """R of another stage with the same or nearby q and w; the derivatives are exact."""
 
     @abc.abstractmethod
     def of_motion(self) -> np.ndarray:
@@ -76,7 +76,7 @@ class Stationarity(abc.ABC):
         """Derivative of r with respect to the reference, q and w held, shape (k m, K).
 
         Args:
-            stage: the stage.
+            stage: stage whose reference changes.
             of_v: derivative of the velocity at its end, q held, shape (nv, K).
         """
 
@@ -86,14 +86,14 @@ class Stationarity(abc.ABC):
 
 
 class WorkStationarity(Stationarity):
-    """Of the principle; exact."""
+    """Stationarity of the principle, with exact derivatives."""
 
     def value(self, problem: StepProblem, at: Evaluation) -> np.ndarray:
         """See the base."""
         return at.work[self.at.active].ravel()
 
     def of_motion(self) -> np.ndarray:
-        """V' du/dq + (dV/dq)' u, the second of which Newton's method leaves out."""
+        """V' du/dq + (dV/dq)' u; Newton's method leaves out the second term."""
         at, form = self.at, self.problem.form
         points, (_, m, rows) = form.contacts, self._V.shape
         result = self.curved()
@@ -128,7 +128,7 @@ class WorkStationarity(Stationarity):
         return np.zeros((len(self.forces), len(self.forces)))
 
     def of_reference(self, stage: StageReference, of_v: np.ndarray) -> np.ndarray:
-        """V' du: of motions at a velocity u = h J v, with the Jacobian on which wrenches work."""
+        """V' du for motions u = h J v at a velocity, J being that on which wrenches work."""
         problem, at, form = self.problem, self.at, self.problem.form
         result: np.ndarray = self.forces @ (of_v / problem.rate)
         touching = at.active[: np.searchsorted(at.active, form.contacts.n)]
@@ -162,7 +162,7 @@ class WorkStationarity(Stationarity):
 
 
 class GradientStationarity(Stationarity):
-    """Of an objective K: differences of first derivatives, which are exact.
+    """Stationarity of an objective K, by differences of exact first derivatives.
 
     With y held, phi = P' (dK/dq - (dG/dq)' y) - (dG/dw)' y has the value and the derivatives of
     the reduced gradient; all second derivatives of G and K are in it.
@@ -226,6 +226,6 @@ class GradientStationarity(Stationarity):
         return result
 
     def curved(self) -> np.ndarray:
-        """See the base: of the objective's own semidefinite Hessian."""
+        """See the base; from the objective's own semidefinite Hessian."""
         result: np.ndarray = (self._hessian @ self._P).T
         return result

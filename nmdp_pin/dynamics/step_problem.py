@@ -1,4 +1,4 @@
-"""The equations of one implicit step: 0 = G(q, w), stated, evaluated and linearised as values."""
+"""Equations 0 = G(q, w) of one implicit step, their values and their derivatives."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
 
 IDENTITY = np.zeros((0, 0))  # stands for a derivative that is the identity
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces, for kernels that see none
-_FEW = 8  # contacts, up to which a contact model is asked for the derivative of all of them
+_FEW = 8  # contacts up to which derivatives are evaluated for all, not for the active ones only
 _EPS = float(np.finfo(float).eps)
 _ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
 
 
 @dataclass(frozen=True, eq=False)
 class StepProblem(abc.ABC):
-    """An implicit step, stated: what its differences count from, its torques, its coefficients.
+    """Statement of an implicit step: its reference, torques and coefficients.
 
     Args:
-        form: the form of the dynamics; its `workspace` is scratch memory.
+        form: form of the dynamics; its `workspace` is scratch memory.
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
-        rate: v = rate * difference(q_ref, q) [1/s].
-        acceleration_rate: a = acceleration_rate * (v - v_ref) [1/s].
-        torque: the torque law.
-        carriers: placements from which the contacts' motions count, shape (n, 4, 3), or (0, 4, 3)
-            where motions are those of the stage's length at the velocity of its end.
+        rate: factor in v = rate * difference(q_ref, q) [1/s].
+        acceleration_rate: factor in a = acceleration_rate * (v - v_ref) [1/s].
+        torque: torque law.
+        carriers: reference placements of the contacts' motions, shape (n, 4, 3), or (0, 4, 3)
+            where motions are the velocity at the end times the length of the stage.
     """
 
     form: Form
@@ -62,9 +62,9 @@ class StepProblem(abc.ABC):
         """The equations at (q, w).
 
         Args:
-            q: shape (nq,).
-            w: shape (n, m).
-            before: a point of the same step, from which zeroth order learns.
+            q: configuration, shape (nq,).
+            w: weights, shape (n, m).
+            before: earlier point of the same step, used by the secants of zeroth order.
         """
 
     @abc.abstractmethod
@@ -74,9 +74,9 @@ class StepProblem(abc.ABC):
         """Derivative of the inertia in G with respect to the reference, q held, shape (nv, K).
 
         Args:
-            at: the point.
+            at: point of evaluation.
             of_reference: derivative of the reference with respect to K numbers.
-            of_v: derivative of the velocity that follows, q held, shape (nv, K).
+            of_v: derivative of the velocity with q held, shape (nv, K).
         """
 
     @property
@@ -104,16 +104,16 @@ class StepProblem(abc.ABC):
         return self.rate * result
 
     def tolerance(self, relative: float) -> float:
-        """What the norm of G can and should reach [N, N m].
+        """Attainable bound on the norm of G [N, N m].
 
-        `relative` times the weight, but not below the rounding of M q / h^2 in G.
+        It is `relative` times the weight, but not below the rounding of M q / h^2 in G.
         """
         size = 1.0 + math.sqrt(self.q_ref @ self.q_ref)
         rounding = _EPS * self.form.largest_inertia * size * self.rate * self.acceleration_rate
         return max(relative * self.form.weight, _ROUNDINGS * rounding)
 
     def linearise(self, at: Evaluation) -> Linearisation:
-        """The derivatives at a point; in zeroth order those of V are left out or estimated."""
+        """Derivatives at a point; in zeroth order those of V are left out or estimated."""
         points, contacts = self.form.contacts, at.contacts
         k, rows, nv, A = len(at.active), at.V.shape[1], len(at.v), at.stiffness.copy()
         J_force, J_motion = np.empty((k, rows, nv)), np.empty((k, rows, nv))
@@ -222,7 +222,7 @@ class StepProblem(abc.ABC):
         v: np.ndarray,
         written: tuple[np.ndarray, ...],
     ) -> tuple[tuple[float, float, float, int], ContactState, np.ndarray, np.ndarray]:
-        """What `contact_forces` returns, the contacts, their placements and V."""
+        """Result of `contact_forces`, the contacts, their placements and V."""
         form = self.form
         points, (n_rows, m) = form.contacts, form.shape
         contacts, placements, near = points.locate(P, form.surfaces)
@@ -257,7 +257,7 @@ class StepProblem(abc.ABC):
         v: np.ndarray,
         written: tuple[np.ndarray, ...],
     ) -> tuple[tuple[float, float, float, int], ContactState, np.ndarray, np.ndarray]:
-        """The same for friction cones on a terrain of closed forms, whose kernels are one call."""
+        """The same for friction cones on a terrain of closed forms, in one call of a kernel."""
         points, (n_rows, m) = self.form.contacts, self.form.shape
         n, empty = points.n, np.empty
         placements, centre, normal = empty((n, 4, 3)), empty((n, 3)), empty((n, 3))

@@ -1,8 +1,8 @@
 """Joint torques of a command and of the joints' own damping, inside the step.
 
-A motor gives no more than its effort limit: where the command asks for more it is saturated, and
-gives its limit whatever the joint does. Which motors are saturated at the end of a step is part of
-its solution (`JointTorques.saturation`).
+A motor whose command exceeds its effort limit is saturated: its torque is the limit, whatever the
+motion of the joint. The set of motors that are saturated at the end of a step is part of its
+solution (`JointTorques.saturation`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nmdp_pin.control.controller import Command
 from nmdp_pin.kernels.step import saturation
 
 MOST_SATURATIONS = 12
-"""Sets of saturated motors that a step tries; one or two are usual."""
+"""Number of sets of saturated motors that a step tries; one or two are usual."""
 
 
 class TorqueLaw(NamedTuple):
@@ -26,8 +26,8 @@ class TorqueLaw(NamedTuple):
         constant: feed-forward torque with kd v_target [N m or N], shape (nv,).
         kp: position gains [N m/rad], shape (nv,).
         kd: velocity gains and damping [N m s/rad], shape (nv,).
-        q_target: shape (nq,); None where there are no position gains.
-        straight: whether the position error is a subtraction wherever kp is not zero.
+        q_target: target configuration, shape (nq,); None without position gains.
+        straight: whether the position error is a difference of coordinates wherever kp is not zero.
         following: whether the torque of a dof follows the command, False where its motor is
             saturated, shape (nv,); None: all do.
     """
@@ -41,17 +41,17 @@ class TorqueLaw(NamedTuple):
 
 
 def constant_torque(tau: np.ndarray) -> TorqueLaw:
-    """The torque law of a torque that is held over the step [N m or N], shape (nv,)."""
+    """The torque law of a constant torque [N m or N], shape (nv,)."""
     zero = np.zeros(len(tau))
     return TorqueLaw(tau, zero, zero, None, True)
 
 
 class JointTorques:
-    """Makes the torque law of a command for a robot.
+    """Torque laws of the commands of a robot.
 
     Args:
-        model: its `damping` is the joints' viscous damping [N m s/rad].
-        effort: limits of the motors [N m or N], shape (nv,).
+        model: model whose `damping` is the joints' viscous damping [N m s/rad].
+        effort: effort limits of the motors [N m or N], shape (nv,).
     """
 
     def __init__(self, model: pin.Model, effort: np.ndarray) -> None:
@@ -59,7 +59,7 @@ class JointTorques:
         self.limited = bool(np.isfinite(effort).any())
         self._zero = np.zeros(model.nv)
         self._damping = np.array(model.damping)
-        # dofs on which difference() is a subtraction, so that its derivative is the identity
+        # dofs on which difference() is a subtraction, whose derivative is the identity
         self._straight = np.concatenate(
             [np.full(joint.nv, joint.nv == 1) for joint in list(model.joints)[1:]]
         ).astype(bool)
@@ -88,11 +88,11 @@ class JointTorques:
         """Signs of the motors that are saturated at a state, 0 for the others, shape (nv,).
 
         Args:
-            torque: of the command, without limits.
+            torque: torque law of the command, without limits.
             q: configuration, shape (nq,).
             v: velocity, shape (nv,).
             before: signs with which the state was found; a motor whose sign would turn is not
-                saturated, for between its limits there is a torque that leads to neither.
+                saturated, since a torque between its limits leads to neither.
         """
         if not self.limited:
             return self._zero
@@ -116,8 +116,8 @@ class JointTorques:
         """The law with some motors at their limits.
 
         Args:
-            torque: of the command, without limits.
-            signs: of the motors that are saturated, see `saturation`.
+            torque: torque law of the command, without limits.
+            signs: signs of the saturated motors; see `saturation`.
         """
         if signs is self._zero:
             return torque

@@ -1,4 +1,4 @@
-"""What contacts may touch: the terrain and the surfaces of bodies, each seen from itself."""
+"""Surfaces that contacts may touch: the terrain and bodies, each in its own frame."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Surface, Terrain
 
-_NEAR = 0.1  # [m]; a body further off is not asked: its bounding box tells how far it is at least
+_NEAR = 0.1  # [m]; of a body further off only the distance to its bounding box is computed
 
 
 class _Body(NamedTuple):
-    """The contacts with one body: their rows, its surface, where its shapes begin in the count."""
+    """The contacts with one body: their rows, its surface, the index of its first shape."""
 
     rows: np.ndarray
     surface: Terrain
@@ -23,11 +23,11 @@ class _Body(NamedTuple):
 class TouchedSurfaces:
     """The terrain for the contacts that touch it, the surfaces of bodies for the others.
 
-    Shapes are counted on from those of the terrain, in the order of `Robot.surfaces`.
+    Shapes are numbered after those of the terrain, in the order of `Robot.surfaces`.
 
     Args:
-        robot: gives the contact points and the surfaces of bodies.
-        terrain: the static world.
+        robot: robot with the contact points and the surfaces of bodies.
+        terrain: static world.
     """
 
     def __init__(self, robot: Robot, terrain: Terrain) -> None:
@@ -50,10 +50,10 @@ class TouchedSurfaces:
         self._middle, self._half = 0.5 * (low + high), 0.5 * (high - low)
 
     def query(self, points: np.ndarray) -> tuple[Surface, np.ndarray | None]:
-        """The surfaces at points, and the contacts that were asked exactly (None: all of them).
+        """The surfaces at points, and the contacts that were queried exactly (None: all of them).
 
         Args:
-            points: seen from what they touch [m], shape (n, 3).
+            points: points in the frames of the touched bodies [m], shape (n, 3).
         """
         if not len(self._radii):
             return self._terrain.query(points), None

@@ -1,4 +1,4 @@
-"""Estimates of how the vertices of a wrench space change, from the points that were evaluated."""
+"""Secant estimates of the derivative of a wrench space's vertices."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-_LEAST_MOVE = 1e-10  # [m]; differences over less are rounding
+_LEAST_MOVE = 1e-10  # [m]; shorter differences are rounding
 
 
 class VertexSecant(NamedTuple):
     """Broyden's estimate of dV/dx for each contact on its own, within one step.
 
-    A contact model without a derivative is asked for nothing but V. Two points tell how V changes
-    along the way between them; three ways in space tell all.
+    Only V of the contact model is evaluated. Two points give the change of V along the line between
+    them; three independent directions determine dV/dx.
 
     Args:
-        position: of the contacts at the last point [m], shape (n, 3).
-        V: vertices there, shape (n, rows, m).
+        position: positions of the contacts at the last point [m], shape (n, 3).
+        V: vertices at the last point, shape (n, rows, m).
         T: estimate of dV/dx, shape (n, rows, m, 3).
     """
 

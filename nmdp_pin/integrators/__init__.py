@@ -1,4 +1,4 @@
-"""The named methods: one step each."""
+"""Integrators, by the names of the methods."""
 
 import inspect
 

@@ -1,13 +1,13 @@
-"""How much energy a step may gain: it tells the root that a motion leads to from far ones."""
+"""Bound on the energy that a step may gain, which excludes roots far from any motion."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+LEAST_GAIN = 0.01  # [m] by which the gain may lift the robot's weight
 EXPLICIT = 0.02
-"""Share of methods with explicit spins, whose gains add up from step to step."""
+"""Share for methods with explicit gyroscopic forces, whose gains accumulate over steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,26 +15,26 @@ class EnergyBound:
     """The acceptance check of a step's energy.
 
     An implicit step loses energy: in first order v' M (v - v0) is more than the change of
-    v' M v / 2, and contact forces only take. What large turns and steps of second order may add
-    is a share of the energy that moves (docs/choices.md, 15).
+    v' M v / 2, and contact forces only dissipate. Large turns and steps of second order may add
+    a share of the energy that moves (docs/choices.md, 15).
 
     Args:
-        share: of the energy that moves [-].
+        share: allowed share of the energy that moves [-].
     """
 
     share: float = 0.1
 
     def allows(self, gain: float, moving: float, weight: float) -> bool:
-        """Whether a step may gain so much.
+        """Whether a gain of energy is acceptable.
 
         Args:
             gain: energy gained beyond the work of the torques [J].
-            moving: energy that moves, kinetic at the start and work [J].
-            weight: of the robot [N].
+            moving: energy that moves: kinetic energy at the start plus work [J].
+            weight: weight of the robot [N].
         """
         return bool(gain <= allowed_gain(moving, weight, self.share))
 
 
 def allowed_gain(moving: Any, weight: float, share: float) -> Any:
-    """The largest gain that differences over large turns may add [J]."""
+    """The largest acceptable gain [J]."""
     return share * moving + LEAST_GAIN * weight

@@ -1,4 +1,4 @@
-"""Initial guesses of a step's solution: one after another, until one leads to a solution."""
+"""Initial guesses of a step's solution, tried in order until one converges."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nmdp_pin.dynamics.step_problem import StepProblem
 
 
 class InitialGuess(NamedTuple):
-    """Where a solver begins.
+    """Starting point of a solver.
 
     Args:
         q: configuration, shape (nq,).
         w: weights, shape (n_contacts, n_vertices).
         loose: norm of G allowed between iterations, relative to the weight; None: the solver's.
-        max_iterations: of the solver from here; None: as many as it is allowed.
-        stubborn: go on however many projections onto G = 0 fail.
+        max_iterations: largest number of iterations from this guess; None: the solver's own.
+        stubborn: whether to continue however many projections onto G = 0 fail.
     """
 
     q: np.ndarray
@@ -31,14 +31,14 @@ class InitialGuess(NamedTuple):
 def guesses_of_principle(
     problem: StepProblem, last: np.ndarray, zero: np.ndarray, full: np.ndarray
 ) -> Iterator[InitialGuess]:
-    """Guesses for the variational inequality, by what each solved for what it cost.
+    """Guesses for the variational inequality, ordered by success for their cost.
 
-    Most steps take two to five iterations from the last weights. Those that do not are better begun
-    elsewhere than followed on (docs/choices.md, 3).
+    Most steps take two to five iterations from the last weights. For the others a new guess is
+    better than more iterations (docs/choices.md, 3).
 
     Args:
-        problem: the step.
-        last: weights of the step before.
+        problem: equations of the step.
+        last: weights of the previous step.
         zero: weights without contact forces.
         full: weights of full normal forces.
     """
@@ -63,9 +63,9 @@ def guesses_of_principle(
 def guesses_of_minimum(
     problem: StepProblem, last: np.ndarray, zero: np.ndarray
 ) -> Iterator[InitialGuess]:
-    """Guesses for PGM: it stays with the root that it starts at, so the nearest ones only.
+    """Guesses for PGM, the nearest ones only, since it stays near the root where it starts.
 
-    From w = 0, the papers' start, there is always a way down.
+    From w = 0, the papers' start, a descent always exists.
     """
     yield InitialGuess(problem.q_ref, last)
     yield InitialGuess(problem.q_ref, zero)

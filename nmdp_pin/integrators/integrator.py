@@ -21,11 +21,11 @@ from nmdp_pin.system import System
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
-    """What one step leaves.
+    """Result of one step.
 
     Args:
-        state: the state after the step; on failure the very object that went in.
-        status: how it ended.
+        state: state after the step; on failure the object that was given.
+        status: outcome of the step.
         tau: torque that the command produced at the end of the step [N m], shape (nv,).
         contact_forces: mean forces on the robot, their impulse over the length of the step, world
             frame [N], shape (n_contacts, 3).
@@ -38,18 +38,19 @@ class StepResult:
         residual: norm of the dynamics residual G at the end, or where it failed [N, N m].
         objective: value of the objective at the end (K of the method); of `dissipation` the gap,
             the work that other forces could still save [J].
-        kinetic_energy: [J].
-        potential_energy: of gravity [J].
+        kinetic_energy: kinetic energy [J].
+        potential_energy: potential energy of gravity [J].
         rejected: outer iterations whose step the solver did not take, counted as `iterations`.
         condition: estimated condition number of the last matrix that was factorised (1-norm); NaN
             where it was not computed.
-        discarded: (sub-)steps tried and not kept: they failed, or their error was too large.
-        error: estimated error over the one that the tolerances allow: they are met up to 1; NaN
+        discarded: (sub-)steps that were tried and not kept, since they failed or their error was
+            too large.
+        error: estimated error over the allowed one, up to 1 where the tolerances are met; NaN
             without error control.
         local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
             where the method has none.
-        primal: of methods that solve a complementarity problem, how far its solution is from one:
-            distance of the impulses from the friction cones [N s]; NaN for the others.
+        primal: primal residual of methods that solve a complementarity problem, the distance of
+            the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
         complementarity: likewise, work of the impulses on those velocities [J].
     """
@@ -83,7 +84,7 @@ class StepResult:
 
     @property
     def halvings(self) -> int:
-        """How many sub-steps were made beyond the first."""
+        """Number of sub-steps beyond the first."""
         return len(self.step_sizes) - 1
 
 
@@ -91,21 +92,21 @@ class Integrator(abc.ABC):
     """One step of one method; the options of a method are its own keyword arguments.
 
     Args:
-        system: what is simulated, under a law of the kind `law_type`.
-        options: of the method.
+        system: simulated system, whose contact law is of the kind `law_type`.
+        options: options of the method.
     """
 
     name: ClassVar[str]
-    law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # the kind of law that the method takes
+    law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # kind of contact law that the method takes
     enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
-    """Which of `JointLimits.kinds` the method enforces."""
+    """Supported ones of `JointLimits.kinds`."""
 
     @abc.abstractmethod
     def __init__(self, system: System[Any], **options: Any) -> None: ...
 
     @property
     def order(self) -> int:
-        """Order of the time step on smooth motion; error control goes by it."""
+        """Order of the time step on smooth motion, which error control uses."""
         return 1
 
     @abc.abstractmethod
@@ -113,9 +114,9 @@ class Integrator(abc.ABC):
         """Make one step; pure: the same arguments give the same bits.
 
         Args:
-            state: its start.
-            command: for its stages.
-            h: its length [s].
+            state: state at its start.
+            command: command at its stages.
+            h: length of the step [s].
         """
 
     def linearised(
@@ -126,17 +127,17 @@ class Integrator(abc.ABC):
         end: State,
         names: tuple[str, ...] = (),
     ) -> LinearisedStep:
-        """The equations of a step around its end, for its derivatives.
+        """Derivatives of the equations of a step at its end.
 
         Args:
-            state: its start.
-            command: for its stages.
-            h: its length [s].
-            end: where `step` led.
-            names: parameters to differentiate with respect to, of `parameters.PARAMETERS`.
+            state: state at its start.
+            command: command at its stages.
+            h: length of the step [s].
+            end: result of `step`.
+            names: parameters to differentiate with respect to, from `parameters.PARAMETERS`.
 
         Raises:
-            DerivativeError: the method has no derivatives, or not by these parameters.
+            DerivativeError: the method has no derivatives, or none with respect to a parameter.
         """
         raise DerivativeError(
             f"there are no derivatives of '{self.name}'; use ne-nmdp, pbd-nmdp, ne-zonmdp, "

@@ -1,4 +1,4 @@
-"""The stages of an NMDP step around their ends, for its derivatives."""
+"""Derivatives of the equations of an NMDP step at the ends of its stages."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from nmdp_pin.integrators.stage_solver import StageSolver
 from nmdp_pin.state import State
 from nmdp_pin.system import System
 
-_KNOWN = 1e-11  # [m, rad] below which a motion counts as none in any case
-_NEAR = 10.0  # times what the solver leaves undone, it does where the end is not known better
-_SAME = 1e-4  # [m, rad] that solving on may move the end; what is farther is another solution
+_KNOWN = 1e-11  # [m, rad] motions below this are rounding in any case
+_NEAR = 10.0  # multiple of the solver's residual motion, used where the end is not settled
+_SAME = 1e-4  # [m, rad] farthest move of the end by further iterations to the same solution
 _SAME_VELOCITY = 1e-12  # relative: rounding of differences
 
 End = tuple[np.ndarray, np.ndarray]  # q and w
@@ -38,10 +38,10 @@ Changed = list[tuple[StepProblem, StepProblem, float]]
 
 
 def stage_ends(form: Form, scheme: Scheme, state: State, h: float, end: State) -> list[End] | None:
-    """Where the stages of a step ended, by its own end.
+    """Ends of the stages of a step, recovered from its own end.
 
-    The last stage ends with the step and gives its velocity; what is left of the way is that of the
-    first one. None where the step may as well have been made in first order. The weights are those
+    The last stage ends with the step and gives its velocity; the remaining motion is that of the
+    first stage. None where the step may also have been made in first order. The weights are those
     of the end.
     """
     assert end.warm is not None  # noqa: S101
@@ -66,11 +66,11 @@ def differentiable(form: Form, system: System[WrenchSpace]) -> Form:
 
 
 class _Parameters(NamedTuple):
-    """Stages with other parameters.
+    """Stages with perturbed parameters.
 
     Args:
-        names: of the parameters.
-        forms: for each entry of those of the models two forms, and how far they are apart.
+        names: names of the parameters.
+        forms: two forms for each entry of the models' parameters, and the distance between them.
     """
 
     names: tuple[str, ...]
@@ -78,7 +78,7 @@ class _Parameters(NamedTuple):
 
     @classmethod
     def of(cls, form: Form, system: System[WrenchSpace], names: tuple[str, ...]) -> _Parameters:
-        """Around a system."""
+        """Perturbed stages of a system."""
         forms = {
             name: [
                 (differentiable(form, ahead), differentiable(form, behind), apart)
@@ -92,12 +92,12 @@ class _Parameters(NamedTuple):
     def changed(
         self, problem: StepProblem, command: Command, signs: np.ndarray
     ) -> Iterator[Changed]:
-        """For each parameter and each of its entries two stages, and how far they are apart.
+        """Two stages for each entry of each parameter, and the distance between them.
 
         Args:
-            problem: the stage.
-            command: for its end.
-            signs: of the motors that are saturated.
+            problem: equations of the stage.
+            command: command at its end.
+            signs: signs of the saturated motors.
         """
 
         def commanded(other: Command) -> StepProblem:
@@ -128,18 +128,18 @@ def linearised_step(
     ends: list[End],
     names: tuple[str, ...],
 ) -> LinearisedStep:
-    """The stages of a step around their ends, solved to rounding.
+    """Derivatives of the stages of a step at their ends, which are solved to rounding.
 
     Args:
-        form: of the dynamics, with the exact derivative of the contact model.
-        solver: of the stages.
-        scheme: by which the step was made.
-        start: of its first stage, the start of the step.
-        t: time there [s].
-        command: for its stages.
-        h: its length [s].
-        ends: where the stages ended.
-        names: parameters.
+        form: form of the dynamics, with the exact derivative of the contact model.
+        solver: solver of the stages.
+        scheme: time scheme of the step.
+        start: reference of the first stage, the start of the step.
+        t: time at the start [s].
+        command: command at its stages.
+        h: length of the step [s].
+        ends: ends of the stages.
+        names: names of the parameters.
     """
     nv = form.nv
     nz = (1 + len(scheme.a)) * nv
@@ -186,23 +186,23 @@ def linearised_step(
 def _stated(
     like: StepProblem, command: Command, signs: np.ndarray, reference: Reference
 ) -> StepProblem:
-    """A stage like another one, from some reference and with some motors saturated."""
+    """A stage like another one, from a given reference and with given motors saturated."""
     problem = like.form.problem(reference, command, like.rate, like.acceleration_rate)
     return _limited(problem, signs)
 
 
 def _limited(problem: StepProblem, signs: np.ndarray) -> StepProblem:
-    """A stage with some motors saturated."""
+    """A stage with given motors saturated."""
     return replace(problem, torque=problem.form.torques.saturated(problem.torque, signs))
 
 
 def _settled(
     solver: StageSolver, problem: StepProblem, q: np.ndarray, w: np.ndarray
 ) -> tuple[Evaluation, float]:
-    """The end of a stage to rounding, if it can be had, and motions it can tell from none.
+    """The end of a stage, to rounding where possible, and the smallest motion that it resolves.
 
-    Which contacts slide is a matter of motions far below what a solver need resolve: a foot may
-    creep by less than its tolerance, and it has other derivatives than one that holds.
+    Whether a contact slides depends on motions far below the tolerance of a solver: a foot that
+    creeps by less than it has other derivatives than one that holds.
     """
     found = solver.tight(problem, q, w)
     point = found.point
@@ -222,7 +222,7 @@ def _linearised(
     changed: Changed,
     known: float,
 ) -> LinearisedStage:
-    """A stage around its end."""
+    """Derivatives of a stage at its end."""
     form, linear = problem.form, problem.linearise(at)
     D = problem.velocity_derivative(at.q)
     v_q = problem.rate * np.eye(form.nv) if D.size == 0 else D

@@ -29,15 +29,15 @@ _PROXIMAL = 1e-9  # relative: makes weights unique where several give the same m
 class NeMdp(Integrator):
     """One quadratic program a step: M, C, J and V at the start of the step, v = v(w) linear.
 
-    First order and explicit in the contact: stable at a few milliseconds.
+    First order and explicit in the contact: stable with steps of a few milliseconds.
 
     Args:
-        system: what is simulated, under a wrench space.
+        system: simulated system, whose contact law is a wrench space.
         pd: "implicit" is linear in the end of the step, (M + h kd + h^2 kp) v1 = M v0 + h (...);
             "explicit" takes the torque at the start of the step, as the papers' authors do.
 
     Raises:
-        IntegratorError: `pd` is neither.
+        IntegratorError: `pd` is neither of them.
     """
 
     name: ClassVar[str] = "ne-mdp"
@@ -114,11 +114,11 @@ class NeMdp(Integrator):
         """Velocity and weights of the least kinetic energy.
 
         Args:
-            M_hat: M and what the velocity at the end adds to it, shape (nv, nv).
+            M_hat: M with the terms of the velocity at the end, shape (nv, nv).
             M: mass matrix, shape (nv, nv).
             right: M_hat v without weights, shape (nv,).
-            impulses: of each vertex, shape (n m, nv).
-            w: weights to start from, shape (n, m).
+            impulses: impulse of each vertex, shape (n m, nv).
+            w: initial weights, shape (n, m).
         """
         solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
         if singular:
@@ -133,7 +133,7 @@ class NeMdp(Integrator):
     def _least_energy(
         self, M: np.ndarray, free: np.ndarray, response: np.ndarray, w: np.ndarray
     ) -> tuple[np.ndarray, Status]:
-        """Weights that minimise v1' M v1 / 2 from the start w."""
+        """Weights that minimise v1' M v1 / 2, from the initial weights w."""
         H = response.T @ M @ response
         scale = H.diagonal().max(initial=0.0)
         if not np.isfinite(scale):

@@ -31,31 +31,30 @@ from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 
-_TOUCH = (
-    1e-6  # [m]; of gaps of rounding size gap / h would be velocities that contradict each other
-)
+_TOUCH = 1e-6  # [m]; gap / h of gaps of rounding size would be contradictory velocities
 _CREEP = 1e-6  # [rad/s or m/s] at which dry friction holds a joint
-_HELD = 1e-9  # of the largest response to an impulse: a contact that answers less cannot move
+_HELD = 1e-9  # share of the largest response to an impulse; below it a contact cannot move
 
 
 class NeNcp(Integrator):
     """Rigid contacts: Signorini's condition and Coulomb's law on velocities, one NCP a step.
 
     M, c, the contact frames and gaps are those of the start; the PD is implicit and linear as in
-    `NeMdp`; q1 = q0 + h v1. A contact may come as close as its gap lets it, v_n >= -gap / h. One
-    that touches has v_n >= depth / push_out, but need not leave by more than its depth in a step.
+    `NeMdp`; q1 = q0 + h v1. An open contact satisfies v_n >= -gap / h. A closed one satisfies
+    v_n >= depth / push_out, but need not leave by more than its depth in a step.
 
     Args:
-        system: what is simulated, under dry friction.
-        solver: of Pinocchio, "admm" or "pgs"; where it does not converge, the other one.
-        max_iterations: of each solver.
-        tolerance: on the velocities of contacts, in units of what a fall of one step gains (g h).
-            Where neither solver gets there, a thousandth of the velocities that come in will do:
-            the residuals are in the result.
-        push_out: time in which a penetration is taken back [s].
+        system: simulated system, whose contact law is dry friction.
+        solver: solver of Pinocchio, "admm" or "pgs"; the other one is tried where it does not
+            converge.
+        max_iterations: largest number of iterations of each solver.
+        tolerance: bound on the residual contact velocities, in units of g h, the velocity gained
+            by falling for one step. Where neither solver reaches it, a thousandth of the incoming
+            velocities is accepted; the residuals are in the result.
+        push_out: time constant of the correction of penetrations [s].
 
     Raises:
-        IntegratorError: an option out of its range.
+        IntegratorError: an option is out of its range.
     """
 
     name: ClassVar[str] = "ne-ncp"
@@ -87,7 +86,7 @@ class NeNcp(Integrator):
         self._no_weights = np.zeros(system.weights_shape)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
-        """See `Integrator.step`; forces act where the step starts, depths are those at its end."""
+        """See `Integrator.step`; forces act at the start of the step, depths are at its end."""
         free, v = self._torques.law(command.at(state.t + h)), state.v
         q, iterations = state.q, 0
         signs, slides = self._torques.saturation(free, q, v), self._slides(v)
@@ -120,7 +119,7 @@ class NeNcp(Integrator):
 
         Args:
             v: velocity, shape (nv,).
-            before: directions with which it was found; a joint that would turn is held.
+            before: directions with which v was found; a joint that would reverse is held.
         """
         result: np.ndarray = np.sign(v) * ((np.abs(v) > _CREEP) & (self._friction > 0.0))
         if before is not None:
@@ -130,12 +129,12 @@ class NeNcp(Integrator):
     def _solved(
         self, state: State, torque: TorqueLaw, slides: np.ndarray, h: float
     ) -> tuple[np.ndarray, np.ndarray, RigidContact, NcpSolution] | Status:
-        """Mass matrix, velocity at the end, contacts and impulses of a step; or why there are none.
+        """Mass matrix, velocity at the end, contacts and impulses of a step, or its failure.
 
         Args:
-            state: start of the step.
-            torque: of the motors.
-            slides: see `_slides`; a joint that is held is so by a stiff damper.
+            state: state at the start of the step.
+            torque: torque law of the motors.
+            slides: as returned by `_slides`; a stiff damper holds the joints that do not slide.
             h: length of the step [s].
         """
         held = np.where(slides == 0.0, self._friction / _CREEP, 0.0)
@@ -174,17 +173,17 @@ class NeNcp(Integrator):
         guess: np.ndarray,
         h: float,
     ) -> NcpSolution:
-        """Impulses of all contacts; only those that would come too close are solved for.
+        """Impulses of all contacts; the problem contains only those that would come too close.
 
-        A contact that the others' impulses bring too close joins them, and the problem is solved
-        again. What is left out has no impulse and a velocity that is allowed, so the solution is
-        one of all contacts.
+        A contact that the others' impulses bring too close is added, and the problem is solved
+        again. The contacts left out have no impulse and an admissible velocity, so the solution
+        holds for all contacts.
 
         Args:
-            contact: where the contacts are.
-            free: velocity without impulses, L' v, shape (nv,).
-            response: L^-1 J' of all contacts, shape (nv, 3 n).
-            guess: impulses to start from, shape (n, 3); overwritten.
+            contact: contacts at the start of the step.
+            free: velocity L' v without impulses, shape (nv,).
+            response: matrix L^-1 J' of all contacts, shape (nv, 3 n).
+            guess: initial impulses, shape (n, 3); overwritten.
             h: length of the step [s].
         """
         tolerance, depth = self._tolerance * STANDARD_GRAVITY * h, contact.depth
@@ -237,7 +236,7 @@ class NeNcp(Integrator):
             return self._failed(state, Status.ENERGY_GAINED, solution.iterations, h)
         pin.forwardKinematics(model, data, q)
         contacts = self._contacts.locate(self._work.placements, self._surfaces)[0]
-        if not np.isfinite(contacts.depth).all():  # further out than the terrain can tell
+        if not np.isfinite(contacts.depth).all():  # beyond the range of the terrain
             return self._failed(state, Status.NOT_FINITE, solution.iterations, h)
         return finished_step(
             state,
@@ -255,7 +254,7 @@ class NeNcp(Integrator):
         )
 
     def _lift(self, contact: RigidContact) -> float:
-        """Energy with which penetrations are taken back, at most [J]."""
+        """Upper bound on the energy that the correction of penetrations adds [J]."""
         speed = float(contact.depth.max(initial=0.0)) / self._push_out
         return 0.5 * self._weight / STANDARD_GRAVITY * speed**2
 

@@ -31,7 +31,7 @@ from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 
-_FEW_GUESSES = 4  # in second order: what they do not solve is better made in first order
+_FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
@@ -39,26 +39,27 @@ _NO_DERIVATIVE = (
 
 
 class Nmdp(Integrator):
-    """A form of the dynamics x a time scheme x a solver, with guesses and acceptance checks.
+    """Combination of a form of the dynamics, a time scheme and a solver.
 
     Each stage of the scheme is an implicit step: the weights of the dissipation principle, or
     argmin K(q), over (q, w) with G(q, w) = 0.
 
     Args:
-        system: what is simulated, under a wrench space.
+        system: simulated system, whose contact law is a wrench space.
         objective: "dissipation" (the principle itself, as a variational inequality: no K),
-            "kinetic" (the papers' text) or "end_effector" (what their authors ran).
-        order: of the time scheme: 2 (SDIRK2) or 1 (backward Euler).
-        warm_start: begin with the last weights; False: with w = 0, as the papers.
-        restarts: where the first guess fails, begin again from others, and from a shorter step.
-        secants: in zeroth order, estimate the contact model's derivative from the points that
-            were evaluated; False: leave it out, as the papers.
-        max_evaluations: of the dynamics in one step, after which it fails.
+            "kinetic" (the papers' text) or "end_effector" (the objective that the authors ran).
+        order: order of the time scheme, 2 (SDIRK2) or 1 (backward Euler).
+        warm_start: whether to begin with the last weights; False: with w = 0, as the papers.
+        restarts: whether to try other guesses, and a shorter step, where the first guess fails.
+        secants: whether zeroth order estimates the contact model's derivative from the points
+            that were evaluated; False: it is left out, as in the papers.
+        max_evaluations: largest number of evaluations of the dynamics in one step.
         vi_newton: options of the solver of "dissipation".
         projected_gradient: options of the solver of the other objectives.
 
     Raises:
-        IntegratorError: an option out of its range, or of a solver that the objective has not.
+        IntegratorError: an option is out of its range, or belongs to a solver that the objective
+            lacks.
     """
 
     form_type: ClassVar[type[Form]]
@@ -108,8 +109,8 @@ class Nmdp(Integrator):
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`.
 
-        A step of second order that does not converge, gains energy or in which an impact
-        rebounds or sinks in too deep is made in first order.
+        A step of second order is repeated in first order where it does not converge, gains
+        energy, or has an impact that rebounds or penetrates too deeply.
         """
         return self.step_by(self.scheme, state, command, h)
 
@@ -130,7 +131,7 @@ class Nmdp(Integrator):
         return self._finished(state, made)
 
     def made(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
-        """The stages of a step; in first order where those of the scheme are not accepted."""
+        """The stages of a step, in first order where those of the scheme are not accepted."""
         made = self.stages(state, command, h, scheme)
         if scheme.order == 1:
             return made

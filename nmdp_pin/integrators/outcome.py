@@ -1,4 +1,4 @@
-"""Step results from where a step ended."""
+"""Step results of steps that converged and of steps that failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nmdp_pin.status import Status
 
 
 def finished_step(start: State, state: State, *, wrenches: np.ndarray, **fields: Any) -> StepResult:
-    """A converged step from `start` to `state`; numbers that overflow make it a failed one.
+    """A converged step from `start` to `state`, or a failed one where numbers overflow.
 
     The keywords are those of StepResult.
     """
@@ -50,9 +50,9 @@ def failed_step(
     residual: float = math.nan,
     rejected: int = 0,
 ) -> StepResult:
-    """A step that failed: the state that went in, no forces, why, and how far the solver got.
+    """A failed step: the state at its start, no forces, its status and the solver's progress.
 
-    The keywords are those of StepResult; NaN where nothing is known.
+    The keywords are those of StepResult; unknown values are NaN.
     """
     return StepResult(
         state=state,

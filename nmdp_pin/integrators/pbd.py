@@ -1,4 +1,4 @@
-"""Position-based dynamics with friction as forces of the configuration ([P])."""
+"""Position-based dynamics with friction that depends on the configuration ([P])."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 
-_TOUCHING = 1e-11  # [m]; a contact as near as that is at the surface
+_TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
 
 class PositionBasedStep(Integrator):
     """One minimisation a step, over the configuration at its end.
 
-    Contact forces are those of a `Penalty`. Of first order. Everything is compiled, the terrain's
-    meshes excepted.
+    Contact forces are those of a `Penalty`, and the order is one. Everything is compiled except
+    for the terrain's meshes.
 
     Args:
-        system: what is simulated, under a penalty law.
-        optimiser: one of the class's `optimisers`.
-        tolerance: on the residual, relative to the robot's weight.
-        max_iterations: of the optimiser; None: 40 (pbfd), 100 ("lm"), 200 ("jtj-lm" of pbd) or
-            10 000 ("lbfgs"), after which the step is halved.
+        system: simulated system, whose contact law is a penalty.
+        optimiser: name of one of the class's `optimisers`.
+        tolerance: bound on the residual, relative to the robot's weight.
+        max_iterations: largest number of iterations of the optimiser; None: 40 (pbfd), 100 ("lm"),
+            200 ("jtj-lm" of pbd) or 10 000 ("lbfgs"). Beyond it the step fails.
 
     Raises:
-        IntegratorError: an option out of its range, or a joint of a kind that the kernels lack.
+        IntegratorError: an option is out of its range, or a joint of a kind that the kernels lack.
     """
 
     law_type: ClassVar[type[ContactLaw]] = Penalty
     kind: ClassVar[int]
     optimisers: ClassVar[dict[str, int]]
-    """Names, and how many iterations each may take by default; the first is the default."""
+    """Names and default numbers of iterations; the first one is the default."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class PositionBasedStep(Integrator):
         self._n_shapes = len(terrain.shapes) + of_bodies
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
-        """The step, as the kernels read it; arguments as those of `step`."""
+        """Data of the step for the kernels; arguments as those of `step`."""
         return start_of(self.minimiser.scene, state, command, h, h)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
@@ -128,17 +128,17 @@ class PositionBasedStep(Integrator):
     def trajectory(
         self, state: State, command: Command, torques: np.ndarray, h: float, x: np.ndarray
     ) -> int:
-        """Make steps until one fails, without a lock; the number of those made.
+        """Make steps until one fails, without holding a lock, and return their number.
 
-        Bit for bit these are the steps that `step` makes. There are none where the terrain has
-        meshes, or by "lbfgs".
+        They equal those of `step` to the bit. No step is made where the terrain has meshes, or by
+        "lbfgs".
 
         Args:
-            state: start of the first step.
-            command: holds for all steps, but for its torque.
+            state: state at the start of the first step.
+            command: command of all steps, apart from its torque.
             torques: feed-forward torque of each step, shape (nt, nv).
             h: length of a step [s].
-            x: [q; v] at the ends of the steps, shape (nt, nq + nv); written.
+            x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
         start = self.start(state, replace(command, tau=None), h)
         torques = np.ascontiguousarray(torques + start.tau)
@@ -184,14 +184,14 @@ class PositionBasedStep(Integrator):
         """The partial derivatives of a step that ends at q1.
 
         Args:
-            state: its start.
-            command: for its end.
-            h: its length [s].
-            q1: configuration at its end, shape (nq,).
-            names: of the parameters to differentiate with respect to.
+            state: state at its start.
+            command: command at its end.
+            h: length of the step [s].
+            q1: configuration at the end of the step, shape (nq,).
+            names: names of the parameters to differentiate with respect to.
 
         Raises:
-            DerivativeError: the target of a command that has none.
+            DerivativeError: the command has no target.
         """
         start, scene = self.start(state, command, h), self.minimiser.scene
         memory = self.minimiser.memory
@@ -203,7 +203,7 @@ class PositionBasedStep(Integrator):
         return partials_of(scene, start, memory, command, names=names, n_shapes=self._n_shapes)
 
     def _objective(self, account: np.ndarray) -> float:
-        """What was minimised, at the end: E, or |r|^2 / 2 without the metric."""
+        """Minimised value at the end: E, or |r|^2 / 2 without the metric."""
         return float(account[VALUE] if self.kind == CONSERVATIVE else 0.5 * account[ERROR] ** 2)
 
 

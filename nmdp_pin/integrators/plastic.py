@@ -1,7 +1,7 @@
-"""The acceptance check of impacts: contacts are plastic, and friction turns nothing round.
+"""Acceptance check of impacts: contacts are plastic, and friction reverses no motion.
 
-A stage that arrests a contact, or stops its slide, has an acceleration that is an impact over its
-length; what a later stage makes of it may throw the contact back.
+A stage that arrests a contact, or stops its slide, has the acceleration of an impact over its
+length; extrapolated by a later stage, it may throw the contact back.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators.stages import Stages
 from nmdp_pin.state import State
 
-_MOVES = 5e-3  # [m/s]; a slower contact stands
+_MOVES = 5e-3  # [m/s] speed below which a contact is at rest
 _UNLOADED = 1e-6  # share of the largest force
 _GAIN = 1e-4  # share of the kinetic energy
-_QUADRATURE = 0.02  # share of the work of the torques that its sum over the stages may miss
-_SUNK = 1e-3  # [m]; what is not as deep is no matter
-_LEAST_WORK = 0.25  # of the largest force times the way: 1 / (p + 1) of it for powers p up to 3
+_QUADRATURE = 0.02  # share of the work of the torques by which its sum over the stages may err
+_SUNK = 1e-3  # [m]; shallower penetrations do not matter
+_LEAST_WORK = 0.25  # share of the largest force times the depth: 1 / (p + 1) for powers p up to 3
 
 
 def rebounds(
     form: Form, state: State, made: Stages, gain: float, done: float, kinetic: float
 ) -> bool:
-    """Whether a contact that approached is thrown back, or its impact has made energy.
+    """Whether a contact that approached is thrown back, or its impact has added energy.
 
     Args:
-        form: of the dynamics.
-        state: start of the step.
-        made: its stages.
+        form: form of the dynamics.
+        state: state at the start of the step.
+        made: stages of the step.
         gain: energy gained beyond the work of the torques [J].
-        done: that work [J].
+        done: work of the torques [J].
         kinetic: kinetic energy at the start [J].
     """
     touches = _touching(made)
@@ -45,15 +45,15 @@ def rebounds(
 
 
 def sinks(form: Form, state: State, made: Stages, lost: float) -> bool:
-    """Whether contacts came in deeper than the energy that was lost can press them.
+    """Whether contacts penetrate deeper than the lost energy can press them.
 
-    The velocity of the first stage, in which they hardly touched, moves them on in the second one.
+    The velocity of the first stage, in which they hardly touched, continues in the second one.
 
     Args:
-        form: of the dynamics.
-        state: start of the step.
-        made: its stages.
-        lost: energy beyond the work of the torques [J].
+        form: form of the dynamics.
+        state: state at the start of the step.
+        made: stages of the step.
+        lost: energy lost beyond the work of the torques [J].
     """
     first, end = made.points[0], made.end
     way = _depths(form, end) - np.maximum(_depths(form, first), 0.0)
@@ -68,10 +68,10 @@ def sinks(form: Form, state: State, made: Stages, lost: float) -> bool:
 
 
 def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
-    """What leaves though the first stage loads it, or slides back, shape (n + r,).
+    """Contacts that leave though the first stage loads them, or that slide back, shape (n + r,).
 
     A robot that moves up pushes itself off; one that comes down is thrown up by the stages, unless
-    first order says the same (`confirms`).
+    a step of first order agrees (`confirms`).
     """
     first = made.points[0]
     result: np.ndarray = _leaving(form, made) & ~_free(form, first) & _touching(made)
@@ -92,14 +92,14 @@ def confirms(form: Form, state: State, made: Stages, contacts: np.ndarray) -> bo
 
 
 def _approached(form: Form, state: State, made: Stages) -> np.ndarray:
-    """What comes closer at the start, shape (n + r,)."""
+    """Contacts and joints that approach at the start, shape (n + r,)."""
     velocities = _velocities(form, state)
     approached: np.ndarray = np.vecdot(_normals(form, made.points[0]), velocities) < -_MOVES
     return approached
 
 
 def _touching(made: Stages) -> np.ndarray:
-    """What acts in some stage."""
+    """Contacts and joints that act in some stage."""
     result = np.zeros(len(made.end.w), dtype=bool)
     for at in made.points:
         result[at.active] = True
@@ -116,9 +116,9 @@ def _free(form: Form, at: Evaluation) -> np.ndarray:
 
 
 def _leaving(form: Form, made: Stages) -> np.ndarray:
-    """What leaves at the end, free of load.
+    """Contacts and joints that leave at the end without load.
 
-    A contact that slides may rise by mu |u_t| under load, as the polytope's principle has it.
+    Under the principle a sliding contact may rise by mu |u_t| under load.
     """
     end = made.end
     speed = made.problems[-1].rate * np.vecdot(_normals(form, end), end.motion[:, :3])
@@ -137,7 +137,7 @@ def _slip(form: Form, made: Stages) -> np.ndarray:
 
 
 def _slides_back(form: Form, state: State, made: Stages) -> np.ndarray:
-    """What slides at the end against its motion at the start."""
+    """Contacts and joints that slide at the end against their motion at the start."""
     slip, velocities = _slip(form, made), _velocities(form, state)
     size = np.linalg.norm(slip, axis=1)
     back: np.ndarray = (np.vecdot(slip, velocities) < -_MOVES * size) & (size > _MOVES)
@@ -156,7 +156,7 @@ def _normals(form: Form, at: Evaluation) -> np.ndarray:
 
 
 def _depths(form: Form, at: Evaluation) -> np.ndarray:
-    """Depths of the contacts and of the joints in their stops, negative apart, (n + r,)."""
+    """Depths of contacts and of joints in their stops, negative where apart, (n + r,)."""
     return np.concatenate([at.contacts.depth, -form.bounds.gap(at.q)])
 
 

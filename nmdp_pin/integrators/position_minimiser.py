@@ -1,4 +1,4 @@
-"""The minimisation of position-based steps: what is minimised, by which optimiser, and how far."""
+"""Minimisation of position-based steps by one of the optimisers."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _OUTCOMES = (  # in the order of the kernels
 
 
 class PositionMinimiser:
-    """Minimises steps of a system, one at a time, in a memory of its own.
+    """Minimiser of the steps of a system, one at a time, with its own memory.
 
     Args:
-        system: what is simulated; its law has its normal stiffness.
-        kind: FRICTIONAL or CONSERVATIVE.
-        optimiser: "lm", "jtj-lm" or "lbfgs".
-        tolerance: on the residual, relative to the weight.
-        max_iterations: of the optimiser.
-        weight: of the robot [N].
+        system: simulated system; the normal stiffness of its contact law is known.
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        optimiser: name of the optimiser, "lm", "jtj-lm" or "lbfgs".
+        tolerance: bound on the residual, relative to the weight.
+        max_iterations: largest number of iterations of the optimiser.
+        weight: weight of the robot [N].
 
     Attributes:
-        scene: what all steps share.
-        memory: of the step made last.
+        scene: data that all steps share.
+        memory: memory of the last step.
 
     Raises:
-        IntegratorError: a joint of a kind that the kernels lack.
+        IntegratorError: a joint is of a kind that the kernels lack.
     """
 
     def __init__(
@@ -74,17 +74,17 @@ class PositionMinimiser:
         self._inertia = float(M.diagonal().max(initial=0.0))
 
     def limits(self, start: StepStart) -> Limits:
-        """When the minimisation stops: `tolerance`, but not below the rounding of M q / h^2."""
+        """Residual at which the minimisation stops: `tolerance`, but not below rounding."""
         size = 1.0 + float(np.abs(start.q0).max(initial=0.0))
         tolerance = max(self._tolerance * self._weight, self._floor(start) * size)
         return Limits(tolerance, self._max_iterations, self._weight)
 
     def _floor(self, start: StepStart) -> float:
-        """What rounding leaves of |r|, over 1 + |q0|_max [N, N m]."""
+        """Rounding error of |r|, over 1 + |q0|_max [N, N m]."""
         return _ROUNDINGS * _EPS * self._inertia * start.rate / start.h
 
     def solve(self, start: StepStart) -> Status:
-        """Make the step in `memory`; how it ended. It starts at q0."""
+        """Make the step in `memory`, starting at q0, and return its status."""
         scene, memory, limits = self.scene, self.memory, self.limits(start)
         if self._by_gradients:
             return self._solve_by_gradients(start, limits)
@@ -97,14 +97,14 @@ class PositionMinimiser:
         return _OUTCOMES[int(memory.account[OUTCOME])]
 
     def roll(self, start: StepStart, torques: np.ndarray, x: np.ndarray) -> int:
-        """Make steps until one fails, without a lock; the number of those made.
+        """Make steps until one fails, without holding a lock, and return their number.
 
-        There are none where the terrain has meshes, or by "lbfgs".
+        No step is made where the terrain has meshes, or by "lbfgs".
 
         Args:
-            start: the first step; its arrays are written.
+            start: data of the first step; its arrays are overwritten.
             torques: feed-forward torque of each step, shape (nt, nv).
-            x: [q; v] at the ends of the steps, shape (nt, nq + nv); written.
+            x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
         if self._ground is None or self._by_gradients:
             return 0

@@ -2,8 +2,8 @@
 
 Stage i of a step of length h ends c_i h after its start. It is an implicit step of length a_ii h
 from the reference q_i = q0 (+) h sum_j a_ij V_j, v_i = v0 + h sum_j a_ij A_j (j < i), with V_j and
-A_j the velocity and the acceleration of the stages before; the principle holds at each stage for
-what the contacts moved from its reference.
+A_j the velocity and the acceleration of the earlier stages; the principle holds at each stage for
+the motions of the contacts from its reference.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Scheme:
     """The coefficients of a stiffly accurate, diagonally implicit Runge-Kutta method.
 
     Args:
-        name: of the method.
-        order: of the method on smooth motion.
+        name: name of the method.
+        order: order of the method on smooth motion.
         a: rows of the Butcher matrix up to the diagonal.
-        acceleration: rate of the acceleration over that of the velocity; other than 1 in halved
-            steps as the papers print them (nmdp_pin.papers).
+        acceleration: rate of the acceleration over that of the velocity; it differs from 1 in
+            halved steps as the papers print them (nmdp_pin.papers).
     """
 
     name: str
@@ -47,7 +47,7 @@ class Scheme:
 
         Args:
             h: length of the step [s].
-            velocities: at the start and at the end of each stage.
+            velocities: velocities at the start and at the end of each stage.
         """
         weights = _error_weights(self.a)
         result: np.ndarray = (h * weights[0]) * velocities[0]
@@ -79,7 +79,7 @@ def scheme_of_order(order: int) -> Scheme:
     """The scheme of an order.
 
     Raises:
-        IntegratorError: there is none.
+        IntegratorError: no scheme has this order.
     """
     if isinstance(order, bool) or order not in SCHEMES:
         raise IntegratorError(f"order must be one of {sorted(SCHEMES)}, got {order!r}")

@@ -1,4 +1,4 @@
-"""The solution of a stage: a solver, its initial guesses and its acceptance check."""
+"""Solution of a stage by a solver, with initial guesses and an acceptance check."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import WarmStart
 from nmdp_pin.status import Status
 
-_FEW_SATURATED = 4  # guesses: what they do not solve with saturated motors is better halved
+_FEW_SATURATED = 4  # guesses with saturated motors; beyond them a step is better halved
 
 
 class StageSolver:
-    """Solves the stages of a step.
+    """Solver of the stages of a step.
 
     Args:
-        form: of the dynamics.
-        method: the solver's options: those of the principle, or of an objective.
-        objective: what is minimised; None for the principle.
-        bound: how much energy a stage may gain.
-        warm_start: begin with the last weights; False: with w = 0.
-        restarts: where the first guess fails, begin again from others.
-        max_evaluations: of the dynamics in one step, after which it fails.
+        form: form of the dynamics.
+        method: options of the solver of the principle, or of an objective.
+        objective: minimised objective; None for the principle.
+        bound: bound on the energy that a stage gains.
+        warm_start: whether to begin with the last weights; False: with w = 0.
+        restarts: whether to try other guesses where the first one fails.
+        max_evaluations: largest number of evaluations of the dynamics in one step.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class StageSolver:
     ) -> None:
         self._form, self.method, self.K, self._bound = form, method, objective, bound
         self._warm_start, self._restarts, self._budget = warm_start, restarts, max_evaluations
-        # A contact that comes in starts from its full normal force: an impact ends close to it.
+        # An approaching contact starts from its full normal force, close to the end of an impact.
         self._full = form.no_forces.copy()
         self._full[: form.contacts.n] = 1.0 / max(form.shape[1], 1)
         if isinstance(method, ProjectedGradient):
             self._qp = SimplexQP(*form.shape, solver=method.qp_solver)
 
     def begin(self, warm: WarmStart | None) -> tuple[np.ndarray, float]:
-        """Weights (n, m) and the step-size parameter that a step begins with."""
+        """Initial weights (n, m) and step-size parameter of a step."""
         w = self._full if warm is None else warm.w
         if not isinstance(self.method, ProjectedGradient):
             return w, 1.0
@@ -72,7 +72,7 @@ class StageSolver:
         return w, warm.gamma if carried and warm else self.method.gamma
 
     def carried(self, at: Evaluation) -> np.ndarray:
-        """Weights to begin the next stage with: contacts that are apart begin with full forces."""
+        """Initial weights of the next stage, full forces for contacts that are apart."""
         w = self._full.copy()
         w[at.active] = at.w[at.active]
         return w
@@ -87,18 +87,18 @@ class StageSolver:
         *,
         guesses: int | None = None,
     ) -> tuple[SolverResult, Work, tuple[float, float]]:
-        """Solve a stage from one guess after another; with the energies at its end.
+        """Solve a stage from one guess after another; the result includes the energies at its end.
 
-        G = 0 has roots far away, to which no motion leads: they gain energy, and are refused.
+        G = 0 has distant roots, to which no motion leads: they gain energy and are refused.
 
         Args:
-            problem: the equations of the stage.
+            problem: equations of the stage.
             w: weights of the stage or the step before.
-            gamma: step-size parameter to begin with.
-            work: what the stages before took.
-            before: kinetic energy and that of gravity at the start of the step, and the work of
-                the torques in the stages before [J].
-            guesses: how many are tried at most; None: all.
+            gamma: initial step-size parameter.
+            work: iterations and evaluations of the stages before.
+            before: kinetic and potential energy at the start of the step, and the work of the
+                torques in the earlier stages [J].
+            guesses: largest number of guesses that are tried; None: all.
         """
         form, (kinetic, potential, given) = self._form, before
         after = kinetic, potential
@@ -127,10 +127,10 @@ class StageSolver:
     def _limited(
         self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
     ) -> SolverResult:
-        """Solve a stage from one guess, with the motors saturated whose efforts are too large.
+        """Solve a stage from one guess, with the motors saturated that would exceed their limits.
 
         The saturated motors are an active set: it begins with those of the guess, and the stage is
-        solved again, from its end, until they are those that would exceed their limits there.
+        solved again, from its end, until the set agrees with the limits exceeded there.
         """
         torques = problem.form.torques
         if not torques.limited:
@@ -173,7 +173,7 @@ class StageSolver:
         return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)
 
     def tight(self, problem: StepProblem, q: np.ndarray, w: np.ndarray) -> SolverResult:
-        """Solve a stage on from near its end, to rounding."""
+        """Solve a stage to rounding, from a point near its end."""
         if isinstance(self.method, ViNewton):
             return self.method.tight(problem).solve(problem, q, w, loose=np.inf, stubborn=True)
         if self.K is None:
@@ -182,11 +182,11 @@ class StageSolver:
         return pgm(problem, self.K, self._qp, q, w, options.gamma_max, options)
 
     def solved(self, problem: StepProblem, at: Evaluation) -> bool:
-        """Whether a point is known to be the end of a stage."""
+        """Whether a point satisfies the tolerances of the end of a stage."""
         return isinstance(self.method, ViNewton) and self.method.solved(problem, at)
 
     def _guesses(self, problem: StepProblem, w: np.ndarray) -> Iterator[InitialGuess]:
-        """Where to begin, one after another."""
+        """Initial guesses in order."""
         if not self._warm_start:
             yield InitialGuess(problem.q_ref, self._form.no_forces)
         elif not self._restarts:

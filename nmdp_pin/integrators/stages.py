@@ -1,4 +1,4 @@
-"""The stages of a step, solved one after another."""
+"""Stages of a step, which are solved one after another."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nmdp_pin.status import Status
 
 
 class Work(NamedTuple):
-    """What solving took; of several attempts it is the sum."""
+    """Iterations and evaluations of a solution, summed over its attempts."""
 
     iterations: int = 0
     evaluations: int = 0
     rejected: int = 0
 
     def plus(self, iterations: int, evaluations: int, rejected: int) -> Work:
-        """With some more."""
+        """Sum with the work of another attempt."""
         return Work(
             self.iterations + iterations,
             self.evaluations + evaluations,
@@ -34,16 +34,16 @@ class Stages(NamedTuple):
     """The stages of one step, as far as they were solved.
 
     Args:
-        scheme: whose they are.
+        scheme: time scheme of the step.
         h: length of the step [s].
-        problems: the equations of each.
-        points: where each ended.
-        slopes: rates of change there, but for the last stage.
-        status: of the last one.
+        problems: equations of each stage.
+        points: end of each stage.
+        slopes: rates of change at these ends, except that of the last stage.
+        status: status of the last stage.
         gamma: step-size parameter of the solver.
         value: objective or gap at the end.
-        energies: kinetic and of gravity at the end [J].
-        work: what they took.
+        energies: kinetic energy and potential energy of gravity at the end [J].
+        work: iterations and evaluations of all stages.
     """
 
     scheme: Scheme
@@ -63,7 +63,7 @@ class Stages(NamedTuple):
         return self.points[-1]
 
     def mean(self, values: list[np.ndarray]) -> np.ndarray:
-        """The mean over the step of something that each stage has, by the scheme's weights."""
+        """Mean over the step of a quantity of the stages, with the scheme's weights."""
         weights = self.scheme.a[-1]
         if len(weights) == 1:
             return weights[0] * values[0]
@@ -75,7 +75,7 @@ class Stages(NamedTuple):
         return self.h * sum(b * power for b, power in zip(self.scheme.a[-1], powers, strict=True))
 
     def mean_wrenches(self) -> np.ndarray:
-        """Impulses of the contacts over the step by its length, about their centres, (n, 6)."""
+        """Impulses of the contacts over the length of the step, about their centres, (n, 6)."""
         return self.mean(
             [in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)]
         )

@@ -32,9 +32,9 @@ def gauss_newton(law: Law, t: Touch, D: np.ndarray) -> None:
     |u_t|^((beta - 1) / 2) u_t d^((gamma + 1) / 2), linearised.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        D: shape (6, 6); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        D: output, shape (6, 6).
     """
     d, q, slope = t.sizes[0], t.sizes[4], t.sizes[5]
     change = np.empty((3, 6))
@@ -58,9 +58,9 @@ def conservative_derivative(law: Law, t: Touch, D: np.ndarray) -> None:
     """Derivative of `wrench_of` by (dx, dphi), of conservative forces: minus the Hessian.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        D: shape (6, 6); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        D: output, shape (6, 6).
     """
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     n, bent = t.n, t.sizes[7] > 0.0
@@ -121,8 +121,8 @@ def _turning_normal(
     """d(K z), shape (3, 6).
 
     The curvature of a distance changes by dK z = -K^2 z (n . dx) - (n . z) K^2 dx -
-    n (K^2 z . dx), apart from what its principal curvatures change along the surface: not at
-    all on every shape here but the rim of a cylinder.
+    n (K^2 z . dx), apart from changes of its principal curvatures along the surface, which are
+    zero on every shape here but the rim of a cylinder.
     """
     K, n, r, b = t.K, t.n, t.sizes[1], t.sizes[2]
     dz, db = np.empty((3, 6)), np.zeros(6)

@@ -17,12 +17,12 @@ from nmdp_pin.kernels.subtree import power
 
 @jit
 def subtract_carried(S: np.ndarray, above: np.ndarray, subtree: np.ndarray, A: np.ndarray) -> None:
-    """A_kl -= (S_l x S_k) . F_k where l moves S_k: the joints above carry S_k along.
+    """A_kl -= (S_l x S_k) . F_k where l moves S_k, since the joints above carry S_k along.
 
     Args:
         S: motions of the dofs, shape (nv, 6).
         above: whether dof l belongs to the joint of dof k or to one above it, shape (nv, nv).
-        subtree: wrenches F of all that each dof moves, shape (nv, 6).
+        subtree: wrenches F of the bodies that each dof moves, shape (nv, 6).
         A: shape (nv, nv).
     """
     nv, carried = S.shape[0], np.empty(6)
@@ -44,12 +44,12 @@ def add_taken(
     origin: np.ndarray,
     A: np.ndarray,
 ) -> None:
-    """A_kl += s_k (S_l x S_k) . F where l moves the body that is touched and takes F along.
+    """A_kl += s_k (S_l x S_k) . F where l moves the touched body, which carries F along.
 
     Args:
         S: motions of the dofs, shape (nv, 6).
-        support: s of the contact, shape (nv,).
-        moves: whether a dof moves what is touched, shape (nv,).
+        support: row s of the contact in `support` of `contact_forces`, shape (nv,).
+        moves: whether a dof moves the touched body, shape (nv,).
         origin: the contact's wrench about the world's origin, shape (6,).
         A: shape (nv, nv).
     """
@@ -89,33 +89,33 @@ def linearise_contacts(
 ) -> None:
     """Subtract the derivative of the contacts' generalised force from A = dG/dq.
 
-    The wrenches are carried along by the joints above, they change with V(q), and their moments
-    change as the points where they act move with the spheres.
+    The wrenches are carried along by the joints above and change with V(q); their moments change
+    as their points of action move with the spheres.
 
     Args:
-        P: see `contact_forces`, likewise:
-        S: see there.
-        touched: see there.
-        support: see there.
-        radii: see there.
-        reference: see there.
-        placements: see there.
-        centre: see there.
-        normal: see there.
-        wrench: see there.
-        subtree: see there.
-        moves: whether a dof moves what is touched, shape (n, nv).
-        above: see `subtract_carried`.
+        P: as in `contact_forces`.
+        S: as in `contact_forces`.
+        touched: as in `contact_forces`.
+        support: as in `contact_forces`.
+        radii: as in `contact_forces`.
+        reference: as in `contact_forces`.
+        placements: as in `contact_forces`.
+        centre: as in `contact_forces`.
+        normal: as in `contact_forces`.
+        wrench: as in `contact_forces`.
+        subtree: as in `contact_forces`.
+        moves: whether a dof moves the touched body, shape (n, nv).
+        above: as in `subtract_carried`.
         curvature: derivative of the normal [1/m], shape (n, 3, 3), or (0, 3, 3) where it is 0.
-        active: contacts that act, shape (k,).
+        active: indices of the active contacts, shape (k,).
         own: derivative of V w with respect to the translation of the contact, or translation and
             rotation, with w held, shape (n, rows, 3 or 6).
         v: velocity, shape (nv,).
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         rate: 1 / h of the stage [1/s].
         A: shape (nv, nv).
-        J_force: Jacobian on which wrenches work, an output, shape (k, rows, nv).
-        J_motion: derivative of the motions, an output, shape (k, rows, nv).
+        J_force: output, Jacobian on which wrenches work, shape (k, rows, nv).
+        J_motion: output, derivative of the motions, shape (k, rows, nv).
     """
     nv, rows = A.shape[0], wrench.shape[1]
     subtract_carried(S, above, subtree, A)
@@ -131,7 +131,7 @@ def linearise_contacts(
         bend = curvature[i] if curvature.shape[0] else flat
         for a in range(3):
             point[a] = centre[i, a] - radius * normal[i, a]
-            for e in range(3):  # the point moves by (1 - r dn/dx) of the centre's motion
+            for e in range(3):  # the point moves by (1 - r dn/dx) times the centre's motion
                 arm[a, e] = (1.0 if a == e else 0.0) - radius * bend[a, e]
         contact_jacobians(P, S, b, support[i], centre[i], point, J_c, J_p, J_w)
         if b != 0:

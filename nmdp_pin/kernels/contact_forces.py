@@ -1,4 +1,4 @@
-"""Contact forces and what they do to the joints; conventions as in `contact_kinematics`."""
+"""Contact forces and their generalised forces; conventions as in `contact_kinematics`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nmdp_pin.kernels.contact_kinematics import (
 )
 from nmdp_pin.kernels.jit import jit
 
-LEAST_SHARE = 1e-3  # of the largest force of a contact, below which its own force is not its unit
+LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own force is not its unit
 
 
 @jit
@@ -24,10 +24,10 @@ def wrench_at_origin(
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
-        b: joint from which the contact is seen.
-        point: where the wrench acts, seen from there, shape (3,).
-        wrench: seen from there, shape (3,) or (6,).
-        out: an output.
+        b: joint of the touched body.
+        point: point where the wrench acts, in that joint's frame, shape (3,).
+        wrench: wrench in that joint's frame, shape (3,) or (6,).
+        out: output, shape (6,).
     """
     p, f = np.empty(3), np.empty(3)
     to_world(P, b, point, p)
@@ -76,31 +76,32 @@ def contact_forces(
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
         S: motions of the dofs, shape (nv, 6).
-        touched: joints from which the contacts are seen, shape (n,).
-        support: 1 for dofs that move the carrier, -1 for those that move what is touched, 0 for
+        touched: joints of the touched bodies, shape (n,).
+        support: 1 for dofs that move the carrier, -1 for those that move the touched body, 0 for
             both and for neither, shape (n, nv).
         local: centres in the carriers' frames, shape (n, 3).
-        radii: of the spheres, shape (n,).
+        radii: radii of the contact spheres, shape (n,).
         reference: placements from which motions count, shape (n, 4, 3), or (0, 4, 3) where motions
             are those of a time h at the velocity v.
-        placements: of the carriers, shape (n, 4, 3).
-        centre: of the spheres, shape (n, 3).
-        normal: of the surfaces, shape (n, 3).
+        placements: placements of the carriers, shape (n, 4, 3).
+        centre: centres of the contact spheres, shape (n, 3).
+        normal: normals of the surfaces, shape (n, 3).
         V: vertices of the wrench spaces, shape (n, rows, m).
         w: weights, shape (n, m).
         v: velocity, shape (nv,).
         h: length of the stage [s].
-        wrench: an output, shape (n, rows).
-        motion: an output, shape (n, rows).
-        work: an output, shape (n, m).
-        subtree: wrenches about the world's origin of all that each dof moves, an output, (nv, 6).
-        active: an output: the contacts that act come first, shape (n,).
-        G: shape (nv,).
+        wrench: output, shape (n, rows).
+        motion: output, shape (n, rows).
+        work: output, shape (n, m).
+        subtree: output, wrenches about the world's origin of the bodies that each dof moves, shape
+            (nv, 6).
+        active: output; the active contacts come first, shape (n,).
+        G: dynamics residual, shape (nv,).
 
     Returns:
         Norm of G; the gap, the work that other weights could save, sum of w'g - min(g, 0) [J]; the
-        slip, the largest of these works over the force of its contact [m]; number of contacts that
-        act.
+        slip, the largest of these works over the force of its contact [m]; number of
+        active contacts.
     """
     n, rows, m = V.shape
     nv = G.size

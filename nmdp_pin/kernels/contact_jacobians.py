@@ -25,13 +25,13 @@ def contact_jacobians(
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
         S: motions of the dofs, shape (nv, 6).
-        b: joint of the body that is touched.
-        support: see `contact_forces`; shape (nv,).
-        centre: of the sphere, seen from b, shape (3,).
-        point: where the wrench acts, seen from b, shape (3,).
-        J_centre: linear at the centre, an output, shape (3, nv).
-        J_point: linear at the point, an output, shape (3, nv).
-        J_angular: an output, shape (3, nv).
+        b: joint of the touched body.
+        support: row of the contact in `support` of `contact_forces`, shape (nv,).
+        centre: centre of the sphere in the frame of b, shape (3,).
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        J_centre: output, linear Jacobian at the centre, shape (3, nv).
+        J_point: output, linear Jacobian at the point, shape (3, nv).
+        J_angular: output, angular Jacobian, shape (3, nv).
     """
     c, p = np.empty(3), np.empty(3)
     to_world(P, b, centre, c)
@@ -75,18 +75,18 @@ def motion_jacobian(
 ) -> None:
     """Derivative of `motion_of` with respect to the configuration, shape (3 or 6, nv).
 
-    With Q = R_ref R' the turn back to the reference and arm = r n,
-    du = J_c + Q [arm]x J_w + (Q - 1) r (dn/dx) J_c; turns have (tr(T) - T) / 2 J_w, T = Q'.
+    With Q = R_ref R' the rotation back to the reference and arm = r n,
+    du = J_c + Q [arm]x J_w + (Q - 1) r (dn/dx) J_c; rotations have (tr(T) - T) / 2 J_w, T = Q'.
 
     Args:
-        placement: of the carrier, shape (4, 3).
-        reference: of the carrier, shape (4, 3).
-        normal: shape (3,).
-        curvature: of the surface, shape (3, 3).
-        radius: of the sphere [m]; 0 where the wrench acts at the centre.
-        J_centre: shape (3, nv).
-        J_angular: shape (3, nv).
-        J: an output, shape (3 or 6, nv).
+        placement: placement of the carrier, shape (4, 3).
+        reference: reference placement of the carrier, shape (4, 3).
+        normal: normal of the surface, shape (3,).
+        curvature: curvature of the surface, shape (3, 3).
+        radius: radius of the sphere [m]; 0 where the wrench acts at the centre.
+        J_centre: linear Jacobian at the centre, shape (3, nv).
+        J_angular: angular Jacobian, shape (3, nv).
+        J: output, shape (3 or 6, nv).
     """
     rows, nv = J.shape
     for a in range(3):
@@ -147,25 +147,25 @@ def velocity_motion_jacobian(
 ) -> None:
     """Derivative of `motion_by_velocity` with respect to the configuration, times the rate.
 
-    The motions S_k turn with the joints above them, dS_k/dq_l = S_l x S_k; the point moves, and
-    the axes from which the motion is seen.
+    The motions S_k rotate with the joints above them, dS_k/dq_l = S_l x S_k; the point and the axes
+    of the touched body move as well.
 
     Args:
-        P: see `contact_jacobians`, likewise:
-        S: see there.
-        b: see there.
-        support: see there.
-        J_centre: see there.
-        J_point: see there.
-        J_angular: see there.
-        moves: whether a dof moves what is touched, shape (nv,).
-        above: see `subtract_carried`.
+        P: as in `contact_jacobians`.
+        S: as in `contact_jacobians`.
+        b: as in `contact_jacobians`.
+        support: as in `contact_jacobians`.
+        J_centre: as in `contact_jacobians`.
+        J_point: as in `contact_jacobians`.
+        J_angular: as in `contact_jacobians`.
+        moves: whether a dof moves the touched body, shape (nv,).
+        above: as in `subtract_carried`.
         v: velocity, shape (nv,).
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         rate: 1 / h of the stage [1/s].
-        point: where the wrench acts, seen from b, shape (3,).
+        point: point where the wrench acts, in the frame of b, shape (3,).
         arm: derivative of that point with respect to the centre, shape (3, 3).
-        J: an output, shape (3 or 6, nv).
+        J: output, shape (3 or 6, nv).
     """
     rows, nv = J.shape
     J[:] = 0.0
@@ -191,7 +191,7 @@ def velocity_motion_jacobian(
     for l in range(nv):
         if support[l] == 0.0 and not moves[l]:
             continue
-        turn[:] = 0.0  # sum of S_l x S_k v_k over what l moves
+        turn[:] = 0.0  # sum of S_l x S_k v_k over the dofs that l moves
         for k in range(nv):
             if above[k, l] and support[k] != 0.0 and v[k] != 0.0:
                 s = support[k] * v[k]
@@ -205,7 +205,7 @@ def velocity_motion_jacobian(
         cross_into(turn[3:], p, x)
         for a in range(3):
             turn[a] += x[a]
-        # how the point moves: with what is touched, and relative to it
+        # motion of the point: with the touched body, and relative to it
         for a in range(3):
             y[a] = arm[a, 0] * J_centre[0, l] + arm[a, 1] * J_centre[1, l]
             y[a] += arm[a, 2] * J_centre[2, l]

@@ -1,7 +1,7 @@
-"""Where contacts are and how they move.
+"""Positions and motions of contacts.
 
-Every contact is seen from the body whose surface it touches: positions, normals, vertices, motions
-and their Jacobians have the axes of that body; the terrain is the body of index 0, the world. A
+Every contact is expressed in the frame of the body that it touches: positions, normals, vertices,
+motions and their Jacobians; the terrain is the body of index 0, the world. A
 placement is stored as (4, 3): the columns of the rotation, then the origin. Row S_l of S is the
 motion (linear at the world's origin, angular) of dof l.
 """
@@ -15,7 +15,7 @@ from nmdp_pin.kernels.jit import jit
 
 @jit
 def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """Write a x b."""
+    """Write the cross product a x b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
     out[2] = a[0] * b[1] - a[1] * b[0]
@@ -25,13 +25,13 @@ def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 def relative_placements(
     P: np.ndarray, joints: np.ndarray, touched: np.ndarray, placements: np.ndarray
 ) -> None:
-    """Placements of the bodies that carry the contacts, seen from what they touch.
+    """Placements of the bodies that carry the contacts, relative to the touched bodies.
 
     Args:
         P: placements of all joints in the world, shape (n_joints, 4, 3).
-        joints: that carry the contacts, shape (n,).
+        joints: joints that carry the contacts, shape (n,).
         touched: joints whose surfaces they touch, 0 for the terrain, shape (n,).
-        placements: an output, shape (n, 4, 3).
+        placements: output, shape (n, 4, 3).
     """
     for i in range(joints.size):
         j, b = joints[i], touched[i]
@@ -56,15 +56,15 @@ def locate(
     placements: np.ndarray,
     centre: np.ndarray,
 ) -> None:
-    """Placements of the carriers and centres of the spheres, seen from what they touch.
+    """Placements of the carriers and centres of the spheres, relative to the touched bodies.
 
     Args:
-        P: see `relative_placements`, likewise:
-        joints: see there.
-        touched: see there.
-        placements: see there.
-        local: centres in the frames of the carriers [m], shape (n, 3).
-        centre: an output [m], shape (n, 3).
+        P: as in `relative_placements`.
+        joints: as in `relative_placements`.
+        touched: as in `relative_placements`.
+        placements: as in `relative_placements`.
+        local: centres of the spheres in the frames of their joints [m], shape (n, 3).
+        centre: output [m], shape (n, 3).
     """
     relative_placements(P, joints, touched, placements)
     for i in range(joints.size):
@@ -87,19 +87,19 @@ def motion_of(
     radius: float,
     motion: np.ndarray,
 ) -> None:
-    """What a contact's wrench works on since the reference [m, rad].
+    """Motion since the reference on which a contact's wrench works [m, rad].
 
-    Three entries are the displacement of the material point that touches; six are that of the
-    centre, and the turn as its axis times the sine of its angle.
+    Three entries are the displacement of the touching material point; six are that of the centre,
+    and the rotation as its axis times the sine of its angle.
 
     Args:
-        placement: of the carrier, shape (4, 3).
-        reference: of the carrier at the reference, shape (4, 3); need not be rigid.
-        local: centre in the carrier's frame, shape (3,).
-        centre: shape (3,).
-        normal: of the surface, shape (3,).
-        radius: of the sphere [m].
-        motion: an output, shape (3,) or (6,).
+        placement: placement of the carrier, shape (4, 3).
+        reference: reference placement of the carrier, which need not be rigid, shape (4, 3).
+        local: centre of the sphere in the carrier's frame, shape (3,).
+        centre: centre of the sphere, shape (3,).
+        normal: normal of the surface, shape (3,).
+        radius: radius of the sphere [m].
+        motion: output, shape (3,) or (6,).
     """
     for a in range(3):
         motion[a] = centre[a] - (
@@ -118,7 +118,7 @@ def motion_of(
             motion[3 + k] = 0.5 * (turn_ji - turn_ij)
     elif radius > 0.0:
         for a in range(3):
-            back = 0.0  # the normal turned back with the body, R_ref R' n
+            back = 0.0  # the normal rotated back with the body, R_ref R' n
             for c in range(3):
                 along = (
                     placement[c, 0] * normal[0]
@@ -131,13 +131,13 @@ def motion_of(
 
 @jit
 def relative_twist(S: np.ndarray, support: np.ndarray, v: np.ndarray, twist: np.ndarray) -> None:
-    """Motion of a carrier relative to what it touches, at the world's origin, shape (6,).
+    """Motion of a carrier relative to the touched body, at the world's origin, shape (6,).
 
     Args:
         S: motions of the dofs, shape (nv, 6).
-        support: see `contact_forces`; shape (nv,).
+        support: row of the contact in `support` of `contact_forces`, shape (nv,).
         v: velocity, shape (nv,).
-        twist: an output.
+        twist: output, shape (6,).
     """
     twist[:] = 0.0
     for l in range(v.size):
@@ -149,7 +149,7 @@ def relative_twist(S: np.ndarray, support: np.ndarray, v: np.ndarray, twist: np.
 
 @jit
 def to_world(P: np.ndarray, b: int, point: np.ndarray, out: np.ndarray) -> None:
-    """A point seen from joint b, in the world, shape (3,)."""
+    """World coordinates of a point given in the frame of joint b, shape (3,)."""
     for a in range(3):
         out[a] = point[a]
         if b != 0:
@@ -162,15 +162,15 @@ def to_world(P: np.ndarray, b: int, point: np.ndarray, out: np.ndarray) -> None:
 def motion_by_velocity(
     P: np.ndarray, b: int, twist: np.ndarray, point: np.ndarray, h: float, motion: np.ndarray
 ) -> None:
-    """What a contact's wrench works on in a time h at the velocity of its end [m, rad].
+    """Motion on which a contact's wrench works in a time h at the velocity of its end [m, rad].
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
-        b: joint from which the contact is seen.
+        b: joint of the touched body.
         twist: relative motion at the world's origin, shape (6,).
-        point: where the wrench acts, seen from b, shape (3,).
-        h: the time [s].
-        motion: an output, shape (3,) or (6,).
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        h: length of the stage [s].
+        motion: output, shape (3,) or (6,).
     """
     p, x = np.empty(3), np.empty(3)
     to_world(P, b, point, p)
@@ -202,7 +202,7 @@ def contact_velocities(
     v: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Velocities of the centres relative to what they touch, seen from there, shape (n, 3).
+    """Velocities of the centres relative to the touched bodies, in their axes, shape (n, 3).
 
     The arguments are those of `contact_forces`.
     """

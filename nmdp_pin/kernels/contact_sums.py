@@ -1,4 +1,4 @@
-"""What the wrenches of contacts and their derivatives add to the sums over the bodies of a tree."""
+"""Sums over the bodies of a tree of the wrenches of contacts and their derivatives."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from nmdp_pin.kernels.subtree import wrench_rates
 def subtract_from_bodies(
     contacts: Contacts, values: np.ndarray, both: float, sums: np.ndarray
 ) -> None:
-    """Sums of the carrying bodies -= values, and of the touched ones -= both * values.
+    """Subtract values from the sums of the carriers, and both * values from those touched.
 
     Args:
-        contacts: the contact points.
-        values: of the contacts, shape (m, k).
+        contacts: contact points.
+        values: values of the contacts, shape (m, k).
         both: -1 for wrenches, which act on both with opposite signs, 1 for their derivatives.
-        sums: of the bodies, shape (n, k).
+        sums: sums of the bodies, shape (n, k).
     """
     for i in range(len(contacts.joints)):
         a, b = contacts.joints[i] - 1, contacts.touched[i] - 1
@@ -33,15 +33,15 @@ def subtract_from_bodies(
 
 @jit
 def subtract_pairs(scene: Scene, point: Point, semidefinite: bool) -> None:
-    """What contacts between bodies add to `project_stiffness` of the bodies' sums, from `point.A`.
+    """Add the part of contacts between bodies to `point.A`, after `project_stiffness`.
 
-    The motion of one body changes the wrench on the other. And where dof l moves what is touched,
-    it takes the wrench along: -(S_l x S_k) . F.
+    The motion of one body changes the wrench on the other, and a dof l that moves the touched body
+    carries the wrench along: -(S_l x S_k) . F.
 
     Args:
-        scene: what all steps share.
-        point: after `penalty_stiffness`.
-        semidefinite: the wrenches are left out.
+        scene: data that all steps share.
+        point: point after `penalty_stiffness`.
+        semidefinite: whether the wrenches are left out.
     """
     tree, contacts = scene.tree, scene.contacts
     S, forces, A = point.S, point.forces, point.A

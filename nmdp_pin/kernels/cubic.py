@@ -20,13 +20,13 @@ def cubic(
     """Write the values at t of n curves and their slopes.
 
     Args:
-        breaks: of the pieces, ascending, shape (m + 1,).
-        coefficients: of the pieces, highest power first, shape (4, m, n).
-        t: within the breaks, or beyond them on the first or the last piece.
-        q_index: where in q the values belong, shape (n,).
-        v_index: where in v the slopes belong, shape (n,).
-        q: written.
-        v: written.
+        breaks: ends of the pieces, ascending, shape (m + 1,).
+        coefficients: coefficients of the pieces, highest power first, shape (4, m, n).
+        t: argument; beyond the breaks the first or the last piece continues.
+        q_index: indices of the values in q, shape (n,).
+        v_index: indices of the slopes in v, shape (n,).
+        q: output.
+        v: output.
     """
     piece = 0
     while piece < coefficients.shape[1] - 1 and breaks[piece + 1] <= t:

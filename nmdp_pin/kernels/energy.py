@@ -20,17 +20,17 @@ def mechanical_energy(
     gravity: np.ndarray,
     v: np.ndarray,
 ) -> tuple[float, float]:
-    """Kinetic energy and that of gravity [J].
+    """Kinetic energy and potential energy of gravity [J].
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
         S: motions of the dofs at the world's origin, shape (nv, 6).
         support: 1 for dofs that move a body, else 0, shape (n_bodies, nv).
-        masses: of the bodies [kg], shape (n_bodies,).
-        levers: their centres of mass in the frames of their joints [m], shape (n_bodies, 3).
-        inertias: about these centres, in these frames [kg m^2], shape (n_bodies, 3, 3).
-        armature: shape (nv,).
-        gravity: [m/s^2], shape (3,).
+        masses: masses of the bodies [kg], shape (n_bodies,).
+        levers: centres of mass in the frames of the joints [m], shape (n_bodies, 3).
+        inertias: inertias about these centres, in these frames [kg m^2], shape (n_bodies, 3, 3).
+        armature: rotor inertias [kg m^2, kg], shape (nv,).
+        gravity: acceleration of gravity [m/s^2], shape (3,).
         v: velocity, shape (nv,).
     """
     kinetic, potential = 0.0, 0.0

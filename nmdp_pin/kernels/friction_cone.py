@@ -7,12 +7,12 @@ import numpy as np
 from nmdp_pin.kernels.jit import jit
 
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
-_CEILING = -0.5  # below this z of the normal the tangents are built from the other pole
+_CEILING = -0.5  # z of the normal below which the tangents are built from the other pole
 
 
 @jit
 def tangent_frame(n0: float, n1: float, n2: float, R: np.ndarray) -> None:
-    """Write the rotation R with R e_z = n and the least turn from the nearer pole, shape (3, 3)."""
+    """Write the least rotation R from the nearer pole with R e_z = n, shape (3, 3)."""
     sign = -1.0 if n2 < _CEILING else 1.0
     a = 1.0 / (1.0 + sign * n2)
     bisector = n2 + sign
@@ -36,13 +36,13 @@ def cone_vertices(
 
     Args:
         depth: penetration, negative when apart [m], shape (n,).
-        normal: of the surfaces, shape (n, 3).
+        normal: normals of the surfaces, shape (n, 3).
         friction: mu, shape (n,).
         tangents: t_j in the plane, shape (2, m).
         stiffness: k [N/m^p].
         power: p.
         zeta: force without contact [m^p].
-        V: an output [N], shape (n, 3, m).
+        V: output [N], shape (n, 3, m).
     """
     R = np.empty((3, 3))
     for i in range(depth.size):
@@ -77,17 +77,17 @@ def cone_derivative(
     R s = s_z n + s_t - a (n . s_t) b, b = n + sign e_z and a = 1 / (1 + sign n_z).
 
     Args:
-        depth: see `cone_vertices`, likewise:
-        normal: see there.
-        friction: see there.
-        tangents: see there.
-        stiffness: see there.
-        power: see there.
-        zeta: see there.
+        depth: as in `cone_vertices`.
+        normal: as in `cone_vertices`.
+        friction: as in `cone_vertices`.
+        tangents: as in `cone_vertices`.
+        stiffness: as in `cone_vertices`.
+        power: as in `cone_vertices`.
+        zeta: as in `cone_vertices`.
         curvature: dn/dx [1/m], shape (n, 3, 3), or (0, 3, 3) where the surfaces are flat.
         w: weights, shape (n, m).
         force: V w, shape (n, 3).
-        D: an output [N/m], shape (n, 3, 3).
+        D: output [N/m], shape (n, 3, 3).
     """
     least = _TOUCH ** (1.0 / power)
     turn = np.empty((3, 3))

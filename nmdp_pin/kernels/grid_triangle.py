@@ -1,9 +1,9 @@
-"""The triangles of a grid of heights: their corners, their planes, and closest points on them.
+"""Triangles of a grid of heights: their corners, planes and closest points.
 
 The corners of cell (j, i) are a, b, c, d, anticlockwise from sample (j, i). Triangle
 j (nx - 1) + i is (a, b, c), beside row j; (a, c, d), beside column i, follows all of these.
 `grid` holds nx, ny and the index of the first height, `size` the distances dx, dy of samples [m].
-Points are seen from the sample (0, 0) at height 0 [m].
+Points are relative to the sample (0, 0) at height 0 [m].
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FACE, EDGE, CORNER = 0, 1, 4
 
 @jit
 def triangle_at(grid: Grid, size: Vector3, x: float, y: float) -> int:
-    """The triangle over or under a place, or of the nearest cell."""
+    """The triangle above or below a point, or that of the nearest cell."""
     columns, rows = grid[0] - 1, grid[1] - 1
     u, v = x / size[0], y / size[1]
     i, j = int(min(max(u, 0.0), columns - 1.0)), int(min(max(v, 0.0), rows - 1.0))
@@ -71,7 +71,7 @@ def triangle_slope(
 def height_above(
     grid: Grid, size: Vector3, heights: np.ndarray, triangle: int, p: Vector3
 ) -> float:
-    """How far a point is above a triangle's plane, along z [m]."""
+    """Height of a point above a triangle's plane, along z [m]."""
     corners = triangle_corners(grid, size, heights, triangle)
     upper = triangle >= (grid[0] - 1) * (grid[1] - 1)
     along_x, along_y = triangle_slope(size, corners, upper)

@@ -1,4 +1,4 @@
-"""What contacts touch: the terrain and the surfaces of bodies, as closed-form shapes."""
+"""Surfaces that contacts touch, of the terrain and of bodies, as closed-form shapes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Ground(NamedTuple):
     """The shapes of all surfaces, one surface after another; see `terrain` for the tables.
 
     Args:
-        kinds: shape (n, 6).
-        shapes: shape (n, 17).
-        heights: [m], shape (h,).
-        intervals: [m], shape (k, 2).
-        first_shapes: where the shapes of each surface begin; the terrain is the first surface,
+        kinds: table of kinds, shape (n, 6).
+        shapes: table of shapes, shape (n, 17).
+        heights: heights of all height fields [m], shape (h,).
+        intervals: intervals of all height fields [m], shape (k, 2).
+        first_shapes: index of the first shape of each surface, of which the terrain is the first,
             shape (s + 1,).
         surface_of: surface that each contact touches, those of the terrain before all others,
             shape (m,).
@@ -38,8 +38,8 @@ def find_surfaces(ground: Ground, found: Surfaces) -> None:
     """Describe the surfaces at the centres of the contacts.
 
     Args:
-        ground: the shapes.
-        found: all but the centres is written.
+        ground: shapes of all surfaces.
+        found: surfaces at the contacts; everything but the centres is written.
     """
     m, i = len(ground.surface_of), 0
     found.curved[0] = 0.0

@@ -1,6 +1,6 @@
 """Signed distance, normal and Hessian of a block of ground whose top is a grid of heights.
 
-The block is closed by four vertical walls and a level bottom. Beyond what `grid_triangle` says,
+The block is closed by four vertical walls and a level bottom. In addition to `grid_triangle`,
 `grid` holds as its fourth number the first row of `intervals`, and `size` as its third the height
 of the bottom. `intervals` are the lowest and highest heights of blocks of cells, shape (k, 2): of
 all cells row by row, then of blocks of 2 by 2 of these, of 4 by 4, and so on up to a single one.
@@ -24,7 +24,7 @@ from nmdp_pin.kernels.grid_triangle import (
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.vector3 import Vector3, dot, length, minus, scaled
 
-_PARALLEL = 1e-9  # [-] how far from a normal an offset may point and still count as along it
+_PARALLEL = 1e-9  # [-] deviation from a normal up to which an offset counts as parallel to it
 STACK = (128, 4)  # shape of the scratch array: four blocks on each of at most 32 levels
 
 
@@ -51,14 +51,14 @@ def field_surface(
     """Signed distance [m], its gradient, and whether there is a Hessian.
 
     Args:
-        grid: see the module.
-        size: see the module [m].
-        heights: of all fields [m].
-        intervals: of all fields [m], shape (k, 2).
-        rounding: of coordinates [m].
-        p: the point, seen from sample (0, 0) at height 0 [m].
-        stack: scratch, whole numbers of shape `STACK`.
-        hessian: [1/m], shape (3, 3), written where there is one.
+        grid: as in the module's description.
+        size: as in the module's description [m].
+        heights: heights of all fields [m].
+        intervals: intervals of all fields [m], shape (k, 2).
+        rounding: rounding error of coordinates [m].
+        p: point relative to sample (0, 0) at height 0 [m].
+        stack: scratch memory, integers of shape `STACK`.
+        hessian: output where there is a Hessian [1/m], shape (3, 3).
     """
     triangle = _nearest_triangle(grid, size, heights, intervals, p, stack)
     squared, feature, foot = closest_on_triangle(grid, size, heights, triangle, p)
@@ -88,11 +88,11 @@ def _nearest_triangle(
     p: Vector3,
     stack: np.ndarray,
 ) -> int:
-    """The closest triangle, of equally near ones the first.
+    """The closest triangle, the first one of several equally near.
 
-    Blocks of cells whose bounding boxes are further off than what was found are left out, from
-    the block of all cells down to single ones; the search begins with the triangle over or under
-    the point, which is near enough to leave out nearly all of the others.
+    Blocks of cells whose bounding boxes are further away than the closest triangle so far are
+    skipped, from the block of all cells down to single ones. The search begins with the triangle
+    above or below the point, which is near enough to skip nearly all of the others.
     """
     columns, rows = grid[0] - 1, grid[1] - 1
     best = triangle_at(grid, size, p[0], p[1])
@@ -240,8 +240,8 @@ def _straight(
 ) -> Vector3:
     """Direction in which the block is straight at sample (j, i) seen along `gap` [m], else 0.
 
-    It is that of an edge at right angles to `gap`: on a straight ridge, points right above a
-    sample are no more curved along the ridge than those beside it.
+    It is that of an edge normal to `gap`: on a straight ridge the distance is not curved along
+    the ridge, above a sample as beside it.
     """
     nx, ny = grid[0], grid[1]
     here = grid[2] + j * nx + i

@@ -194,11 +194,11 @@ def reference_derivative(
     """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
 
     Args:
-        placements: see the module.
-        bodies: of the tree.
-        S: see the module.
-        change: of the reference along m directions, shape (m, n, 4, 3).
-        derivative: shape (m, nv), a row for each direction; written.
+        placements: as in the module's description.
+        bodies: bodies of the tree.
+        S: as in the module's description.
+        change: changes of the reference along m directions, shape (m, n, 4, 3).
+        derivative: output with a row for each direction, shape (m, nv).
     """
     moments, wrenches = bodies.moments, np.empty((len(placements), 6))
     for d in range(len(change)):

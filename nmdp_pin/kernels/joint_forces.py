@@ -1,4 +1,4 @@
-"""Forces of joint stops and of dry friction: an interval for each joint, by one weight."""
+"""Forces of joint stops and dry friction, an interval with one weight for each joint."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def interval(
 ) -> tuple[float, float, float, float]:
     """Least force of a joint at position x and width of the interval, with their derivatives.
 
-    Dry friction gives any force in [-friction, friction], a stop one up to stiffness times the
-    penetration, away from it.
+    Dry friction applies any force in [-friction, friction], a stop one up to stiffness times the
+    penetration, directed away from it.
     """
     below, above = lower - x, x - upper
     least, width, d_least, d_width = -friction, 2.0 * friction, 0.0, 0.0
@@ -53,30 +53,30 @@ def joint_forces(
     """Append the joints to the contacts of a stage; their forces are subtracted from G.
 
     The rows of the joints are the last ones. The force is least + w width, with w the first weight
-    of the row; the row's other weights do nothing.
+    of the row; the row's other weights have no effect.
 
     Args:
-        coordinates: of the joints in q, shape (r,).
-        dofs: of the joints in v, shape (r,).
+        coordinates: indices of the joints in q, shape (r,).
+        dofs: indices of the joints in v, shape (r,).
         lower: positions of the lower stops, shape (r,).
         upper: positions of the upper stops, shape (r,).
-        stiffness: of the stops [N m/rad or N/m], shape (r,).
+        stiffness: stiffness of the stops [N m/rad or N/m], shape (r,).
         friction: dry friction [N m or N], shape (r,).
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         h: length of the stage [s].
         w: weights, shape (n + r, m).
-        V: an output, shape (n + r, rows, m).
-        wrench: an output, shape (n + r, rows).
-        motion: an output, shape (n + r, rows).
-        work: an output, shape (n + r, m).
-        active: an output, shape (n + r,).
-        k: number of contacts that act.
-        G: shape (nv,).
+        V: output, shape (n + r, rows, m).
+        wrench: output, shape (n + r, rows).
+        motion: output, shape (n + r, rows).
+        work: output, shape (n + r, m).
+        active: output, shape (n + r,).
+        k: number of active contacts.
+        G: dynamics residual, shape (nv,).
 
     Returns:
         Norm of G; the gap [J] and the slip [rad or m] of the joints, as in `contact_forces`;
-        number of contacts and joints that act.
+        number of active contacts and joints.
     """
     first = w.shape[0] - dofs.size
     V[first:], wrench[first:], motion[first:], work[first:] = 0.0, 0.0, 0.0, 0.0
@@ -119,21 +119,21 @@ def linearise_joints(
     J_force: np.ndarray,
     J_motion: np.ndarray,
 ) -> None:
-    """Derivatives of the joints' forces, added to A, and the Jacobians of those that act.
+    """Derivatives of the joints' forces, added to A, and the Jacobians of the active ones.
 
     Args:
-        coordinates: and all up to `q` as in `joint_forces`.
-        dofs: see there.
-        lower: see there.
-        upper: see there.
-        stiffness: see there.
-        friction: see there.
-        q: see there.
+        coordinates: as in `joint_forces`.
+        dofs: as in `joint_forces`.
+        lower: as in `joint_forces`.
+        upper: as in `joint_forces`.
+        stiffness: as in `joint_forces`.
+        friction: as in `joint_forces`.
+        q: as in `joint_forces`.
         w: weights, shape (n + r, m).
-        active: contacts and joints that act, shape (k,).
+        active: indices of the active contacts and joints, shape (k,).
         A: dG/dq, shape (nv, nv).
-        J_force: its rows of the joints are an output, shape (k, rows, nv).
-        J_motion: likewise.
+        J_force: output, of which the rows of the joints are written, shape (k, rows, nv).
+        J_motion: Jacobian of their motions, shape (k, rows, nv).
     """
     first = w.shape[0] - dofs.size
     for x in range(active.size):
@@ -159,16 +159,16 @@ def intervals(
     q: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """What `interval` returns for every joint, as columns of `out`, shape (4, r).
+    """Results of `interval` for every joint, as columns of `out`.
 
     Args:
-        coordinates: and all up to `q` as in `joint_forces`.
-        lower: see there.
-        upper: see there.
-        stiffness: see there.
-        friction: see there.
-        q: see there.
-        out: an output, shape (4, r).
+        coordinates: as in `joint_forces`.
+        lower: as in `joint_forces`.
+        upper: as in `joint_forces`.
+        stiffness: as in `joint_forces`.
+        friction: as in `joint_forces`.
+        q: as in `joint_forces`.
+        out: results of `interval`, shape (4, r); written.
     """
     for j in range(coordinates.size):
         least, width, d_least, d_width = interval(

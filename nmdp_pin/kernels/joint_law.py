@@ -1,7 +1,7 @@
 """Stops, dry friction, effort limits and mimic joints of position-based steps.
 
 All are gradients of energies of one coordinate each: a stop is a spring, dry friction is viscous up
-to its creeping speed, and a motor that its limit saturates gives a constant effort.
+to its creeping speed, and a saturated motor has a constant effort.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from nmdp_pin.kernels.position_scene import JointLaw, Point, Scene, StepStart
 
 @jit
 def penetration(law: JointLaw, point: Point, k: int) -> float:
-    """Way of dof k beyond the upper stop, negative beyond the lower one [rad or m]."""
+    """Displacement of dof k beyond the upper stop, negative beyond the lower one [rad or m]."""
     x = point.q[law.coordinates[k]]
     return max(x - law.upper[k], 0.0) + min(x - law.lower[k], 0.0)
 
 
 @jit
 def excess(scene: Scene, start: StepStart, point: Point, k: int) -> float:
-    """What the command asks of the motor of dof k beyond its limit [N m or N]."""
+    """Excess of the commanded effort of dof k over its limit [N m or N]."""
     damping, limit = scene.tree.damping[k], scene.joints.effort[k]
     motor = start.tau[k] - (start.kd[k] - damping) * point.v[k] - start.kp[k] * point.e[k]
     return max(motor - limit, 0.0) + min(motor + limit, 0.0)
@@ -30,11 +30,11 @@ def excess(scene: Scene, start: StepStart, point: Point, k: int) -> float:
 
 @jit
 def add_joint_forces(scene: Scene, start: StepStart, point: Point) -> float:
-    """Subtract the joints' forces from the residual; the energy that they add [J].
+    """Subtract the joints' forces from the residual, and return the energy that they add [J].
 
     Args:
-        scene: what all steps share.
-        start: the step.
+        scene: data that all steps share.
+        start: data of the step.
         point: `q`, `v`, `y` and `e` are read; `r` and `tau`, and the stored energy of `forces`
             are changed.
     """

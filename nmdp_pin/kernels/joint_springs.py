@@ -1,4 +1,4 @@
-"""Springs that hold joints to a multiple of others."""
+"""Springs between mimic joints and their primary joints."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def joint_springs(
     G: np.ndarray,
     A: np.ndarray,
 ) -> float:
-    """Add the springs' gradient to G and their Hessian to A; their energy [J].
+    """Add the springs' gradient to G and their Hessian to A, and return their energy [J].
 
-    The energy of a spring is k e^2 / 2 with e = q_copy - multiplier q_primary - offset.
+    The energy of a spring is k e^2 / 2 with e = q_mimic - multiplier q_primary - offset.
 
     Args:
-        coordinates: of the copy and of the primary joint in q, shape (c, 2).
-        dofs: likewise in v, shape (c, 2).
-        multiplier: shape (c,).
-        offset: [rad or m], shape (c,).
+        coordinates: indices of the mimic and the primary joint in q, shape (c, 2).
+        dofs: indices of the mimic and the primary joint in v, shape (c, 2).
+        multiplier: multipliers of the primary positions, shape (c,).
+        offset: offsets of the mimic positions [rad or m], shape (c,).
         stiffness: k [N m/rad or N/m], shape (c,).
         q: configuration, shape (nq,).
-        G: shape (nv,).
-        A: shape (nv, nv), or (0, 0) where it is not wanted.
+        G: dynamics residual, shape (nv,).
+        A: matrix to which the Hessian is added, shape (nv, nv), or (0, 0) where it is not wanted.
     """
     energy = 0.0
     for s in range(stiffness.size):

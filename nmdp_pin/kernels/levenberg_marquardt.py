@@ -6,7 +6,7 @@ becomes lam / 10, and 0 if that is below 0.1; g and H are those of the new point
 where the matrix is not positive definite, the iteration counts as rejected and lam becomes
 max(10 lam, 1). It starts with lam = 0.
 
-The caller evaluates and solves, and these functions keep the account, in an array of floats.
+The caller evaluates and solves; these functions keep the account, an array of floats.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from nmdp_pin.kernels.jit import jit
 
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
-LARGEST = 1e10  # beyond it the step is nothing: no way down
-ROUNDING = 1e-12  # relative; where f changes by less the error is compared instead
-CANCELLED = 1e-11  # of the first f: places of metres cancel in motions of less than a millimetre
+LARGEST = 1e10  # largest lam, beyond which the step vanishes without descent
+ROUNDING = 1e-12  # relative change of f below which the error is compared instead
+CANCELLED = 1e-11  # relative to the first f: metres cancel in motions below a millimetre
 
 # Entries of the account.
 VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME, FIRST = range(8)
@@ -39,12 +39,12 @@ def open_account(account: np.ndarray) -> None:
 
 @jit
 def accepts(account: np.ndarray, f: float, error: float) -> bool:
-    """Judge a trial point, and take it into the account.
+    """Judge a trial point, and enter it into the account.
 
     Args:
-        account: of the minimisation.
-        f: the function there.
-        error: what is to become small, such as the norm of the gradient.
+        account: account of the minimisation.
+        f: value of the function at the trial point.
+        error: quantity that is to become small, such as the norm of the gradient.
     """
     account[EVALUATIONS] += 1.0
     if account[EVALUATIONS] == 1.0:
@@ -70,12 +70,12 @@ def reject(account: np.ndarray) -> None:
 
 @jit
 def goes_on(account: np.ndarray, tolerance: float, max_iterations: int) -> bool:
-    """Whether another iteration is to be made; if so it is counted, if not there is an outcome.
+    """Whether another iteration is to be made; it is counted, or an outcome is entered.
 
     Args:
-        account: of the minimisation.
-        tolerance: on the error.
-        max_iterations: linear solves at most.
+        account: account of the minimisation.
+        tolerance: bound on the error.
+        max_iterations: largest number of linear solves.
     """
     error = account[ERROR]
     if not math.isfinite(account[VALUE] + error):

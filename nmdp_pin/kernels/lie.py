@@ -18,10 +18,10 @@ from scipy.special import zeta
 
 from nmdp_pin.kernels.jit import jit
 
-_TERMS = 28  # of the series of c: at an angle of pi the first one left out is below 1e-16
+_TERMS = 28  # number of terms of the series of c; at an angle of pi the next one is below 1e-16
 # c(x) = sum over n >= 1 of |B_2n| / (2n)! x^(n - 1), |B_2n| / (2n)! = 2 zeta(2n) / (2 pi)^(2n)
 _C = 2.0 * zeta(2.0 * np.arange(1, _TERMS + 1)) / (2.0 * math.pi) ** (2 * np.arange(1, _TERMS + 1))
-_SMALL = 1e-2  # [rad^2] squares of angles below which series stand for quotients
+_SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients
 
 
 @jit
@@ -135,9 +135,9 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
     """The derivative of D(d)' force with respect to d.
 
     Args:
-        d: shape (6,).
-        force: held, shape (6,).
-        H: column k is along d_k, shape (6, 6); written.
+        d: logarithm of the motion, shape (6,).
+        force: constant force, shape (6,).
+        H: output, whose column k is along d_k, shape (6, 6).
     """
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
     c, c1, c2 = bernoulli(x)

@@ -1,4 +1,4 @@
-"""LU factors of small dense matrices, and what is solved with them."""
+"""LU factorisation of small dense matrices, and solutions with it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def lu_factor(A: np.ndarray, pivots: np.ndarray) -> bool:
     """Factorise A in place with partial pivoting; False where it is singular or not finite.
 
     Args:
-        A: shape (n, n); on return L below the diagonal and U on and above it.
-        pivots: row exchanged with row i in step i, shape (n,), an output.
+        A: matrix, shape (n, n); on return L below the diagonal and U on and above it.
+        pivots: output, row exchanged with row i in step i, shape (n,).
     """
     n = A.shape[0]
     for i in range(n):

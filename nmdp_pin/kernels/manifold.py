@@ -54,7 +54,7 @@ def _twist(kind: int, d: np.ndarray, twist: np.ndarray) -> None:
 
 @jit
 def _entry(kind: int, k: int) -> int:
-    """Which entry of the twist is entry k of the tangent."""
+    """Index in the twist of entry k of the tangent."""
     if kind == PLANAR:
         return 5 if k == 2 else k
     return k + 3 if kind == SPHERICAL else k
@@ -62,17 +62,17 @@ def _entry(kind: int, k: int) -> int:
 
 @jit
 def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
-    """Cosine and sine turned by an angle, of unit length."""
+    """Cosine and sine rotated by an angle, of unit length."""
     c, s = math.cos(angle), math.sin(angle)
     x, y = pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c
-    # one step towards unit length, as pinocchio: its logarithm is 0 where a product exceeds 1
+    # one step towards unit length as in pinocchio, whose logarithm is 0 where a product exceeds 1
     share = 0.5 * (3.0 - x * x - y * y)
     out[0], out[1] = share * x, share * y
 
 
 @jit
 def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Unit quaternion turned by a rotation vector."""
+    """Unit quaternion rotated by a rotation vector."""
     turn, product = np.empty(4), np.empty(4)
     quaternion_exp(w, turn)
     quaternion_product(q, turn, product)
@@ -87,10 +87,10 @@ def integrate(tree: Tree, q: np.ndarray, dq: np.ndarray, out: np.ndarray) -> Non
     """The configuration at tangent dq from q.
 
     Args:
-        tree: the joints.
-        q: shape (nq,).
-        dq: shape (nv,).
-        out: shape (nq,), not q; written.
+        tree: joints of the tree.
+        q: configuration, shape (nq,).
+        dq: tangent, shape (nv,).
+        out: output other than q, shape (nq,).
     """
     twist, p, R = np.empty(6), np.empty(3), np.empty((3, 3))
     for b in range(len(tree.kinds)):
@@ -138,10 +138,10 @@ def difference(tree: Tree, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> N
     """The tangent that leads from q0 to q1.
 
     Args:
-        tree: the joints.
-        q0: shape (nq,).
-        q1: shape (nq,).
-        out: shape (nv,); written.
+        tree: joints of the tree.
+        q0: first configuration, shape (nq,).
+        q1: second configuration, shape (nq,).
+        out: output, shape (nv,).
     """
     p, w, v, R = np.empty(3), np.zeros(3), np.empty(3), np.empty((3, 3))
     for b in range(len(tree.kinds)):
@@ -180,9 +180,9 @@ def difference_derivative(tree: Tree, d: np.ndarray, D: np.ndarray) -> None:
     The derivative with respect to a tangent at q0 has the blocks -D(-d).
 
     Args:
-        tree: the joints.
-        d: shape (nv,).
-        D: shape (nv, nv); its blocks are written.
+        tree: joints of the tree.
+        d: difference(q0, q1), shape (nv,).
+        D: output, of which the blocks are written, shape (nv, nv).
     """
     twist, block = np.empty(6), np.empty((6, 6))
     for b in range(len(tree.kinds)):
@@ -232,10 +232,10 @@ def add_turning(tree: Tree, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: 
     """A += the derivative of D' force, which is a function of d, along dd = D; force is held.
 
     Args:
-        tree: the joints.
+        tree: joints of the tree.
         d: difference(q0, q1), shape (nv,).
         D: derivative of d with respect to q1 or q0, shape (nv, nv).
-        force: shape (nv,).
+        force: constant force, shape (nv,).
         A: shape (nv, nv).
     """
     twist, f, H = np.empty(6), np.empty(6), np.empty((6, 6))

@@ -20,7 +20,7 @@ def placement_rates(
         S: motions of the dofs at the world's origin, shape (nv, 6).
         support: 1 for dofs that move a body, else 0, shape (n, nv).
         v: velocity, shape (nv,).
-        rates: an output [1/s, m/s], shape (n, 4, 3).
+        rates: output [1/s, m/s], shape (n, 4, 3).
     """
     twist = np.empty(6)
     for b in range(support.shape[0]):
@@ -39,7 +39,7 @@ def placement_rates(
 def point_momenta(
     P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
 ) -> None:
-    """Minus the momenta of bodies whose points have the velocities Z, and how they change.
+    """Negative momenta of bodies whose points have the velocities Z, and their derivatives.
 
     The momenta about the world's origin are the integrals of rho Z and of rho X x Z. As a body
     moves with Z held they change by [[0, 0], [[c]x, tr(Y) 1 - Y]], where c and Y are the integrals
@@ -49,8 +49,8 @@ def point_momenta(
         P: placements of all joints, shape (n + 1, 4, 3).
         Z: velocities, affine on each body, as rates of placements, shape (n, 4, 3).
         moments: second moments of the bodies, shape (n, 4, 4).
-        wrenches: an output, shape (n, 6).
-        stiffness: an output, row-major, shape (n, 36).
+        wrenches: output, shape (n, 6).
+        stiffness: output, row-major, shape (n, 36).
     """
     Y, c = np.empty((3, 3)), np.empty(3)
     for b in range(Z.shape[0]):
@@ -98,15 +98,15 @@ def momentum_change(
         P: placements of all joints, shape (n + 1, 4, 3).
         expected: Z, the velocities that the points would have without forces, as rates of the
             placements, shape (n, 4, 3).
-        bodies: of the tree.
+        bodies: bodies of the tree.
         S: motions of the dofs, shape (nv, 6).
-        momentum: M v, shape (nv,).
+        momentum: generalised momentum M v, shape (nv,).
         M: mass matrix, shape (nv, nv).
         dmomentum: d(M v)/dq with v held, shape (nv, nv).
-        rate: of the stage [1/s].
+        rate: rate of the stage [1/s].
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
-        G: an output, shape (nv,).
-        A: an output, shape (nv, nv).
+        G: output, shape (nv,).
+        A: output, shape (nv, nv).
     """
     nv, n = G.size, expected.shape[0]
     wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))

@@ -1,4 +1,4 @@
-"""Newton steps of a dynamics residual, with its weights held and with them following."""
+"""Newton steps of a dynamics residual, with constant and with varying weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
 from nmdp_pin.kernels.simplex_vi import solve_affine_vi
 
-LEAST_SCALE = 1e-9  # of a block's curvature, relative to the largest one's
+LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 
 CONVERGED, SINGULAR, CIRCLES = 0, 1, 2
 
@@ -19,8 +19,8 @@ def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
 
     Args:
         A: dG/dq, shape (n, n).
-        G: shape (n,).
-        dq: an output, shape (n,).
+        G: dynamics residual, shape (n,).
+        dq: output, shape (n,).
     """
     n = G.size
     LU, pivots, x = A.copy(), np.empty(n, np.int64), np.empty((n, 1))
@@ -36,14 +36,14 @@ def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
 
 @jit
 def block_scales(curvature: np.ndarray, m: int, scale: np.ndarray) -> bool:
-    """Largest curvature of each block, the unit of its proximal term; whether there is any.
+    """Largest curvature of each block, the unit of its proximal term; False where all are zero.
 
-    Contacts differ by orders of magnitude: one about to lift off answers its weights strongly.
+    Contacts differ by orders of magnitude: one about to lift off responds strongly to its weights.
 
     Args:
-        curvature: along each variable, shape (n m,).
+        curvature: curvature along each variable, shape (n m,).
         m: size of a block.
-        scale: an output, shape (n m,).
+        scale: output, shape (n m,).
     """
     largest = 0.0
     for b in range(curvature.size // m):
@@ -72,23 +72,23 @@ def josephy_newton(
     w1: np.ndarray,
     dq: np.ndarray,
 ) -> int:
-    """One iteration of Josephy and Newton: solve the variational inequality, linearised.
+    """One iteration of Josephy and Newton: solve the linearised variational inequality.
 
     With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
     H = V' J_motion P; weights w1 solve it, and dq = -A^-1 G + P (w1 - w).
 
     Args:
         A: dG/dq, shape (nv, nv).
-        G: shape (nv,).
-        J_force: of the active contacts, shape (k, rows, nv).
-        J_motion: likewise.
+        G: dynamics residual, shape (nv,).
+        J_force: Jacobian on which the wrenches of the active contacts work, shape (k, rows, nv).
+        J_motion: Jacobian of their motions, shape (k, rows, nv).
         V: vertices of all contacts, shape (n, rows, m).
-        active: contacts that act, shape (k,).
-        work: g of all contacts, shape (n, m).
+        active: indices of the active contacts, shape (k,).
+        work: works g of all contacts, shape (n, m).
         w: weights of all contacts, shape (n, m).
         proximal: diagonal added to H, relative to the curvature of each contact.
-        w1: an output, shape (n, m).
-        dq: an output, shape (nv,).
+        w1: output, shape (n, m).
+        dq: output, shape (nv,).
 
     Returns:
         CONVERGED, SINGULAR, or CIRCLES where the inequality was not solved.

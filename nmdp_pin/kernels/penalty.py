@@ -1,14 +1,14 @@
-"""The forces of one penalty contact ([P] eq. 8, 11 and 12) and their derivatives.
+"""Forces of one penalty contact ([P] eq. 8, 11 and 12) and their derivatives.
 
-Of a contact with penetration d, normal n and displacement u over the step (of the material point
-that touches) there are three sizes, from which forces, energies and derivatives are made:
+Forces, energies and derivatives of a contact with penetration d, normal n and displacement u of the
+touching material point over the step follow from three quantities:
 
     p = C_perp d^alpha                                      the normal force
     q = C_par (beta + 1) |u_t|^(beta - 1) d^(gamma + 1)     friction over slip
     u_t = u - (n . u) n                                     the slip
 
-A motion of the sphere is (dx, dphi): of its centre, and a turn R -> exp([dphi]) R of its body, with
-which dd = -n . dx and dn = K dx, K being the curvature. Wrenches are about the centre.
+A motion of the sphere is (dx, dphi), of its centre and a rotation R -> exp([dphi]) R of its body,
+for which dd = -n . dx and dn = K dx, K being the curvature. Wrenches are about the centre.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FRICTIONAL, CONSERVATIVE = 0, 1  # forces of pbfd, and those of pbd, which have 
 
 
 class Law(NamedTuple):
-    """The numbers of a `Penalty`.
+    """Parameters of a `Penalty`.
 
     Args:
-        kind: FRICTIONAL or CONSERVATIVE.
-        stiffness: C_perp [N/m^alpha].
-        friction: C_par [N/m^(beta + gamma + 1)]; negative: from the terrain's coefficient.
-        slip_speed: at which friction is then dry friction's [m/s].
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        stiffness: normal stiffness C_perp [N/m^alpha].
+        friction: C_par [N/m^(beta + gamma + 1)]; negative where the terrain's coefficient gives it.
+        slip_speed: speed at which that friction equals dry friction [m/s].
         alpha: exponent of the normal force.
         beta: exponent of the slip.
         gamma: exponent of the penetration in the friction.
@@ -55,7 +55,7 @@ class Touch(NamedTuple):
         n: normal, shape (3,).
         slip: u_t, shape (3,).
         arm: r n, shape (3,).
-        turn: Q, the turn of the body back to the start of the step, shape (3, 3).
+        turn: rotation Q of the body back to the start of the step, shape (3, 3).
         K: curvature, shape (3, 3).
     """
 
@@ -82,13 +82,13 @@ def measure(
     """Fill in slip and sizes; `n` and, of round contacts, `turn` are given.
 
     Args:
-        law: sizes of the forces.
+        law: parameters of the penalty law.
         h: length of the step [s].
-        depth: d [m], above 0.
+        depth: penetration d [m], above 0.
         mu: friction coefficient of the terrain.
         u: displacement of the sphere's centre over the step [m], shape (3,).
-        radius: of the sphere [m].
-        t: the contact; written.
+        radius: radius of the sphere [m].
+        t: output, the contact.
     """
     n, sizes = t.n, t.sizes
     x, y, z = u[0], u[1], u[2]
@@ -149,9 +149,9 @@ def wrench_of(law: Law, t: Touch, wrench: np.ndarray) -> None:
     c = C_par (gamma + 1) |u_t|^(beta + 1) d^gamma ([P] f*).
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        wrench: about the centre, shape (6,); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        wrench: output, about the centre, shape (6,).
     """
     d, p, q = t.sizes[0], t.sizes[3], t.sizes[4]
     force, moment = wrench[:3], wrench[3:]
@@ -171,9 +171,9 @@ def wrench_of(law: Law, t: Touch, wrench: np.ndarray) -> None:
 
 @jit
 def slip_derivative(t: Touch, change: np.ndarray) -> None:
-    """du_t / d(dx, dphi), shape (3, 6); written.
+    """Write du_t / d(dx, dphi), shape (3, 6).
 
-    With T = 1 - n n', b = n . u, Q the turn back and o = r n,
+    With T = 1 - n n', b = n . u, Q the rotation back and o = r n,
     du = (1 + r (Q - 1) K) dx + Q [o] dphi and du_t = T du - n (K u_t)' dx - b K dx.
     """
     n, r, along = t.n, t.sizes[1], t.sizes[2]
@@ -209,7 +209,7 @@ def slip_derivative(t: Touch, change: np.ndarray) -> None:
 
 @jit
 def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
-    """Change += share e e' change, e being the direction of the slip; nothing without slip."""
+    """Change += share e e' change, e being the direction of the slip; unchanged without slip."""
     speed = t.sizes[6]
     if share == 0.0 or speed == 0.0:
         return
@@ -224,10 +224,10 @@ def frictional_derivative(law: Law, t: Touch, wrench: np.ndarray, D: np.ndarray)
     """Derivative of `wrench_of` by (dx, dphi), of frictional forces.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
-        wrench: there, shape (6,).
-        D: shape (6, 6); written.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
+        wrench: wrench at the configuration, shape (6,).
+        D: output, shape (6, 6).
     """
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     dF = D[:3]

@@ -1,6 +1,6 @@
 """Penalty contacts of a tree: sums over its bodies of wrenches and their derivatives.
 
-A contact is seen from the body whose surface it touches: positions, normals and slips have the axes
+A contact is expressed in the frame of the touched body: positions, normals and slips have the axes
 of that body, whose index is that of its placement; 0 is the world, the terrain.
 """
 
@@ -60,20 +60,20 @@ def describe_contact(
 
 @jit
 def rotate_to_world(P: np.ndarray, touched: int, a: np.ndarray, out: np.ndarray) -> None:
-    """A vector with the axes of the world, from those of a body."""
+    """World components of a vector given in the axes of a body."""
     for j in range(3):
         out[j] = P[touched, 0, j] * a[0] + P[touched, 1, j] * a[1] + P[touched, 2, j] * a[2]
 
 
 @jit
 def penalty_forces(scene: Scene, h: float, ref: StepReference, point: Point) -> None:
-    """The wrenches of all contacts and their energies, into `point.forces`.
+    """Write the wrenches of all contacts and their energies into `point.forces`.
 
     Args:
-        scene: what all steps share.
+        scene: data that all steps share.
         h: length of the step [s].
-        ref: after `begin`.
-        point: after `place`, with what the contacts touch.
+        ref: reference after `begin`.
+        point: point after `place`, with the surfaces at the contacts.
     """
     law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
     start, frames, surfaces = ref.carriers, point.frames, point.surfaces
@@ -102,7 +102,7 @@ def penalty_forces(scene: Scene, h: float, ref: StepReference, point: Point) -> 
 
 @jit
 def world_centre(P: np.ndarray, contacts: Contacts, i: int, c: np.ndarray) -> None:
-    """The centre of sphere i in the world [m], shape (3,); written."""
+    """Write the centre of sphere i in the world [m], shape (3,)."""
     M = P[contacts.joints[i]]
     for j in range(3):
         c[j] = M[3, j]
@@ -114,14 +114,15 @@ def world_centre(P: np.ndarray, contacts: Contacts, i: int, c: np.ndarray) -> No
 def penalty_stiffness(
     scene: Scene, h: float, ref: StepReference, point: Point, semidefinite: bool
 ) -> None:
-    """Derivatives of the wrenches by motions, relative to what is touched, at the world's origin.
+    """Derivatives of the wrenches at the world's origin by motions relative to the touched bodies.
 
     Args:
-        scene: what all steps share.
+        scene: data that all steps share.
         h: length of the step [s].
-        ref: after `begin`.
-        point: after `penalty_forces`; the stiffness of its forces is written.
-        semidefinite: minus the Gauss-Newton part of the Hessian of conservative forces instead.
+        ref: reference after `begin`.
+        point: point after `penalty_forces`; the stiffness of its forces is written.
+        semidefinite: whether the derivative is minus the Gauss-Newton part of the Hessian of
+            conservative forces.
     """
     law, contacts, P, forces = scene.law, scene.contacts, point.P, point.forces
     start, frames, surfaces = ref.carriers, point.frames, point.surfaces
@@ -146,14 +147,14 @@ def penalty_stiffness(
         if b > 0:
             _turn(P[b], D)
         world_centre(P, contacts, i, c)
-        for j in range(6):  # D times the motion of the centre by one of the origin
+        for j in range(6):  # D times the motion of the centre caused by one of the origin
             x, y, z = D[j, 0], D[j, 1], D[j, 2]
             moved[j, 0], moved[j, 1], moved[j, 2] = x, y, z
             moved[j, 3] = D[j, 3] + c[1] * z - c[2] * y
             moved[j, 4] = D[j, 4] + c[2] * x - c[0] * z
             moved[j, 5] = D[j, 5] + c[0] * y - c[1] * x
         f = forces.wrenches[i]
-        if not semidefinite:  # the centre's motion takes the force along
+        if not semidefinite:  # the centre's motion carries the force along
             _add_carried(f, c, moved)
         for k in range(6):
             x, y, z = moved[0, k], moved[1, k], moved[2, k]
@@ -181,7 +182,7 @@ def _add_carried(f: np.ndarray, c: np.ndarray, moved: np.ndarray) -> None:
 
 @jit
 def _turn(axes: np.ndarray, D: np.ndarray) -> None:
-    """Turn both sides of D to the axes of the world, in place; axes[j] is column j of R."""
+    """Rotate both sides of D to the axes of the world, in place; axes[j] is column j of R."""
     old = np.empty((6, 6))
     copy_matrix(D, old)
     for p in range(0, 6, 3):

@@ -1,4 +1,4 @@
-"""How the residual of a position-based step depends on where the step starts, its end being held.
+"""Derivatives of the residual of a position-based step with respect to its start, its end held.
 
 All derivatives with respect to configurations are tangent.
 """
@@ -30,11 +30,11 @@ def placement_derivative(
     """The derivative of all placements with respect to one dof.
 
     Args:
-        tree: the joints.
+        tree: joints of the tree.
         P: placements, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
-        dof: which.
-        change: of the bodies, shape (n, 4, 3); written.
+        dof: index of the dof.
+        change: output, changes of the bodies, shape (n, 4, 3).
     """
     s = S[dof]
     for b in range(len(tree.kinds)):
@@ -56,14 +56,14 @@ def placement_derivative(
 def target_derivative(
     scene: Scene, point: Point, P: np.ndarray, S: np.ndarray, B: np.ndarray
 ) -> None:
-    """The derivative of dE/dq with respect to a motion that takes the targets along.
+    """The derivative of dE/dq with respect to a motion that carries the targets along.
 
     Args:
-        scene: what all steps share.
-        point: the end of the step.
+        scene: data that all steps share.
+        point: end of the step.
         P: placements from which the targets move, shape (n + 1, 4, 3).
         S: motions of the dofs there, shape (nv, 6).
-        B: column l is that of dof l, shape (nv, nv); written.
+        B: output, whose column l is that of dof l, shape (nv, nv).
     """
     tree = scene.tree
     n, nv = len(tree.kinds), len(S)
@@ -83,11 +83,11 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
     dQ = [dphi_0] Q.
 
     Args:
-        law: sizes of the forces.
-        t: the contact.
+        law: parameters of the penalty law.
+        t: contact at the configuration.
         move: dx_0 of the sphere's centre, shape (3,).
-        turn: dphi_0, shape (3,).
-        out: about the centre, shape (6,); written.
+        turn: rotation dphi_0, shape (3,).
+        out: output, about the centre, shape (6,).
     """
     n, q, r, b = t.n, t.sizes[4], t.sizes[1], t.sizes[2]
     turned, du, ds, part = np.empty(3), np.zeros(3), np.empty(3), np.empty(3)
@@ -133,7 +133,7 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
 
 @jit
 def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
-    """A vector with the axes of a body, from those of the world."""
+    """Components in the axes of a body of a vector given in the world."""
     for j in range(3):
         out[j] = dot(P[body, j], a)
 
@@ -142,15 +142,15 @@ def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
 def add_contacts(
     scene: Scene, start: StepStart, ref: StepReference, point: Point, S0: np.ndarray, R: np.ndarray
 ) -> None:
-    """Subtract what a motion of the start does to the contacts' generalised force.
+    """Subtract the derivative of the contacts' generalised force by a motion of the start.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        ref: after `begin`.
-        point: the end of the step, after `evaluate`.
+        scene: data that all steps share.
+        start: data of the step.
+        ref: reference after `begin`.
+        point: end of the step, after `evaluate`.
         S0: motions of the dofs at the start, shape (nv, 6).
-        R: changed, shape (nv, nv).
+        R: derivative that is changed, shape (nv, nv).
     """
     contacts, tree = scene.contacts, scene.tree
     t, u, c, c0 = new_touch(), np.empty(3), np.empty(3), np.empty(3)

@@ -1,4 +1,4 @@
-"""The records of position-based steps: what all share, how one starts, where it is evaluated."""
+"""Records of position-based steps: shared data, the start of a step, and its evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Contacts(NamedTuple):
         joints: placements that carry the spheres, shape (m,).
         touched: placements whose surfaces they touch, shape (m,).
         local: centres in the frames of the joints [m], shape (m, 3).
-        radii: of the spheres [m], shape (m,).
+        radii: radii of the contact spheres [m], shape (m,).
     """
 
     joints: np.ndarray
@@ -27,16 +27,16 @@ class Contacts(NamedTuple):
 
 
 class Surfaces(NamedTuple):
-    """What the contacts touch, at their centres; all arrays are written.
+    """Surfaces at the centres of the contacts; all arrays are written.
 
     Args:
-        centre: centres of the spheres as seen from what they touch [m], shape (m, 3).
+        centre: centres of the spheres in the frames of the touched bodies [m], shape (m, 3).
         distance: signed distance of the centres [m], shape (m,).
-        normal: shape (m, 3).
-        curvature: [1/m], shape (m, 3, 3).
-        friction: coefficient of the surface, shape (m,).
-        shape: index of the shape, shape (m,).
-        curved: in its only entry 1 where some curvature is not zero, shape (1,).
+        normal: normals of the surfaces, shape (m, 3).
+        curvature: curvatures of the surfaces [1/m], shape (m, 3, 3).
+        friction: friction coefficients of the surfaces, shape (m,).
+        shape: indices of the touched shapes, shape (m,).
+        curved: flag, 1 where some curvature is not zero, shape (1,).
     """
 
     centre: np.ndarray
@@ -52,8 +52,8 @@ class ContactForces(NamedTuple):
     """The forces of all contacts; all arrays are written.
 
     Args:
-        wrenches: about the spheres' centres, axes of the world [N, N m], shape (m, 6).
-        origin: the same at the world's origin, shape (m, 6).
+        wrenches: wrenches about the spheres' centres, axes of the world [N, N m], shape (m, 6).
+        origin: wrenches at the world's origin, shape (m, 6).
         stiffness: their derivatives by motions at the world's origin, shape (m, 36).
         energies: stored by the normal forces and by conservative friction [J], shape (2,).
     """
@@ -65,13 +65,13 @@ class ContactForces(NamedTuple):
 
 
 class JointLaw(NamedTuple):
-    """Forces of the joints beside the command's; arrays by dof, and those of mimic joints.
+    """Forces of the joints besides the command's, by dof, and the springs of mimic joints.
 
     Args:
         coordinates: index of the dof in q, -1 where it is not that of a simple joint, shape (nv,).
         lower: position of the lower stop [rad or m], shape (nv,).
         upper: position of the upper stop [rad or m], shape (nv,).
-        stiffness: of the stops [N m/rad or N/m], shape (nv,).
+        stiffness: stiffness of the stops [N m/rad or N/m], shape (nv,).
         friction: dry friction [N m or N], shape (nv,).
         creep: speed up to which dry friction is viscous [rad/s or m/s].
         effort: limit of the motor [N m or N], shape (nv,).
@@ -89,14 +89,14 @@ class JointLaw(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What all steps share.
+    """Data that all steps share.
 
     Args:
         tree: joints and bodies.
         contacts: contact points.
         joints: forces of the joints.
-        law: of their forces; its kind makes the method pbfd or pbd.
-        semidefinite: of pbd, use the Gauss-Newton part of the Hessian.
+        law: penalty law, whose kind makes the method pbfd or pbd.
+        semidefinite: whether pbd uses the Gauss-Newton part of the Hessian.
     """
 
     tree: Tree
@@ -107,7 +107,7 @@ class Scene(NamedTuple):
 
 
 class StepStart(NamedTuple):
-    """A step, as it is stated.
+    """Data of a step.
 
     Args:
         q0: configuration at its start, shape (nq,).
@@ -117,7 +117,7 @@ class StepStart(NamedTuple):
         kd: velocity gains and damping of the joints, shape (nv,).
         q_target: target of kp, shape (nq,); q0 where there is none.
         h: length [s].
-        rate: of differences of velocities [1/s]; 1 / h in the consistent form.
+        rate: rate of differences of velocities [1/s]; 1 / h in the consistent form.
     """
 
     q0: np.ndarray
@@ -131,14 +131,14 @@ class StepStart(NamedTuple):
 
 
 class StepReference(NamedTuple):
-    """What follows from the start of a step; all arrays are written by `begin`.
+    """Quantities that follow from the start of a step; all arrays are written by `begin`.
 
     Args:
         P0: placements at q0, shape (n + 1, 4, 3).
-        target: placements to which the bodies come without forces, shape (n, 4, 3).
+        target: placements that the bodies reach without forces, shape (n, 4, 3).
         carriers: `relative_placements` at q0, shape (m, 4, 3).
         metric: M rate / h + kd / h + kp, shape (nv, nv).
-        U: its upper factor, shape (nv, nv).
+        U: upper factor of the metric, shape (nv, nv).
         energies: kinetic, potential [J], shape (2,).
     """
 
@@ -158,15 +158,15 @@ class Point(NamedTuple):
         v: velocity, shape (nv,).
         y: difference(q0, q), shape (nv,).
         e: difference(q_target, q), shape (nv,).
-        D: of y, shape (nv, nv).
-        D_t: of e, shape (nv, nv).
+        D: derivative of y, shape (nv, nv).
+        D_t: derivative of e, shape (nv, nv).
         P: placements, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
         frames: `relative_placements`, shape (m, 4, 3).
-        surfaces: what the contacts touch.
-        forces: of the contacts.
-        wrenches: of inertia less contacts, summed over subtrees, shape (n, 6).
-        stiffness: their derivatives, shape (n, 36).
+        surfaces: surfaces at the contacts.
+        forces: forces of the contacts.
+        wrenches: wrenches of inertia less contacts, summed over subtrees, shape (n, 6).
+        stiffness: derivatives of these wrenches, shape (n, 36).
         r: residual [N, N m], shape (nv,).
         tau: torque of the command and the damping, shape (nv,).
         A: dr/dq, or its semidefinite part, shape (nv, nv).

@@ -1,7 +1,7 @@
-"""The minimisation of a step of position-based dynamics by Levenberg-Marquardt.
+"""Minimisation of a step of position-based dynamics by Levenberg-Marquardt.
 
-With U'U the metric of the step (the Hessian of what moves freely), pbfd minimises |U'^-1 r|^2 / 2
-and pbd the energy whose gradient is r; lam stands before the metric. Where lam = 0 the iteration of
+With U'U the metric of the step (the Hessian of free motion), pbfd minimises |U'^-1 r|^2 / 2 and
+pbd the energy whose gradient is r; lam is the factor of the metric. Where lam = 0 the iteration of
 pbfd is Newton's, dq = -A^-1 r with A = dr/dq.
 """
 
@@ -42,18 +42,18 @@ from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
 from nmdp_pin.kernels.tree import kinetic_energy, potential_energy
 
 SINGULAR, ENERGY_GAINED = 5, 6  # outcomes beside those of `levenberg_marquardt`
-LARGEST_GAIN = 0.5  # of the energy that moves, which turns of a whole step may add (choices.md, 15)
-LEAST_GAIN = 0.01  # [m] that the robot's weight may be lifted by it
+LARGEST_GAIN = 0.5  # share of the energy that moves, which large turns may add (choices.md, 15)
+LEAST_GAIN = 0.01  # [m] by which the gain may lift the robot's weight
 EXACT = 100.0  # lam beyond which A is the derivative itself, which leads down
 
 
 class Limits(NamedTuple):
-    """When to stop.
+    """Stopping criteria.
 
     Args:
-        tolerance: on |r| [N, N m].
-        max_iterations: linear solves at most.
-        weight: of the robot [N].
+        tolerance: bound on |r| [N, N m].
+        max_iterations: largest number of linear solves.
+        weight: weight of the robot [N].
     """
 
     tolerance: float
@@ -62,16 +62,16 @@ class Limits(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What the minimisation works on; all arrays are written.
+    """Memory of the minimisation; all arrays are written.
 
     Args:
-        ref: what follows from the start.
-        point: the trial point.
-        q: the point that was accepted last, shape (nq,).
-        r: residual there, shape (nv,).
-        F: matrix that was factorised last, shape (nv, nv).
-        dx: its solution, shape (nv,).
-        account: see `levenberg_marquardt`.
+        ref: quantities that follow from the start.
+        point: trial point.
+        q: last accepted configuration, shape (nq,).
+        r: residual at q, shape (nv,).
+        F: last factorised matrix, shape (nv, nv).
+        dx: solution of the linear system, shape (nv,).
+        account: account as in `levenberg_marquardt`.
         energies: kinetic and potential energy at the end, energy stored by the contacts at the
             start, and the ratio of the pivots of F, shape (4,).
         gram: X'X with X = U'^-1 A, upper triangle, shape (nv, nv).
@@ -115,10 +115,10 @@ def advance(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> b
     """Judge the trial point and place the bodies at the next one; False where there is none.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        limits: when to stop.
-        memory: after `open_step` or `advance`, with what the contacts touch.
+        scene: data that all steps share.
+        start: data of the step.
+        limits: stopping criteria.
+        memory: memory after `open_step` or `advance`, with the surfaces at the contacts.
     """
     point, account = memory.point, memory.account
     f, error = evaluate(scene, start, memory.ref, point)
@@ -202,11 +202,11 @@ def _form(memory: Memory) -> None:
 
 @jit
 def close_step(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -> None:
-    """Energies at the end; one that gains energy is a root that no motion leads to, so not one.
+    """Energies at the end; a point that gains energy, to which no motion leads, is refused.
 
     An implicit step of first order loses energy: v' M (v - v0) is more than the change of
-    v' M v / 2, and contact forces only take. What differences over large turns may add is a share
-    of the energy that moves.
+    v' M v / 2, and contact forces only dissipate. Differences over large turns may add a share of
+    the energy that moves.
     """
     point, ref, energies = memory.point, memory.ref, memory.energies
     energies[0] = kinetic_energy(scene.tree, point.P, point.S, point.v)
@@ -226,13 +226,13 @@ def close_step(scene: Scene, start: StepStart, limits: Limits, memory: Memory) -
 def solve_step(
     scene: Scene, ground: Ground, start: StepStart, limits: Limits, memory: Memory
 ) -> None:
-    """Make a step; the account in the memory says how it ended.
+    """Make a step, whose outcome is in the account of the memory.
 
     Args:
-        scene: what all steps share.
-        ground: what the contacts touch.
-        start: the step.
-        limits: when to stop.
+        scene: data that all steps share.
+        ground: surfaces that the contacts touch.
+        start: data of the step.
+        limits: stopping criteria.
         memory: written.
     """
     if not open_step(scene, start, memory):

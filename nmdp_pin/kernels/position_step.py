@@ -44,11 +44,11 @@ from nmdp_pin.kernels.tree import (
 
 @jit
 def begin(scene: Scene, start: StepStart, ref: StepReference, point: Point) -> bool:
-    """What follows from the start of a step; False where its mass matrix is singular.
+    """Evaluate quantities of the start of a step; False where its mass matrix is singular.
 
     Args:
-        scene: what all steps share.
-        start: the step.
+        scene: data that all steps share.
+        start: data of the step.
         ref: written.
         point: workspace.
     """
@@ -58,8 +58,8 @@ def begin(scene: Scene, start: StepStart, ref: StepReference, point: Point) -> b
     relative_placements(ref.P0, contacts.joints, contacts.touched, ref.carriers)
     for k in range(nv):
         point.work[0, k] = -h * start.v0[k]
-    # v0 was a backward difference of positions; with the own length of this step nothing of the
-    # step before has to be known
+    # v0 is a backward difference of positions; with the length of this step, nothing about the
+    # previous step has to be known
     integrate(tree, start.q0, point.work[0], point.q)
     forward_kinematics(tree, point.q, point.P)
     for b in range(len(tree.kinds)):
@@ -91,7 +91,7 @@ def place(scene: Scene, point: Point) -> None:
     """Placements of the bodies and of the contacts at `point.q`.
 
     Args:
-        scene: what all steps share.
+        scene: data that all steps share.
         point: `q` is read; `P`, `frames` and the centres of its surfaces are written.
     """
     contacts = scene.contacts
@@ -112,13 +112,13 @@ def evaluate(
 ) -> tuple[float, float]:
     """The function that is minimised, and the norm of the residual r.
 
-    Of pbfd |U'^-1 r|^2 / 2 [J], U'U being the metric; of pbd the energy E [J].
+    It is |U'^-1 r|^2 / 2 [J] for pbfd, U'U being the metric, and the energy E [J] for pbd.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        ref: after `begin`.
-        point: after `place`, with what the contacts touch; the rest is written.
+        scene: data that all steps share.
+        start: data of the step.
+        ref: reference after `begin`.
+        point: point after `place`, with the surfaces at the contacts; the rest is written.
     """
     tree, h = scene.tree, start.h
     nv, scale = len(start.v0), start.rate / h
@@ -177,14 +177,14 @@ def evaluate(
 def linearise(
     scene: Scene, start: StepStart, point: Point, ref: StepReference, exact: bool
 ) -> None:
-    """dr/dq at the point (tangent), into `point.A`.
+    """Write dr/dq at the point (tangent) into `point.A`.
 
     Args:
-        scene: what all steps share.
-        start: the step.
-        point: after `evaluate`.
-        ref: after `begin`.
-        exact: False: the positive semidefinite part of it, of pbd.
+        scene: data that all steps share.
+        start: data of the step.
+        point: point after `evaluate`.
+        ref: reference after `begin`.
+        exact: whether the derivative is exact; False: its positive semidefinite part, for pbd.
     """
     tree, scale = scene.tree, start.rate / start.h
     nv = len(start.v0)

@@ -1,4 +1,4 @@
-"""Whole trajectories of position-based dynamics, without a lock."""
+"""Trajectories of position-based dynamics, computed without holding a lock."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def roll(
     memory: Memory,
     x: np.ndarray,
 ) -> int:
-    """Make steps, one after another, until one fails; the number of those made.
+    """Make steps, one after another, until one fails, and return their number.
 
     Args:
-        scene: what all steps share.
-        ground: what the contacts touch.
-        start: the first step; its state and torque are overwritten.
+        scene: data that all steps share.
+        ground: surfaces that the contacts touch.
+        start: data of the first step; its state and torque are overwritten.
         torques: feed-forward torque of each step, shape (nt, nv).
-        least: tolerance on |r| [N, N m].
-        floor: what it is at least, over 1 + |q0|_max.
-        max_iterations: see `Limits`.
-        weight: see `Limits`.
+        least: bound on |r| [N, N m].
+        floor: least value of that bound, over 1 + |q0|_max.
+        max_iterations: as in `Limits`.
+        weight: as in `Limits`.
         memory: written.
-        x: [q; v] at the ends of the steps, shape (nt, nq + nv); written as far as steps are made.
+        x: output, [q; v] at the ends of the steps as far as they are made, shape (nt, nq + nv).
     """
     nq = len(start.q0)
     for k in range(len(torques)):

@@ -1,6 +1,7 @@
 """Signed distance, normal and Hessian of boxes, spheres, cylinders and capsules.
 
-All in the frame of the shape: `p` is a point, `half` the half extents of the bounding box [m].
+Arguments are in the frame of the shape: `p` is a point, `half` the half extents of the bounding
+box [m].
 The kinds are the integers below.
 """
 
@@ -14,7 +15,7 @@ from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.vector3 import Vector3, length, scaled
 
 BOX, SPHERE, CYLINDER, CAPSULE = 1, 2, 3, 4
-_CLOSEST = 1e-12  # [m] radius below which the curvature at an edge is no longer let grow
+_CLOSEST = 1e-12  # [m] radius below which the curvature at an edge no longer grows
 
 
 @jit
@@ -34,7 +35,7 @@ def primitive_distance(kind: int, p: Vector3, half: Vector3) -> float:
 
 @jit
 def _from_axis(kind: int, p: Vector3, half: Vector3) -> Vector3:
-    """From the centre of a ball, of a capsule the nearest point between its ends, to the point."""
+    """Vector to the point from the centre of a ball or the nearest axis point of a capsule."""
     straight = half[2] - half[0] if kind == CAPSULE else 0.0
     return p[0], p[1], p[2] - min(max(p[2], -straight), straight)
 
@@ -48,10 +49,10 @@ def primitive_normal(kind: int, p: Vector3, half: Vector3, distance: float) -> V
     sphere it is the x axis, on that of a capsule -x. Inside a cylinder caps come before the side.
 
     Args:
-        kind: of the shape.
-        p: the point [m].
+        kind: kind of the shape.
+        p: point [m].
         half: half extents [m].
-        distance: what `primitive_distance` gives there [m].
+        distance: result of `primitive_distance` at the point [m].
     """
     if kind == BOX:
         return _box_normal(p, half, distance)
@@ -101,11 +102,11 @@ def primitive_hessian(
     of the plane of e and z.
 
     Args:
-        kind: of the shape.
-        p: the point [m].
+        kind: kind of the shape.
+        p: point [m].
         half: half extents [m].
-        n: what `primitive_normal` gives there.
-        hessian: [1/m], shape (3, 3), written where the result is True.
+        n: result of `primitive_normal` at the point.
+        hessian: output where the result is True [1/m], shape (3, 3).
     """
     if kind == BOX:
         return _box_hessian(p, half, n, hessian)

@@ -1,8 +1,8 @@
 """Affine variational inequalities over a product of simplices, by an active-set method.
 
 The set is that of blocks x_i >= 0, sum(x_i) <= 1. Each iteration projects x - F(x) / unit onto the
-set, which tells a face, and solves F = 0 on that face; the solution is found when the face stays:
-Newton's method on the natural map.
+set, which determines a face, and solves F = 0 on that face; the solution is found when the face
+no longer changes: Newton's method on the natural map.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
 
-MOST_FACES = 20  # tried before giving up; two or three are usual
-_BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
+MOST_FACES = 20  # largest number of faces; two or three are usual
+_BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
 
 @jit
@@ -31,7 +31,7 @@ def clip_to_simplices(x: np.ndarray, m: int) -> None:
 
 @jit
 def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
-    """Find the face that the projection of y lies on; whether it is another than `face` says.
+    """Find the face on which the projection of y lies, and whether it differs from `face`.
 
     Args:
         y: point, shape (n m,).
@@ -117,15 +117,14 @@ def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.
     function.
 
     Args:
-        M: shape (n, n), with a positive diagonal.
-        g: F at x0, shape (n,).
-        x0: where the problem is stated and the search begins, shape (n,).
+        M: matrix with a positive diagonal, shape (n, n).
+        g: value F(x0), shape (n,).
+        x0: point at which the problem is stated and the search begins, shape (n,).
         m: size of a block.
-        x: the solution, feasible to the last bit, shape (n,), an output.
+        x: output, the solution, feasible to the last bit, shape (n,).
 
     Returns:
-        False where the faces go round in circles, M is singular on a face, or a number is not
-        finite.
+        False where the faces cycle, M is singular on a face, or a number is not finite.
     """
     n = x0.size
     blocks = n // m

@@ -1,4 +1,4 @@
-"""Derivatives of contact motions by their reference, and of the work of every vertex."""
+"""Derivatives of contact motions by their reference, and of the works of the vertices."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def reference_motion_jacobians(
 ) -> None:
     """Derivatives of `motion_of` with respect to the configuration at the reference.
 
-    The material point that touches at the end is fixed to the carrier: what it moves at the
-    reference is missing at the end. With Q = R_ref R' turns have -(tr(Q) - Q) / 2 J_w.
+    The material point that touches at the end is fixed to the carrier, so its motion at the
+    reference is subtracted. With Q = R_ref R' rotations have -(tr(Q) - Q) / 2 J_w.
 
     Args:
         P: placements of all joints at the reference, shape (n_joints, 4, 3).
         S: motions of the dofs there, shape (nv, 6).
-        touched: see `contact_forces`.
-        support: likewise.
-        local: likewise.
-        radii: likewise.
-        reference: of the carriers, shape (n, 4, 3).
-        placements: of the carriers at the end, shape (n, 4, 3).
-        normal: of the surfaces, shape (n, 3).
-        active: contacts that act, shape (k,).
-        J: an output, shape (k, rows, nv).
+        touched: as in `contact_forces`.
+        support: as in `contact_forces`.
+        local: as in `contact_forces`.
+        radii: as in `contact_forces`.
+        reference: reference placements of the carriers, shape (n, 4, 3).
+        placements: placements of the carriers at the end, shape (n, 4, 3).
+        normal: normals of the surfaces, shape (n, 3).
+        active: indices of the active contacts, shape (k,).
+        J: output, shape (k, rows, nv).
     """
     rows, nv = J.shape[1], J.shape[2]
     J_c, J_p, J_w = np.empty((3, nv)), np.empty((3, nv)), np.empty((3, nv))
@@ -90,18 +90,18 @@ def work_jacobian(
     """Derivative of the works V'u with respect to the configuration: V' du/dq + (dV/dq)' u.
 
     Args:
-        P: see `contact_forces`.
-        S: likewise.
-        touched: likewise.
-        support: likewise.
-        centre: likewise.
-        V: likewise.
-        motion: likewise.
-        active: contacts that act, shape (k,).
+        P: as in `contact_forces`.
+        S: as in `contact_forces`.
+        touched: as in `contact_forces`.
+        support: as in `contact_forces`.
+        centre: as in `contact_forces`.
+        V: as in `contact_forces`.
+        motion: as in `contact_forces`.
+        active: indices of the active contacts, shape (k,).
         own: derivative of each vertex with respect to the translation of the contact, or to
             translation and rotation, shape (k, m, rows, 3 or 6).
         J_motion: derivative of the motions, shape (k, rows, nv).
-        r_q: an output, shape (k m, nv).
+        r_q: output, shape (k m, nv).
     """
     rows, nv, m = J_motion.shape[1], J_motion.shape[2], V.shape[2]
     J_c, J_p, J_w = np.empty((3, nv)), np.empty((3, nv)), np.empty((3, nv))

@@ -1,4 +1,4 @@
-"""Algebra of the implicit function theorem at the end of a stage."""
+"""Linear algebra of the implicit function theorem at the end of a stage."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def motion_response(
     """Dq = -G_q^-1 (G_z Z + G_p), with the weights held, and P = G_q^-1 forces'.
 
     Args:
-        G_q: shape (nv, nv).
-        G_z: shape (nv, nz).
-        G_p: shape (nv, np), added to the last columns.
-        Z: shape (nz, K).
-        forces: shape (nw, nv).
-        dq: an output, shape (nv, K).
-        P: an output, shape (nv, nw).
+        G_q: derivative dG/dq, shape (nv, nv).
+        G_z: derivative dG/dz, shape (nv, nz).
+        G_p: derivative dG/dp, added to the last columns, shape (nv, np).
+        Z: derivatives of z with respect to K numbers, shape (nz, K).
+        forces: generalised forces of the vertices, shape (nw, nv).
+        dq: output, shape (nv, K).
+        P: output, shape (nv, nw).
 
     Returns:
         False where G_q is singular.
@@ -78,21 +78,21 @@ def weight_conditions(
     curvature: np.ndarray,
     moves: np.ndarray,
 ) -> None:
-    """What the conditions on the weights answer: H dw + turned = dr.
+    """Derivative of the conditions on the weights, dr = H dw + turned.
 
     Args:
-        r_q: shape (nw, nv).
-        r_w: shape (nw, nw).
-        r_z: shape (nw, nz).
-        r_p: shape (nw, np), added to the last columns.
+        r_q: derivative dr/dq, shape (nw, nv).
+        r_w: derivative dr/dw, shape (nw, nw).
+        r_z: derivative dr/dz, shape (nw, nz).
+        r_p: derivative dr/dp, added to the last columns, shape (nw, np).
         curved: rows whose products with the responses estimate the curvature, shape (nw, nv).
-        Z: shape (nz, K).
-        dq: with the weights held, shape (nv, K).
+        Z: derivatives of z with respect to K numbers, shape (nz, K).
+        dq: change of q with the weights held, shape (nv, K).
         P: responses dq/dw, shape (nv, nw).
-        H: dr/dw with q following, an output, shape (nw, nw).
-        turned: dr with the weights held, an output, shape (nw, K).
-        curvature: of each weight, an output, shape (nw,).
-        moves: largest entry of each response, an output, shape (nw,).
+        H: output, dr/dw with q following, shape (nw, nw).
+        turned: output, dr with the weights held, shape (nw, K).
+        curvature: output, curvature of each weight, shape (nw,).
+        moves: output, largest entry of each response, shape (nw,).
     """
     nw, nv, n = H.shape[0], P.shape[0], Z.shape[1]
     for i in range(nw):
@@ -116,13 +116,13 @@ def weight_conditions(
 def face_basis(free: np.ndarray, tight: np.ndarray, scale: np.ndarray, basis: np.ndarray) -> int:
     """Changes of the weights along a face as columns, over the roots of the curvatures.
 
-    They are unit vectors, and orthonormal ones that keep the sum where it is tight.
+    They are unit vectors, or orthonormal ones that keep the sum where it is tight.
 
     Args:
-        free: weights that move, shape (k, m).
-        tight: contacts whose sum stays, shape (k,).
+        free: whether each weight moves, shape (k, m).
+        tight: whether the sum of each contact stays, shape (k,).
         scale: curvature of each contact, shape (k m,).
-        basis: an output, zero, shape (k m, k m).
+        basis: output, zero on entry, shape (k m, k m).
 
     Returns:
         Number of columns.

@@ -1,4 +1,4 @@
-"""The smooth part of an implicit step: differences, inertia and joint torques."""
+"""Smooth part of an implicit step: differences, inertia and joint torques."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def backward_differences(
     v: np.ndarray,
     a: np.ndarray,
 ) -> None:
-    """V = rate (q - q_ref) and a = acceleration_rate (v - v_ref) where configurations add up."""
+    """V = rate (q - q_ref) and a = acceleration_rate (v - v_ref) of vector configurations."""
     for l in range(v.size):
         v[l] = rate * (q[l] - q_ref[l])
         a[l] = acceleration_rate * (v[l] - v_ref[l])
@@ -44,15 +44,15 @@ def smooth_newton_euler(
     Args:
         tau: RNEA(q, v, a), shape (nv,).
         M: mass matrix, shape (nv, nv).
-        dtau_dq: shape (nv, nv).
-        dtau_dv: shape (nv, nv).
+        dtau_dq: derivative dRNEA/dq, shape (nv, nv).
+        dtau_dv: derivative dRNEA/dv, shape (nv, nv).
         J: Jacobian of the tree in the world, shape (6, nv).
-        rate: of the velocity [1/s].
-        acceleration_rate: of the acceleration [1/s].
+        rate: rate of the velocity [1/s].
+        acceleration_rate: rate of the acceleration [1/s].
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
-        G: an output, shape (nv,).
-        A: an output, shape (nv, nv).
-        S: an output: the columns of J as rows, shape (nv, 6).
+        G: output, shape (nv,).
+        A: output, shape (nv, nv).
+        S: output, the columns of J as rows, shape (nv, 6).
     """
     nv = G.size
     for l in range(nv):
@@ -87,18 +87,18 @@ def saturation(
     before: np.ndarray,
     signs: np.ndarray,
 ) -> bool:
-    """Signs of the motors whose efforts are beyond their limits; whether there is one.
+    """Signs of the motors whose efforts exceed their limits, and whether there are any.
 
     Args:
         constant: feed-forward torque with kd v_target, shape (nv,).
         kp: position gains, shape (nv,).
         kd: velocity gains and damping, shape (nv,).
-        damping: of the joints, which is not the motor's, shape (nv,).
+        damping: damping of the joints, which is not the motors', shape (nv,).
         error: difference(q_target, q), shape (nv,).
-        v: shape (nv,).
-        effort: limits, shape (nv,).
-        before: signs with which q and v were found; one that would turn is 0, shape (nv,).
-        signs: an output, shape (nv,).
+        v: velocity, shape (nv,).
+        effort: effort limits, shape (nv,).
+        before: signs with which q and v were found; one that would reverse is 0, shape (nv,).
+        signs: output, shape (nv,).
     """
     found = False
     for l in range(v.size):
@@ -132,12 +132,12 @@ def subtract_torque(
         kp: position gains, shape (nv,).
         kd: velocity gains and damping, shape (nv,).
         error: e = difference(q_target, q), shape (nv,).
-        v: shape (nv,).
-        rate: of v [1/s].
+        v: velocity, shape (nv,).
+        rate: rate of v [1/s].
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         E: de/dq, shape (nv, nv), or (0, 0) where it is the identity.
-        tau: an output, shape (nv,).
-        G: shape (nv,).
+        tau: output, shape (nv,).
+        G: dynamics residual, shape (nv,).
         A: shape (nv, nv).
     """
     nv = v.size

@@ -16,11 +16,11 @@ from nmdp_pin.kernels.lie import coadjoint
 
 
 class Bodies(NamedTuple):
-    """The bodies of a tree; a `Tree` has these parts too.
+    """Bodies of a tree, whose fields a `Tree` has too.
 
     Args:
-        parents: of the bodies, shape (n,).
-        first_dofs: of the bodies, shape (n + 1,).
+        parents: parents of the bodies, shape (n,).
+        first_dofs: first dof of each body, shape (n + 1,).
         moments: Sigma = integral of rho x~ x~', x~ = (x, 1), of each body about its joint's origin
             [kg m^2, kg m, kg], shape (n, 4, 4).
     """
@@ -35,7 +35,7 @@ def add_children(parents: np.ndarray, values: np.ndarray) -> None:
     """Add to each body's row the rows of all bodies below it, in place.
 
     Args:
-        parents: of the bodies.
+        parents: parents of the bodies.
         values: rows of the bodies, shape (n, m).
     """
     for b in range(len(parents) - 1, -1, -1):
@@ -58,10 +58,10 @@ def project_wrenches(
     """force_k = S_k . F_b for the dofs k of each body b.
 
     Args:
-        S: motions of the dofs.
-        first_dofs: of the bodies.
+        S: motions of the dofs, shape (nv, 6).
+        first_dofs: first dof of each body.
         wrenches: summed over the subtree of each body, shape (n, 6).
-        force: generalised force, shape (nv,); written.
+        force: output, generalised force, shape (nv,).
     """
     for b in range(len(wrenches)):
         F = wrenches[b]
@@ -95,12 +95,12 @@ def project_stiffness(
     body b of the lower of the two dofs; where l moves S_k too, also (S_l x S_k) . F_b.
 
     Args:
-        S: motions of the dofs.
-        parents: of the bodies.
-        first_dofs: of the bodies.
+        S: motions of the dofs, shape (nv, 6).
+        parents: parents of the bodies.
+        first_dofs: first dof of each body.
         stiffness: summed over the subtree of each body, row-major, shape (n, 36).
-        wrenches: likewise, shape (n, 6); zeros leave out what a motion does to S itself.
-        A: the derivative, shape (nv, nv); written.
+        wrenches: summed likewise, shape (n, 6); zeros leave out the derivative of S itself.
+        A: output, the derivative, shape (nv, nv).
     """
     A[:] = 0.0
     row, column, carried = np.empty(6), np.empty(6), np.empty(6)

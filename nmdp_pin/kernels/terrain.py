@@ -1,8 +1,8 @@
-"""A terrain at points: the nearest of planes, primitives and height fields.
+"""Query of a terrain at points: the nearest of planes, primitives and height fields.
 
 The shapes are rows of two tables, in the order in which they count where they tie.
 
-`kinds`, whole numbers, shape (n, 6): the kind, the index of the shape in the terrain, and of a
+`kinds`, integers, shape (n, 6): the kind, the index of the shape in the terrain, and of a
 height field nx, ny, the index of its first height and the first row of its intervals.
 
 `shapes`, shape (n, 17): position (3) and rotation, row by row (9), of the shape's frame, three
@@ -30,7 +30,7 @@ from nmdp_pin.kernels.primitives import (
 from nmdp_pin.kernels.vector3 import Vector3, dot
 
 PLANE, FIELD = 0, 5  # the kinds beside those of `primitives`
-_LOST = 1e9  # [m] |x| + |y| + |z|; further out coordinates no longer resolve a micrometre
+_LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 
 
 @jit
@@ -46,21 +46,21 @@ def query(
     friction: np.ndarray,
     shape: np.ndarray,
 ) -> bool:
-    """Write what `Terrain.query` documents; True where some curvature is not zero.
+    """Write the results of `Terrain.query`; True where some curvature is not zero.
 
     Where there is no shape the distance is infinite, the normal and the friction 0, the shape -1.
 
     Args:
-        kinds: see the module.
-        shapes: see the module.
-        heights: see the module.
-        intervals: see the module.
-        points: [m], shape (n, 3).
-        distance: [m], shape (n,), written.
-        normal: shape (n, 3), written.
-        curvature: [1/m], shape (n, 3, 3), written where the result is True.
-        friction: shape (n,), written.
-        shape: whole numbers, shape (n,), written.
+        kinds: as in the module's description.
+        shapes: as in the module's description.
+        heights: as in the module's description.
+        intervals: as in the module's description.
+        points: points in the world [m], shape (n, 3).
+        distance: output [m], shape (n,).
+        normal: output, shape (n, 3).
+        curvature: output where the result is True [1/m], shape (n, 3, 3).
+        friction: output, shape (n,).
+        shape: output, integers, shape (n,).
     """
     hessian, other = np.empty((3, 3)), np.empty((3, 3))
     stack = np.empty(STACK, np.int64)
@@ -147,7 +147,7 @@ def _sizes(shapes: np.ndarray, s: int) -> Vector3:
 
 @jit
 def _grid(kinds: np.ndarray, s: int) -> Grid:
-    """The four whole numbers of a height field."""
+    """The four integers of a height field."""
     return kinds[s, 2], kinds[s, 3], kinds[s, 4], kinds[s, 5]
 
 
@@ -164,7 +164,7 @@ def _seen_from(shapes: np.ndarray, s: int, p: Vector3) -> Vector3:
 
 @jit
 def _turned(shapes: np.ndarray, s: int, own: Vector3) -> Vector3:
-    """A direction in a shape's frame as the world sees it."""
+    """World components of a direction in a shape's frame."""
     return (
         dot((shapes[s, 3], shapes[s, 4], shapes[s, 5]), own),
         dot((shapes[s, 6], shapes[s, 7], shapes[s, 8]), own),

@@ -14,7 +14,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 
-# Kinds of joints, by what stands for them in the configuration.
+# Kinds of joints, by their coordinates.
 REVOLUTE = 0  # an angle
 UNBOUNDED = 1  # cosine and sine of an angle
 LINEAR = 2  # one to three lengths
@@ -27,17 +27,17 @@ class Tree(NamedTuple):
     """Joints and bodies as arrays.
 
     Args:
-        kinds: of the joints, shape (n,).
+        kinds: kinds of the joints, shape (n,).
         parents: index of each body's parent, -1 for the world, shape (n,).
-        first_q: where the coordinates of each joint begin, shape (n + 1,).
-        first_dofs: where its dofs begin, shape (n + 1,).
-        placements: of the joints in their parents' frames, shape (n, 4, 3).
-        motions: of the dofs in the frames of their bodies (linear, angular), shape (nv, 6).
+        first_q: index of the first coordinate of each joint, shape (n + 1,).
+        first_dofs: index of the first dof of each joint, shape (n + 1,).
+        placements: placements of the joints in their parents' frames, shape (n, 4, 3).
+        motions: motions of the dofs in the frames of their bodies (linear, angular), shape (nv, 6).
         moments: second moments of the bodies about their joints' origins [kg m^2, kg m, kg], shape
             (n, 4, 4).
         rotors: inertia of the rotors [kg m^2, kg], shape (nv,).
-        damping: of the joints [N m s/rad, N s/m], shape (nv,).
-        gravity: [m/s^2], shape (3,).
+        damping: viscous damping of the joints [N m s/rad, N s/m], shape (nv,).
+        gravity: acceleration of gravity [m/s^2], shape (3,).
     """
 
     kinds: np.ndarray
@@ -57,8 +57,8 @@ def rotation_of_quaternion(q: np.ndarray, R: np.ndarray) -> None:
     """The rotation of a unit quaternion (x, y, z, w), by its columns.
 
     Args:
-        q: shape (4,).
-        R: R[j] is column j, shape (3, 3); written.
+        q: quaternion, shape (4,).
+        R: output, R[j] being column j, shape (3, 3).
     """
     x, y, z, w = q[0], q[1], q[2], q[3]
     R[0, 0], R[1, 0], R[2, 0] = (
@@ -90,13 +90,13 @@ def _rotation_about(axis: np.ndarray, c: float, s: float, R: np.ndarray) -> None
 
 @jit
 def _joint_placement(kind: int, q: np.ndarray, motions: np.ndarray, M: np.ndarray) -> None:
-    """The placement that a joint's coordinates stand for.
+    """The placement given by a joint's coordinates.
 
     Args:
-        kind: of the joint.
-        q: its coordinates.
-        motions: of its dofs, shape (., 6).
-        M: shape (4, 3); written.
+        kind: kind of the joint.
+        q: coordinates of the joint.
+        motions: motions of its dofs, shape (., 6).
+        M: output, shape (4, 3).
     """
     M[:] = 0.0
     M[0, 0] = M[1, 1] = M[2, 2] = 1.0
@@ -135,9 +135,9 @@ def forward_kinematics(tree: Tree, q: np.ndarray, P: np.ndarray) -> None:
     """The placements of all bodies.
 
     Args:
-        tree: the joints.
+        tree: joints of the tree.
         q: configuration, shape (nq,).
-        P: shape (n + 1, 4, 3); written.
+        P: output, shape (n + 1, 4, 3).
     """
     own, whole = np.empty((4, 3)), np.empty((4, 3))
     P[0] = 0.0
@@ -155,9 +155,9 @@ def world_motions(tree: Tree, P: np.ndarray, S: np.ndarray) -> None:
     """The motions of all dofs at the world's origin, the transpose of pinocchio's `data.J`.
 
     Args:
-        tree: the joints.
+        tree: joints of the tree.
         P: placements, shape (n + 1, 4, 3).
-        S: (linear, angular), shape (nv, 6); written.
+        S: output, (linear, angular), shape (nv, 6).
     """
     for b in range(len(tree.kinds)):
         M = P[b + 1]
@@ -177,7 +177,7 @@ def kinetic_energy(tree: Tree, P: np.ndarray, S: np.ndarray, v: np.ndarray) -> f
     """The kinetic energy of bodies and rotors [J].
 
     Args:
-        tree: the bodies.
+        tree: bodies of the tree.
         P: placements, shape (n + 1, 4, 3).
         S: motions of the dofs, shape (nv, 6).
         v: velocity, shape (nv,).
@@ -212,7 +212,7 @@ def potential_energy(tree: Tree, P: np.ndarray) -> float:
     """The potential energy of gravity [J].
 
     Args:
-        tree: the bodies.
+        tree: bodies of the tree.
         P: placements, shape (n + 1, 4, 3).
     """
     energy = 0.0

@@ -1,4 +1,4 @@
-"""Three numbers at once: points and directions as tuples, which need no memory of their own."""
+"""Vectors of three numbers as tuples, which need no memory allocation."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ def world_wrenches(
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
-        touched: joints from which the contacts are seen, shape (n,).
-        radii: of the spheres [m], shape (n,).
-        normal: of the surfaces, seen from there, shape (n, 3).
-        wrench: as seen from there: forces where the spheres touch, shape (n, 3), or wrenches about
+        touched: joints of the touched bodies, shape (n,).
+        radii: radii of the contact spheres [m], shape (n,).
+        normal: normals of the surfaces in these frames, shape (n, 3).
+        wrench: in these frames, forces where the spheres touch, shape (n, 3), or wrenches about
             their centres, shape (n, 6).
-        out: an output, shape (n, 6).
+        out: output, shape (n, 6).
     """
     seen = np.empty(6)
     for i in range(touched.size):
