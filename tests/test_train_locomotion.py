@@ -53,7 +53,7 @@ def test_training_makes_it_better(quick):
     task = TASKS["hopper"]
     untrained, trained = (
         tried(Policy.load(quick[0] / name), task.env(), period=task.period, seeds=range(1)).returns
-        for name in ("hopper-untrained.npz", "hopper.npz")
+        for name in ("hopper-0-untrained.npz", "hopper-0.npz")
     )
     assert trained[0] > BETTER * untrained[0] > 0.0
 
@@ -68,7 +68,7 @@ def test_it_is_tested_on_hard_contact(quick):
         ("pbfd", "5", "ms"),
         ("ne-ncp", "5", "ms"),
     ]
-    with open(folder / "hopper-trials.csv", newline="") as file:
+    with open(folder / "hopper-0-trials.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["method"] for row in rows] == ["pbfd", "ne-ncp"] * 2
     assert all(float(row["return"]) > 0.0 for row in rows)
@@ -126,7 +126,7 @@ def test_the_page_has_the_figures_of_the_tables(name):
 
 def test_the_curve_is_kept(quick):
     """The table of the training has an episode a row, in the order in which they ended."""
-    with open(quick[0] / "hopper-learning.csv", newline="") as file:
+    with open(quick[0] / "hopper-0-learning.csv", newline="") as file:
         rows = [[float(x) for x in row.values()] for row in csv.DictReader(file)]
     steps, returns, lengths = np.array(rows).T
     assert (np.diff(steps) >= 0.0).all()
