@@ -63,6 +63,7 @@ class StageSolver:
         self._full[: form.contacts.n] = 1.0 / max(self._shape[1], 1)
         if isinstance(method, ProjectedGradient):
             self._qp = SimplexQP(*self._shape, solver=method.qp_solver)
+            self._tight_qp = SimplexQP(*self._shape, solver=method.tight().qp_solver)
 
     def begin(self, warm: WarmStart | None) -> tuple[np.ndarray, float]:
         """Weights (n, m) and the step-size parameter that a step begins with."""
@@ -180,7 +181,7 @@ class StageSolver:
         if self.K is None:
             raise RuntimeError("the projected gradient method needs an objective")
         options = self.method.tight().of_step(problem)
-        return pgm(problem, self.K, self._qp, q, w, options.gamma_max, options)
+        return pgm(problem, self.K, self._tight_qp, q, w, options.gamma_max, options)
 
     def solved(self, problem: StepProblem, at: Evaluation) -> bool:
         """Whether a point is known to be the end of a stage."""

@@ -111,7 +111,14 @@ class ProjectedGradient:
 
     def tight(self) -> ProjectedGradient:
         """The same method that solves to rounding, for the derivatives at a solution."""
-        return replace(self, tolerance=1e-13, epsilon=1e-13, max_iterations=50, early_stop=False)
+        return replace(
+            self,
+            tolerance=1e-13,
+            epsilon=1e-13,
+            max_iterations=50,
+            early_stop=False,
+            qp_solver="daqp",  # an active set is exact; ProxQP stops at residuals of 1e-9
+        )
 
     def resolution(self, problem: Any) -> float:
         """Motions of a step that the method can tell from none [m, rad]."""
