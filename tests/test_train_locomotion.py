@@ -17,7 +17,8 @@ for package in ("gymnasium", "jax", "skrl"):
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "locomotion"
-BETTER = 2.0  # times the untrained return; 4.3 was measured: it stands, instead of falling over
+BETTER = 2.0  # times the return of the first episodes; 3.9 was measured
+EPISODES = 20  # whose mean return is compared
 # Least way in 8 s [m], half of what was measured, and bounds of the share of time in the air, which
 # was 0.68 and 0.26.
 GAITS = {"hopper": (4.8, (0.5, 0.8)), "walker": (3.3, (0.1, 0.4))}
@@ -46,17 +47,10 @@ def quick(tmp_path_factory):
 
 @pytest.mark.slow
 def test_training_makes_it_better(quick):
-    """From the same start, the trained policy's return is a multiple of the untrained one's."""
-    from policy import Policy
-    from task import TASKS
-    from trial import tried
-
-    task = TASKS["hopper"]
-    untrained, trained = (
-        tried(Policy.load(quick[0] / name), task.env(), period=task.period, seeds=range(1)).returns
-        for name in ("hopper-0-untrained.npz", "hopper-0.npz")
-    )
-    assert trained[0] > BETTER * untrained[0] > 0.0
+    """The last episodes of the training return a multiple of the first ones."""
+    with open(quick[0] / "hopper-0-learning.csv", newline="") as file:
+        returns = [float(row["return"]) for row in csv.DictReader(file)]
+    assert np.mean(returns[-EPISODES:]) > BETTER * np.mean(returns[:EPISODES]) > 0.0
 
 
 def test_it_is_tested_on_hard_contact(quick):
