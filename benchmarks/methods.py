@@ -1,4 +1,4 @@
-"""Work of every method: evaluations and time a step, in one table.
+"""Work of every method, with each of its QP solvers: evaluations and time a step, in one table.
 
     OMP_NUM_THREADS=1 python benchmarks/methods.py [SCENARIO ...] [--dt H] [--duration T]
 
@@ -19,25 +19,34 @@ from nmdp_pin.scenario import Scenario
 
 OBJECTIVES = ("dissipation", "end_effector", "kinetic")
 REPEATS = 3
+QP_SOLVERS = ("proxqp", "daqp")
 BY_OBJECTIVE = [
     name for name in sorted(INTEGRATORS) if "objective" in options_of(INTEGRATORS[name])
 ]
 CASES = [
-    *((name, "", 0) for name in sorted(set(INTEGRATORS) - set(BY_OBJECTIVE))),
     *(
-        (name, objective, order)
+        (name, "", 0, qp)
+        for name in sorted(set(INTEGRATORS) - set(BY_OBJECTIVE))
+        for qp in (QP_SOLVERS if "qp_solver" in options_of(INTEGRATORS[name]) else ("",))
+    ),
+    *(
+        (name, objective, order, qp)
         for name in BY_OBJECTIVE
         for objective in OBJECTIVES
         for order in (1, 2)
+        for qp in (("",) if objective == "dissipation" else QP_SOLVERS)
     ),
 ]
 
 
-def overrides(method: str, objective: str, order: int, dt: float) -> list[str]:
+def overrides(method: str, objective: str, order: int, qp: str, dt: float) -> list[str]:
     """Settings of a run."""
     found = [f'integrator.name="{method}"', f"integrator.dt={dt!r}"]
     if objective:
         found += [f'integrator.objective="{objective}"', f"integrator.order={order}"]
+    if qp:
+        table = "projected_gradient." if objective else ""
+        found.append(f'integrator.{table}qp_solver="{qp}"')
     return found
 
 
@@ -62,12 +71,14 @@ def main() -> None:
     parser.add_argument("--dt", type=float, default=0.05)
     parser.add_argument("--duration", type=float)
     parser.add_argument("--preset", choices=sorted(PRESETS))
+    parser.add_argument("--qp", action="store_true", help="only what solves quadratic programs")
     arguments = parser.parse_args()
+    cases = [case for case in CASES if case[-1] or not arguments.qp]
     for name in arguments.scenarios:
-        least = dict.fromkeys(CASES, float("inf"))
+        least = dict.fromkeys(cases, float("inf"))
         results = {}
         for _ in range(REPEATS):
-            for case in CASES:
+            for case in cases:
                 settings = overrides(*case, arguments.dt)
                 if arguments.preset:
                     settings.append(f'integrator.preset="{arguments.preset}"')
@@ -75,13 +86,14 @@ def main() -> None:
                 least[case] = min(least[case], wall)
         print(f"{name}, {1e3 * arguments.dt:g} ms")
         print(
-            "| method | objective | order | outer | evaluations | halved | failed | ms | x real |"
+            "| method | objective | order | QP | outer | evaluations | halved | failed | ms "
+            "| x real |"
         )
-        print("|---|---|---|---|---|---|---|---|---|")
-        for case in CASES:
+        print("|---|---|---|---|---|---|---|---|---|---|")
+        for case in cases:
             rows, wall = results[case], least[case]
             print(
-                f"| {case[0]} | {case[1] or '—'} | {case[2] or '—'} "
+                f"| {case[0]} | {case[1] or '—'} | {case[2] or '—'} | {case[3] or '—'} "
                 f"| {np.mean([r.iterations for r in rows]):.1f} "
                 f"| {np.mean([r.evaluations for r in rows]):.1f} "
                 f"| {sum(r.halvings > 0 for r in rows)} | {sum(not r.status.ok for r in rows)} "

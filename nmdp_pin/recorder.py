@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.closing import Closing
+from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.journal import Journal, journal_path
 from nmdp_pin.files.json_text import to_json
@@ -176,7 +177,7 @@ class Recorder(Closing):
         c["t"][0] = state.t
         c["q"][0] = state.q
         c["v"][0] = state.v
-        c["kinetic_energy"][0] = pin.computeKineticEnergy(model, data, state.q, state.v)
+        c["kinetic_energy"][0] = kinetic_energy(model, data, state.q, state.v)
         c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
         for name in _UNKNOWN:
             c[name][0] = np.nan

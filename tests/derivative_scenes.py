@@ -30,7 +30,12 @@ TORQUE_STEP = 1e-2  # [N m]; the motion of a step answers a torque with 1e-4 rad
 # The solvers are asked for all they can give, so that differences of steps mean something.
 _PRINCIPLE = {"vi_newton": ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-10)}
 _PGM = ProjectedGradient(
-    tolerance=1e-13, epsilon=1e-13, max_iterations=100, early_stop=False, gamma=1e6
+    tolerance=1e-13,
+    epsilon=1e-13,
+    max_iterations=100,
+    early_stop=False,
+    gamma=1e6,
+    qp_solver="daqp",
 )
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, _PRINCIPLE) for name in ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")},

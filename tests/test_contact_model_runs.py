@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from contracts import WrenchSpaceContract
-from model_runs import FIRST_ORDER, METHODS, OBJECTIVES, checked_run
+from model_runs import FIRST_ORDER, METHODS, OBJECTIVES, ZEROTH_ORDER, checked_run
 from test_examples import load
 from test_finite_differences import Blackbox
 
@@ -112,7 +112,9 @@ def test_short_run(monkeypatch, name, method, objective):
         monkeypatch, robot, TERRAIN, space, method, objective, state, dt=H, duration=DURATION
     )
     assert sum(result.contact_depths.any() for result in results) > len(results) // 2
-    assert not any(result.halvings for result in results)
+    # in zeroth order the minimisation may stall at a kink of K
+    halved = sum(result.halvings > 0 for result in results)
+    assert halved <= (1 if method in ZEROTH_ORDER and objective != "dissipation" else 0)
 
 
 def test_all_models_of_the_mix_are_felt():

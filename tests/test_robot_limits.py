@@ -8,6 +8,7 @@ from urdf_samples import FOOT, HOPPER, hinge, link, robot, shape, write
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
 from nmdp_pin.cli import main
 from nmdp_pin.contact import DryFriction, Penalty
+from nmdp_pin.control import Command
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import JointLimits, Mimic, check_robot, free_body, together
 from nmdp_pin.robot.feasibility import (
@@ -117,7 +118,38 @@ def test_every_method_has_the_armature(method, tmp_path):
     law = LAWS.get(method, FrictionCone(stiffness=1e4))
     sim = Simulator(bot, Terrain(Plane(height=-9.0)), law, method)
     result = sim.step(sim.state(), np.array([1.0]), 0.001)
-    assert result.state.v[0] == pytest.approx(0.001 * 1.0 / (0.1 + 0.4), rel=SOLVED)
+    v = result.state.v[0]
+    assert v == pytest.approx(0.001 * 1.0 / (0.1 + 0.4), rel=SOLVED)
+    assert result.kinetic_energy == pytest.approx(0.5 * (0.1 + 0.4) * v**2, rel=SOLVED)
+
+
+def test_the_energy_of_rotors_is_no_gain():
+    """A foot that is stopped hands its rotor's energy on: hard contact accepts the step."""
+    bot = load_robot("gym-hopper")
+    sim = Simulator(bot, Terrain(Plane(friction=0.9)), DryFriction(), "ne-ncp")
+    v = np.array([0.123, 0.594, -2.227, 0.773, -5.672, -3.59])
+    q = np.array([0.185, 1.151, 0.113, -0.192, -0.36, 0.393])
+    assert sim.step(sim.state(q, v), None, 0.002).status.ok
+
+
+@pytest.mark.parametrize("objective", ["kinetic", "end_effector"])
+def test_objectives_have_the_armature(objective):
+    """K and its gradient are of one function."""
+    bot = load_robot("gym-hopper")
+    sim = Simulator(
+        bot, Terrain(Plane()), FrictionCone(stiffness=1e6), "ne-nmdp", objective=objective
+    )
+    form, K = sim.integrator.form, sim.integrator.solver.K
+    h, v = 0.01, np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
+    start = form.start(bot.standing, v, h, 1)
+    problem = form.problem(start, Command(), 1.0 / h, 1.0 / h)
+    q = pin.integrate(bot.model, bot.standing, h * v)
+    at = problem.evaluate(q, form.no_forces)
+    gradient = K.derivatives(problem, at, problem.linearise(at))[0]
+    for i, step in enumerate(1e-6 * np.eye(6)):
+        ends = [problem.evaluate(problem.retract(q, s * step), form.no_forces) for s in (1, -1)]
+        slope = (K.value(problem, ends[0]) - K.value(problem, ends[1])) / 2e-6
+        assert slope == pytest.approx(gradient[i], rel=1e-3, abs=1e-3)
 
 
 def test_what_is_not_enforced_is_told(tmp_path, capsys):

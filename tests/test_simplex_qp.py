@@ -109,6 +109,25 @@ def test_scale_does_not_matter(scale, solver):
     np.testing.assert_allclose(qp.solve(scale * H, scale * g, x0), qp.solve(H, g, x0), atol=1e-6)
 
 
+def test_contacts_that_are_apart_keep_their_weights(solver):
+    """Blocks that nothing acts on stay to the bit, and the others are solved for without them."""
+    H, g, x0 = problem(np.random.default_rng(3), n_blocks=2)
+    acting = np.r_[0:4, 8:12]
+    larger, gradient, start = np.eye(12), np.zeros(12), np.full(12, 0.2)
+    larger[np.ix_(acting, acting)], gradient[acting], start[acting] = H, g, x0
+    x = SimplexQP(3, 4, solver).solve(larger, gradient, start)
+    assert np.array_equal(x[4:8], start[4:8])
+    assert np.array_equal(x[acting], SimplexQP(2, 4, solver).solve(H, g, x0))
+    assert np.array_equal(SimplexQP(3, 4, solver).solve(np.eye(12), np.zeros(12), start), start)
+
+
+def test_a_block_at_rest_outside_its_simplex_is_solved_for(solver):
+    """Nothing acts on it, but it cannot stay."""
+    qp = SimplexQP(2, 2, solver)
+    x = qp.solve(np.diag([1.0, 2.0, 1.0, 1.0]), np.zeros(4), np.array([-1.0, 0.4, 0.2, 0.2]))
+    np.testing.assert_allclose(x, [0.0, 0.4, 0.2, 0.2], atol=1e-8)
+
+
 def test_tiny_weights_are_solved_for(solver):
     """A contact deep in hard ground: weights far below the solver's tolerance are not left as 0."""
     rng = np.random.default_rng(3)
@@ -171,7 +190,6 @@ def test_not_finite(where, value, solver):
 def test_no_curvature(solver):
     """H = 0 is not positive definite: at once no minimiser, or a feasible one."""
     qp = SimplexQP(3, 4, solver)
-    assert qp.solve(np.zeros((12, 12)), np.zeros(12), np.zeros(12)) is None
     x = qp.solve(np.zeros((12, 12)), np.ones(12), np.full(12, 0.2))
     assert x is None or np.array_equal(qp.clip(x), x)
 

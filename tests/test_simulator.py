@@ -156,7 +156,7 @@ BAD_SIMULATORS = {
     "option": ({"ordre": 1}, "has no option 'ordre'; choose from .*'order'"),
     "baseline has one": (
         {"method": "ne-mdp", "order": 1},
-        "no option 'order'; choose from \\['pd'\\]",
+        "no option 'order'; choose from \\['pd', 'qp_solver'\\]",
     ),
     "order": ({"order": 3}, r"order must be one of \[1, 2\], got 3"),
     "budget": ({"max_evaluations": 0}, "max_evaluations must be >= 1, got 0"),
@@ -173,6 +173,14 @@ BAD_SIMULATORS = {
     "qp": (
         {"objective": "kinetic", "projected_gradient": ProjectedGradient(qp_solver="osqp")},
         "'osqp' is not known; choose from .*daqp",
+    ),
+    "qp of the baseline": (
+        {"method": "ne-mdp", "qp_solver": "osqp"},
+        "'osqp' is not known; choose from .*daqp",
+    ),
+    "qp of the principle": (
+        {"projected_gradient": ProjectedGradient(qp_solver="daqp")},
+        "'dissipation' is not solved by ProjectedGradient: leave out its options",
     ),
     "min_step is step control's": ({"min_step": 1e-3}, "has no option 'min_step'"),
 }

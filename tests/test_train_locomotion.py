@@ -17,13 +17,15 @@ for package in ("gymnasium", "jax", "skrl"):
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "locomotion"
-BETTER = 2.0  # times the untrained return; 4.3 was measured: it stands, instead of falling over
+BETTER = 2.0  # times the return of the first episodes; 3.9 was measured
+EPISODES = 20  # whose mean return is compared
 # Least way in 8 s [m], half of what was measured, and bounds of the share of time in the air, which
-# was 0.53 and 0.02.
-GAITS = {"hopper": (4.0, (0.4, 0.7)), "walker": (5.0, (0.0, 0.1))}
+# was 0.68 and 0.26.
+GAITS = {"hopper": (4.8, (0.5, 0.8)), "walker": (3.3, (0.1, 0.4))}
 CLEAR = 3e-3  # [m] of a sphere over the ground; far more than a hard contact leaves
 SINGLE = 1e-5  # rounding of actions of order 1 in 32 bits, of which skrl's networks are
 STEPS = 3
+SEEDS = {"hopper": 3, "walker": 3}  # of the trainings on the page
 NEAR = 1e-3  # [rad, m/s] after 3 steps: the batch solves to 1e-5 of the weight
 
 
@@ -45,17 +47,10 @@ def quick(tmp_path_factory):
 
 @pytest.mark.slow
 def test_training_makes_it_better(quick):
-    """From the same start, the trained policy's return is a multiple of the untrained one's."""
-    from policy import Policy
-    from task import TASKS
-    from trial import tried
-
-    task = TASKS["hopper"]
-    untrained, trained = (
-        tried(Policy.load(quick[0] / name), task.env(), period=task.period, seeds=range(1)).returns
-        for name in ("hopper-untrained.npz", "hopper.npz")
-    )
-    assert trained[0] > BETTER * untrained[0] > 0.0
+    """The last episodes of the training return a multiple of the first ones."""
+    with open(quick[0] / "hopper-0-learning.csv", newline="") as file:
+        returns = [float(row["return"]) for row in csv.DictReader(file)]
+    assert np.mean(returns[-EPISODES:]) > BETTER * np.mean(returns[:EPISODES]) > 0.0
 
 
 def test_it_is_tested_on_hard_contact(quick):
@@ -68,7 +63,7 @@ def test_it_is_tested_on_hard_contact(quick):
         ("pbfd", "5", "ms"),
         ("ne-ncp", "5", "ms"),
     ]
-    with open(folder / "hopper-trials.csv", newline="") as file:
+    with open(folder / "hopper-0-trials.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["method"] for row in rows] == ["pbfd", "ne-ncp"] * 2
     assert all(float(row["return"]) > 0.0 for row in rows)
@@ -107,26 +102,32 @@ def test_the_kept_policies_go_forward(name):
 
 @pytest.mark.parametrize("name", GAITS)
 def test_the_page_has_the_figures_of_the_tables(name):
-    """Means and deviations of ten episodes of each method and step, as the page prints them."""
-    with open(ROOT / "docs" / "results" / f"locomotion-{name}.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
+    """Means and deviations of each method and step, and falls, as the page prints them."""
+    rows = []
+    for seed in range(SEEDS[name]):
+        path = ROOT / "docs" / "results" / f"locomotion-{name}-{seed}.csv"
+        with open(path, newline="", encoding="utf-8") as file:
+            rows += csv.DictReader(file)
     page = (ROOT / "docs" / "reinforcement_learning.md").read_text(encoding="utf-8")
     for h in (0.02, 0.005, 0.002):
-        cells = []
+        cells, falls = [], []
+        for method in ("pbfd", "ne-ncp"):
+            kind = [r for r in rows if r["method"] == method and float(r["step"]) == h]
+            assert len(kind) == 10 * SEEDS[name]
+            falls.append(f"{sum(int(row['fell']) for row in kind)}")
         for key, digits in (("return", 0), ("distance", 2)):
             for method in ("pbfd", "ne-ncp"):
                 kind = [r for r in rows if r["method"] == method and float(r["step"]) == h]
                 found = np.array([float(row[key]) for row in kind])
-                assert len(found) == 10
-                assert not any(float(row["fell"]) for row in kind)
                 cells.append(f"{found.mean():.{digits}f} ± {found.std():.{digits}f}")
+        cells.append(", ".join(falls))
         line = next(x for x in page.splitlines() if x.startswith(f"| {name} | {1e3 * h:.0f} ms"))
-        assert [cell.strip() for cell in line.split("|")[3:7]] == cells
+        assert [cell.strip() for cell in line.split("|")[3:8]] == cells
 
 
 def test_the_curve_is_kept(quick):
     """The table of the training has an episode a row, in the order in which they ended."""
-    with open(quick[0] / "hopper-learning.csv", newline="") as file:
+    with open(quick[0] / "hopper-0-learning.csv", newline="") as file:
         rows = [[float(x) for x in row.values()] for row in csv.DictReader(file)]
     steps, returns, lengths = np.array(rows).T
     assert (np.diff(steps) >= 0.0).all()

@@ -3,9 +3,9 @@
 python examples/locomotion/train.py hopper
 python examples/locomotion/train.py walker --steps 200000 --seed 1 --out out/locomotion
 
-The paper on position-based frictional dynamics does so in its Fig. 7. The policy is left in
-`OUT/hopper.npz`, the returns of the training in `OUT/hopper-learning.csv`, those of the tests in
-`OUT/hopper-trials.csv`; `--policy FILE` tests one that is there. Needs the extra `rl`.
+The paper on position-based frictional dynamics does so in its Fig. 7. The policy of seed 0 is left
+in `OUT/hopper-0.npz`, the returns of the training in `OUT/hopper-0-learning.csv`, those of the
+tests in `OUT/hopper-0-trials.csv`; `--policy FILE` tests one that is there. Needs the extra `rl`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def main() -> None:
     )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    task, name, path = TASKS[given.robot], given.robot, given.policy
+    task, path = TASKS[given.robot], given.policy
+    name = f"{given.robot}-{given.seed}"
     if given.quick:
         task = task.short()
     if path is None:

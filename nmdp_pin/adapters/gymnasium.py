@@ -200,7 +200,7 @@ def hopper(
         task: task with other rewards; None: that of the benchmark.
         options: options of `SimulatorEnv`.
     """
-    simulator = simulator_for(load_robot("hopper"), method=method, friction=friction)
+    simulator = simulator_for(load_robot("gym-hopper"), method=method, friction=friction)
     task = task or Forward(healthy_height=(0.7, np.inf), healthy_tilt=0.2)
     return SimulatorEnv(simulator, task, **options)
 
@@ -216,7 +216,7 @@ def walker(
         task: task with other rewards; None: that of the benchmark.
         options: options of `SimulatorEnv`.
     """
-    simulator = simulator_for(load_robot("walker"), method=method, friction=friction)
+    simulator = simulator_for(load_robot("gym-walker"), method=method, friction=friction)
     task = task or Forward(healthy_height=(0.8, 2.0), healthy_tilt=1.0, lateral_weight=1.0)
     return SimulatorEnv(simulator, task, **options)
 

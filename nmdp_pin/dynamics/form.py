@@ -127,7 +127,7 @@ class Form(abc.ABC):
 
     def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
         """The kinetic energy K = v' M v / 2 at a point [J]."""
-        return float(pin.computeKineticEnergy(self.model, self.workspace.data, at.q, at.v))
+        return self.energies(at.P, at.S, at.v)[0]
 
     def kinetic_derivatives(
         self, problem: StepProblem, at: Evaluation

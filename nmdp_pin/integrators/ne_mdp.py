@@ -35,19 +35,23 @@ class NeMdp(Integrator):
         system: simulated system, whose contact law is a wrench space.
         pd: "implicit" is linear in the end of the step, (M + h kd + h^2 kp) v1 = M v0 + h (...);
             "explicit" takes the torque at the start of the step, as the papers' authors do.
+        qp_solver: "proxqp" of ProxSuite, or "daqp".
 
     Raises:
-        IntegratorError: `pd` is neither of them.
+        IntegratorError: `pd` or `qp_solver` is not known.
     """
 
     name: ClassVar[str] = "ne-mdp"
 
-    def __init__(self, system: System[WrenchSpace], *, pd: str = "implicit") -> None:
+    def __init__(
+        self, system: System[WrenchSpace], *, pd: str = "implicit", qp_solver: str = "proxqp"
+    ) -> None:
         if pd not in ("implicit", "explicit"):
             raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
         self.pd = pd
         self.form = NewtonEuler(system, zeroth_order=True, secants=False)
-        self._qp, self._bound = SimplexQP(*self.form.shape), EnergyBound(share=EXPLICIT)
+        self._qp = SimplexQP(*self.form.shape, solver=qp_solver)
+        self._bound = EnergyBound(share=EXPLICIT)
 
     def step(self, state: State, command: CommandSource, h: float) -> StepResult:
         """See `Integrator.step`; contact forces and depths are those at the start of the step."""

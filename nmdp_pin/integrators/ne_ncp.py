@@ -17,6 +17,7 @@ from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.form import Workspace
 from nmdp_pin.dynamics.joint_bounds import JointBounds
+from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.dynamics.mimic_springs import MimicSprings
 from nmdp_pin.dynamics.rigid_contact import RigidContact, rigid_contact
 from nmdp_pin.dynamics.semi_implicit import semi_implicit, torque_at
@@ -75,6 +76,7 @@ class NeNcp(Integrator):
             raise IntegratorError(f"push_out must be a time [s] > 0, got {push_out}")
         robot = system.robot
         self._model, self._work = robot.model, Workspace(robot.model)
+        self._inertia = robot.model.createData()  # M at the ends of a step; `_work` has another
         self._torques = JointTorques(robot.model, robot.limits.effort)
         self._contacts, self._bounds = ContactArrays.of(robot), JointBounds.of(robot)
         self._mimics, self._friction = MimicSprings.of(robot), robot.limits.friction
@@ -226,10 +228,10 @@ class NeNcp(Integrator):
         forces = contact.seen(solution.impulses[: self._contacts.n] / h)
         wrenches = contact.wrenches(self._contacts, self._work, forces)
         tau = torque_at(model, torque, q, v)
-        kinetic = pin.computeKineticEnergy(model, data, state.q, state.v)
+        kinetic = kinetic_energy(model, self._inertia, state.q, state.v)
         before = kinetic + pin.computePotentialEnergy(model, data, state.q)
         work = max(h * float(tau @ v), 0.0) + self._lift(contact)
-        kinetic_end = pin.computeKineticEnergy(model, data, q, v)
+        kinetic_end = kinetic_energy(model, self._inertia, q, v)
         potential_end = pin.computePotentialEnergy(model, data, q)
         gain = kinetic_end + potential_end - before - work
         if not self._bound.allows(gain, kinetic + work, self._weight):

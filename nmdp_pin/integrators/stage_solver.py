@@ -62,6 +62,7 @@ class StageSolver:
         self._full[: form.contacts.n] = 1.0 / max(form.shape[1], 1)
         if isinstance(method, ProjectedGradient):
             self._qp = SimplexQP(*form.shape, solver=method.qp_solver)
+            self._tight_qp = SimplexQP(*form.shape, solver=method.tight().qp_solver)
 
     def begin(self, warm: WarmStart | None) -> tuple[np.ndarray, float]:
         """Initial weights (n, m) and step-size parameter of a step."""
@@ -179,7 +180,7 @@ class StageSolver:
         if self.K is None:
             raise RuntimeError("the projected gradient method needs an objective")
         options = self.method.tight().of_step(problem)
-        return pgm(problem, self.K, self._qp, q, w, options.gamma_max, options)
+        return pgm(problem, self.K, self._tight_qp, q, w, options.gamma_max, options)
 
     def solved(self, problem: StepProblem, at: Evaluation) -> bool:
         """Whether a point satisfies the tolerances of the end of a stage."""

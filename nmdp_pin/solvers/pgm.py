@@ -59,7 +59,7 @@ class ProjectedGradient:
             or, as printed, at the last iterate.
         retreat: whether an iterate that does not project is tried again with a smaller gamma; as
             printed the solve fails, so that the step is halved.
-        qp_solver: "daqp", or "proxqp" of ProxSuite.
+        qp_solver: "proxqp" of ProxSuite, or "daqp".
 
     Raises:
         IntegratorError: an option is out of range.
@@ -81,7 +81,7 @@ class ProjectedGradient:
     carry_gamma: bool = True
     predict: bool = True
     retreat: bool = True
-    qp_solver: str = "daqp"
+    qp_solver: str = "proxqp"
 
     objective: ClassVar[str] = "kinetic"
 
@@ -111,7 +111,14 @@ class ProjectedGradient:
 
     def tight(self) -> ProjectedGradient:
         """The same method that solves to rounding, for the derivatives at a solution."""
-        return replace(self, tolerance=1e-13, epsilon=1e-13, max_iterations=50, early_stop=False)
+        return replace(
+            self,
+            tolerance=1e-13,
+            epsilon=1e-13,
+            max_iterations=50,
+            early_stop=False,
+            qp_solver="daqp",  # an active set is exact; ProxQP stops at residuals of 1e-9
+        )
 
     def resolution(self, problem: Any) -> float:
         """Motions of a step that the method can tell from none [m, rad]."""

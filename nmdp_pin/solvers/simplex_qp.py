@@ -1,26 +1,17 @@
-"""Quadratic programs over a product of simplices, by DAQP or ProxSuite.
-
-DAQP is the default: whole runs are faster with it (benchmarks/step.py), and it gives the same
-bits in every process; ProxQP's last bits depend on where its memory lies.
-"""
+"""Quadratic programs over a product of simplices, by ProxQP or DAQP."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import daqp
 import numpy as np
-import proxsuite
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.solvers.proxqp import proxqp
 from nmdp_pin.solvers.simplices import Simplices
 
-_TOLERANCE = 1e-9  # on the KKT residuals of the scaled problem
 _DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
-_HIDDEN = 1e3 * _TOLERANCE  # weights and gradients so small that the tolerance would hide them
-_ITERATIONS = (1000, 100)  # of ProxQP's two loops, 20 being usual; its own limits take minutes
+_HIDDEN = 1e-6  # weights and gradients so small that the tolerances would hide them
 _FREE = 1e20  # no bound, for both solvers
-_SOLVERS = ("daqp", "proxqp")
 
 
 class SimplexQP(Simplices):
@@ -31,24 +22,23 @@ class SimplexQP(Simplices):
     Args:
         n_blocks: number of simplices.
         block_size: variables of each.
-        solver: "daqp" (dual active set) or "proxqp" (ProxSuite, an augmented Lagrangian method).
+        solver: "proxqp" (ProxSuite, an augmented Lagrangian method) or "daqp" (dual active set).
 
     Raises:
         IntegratorError: the solver is not known.
     """
 
-    def __init__(self, n_blocks: int, block_size: int, solver: str = "daqp") -> None:
+    def __init__(self, n_blocks: int, block_size: int, solver: str = "proxqp") -> None:
         if solver not in _SOLVERS:
-            raise IntegratorError(f"qp_solver '{solver}' is not known; choose from {_SOLVERS}")
+            raise IntegratorError(
+                f"qp_solver '{solver}' is not known; choose from {sorted(_SOLVERS)}"
+            )
         super().__init__(n_blocks, block_size)
         n = self.n
+        self._minimise = _SOLVERS[solver]
+        self._rows = np.vstack([np.eye(n), self._sums])
         self._lower = np.concatenate([np.zeros(n), np.full(n_blocks, -_FREE)])
         self._upper = np.concatenate([np.full(n, _FREE), np.ones(n_blocks)])
-        if solver == "daqp":
-            self._minimise = self._by_daqp
-        else:
-            self._proxqp: Any = self._new_proxqp() if n else None
-            self._minimise = self._by_proxqp
 
     def solve(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray | None:
         """Minimiser, feasible to the last bit; None if the solver fails.
@@ -58,8 +48,32 @@ class SimplexQP(Simplices):
             g: gradient at x0, shape (n,).
             x0: where the problem is stated and the search starts, shape (n,).
         """
-        if not self.n:
+        free = self._free(H, g, x0)
+        if not free.any():
             return x0.copy()
+        x = x0.copy()
+        in_x = np.repeat(free, self.block_size)
+        found = self._solve(H[np.ix_(in_x, in_x)], g[in_x], x0[in_x], np.append(in_x, free))
+        if found is None:
+            return None
+        x[in_x] = found
+        return self.clip(x)
+
+    def _free(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray:
+        """Blocks that are to be solved for, shape (n_blocks,).
+
+        The others stay: they are feasible, at rest and coupled with no variable. So are contacts
+        that are apart, which are most of a robot's.
+        """
+        blocks = x0.reshape(self._shape)
+        feasible = (blocks >= 0.0) & (np.add.reduce(blocks, axis=1, keepdims=True) <= 1.0)
+        still = (g == 0.0) & (np.count_nonzero(H, axis=1) <= 1) & feasible.ravel()
+        return ~still.reshape(self._shape).all(axis=1)
+
+    def _solve(
+        self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, rows: np.ndarray
+    ) -> np.ndarray | None:
+        """Minimiser of a program of the blocks whose rows are True."""
         # At first touch H is of order V^2 and g of order V: the larger is the unit.
         largest = max(H.diagonal().max(), np.abs(g).max())
         if not 0.0 < largest < np.inf:
@@ -72,37 +86,26 @@ class SimplexQP(Simplices):
         # Contacts deep in the ground have tiny weights: a unit that the tolerance does not hide.
         unit = max(np.abs(x0).max(), np.abs(linear).max())
         unit = unit if 0.0 < unit < _HIDDEN else 1.0
-        upper = np.minimum(self._upper / unit, _FREE)
-        x = self._minimise(H, linear / unit, x0 / unit, upper)
-        return None if x is None else self.clip(unit * x)
+        upper = np.minimum(self._upper[rows] / unit, _FREE)
+        C = self._rows[np.ix_(rows, rows[: self.n])]
+        x = self._minimise(H, linear / unit, C, self._lower[rows], upper, x0 / unit)
+        return None if x is None else unit * x
 
-    def _by_daqp(
-        self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, upper: np.ndarray
-    ) -> np.ndarray | None:
-        x, _, flag, _ = daqp.solve(
-            H, g, self._sums, upper, self._lower, primal_start=x0, primal_tol=_DAQP_TOLERANCE
-        )
-        return x if flag == 1 else None
 
-    def _by_proxqp(
-        self, H: np.ndarray, g: np.ndarray, x0: np.ndarray, upper: np.ndarray
-    ) -> np.ndarray | None:
-        qp = self._proxqp
-        qp.update(H=H, g=g, u=upper, update_preconditioner=False)
-        qp.solve(x0, None, self._multipliers)
-        solved = qp.results.info.status == proxsuite.proxqp.QPSolverOutput.PROXQP_SOLVED
-        return qp.results.x if solved else None
+def _daqp(
+    H: np.ndarray,
+    g: np.ndarray,
+    rows: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    x0: np.ndarray,
+) -> np.ndarray | None:
+    """As `proxqp`; the first rows are the bounds of the variables, which DAQP has of its own."""
+    sums = rows[len(g) :]
+    x, _, flag, _ = daqp.solve(
+        H, g, sums, upper, lower, primal_start=x0, primal_tol=_DAQP_TOLERANCE
+    )
+    return x if flag == 1 else None
 
-    def _new_proxqp(self) -> proxsuite.proxqp.dense.QP:
-        # The bounds go into the constraint matrix: ProxQP 0.8 with its own box constraints does not
-        # converge from a warm start.
-        rows = np.vstack([np.eye(self.n), self._sums])
-        self._multipliers = np.zeros(len(rows))
-        qp = proxsuite.proxqp.dense.QP(self.n, 0, len(rows))
-        qp.settings.eps_abs = _TOLERANCE
-        qp.settings.eps_rel = 0.0
-        qp.settings.max_iter, qp.settings.max_iter_in = _ITERATIONS
-        qp.settings.initial_guess = proxsuite.proxqp.InitialGuess.WARM_START
-        zero = np.zeros(self.n)
-        qp.init(np.eye(self.n), zero, None, None, rows, self._lower, self._upper, False)
-        return qp
+
+_SOLVERS = {"proxqp": proxqp, "daqp": _daqp}
