@@ -12,14 +12,12 @@ from nmdp_pin.dynamics.parameters import COMMAND
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.kernels.inertial_potential import inertial_gradient
 from nmdp_pin.kernels.joint_law import replace_kinks
-from nmdp_pin.kernels.manifold import add_turning, difference_derivative, integrate
+from nmdp_pin.kernels.manifold import add_turning, difference_derivative
 from nmdp_pin.kernels.penalty import FRICTIONAL
 from nmdp_pin.kernels.penalty_contacts import penalty_forces
-from nmdp_pin.kernels.position_partials import add_contacts, target_derivative
+from nmdp_pin.kernels.position_partials import StartPartials, start_partials
 from nmdp_pin.kernels.position_scene import Point, Scene, StepStart
 from nmdp_pin.kernels.position_solver import Memory
-from nmdp_pin.kernels.position_step import linearise
-from nmdp_pin.kernels.tree import forward_kinematics, world_motions
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,29 +67,13 @@ def partials_of(
     Raises:
         DerivativeError: the command has no target.
     """
-    tree, point, nv = scene.tree, memory.point, len(start.v0)
+    point, nv = memory.point, len(start.v0)
     following, start = _without_kinks(scene, start, point)
     scene = scene._replace(
         joints=scene.joints._replace(friction=np.zeros(nv), effort=np.full(nv, np.inf))
     )
-    linearise(scene, start, point, memory.ref, True)
-    of_q = point.A.copy()
-    D0 = np.eye(nv)
-    difference_derivative(tree, -point.y, D0)
-    velocity_of_start = np.zeros((nv, 2 * nv))
-    velocity_of_start[:, :nv] = D0 / -start.h
+    of_start, velocity_of_start = _of_start(scene, start, memory)
     frictional = scene.law.kind == FRICTIONAL
-    rotors = tree.rotors * start.rate
-    force_of_v = start.kd + rotors  # of v, in the residual and before it is multiplied by D'
-    of_start = force_of_v[:, None] * velocity_of_start
-    of_start[:, nv:] -= np.diag(rotors)
-    if not frictional:
-        of_start = point.D.T @ of_start
-        force = start.kd * point.v - start.tau + rotors * (point.v - start.v0)
-        turned = np.zeros((nv, nv))
-        add_turning(tree, point.y, -D0, force, turned)
-        of_start[:, :nv] += turned
-    of_start += _of_targets(scene, start, memory)
     of_parameters = {
         name: _of_parameter(name, scene, start, memory, command, n_shapes) for name in names
     }
@@ -99,7 +81,7 @@ def partials_of(
         if name in of_parameters:
             of_parameters[name] *= following[:, None]
     return PositionPartials(
-        of_q=of_q,
+        of_q=point.A.copy(),
         of_start=of_start,
         of_torque=-following[:, None] * (np.eye(nv) if frictional else point.D.T),
         velocity_of_q=point.D / start.h,
@@ -107,6 +89,40 @@ def partials_of(
         of_parameters=of_parameters,
         depths=scene.contacts.radii - point.surfaces.distance,
     )
+
+
+def _of_start(scene: Scene, start: StepStart, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of r and of v1 with respect to the start, shapes (nv, 2 nv).
+
+    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
+    q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
+    """
+    tree, point, nv, h = scene.tree, memory.point, len(start.v0), start.h
+    square, one = (nv, nv), np.eye(nv)
+    parts = StartPartials(
+        targets=np.empty(square),
+        back=np.empty(square),
+        right=one.copy(),
+        left=one.copy(),
+        contacts=np.zeros(square),
+        D0=one.copy(),
+    )
+    start_partials(scene, start, memory.ref, point, parts)
+    of_v = np.zeros((nv, 2 * nv))
+    of_v[:, :nv] = parts.D0 / -h
+    rotors = tree.rotors * start.rate
+    result = (start.kd + rotors)[:, None] * of_v
+    result[:, nv:] -= np.diag(rotors)
+    if scene.law.kind != FRICTIONAL:
+        result = point.D.T @ result
+        force = start.kd * point.v - start.tau + rotors * (point.v - start.v0)
+        turned = np.zeros(square)
+        add_turning(tree, point.y, -parts.D0, force, turned)
+        result[:, :nv] += turned
+    back = parts.back @ np.linalg.inv(parts.right)
+    result[:, :nv] += start.rate / h * (2.0 * parts.targets - back @ parts.left) + parts.contacts
+    result[:, nv:] += start.rate * back
+    return result, of_v
 
 
 def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.ndarray, StepStart]:
@@ -119,36 +135,6 @@ def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.nda
     following = np.ones(len(tau))
     replace_kinks(scene, start, point, tau, kp, kd, following)
     return following, start._replace(tau=tau, kp=kp, kd=kd)
-
-
-def _of_targets(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
-    """The part through the bodies' targets and the references of the slips, (nv, 2 nv).
-
-    The targets are 2 X(q0) - X(q_back) + gravity's part, with q_back = integrate(q0, -h v0), whose
-    derivatives are Jr Jl^-1 and -h Jr, Jr^-1 = D(d) and Jl^-1 = D(-d) with d = -h v0.
-    """
-    tree, ref, point, nv = scene.tree, memory.ref, memory.point, len(start.v0)
-    back, P, S = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6))
-    result, B0, Bb = np.zeros((nv, 2 * nv)), np.empty((nv, nv)), np.empty((nv, nv))
-    d = -start.h * start.v0
-    right, left = np.eye(nv), np.eye(nv)
-    difference_derivative(tree, d, right)
-    difference_derivative(tree, -d, left)
-    inverse = np.linalg.inv(right)
-    integrate(tree, start.q0, d, back)
-    forward_kinematics(tree, back, P)
-    world_motions(tree, P, S)
-    target_derivative(scene, point, P, S, Bb)
-    Bb = Bb @ inverse
-    world_motions(tree, ref.P0, S)
-    target_derivative(scene, point, ref.P0, S, B0)
-    scale = start.rate / start.h
-    result[:, :nv] = scale * (2.0 * B0 - Bb @ left)
-    result[:, nv:] = scale * start.h * Bb
-    moved = np.zeros((nv, nv))
-    add_contacts(scene, start, ref, point, S, moved)
-    result[:, :nv] += moved
-    return result
 
 
 def _of_parameter(

@@ -29,7 +29,6 @@ from nmdp_pin.kernels.levenberg_marquardt import (
 )
 from nmdp_pin.kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin.kernels.position_scene import StepStart
-from nmdp_pin.kernels.position_step import begin, evaluate, place
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -195,11 +194,7 @@ class PositionBasedStep(Integrator):
         """
         start, scene = self.start(state, command, h), self.minimiser.scene
         memory = self.minimiser.memory
-        begin(scene, start, memory.ref, memory.point)
-        memory.point.q[:] = q1
-        place(scene, memory.point)
-        self.minimiser.query()
-        evaluate(scene, start, memory.ref, memory.point)
+        self.minimiser.evaluate_at(start, q1)
         return partials_of(scene, start, memory, command, names=names, n_shapes=self._n_shapes)
 
     def _objective(self, account: np.ndarray) -> float:

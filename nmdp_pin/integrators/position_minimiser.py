@@ -12,7 +12,15 @@ from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.kernels.levenberg_marquardt import ERROR, EVALUATIONS, ITERATIONS, OUTCOME, VALUE
 from nmdp_pin.kernels.penalty import CONSERVATIVE
 from nmdp_pin.kernels.position_scene import StepStart
-from nmdp_pin.kernels.position_solver import Limits, advance, close_step, open_step, solve_step
+from nmdp_pin.kernels.position_solver import (
+    Limits,
+    advance,
+    close_step,
+    evaluate_at,
+    open_step,
+    solve_step,
+)
+from nmdp_pin.kernels.position_step import begin, evaluate, place
 from nmdp_pin.kernels.position_trajectory import roll
 from nmdp_pin.solvers.lbfgs import lbfgs
 from nmdp_pin.status import Status
@@ -121,6 +129,18 @@ class PositionMinimiser:
             x,
         )
         return int(made)
+
+    def evaluate_at(self, start: StepStart, q: np.ndarray) -> None:
+        """Evaluate the step at configuration q, shape (nq,), in `memory`."""
+        scene, memory = self.scene, self.memory
+        if self._ground is not None:
+            evaluate_at(scene, self._ground, start, q, memory)
+            return
+        begin(scene, start, memory.ref, memory.point)
+        memory.point.q[:] = q
+        place(scene, memory.point)
+        self.query()
+        evaluate(scene, start, memory.ref, memory.point)
 
     def _solve_by_gradients(self, start: StepStart, limits: Limits) -> Status:
         """The same by L-BFGS."""

@@ -5,11 +5,14 @@ All derivatives with respect to configurations are tangent.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.inertial_potential import reference_derivative
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.manifold import difference_derivative, integrate
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
     Law,
@@ -19,7 +22,8 @@ from nmdp_pin.kernels.penalty import (
 )
 from nmdp_pin.kernels.penalty_contacts import describe_contact, rotate_to_world, world_centre
 from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, StepStart
-from nmdp_pin.kernels.tree import Tree
+from nmdp_pin.kernels.position_step import linearise
+from nmdp_pin.kernels.tree import Tree, forward_kinematics, world_motions
 from nmdp_pin.kernels.vector3 import dot
 
 
@@ -73,6 +77,62 @@ def target_derivative(
         reference_derivative(point.P[1:], tree, point.S, change, row)
         for k in range(nv):
             B[k, dof] = row[0, k]
+
+
+class StartPartials(NamedTuple):
+    """Parts of the derivatives with respect to the start; all arrays are written.
+
+    Args:
+        targets: derivative of dE/dq with respect to a motion of q0 that carries the targets along,
+            shape (nv, nv).
+        back: the same with respect to q_back = integrate(q0, -h v0), shape (nv, nv).
+        right: inverse right Jacobian of -h v0, shape (nv, nv).
+        left: inverse left Jacobian of it, shape (nv, nv).
+        contacts: part of dr/dq0 through the references of the slips, shape (nv, nv).
+        D0: derivative of difference(q0, q1) with respect to q0, with the sign changed, shape (nv,
+            nv).
+    """
+
+    targets: np.ndarray
+    back: np.ndarray
+    right: np.ndarray
+    left: np.ndarray
+    contacts: np.ndarray
+    D0: np.ndarray
+
+
+@jit
+def start_partials(
+    scene: Scene, start: StepStart, ref: StepReference, point: Point, parts: StartPartials
+) -> None:
+    """Write the parts of the derivatives with respect to the start, and A = dr/dq of the end.
+
+    Args:
+        scene: data that all steps share.
+        start: data of the step.
+        ref: reference after `begin`.
+        point: end of the step, after `evaluate`; its A is written.
+        parts: output; `right`, `left` and `D0` are identities and `contacts` zero before.
+    """
+    tree, nv = scene.tree, len(start.v0)
+    linearise(scene, start, point, ref, True)
+    q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
+    for k in range(nv):
+        d[k] = -point.y[k]
+    difference_derivative(tree, d, parts.D0)
+    for k in range(nv):
+        d[k] = start.h * start.v0[k]
+    difference_derivative(tree, d, parts.left)
+    for k in range(nv):
+        d[k] = -d[k]
+    difference_derivative(tree, d, parts.right)
+    integrate(tree, start.q0, d, q)
+    forward_kinematics(tree, q, P)
+    world_motions(tree, P, S)
+    target_derivative(scene, point, P, S, parts.back)
+    world_motions(tree, ref.P0, S)
+    target_derivative(scene, point, ref.P0, S, parts.targets)
+    add_contacts(scene, start, ref, point, S, parts.contacts)
 
 
 @jit

@@ -240,3 +240,24 @@ def solve_step(
     find_surfaces(ground, memory.point.surfaces)
     while advance(scene, start, limits, memory):
         find_surfaces(ground, memory.point.surfaces)
+
+
+@jit
+def evaluate_at(
+    scene: Scene, ground: Ground, start: StepStart, q: np.ndarray, memory: Memory
+) -> None:
+    """Evaluate a step at a given end.
+
+    Args:
+        scene: data that all steps share.
+        ground: what the contacts touch.
+        start: data of the step.
+        q: configuration at the end, shape (nq,).
+        memory: memory; reference and point are written.
+    """
+    point = memory.point
+    begin(scene, start, memory.ref, point)
+    copy_vector(q, point.q)
+    place(scene, point)
+    find_surfaces(ground, point.surfaces)
+    evaluate(scene, start, memory.ref, point)
