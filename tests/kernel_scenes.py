@@ -43,9 +43,9 @@ class Tree:
         self.q = pin.integrate(model, pin.neutral(model), 0.7 * rng.standard_normal(model.nv))
         self.v = rng.standard_normal(model.nv)
         self.local, self.radii = rng.normal(size=(4, 3)), np.array([0.1, 0.0, 0.2, 0.3])
-        carried = self._moving(self.joints)
+        self.carried = self._moving(self.joints)
         self.moves = self._moving(self.touched) > 0.0
-        self.support = carried - self.moves
+        self.support = self.carried - self.moves
         below = self._moving(np.arange(1, 6))  # dof l moves body b
         owner = np.repeat(np.arange(5), [joint.nv for joint in list(model.joints)[1:]])
         self.bodies_support, self.above = below, below[owner] > 0.0

@@ -7,8 +7,10 @@ from kernel_scenes import DIFFERENCE, STEP, Tree, array_of
 
 from nmdp_pin.kernels import contact_derivatives, contact_jacobians, stage_derivatives
 from nmdp_pin.kernels import contact_kinematics as kinematics
+from nmdp_pin.kernels.cone_contact import cone_contacts
 from nmdp_pin.kernels.contact_forces import LEAST_SHARE, contact_forces
 from nmdp_pin.kernels.wrenches import world_wrenches
+from nmdp_pin.terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of products of four rotations
 H = 0.03  # [s] of a stage
@@ -368,6 +370,67 @@ def test_derivative_of_works(rows, columns):
         return np.einsum("nrm,nr->nm", V, at.motions(q)[at.active]).ravel()
 
     assert r_q == pytest.approx(at.differences(works), abs=5.0 * DIFFERENCE)  # works of size 5
+
+
+def test_cones_on_a_plane():
+    """Depths and vertices k d^p (mu t + n) of a horizontal plane, and the force that follows."""
+    at = Contacts()
+    at.touched = np.zeros(4, np.int64)
+    at.support = at.carried
+    centre = at.centres(at.q)
+    height = float(np.sort(centre[:, 2] - at.radii)[2]) + 0.1  # three are in contact
+    depth = height - (centre[:, 2] - at.radii)
+    arrays = Terrain([Plane(height=height, friction=0.4)]).arrays
+    tangents = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+    V = np.zeros((4, 3, 3))
+    V[:, :2], V[:, 2] = 0.4 * tangents, 1.0
+    V *= (50.0 * np.maximum(depth, 0.0) ** 2)[:, None, None]
+    w, G = at.rng.dirichlet(np.ones(4), 4)[:, :3].copy(), np.zeros(at.nv)
+    out = {
+        "placements": np.empty((4, 4, 3)),
+        "centre": np.empty((4, 3)),
+        "depth": np.empty(4),
+        "normal": np.empty((4, 3)),
+        "curvature": np.empty((4, 3, 3)),
+        "friction": np.empty(4),
+        "shape": np.empty(4, np.int64),
+        "V": np.empty((4, 3, 3)),
+        "wrench": np.empty((4, 3)),
+        "motion": np.empty((4, 3)),
+        "work": np.empty((4, 3)),
+        "subtree": np.empty((at.nv, 6)),
+        "active": np.empty(4, np.int64),
+        "G": G,
+    }
+    returned = cone_contacts(
+        at.P,
+        at.S,
+        at.joints,
+        at.touched,
+        at.support,
+        at.local,
+        at.radii,
+        arrays.kinds,
+        arrays.shapes,
+        arrays.heights,
+        arrays.intervals,
+        tangents,
+        50.0,
+        2,
+        0.0,
+        NO_REFERENCE,
+        w,
+        at.v,
+        H,
+        *out.values(),
+    )
+    assert out["depth"] == pytest.approx(depth, abs=ROUNDING)
+    assert out["V"] == pytest.approx(V, abs=50.0 * ROUNDING)
+    assert returned[3:] == ((depth > 0.0).sum(), False) == (3, False)
+    points = centre - at.radii[:, None] * [0.0, 0.0, 1.0]
+    force = at.generalised(at.q, points, np.einsum("nrm,nm->nr", V, w))
+    assert pytest.approx(-force, abs=50.0 * ROUNDING) == G
+    assert returned[0] == pytest.approx(np.linalg.norm(force))
 
 
 def test_wrenches_in_the_world():
