@@ -166,6 +166,7 @@ class Linearised:
         self.active = np.array([0, 2])
         self.J_force = rng.standard_normal((2, rows, nv))
         self.J_motion = self.J_force + 0.1 * rng.standard_normal((2, rows, nv))
+        self.J_motion[0, 1, 2:4] = 0.0, 1.0
         self.V = rng.standard_normal((3, rows, 4))
         self.V[1] = 0.0
         self.work = 2.0 * rng.standard_normal((3, 4))
@@ -263,19 +264,17 @@ def test_weight_conditions_are_the_chain_rule():
 
 def test_basis_of_a_face_is_orthonormal_and_keeps_tight_sums():
     """As many columns as the face has directions, orthonormal where curvatures are the metric."""
-    free = np.array(
-        [[True, False, True, True], [False, True, True, False], [True] * 4, [False] * 4]
-    )
+    free = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]]) > 0
     tight = np.array([True, False, True, True])
-    scale = np.repeat([4.0, 0.25, 9.0, 1.0], 4)
-    basis = np.zeros((16, 16))
+    scale = np.repeat([4.0, 0.25, 9.0, 1.0], 5)
+    basis = np.zeros((20, 20))
     columns = stage_response.face_basis(free, tight, scale, basis)
-    assert columns == (3 - 1) + 2 + (4 - 1)
+    assert columns == (3 - 1) + 2 + (5 - 1)
     found = basis[:, :columns]
     assert found.T @ (scale[:, None] * found) == pytest.approx(np.eye(columns), abs=ROUNDING)
     assert not basis[:, columns:].any()
     assert not found[~free.ravel()].any()
-    sums = found.reshape(4, 4, columns).sum(axis=1)
+    sums = found.reshape(4, 5, columns).sum(axis=1)
     assert sums[tight] == pytest.approx(0.0, abs=ROUNDING)
 
 

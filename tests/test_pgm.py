@@ -117,6 +117,27 @@ def test_a_good_start_is_cheap():
     assert found.iterations <= 2
 
 
+@pytest.mark.parametrize("early", [True, False])
+def test_a_move_that_contracts_foretells_the_next(early):
+    """Moves of 0.5, 0.005 and 2e-5: the third, below epsilon, is only made without early stop."""
+    options = replace(OPTIONS, epsilon=1e-3, early_stop=early)
+    found = run(*square((0.3, 0.5)), (0.0, 0.0), gamma=100.0, options=options)
+    assert found.status is Status.CONVERGED
+    assert found.iterations == (2 if early else 3)
+    np.testing.assert_allclose(found.point.q, (0.3, 0.5), atol=options.epsilon)
+
+
+@pytest.mark.parametrize("gamma_max", [50.0, 1e6])
+def test_gamma_grows_with_every_step_that_keeps_its_promise(gamma_max):
+    """By its factor, to its largest value; the moves of a small gamma are many."""
+    options = replace(OPTIONS, grow=3.0, gamma_max=gamma_max)
+    found = run(*square((0.3, 0.5)), (0.0, 0.0), gamma=1.0, options=options)
+    assert found.rejected == 0
+    accepted = len(found.values) - 1
+    assert accepted > 3
+    assert found.gamma == pytest.approx(min(3.0**accepted, gamma_max))
+
+
 def test_singular():
     """A singular Jacobian at the start of the outer iterations is reported, without NaN."""
     manifold = Scalar(lambda q: 0.0, lambda q: 0.0)
