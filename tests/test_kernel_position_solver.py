@@ -1,5 +1,6 @@
 """Steps of position-based dynamics: their linear systems, ends, energies and derivatives."""
 
+import body_scenes
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
@@ -168,3 +169,28 @@ def test_derivatives_by_the_start(method, ground, law):
         return step.evaluate(q)
 
     samples.assert_same(found, samples.central_differences(residual, 2 * nv))
+
+
+@pytest.mark.parametrize("kind", ["box", "link"])
+@pytest.mark.parametrize("method", METHODS)
+def test_derivatives_of_contacts_between_bodies(method, kind):
+    """By the end and by the start of the step: both bodies move, and turn the axes of the touch."""
+    _, q, _ = body_scenes.in_contact(kind, samples.CONE, seed=3)
+    robot, rng = body_scenes.robot(kind), np.random.default_rng(1)
+    model, nv = robot.model, robot.model.nv
+    q0 = pin.integrate(model, q, 0.03 * rng.standard_normal(nv))
+    v0, command = rng.standard_normal(nv), Command(kp=np.ones(nv), q_target=q0)
+    step = Step(method, OTHER_EXPONENTS, robot, body_scenes.FAR)
+
+    def residual(dx):
+        start = State(0.0, pin.integrate(model, q0, dx[:nv]), v0 + dx[nv : 2 * nv])
+        step.begin(start, command, H)
+        return step.evaluate(step.retract(q, dx[2 * nv :]))
+
+    residual(np.zeros(3 * nv))
+    assert (step.depths > 0.0).sum() >= 2
+    A = step.linearise()
+    of_start = step.method.partials(State(0.0, q0, v0), command, H, q).of_start
+    expected = samples.central_differences(residual, 3 * nv)
+    samples.assert_same(of_start, expected[:, : 2 * nv])
+    samples.assert_same(A, expected[:, 2 * nv :])
