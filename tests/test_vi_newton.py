@@ -153,6 +153,41 @@ def test_iteration_limit(limit):
     assert found.point.w.sum() <= 1.0
 
 
+def test_the_lower_of_two_limits_holds():
+    """A limit of one solve replaces the option's where it is less."""
+    options = ViNewton(tolerance=TOLERANCE, slip=SLIP, max_iterations=2)
+    problem = pulled((0.9, 0.7), cubic=2.0)
+    assert run(problem, (0.0, 0.0), options=options, max_iterations=5).iterations == 2
+    assert run(problem, (0.0, 0.0), options=options, max_iterations=1).iterations == 1
+
+
+@pytest.mark.parametrize(("loose", "unit", "projects"), [(1e-9, 1e9, False), (1e-9, 1.0, True)])
+def test_projections_between_the_iterations(loose, unit, projects, monkeypatch):
+    """G is left as it is up to a share of the unit: then an iteration is one evaluation."""
+    problem = pulled((0.4, 0.2), cubic=2.0)
+    monkeypatch.setattr(Springs, "unit", unit)
+    for options, limits in (
+        (ViNewton(tolerance=TOLERANCE, slip=SLIP, loose=loose), {}),
+        (OPTIONS, {"loose": loose}),
+    ):
+        found = run(problem, (0.0, 0.0), options=options, **limits)
+        assert found.status is Status.CONVERGED
+        assert (found.evaluations > found.iterations + 1) is projects
+
+
+def test_what_is_solved():
+    """G and the slip within their tolerances, both of them."""
+    problem, options = pulled((0.4, 0.2)), ViNewton(tolerance=1e-3, slip=1e-3)
+    target, away = np.array([0.4, 0.2]), np.array([2e-3, 0.0])
+    for q, w, solved in (
+        (target, target, True),
+        (target + 0.1 * away, target, True),  # G of 2e-4
+        (target + away, target, False),
+        (target + 4.0 * away, target + 4.0 * away, False),  # a slip of 8e-3 times the weight
+    ):
+        assert options.solved(problem, problem.evaluate(q, w[None])) is solved
+
+
 def test_budget():
     """No more evaluations are begun than the budget has."""
     problem = pulled((0.9, 0.7), cubic=2.0)
