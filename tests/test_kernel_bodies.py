@@ -141,6 +141,7 @@ def test_stiffness_is_the_derivative_of_the_generalised_force():
 def test_contacts_act_on_carriers_and_on_touched_bodies(both):
     """Each value is subtracted from its carrier, and that times a sign from the body it touches."""
     tree = Tree()
+    tree.joints = np.array([1, 5, 2, 4])
     values, sums = tree.rng.standard_normal((4, 6)), tree.rng.standard_normal((5, 6))
     expected = sums.copy()
     for value, a, b in zip(values, tree.joints, tree.touched, strict=True):

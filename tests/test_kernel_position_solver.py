@@ -11,6 +11,7 @@ from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.kernels import levenberg_marquardt as lm
 from nmdp_pin.kernels import position_solver as solver
+from nmdp_pin.kernels.position_trajectory import roll
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
 
@@ -150,6 +151,21 @@ def test_trajectories_are_steps_one_after_another(method):
         assert step.method.trajectory(state, command, torques, H, x) == 1
     assert x[0] == pytest.approx(expected[0], abs=ROUNDING)
     assert np.isnan(x[1:]).all()
+
+
+@pytest.mark.parametrize(("share", "moves"), [(1.001, False), (0.999, True)])
+def test_the_tolerance_of_a_trajectory_grows_with_the_configuration(share, moves):
+    """As rounding errors do: floor (1 + |q|_max) above the first residual leaves all as it is."""
+    step, _, state, _ = begun("pbd")
+    step.begin(state, Command(), H)
+    floor = np.linalg.norm(step.evaluate(state.q)) / (1.0 + np.abs(state.q).max())
+    nq, minimiser = len(state.q), step.minimiser
+    start, x = step.start, np.full((1, nq + step.nv), np.nan)
+    start = start._replace(q0=state.q.copy(), v0=state.v.copy(), tau=np.zeros(step.nv))
+    torques, weight = np.zeros((1, step.nv)), step.method.weight
+    arguments = (start, torques, 0.0, share * floor, 50, weight, step.memory, x)
+    assert roll(step.scene, minimiser._ground, *arguments) == 1
+    assert np.array_equal(x[0, :nq], state.q) is not moves
 
 
 @pytest.mark.parametrize("law", [LAW, OTHER_EXPONENTS], ids=["paper", "other"])
