@@ -9,6 +9,7 @@ from nmdp_pin.dynamics.kinematic_tree import bodies_of
 from nmdp_pin.kernels import momentum, step, subtree
 from nmdp_pin.kernels.contact_sums import subtract_from_bodies
 from nmdp_pin.kernels.energy import mechanical_energy
+from nmdp_pin.kernels.inertial_potential import rates_derivative
 from nmdp_pin.kernels.position_scene import Contacts
 
 ROUNDING = 1e-11  # of sums over fifty point masses
@@ -54,6 +55,25 @@ def test_rates_of_placements_are_differences():
     momentum.placement_rates(P, S, tree.bodies_support, tree.v, rates)
     along = tree.differences(lambda q: tree.at(q)[1][1:]) @ tree.v
     assert rates == pytest.approx(along, abs=10.0 * DIFFERENCE)  # of a velocity of size 4
+
+
+def test_derivative_of_the_rates_of_placements():
+    """Differences of pinocchio's velocities of the bodies' axes and origins, with v held."""
+    tree, found = Tree(), np.full((5, 4, 3, Tree().nv), np.nan)
+
+    def rates(q):
+        data = tree.at(q)[0]
+        pin.forwardKinematics(tree.model, data, q, tree.v)
+        result = []
+        for M, motion in list(zip(data.oMi, data.v, strict=True))[1:]:
+            turned = np.cross(M.rotation @ motion.angular, M.rotation.T)
+            result.append(np.vstack([turned, M.rotation @ motion.linear]))
+        return result
+
+    _, P, S = tree.at(tree.q)
+    rates_derivative(P[1:].copy(), bodies_of(tree.model), S, tree.v, found)
+    expected = tree.differences(rates)
+    assert found == pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("follows", [False, True])
