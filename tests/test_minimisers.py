@@ -198,6 +198,28 @@ def test_the_function_never_rises(monkeypatch):
     assert (np.diff(taken) < 0.0).all()
 
 
+@pytest.mark.parametrize(
+    ("f", "error", "taken"),
+    [
+        (0.5, 2.0, True),
+        (1.0, 0.5, True),
+        (1.0 + 1e-13, 0.5, True),
+        (1.0, 2.0, False),
+        (1.1, 0.5, False),
+    ],
+)
+def test_what_levenberg_marquardt_takes(f, error, taken):
+    """Points where f falls, or stays but for rounding while the error falls; lam follows."""
+    account = np.zeros(lm.ENTRIES)
+    lm.open_account(account)
+    assert lm.accepts(account, 1.0, 1.0)
+    for before, fallen, risen in ((0.0, 0.0, 1.0), (0.5, 0.0, 5.0), (20.0, 2.0, 200.0)):
+        account[[lm.VALUE, lm.ERROR, lm.LAM]] = 1.0, 1.0, before
+        assert lm.accepts(account, f, error) is taken
+        assert account[lm.LAM] == pytest.approx(fallen if taken else risen)
+        assert (account[lm.VALUE], account[lm.ERROR]) == ((f, error) if taken else (1.0, 1.0))
+
+
 def test_counters(solve):
     """Evaluations are those made; iterations hold the rejected ones."""
     problem = rosenbrock()

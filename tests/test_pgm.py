@@ -117,6 +117,27 @@ def test_a_good_start_is_cheap():
     assert found.iterations <= 2
 
 
+@pytest.mark.parametrize("early", [True, False])
+def test_a_move_that_contracts_foretells_the_next(early):
+    """Moves of 0.5, 0.005 and 2e-5: the third, below epsilon, is only made without early stop."""
+    options = replace(OPTIONS, epsilon=1e-3, early_stop=early)
+    found = run(*square((0.3, 0.5)), (0.0, 0.0), gamma=100.0, options=options)
+    assert found.status is Status.CONVERGED
+    assert found.iterations == (2 if early else 3)
+    np.testing.assert_allclose(found.point.q, (0.3, 0.5), atol=options.epsilon)
+
+
+@pytest.mark.parametrize("gamma_max", [50.0, 1e6])
+def test_gamma_grows_with_every_step_that_keeps_its_promise(gamma_max):
+    """By its factor, to its largest value; the moves of a small gamma are many."""
+    options = replace(OPTIONS, grow=3.0, gamma_max=gamma_max)
+    found = run(*square((0.3, 0.5)), (0.0, 0.0), gamma=1.0, options=options)
+    assert found.rejected == 0
+    accepted = len(found.values) - 1
+    assert accepted > 3
+    assert found.gamma == pytest.approx(min(3.0**accepted, gamma_max))
+
+
 def test_singular():
     """A singular Jacobian at the start of the outer iterations is reported, without NaN."""
     manifold = Scalar(lambda q: 0.0, lambda q: 0.0)
@@ -199,6 +220,76 @@ def test_an_objective_that_is_not_a_number_is_never_accepted():
     assert found.values == (1.0,)
     assert np.isfinite(found.gamma)
     assert found.gamma > 0.0
+
+
+@pytest.mark.parametrize(("gain_ratio", "rejected"), [(True, 4), (False, 9)])
+def test_gamma_shrinks_until_it_is_too_small(gain_ratio, rejected):
+    """From 1 to below 1e-8: by 0.1, 0.1^2, 0.1^3 and 0.1^4, or by 0.1 each time."""
+    manifold, _ = square((0.0, 0.0))
+    options = replace(OPTIONS, shrink=0.1, gamma_min=0.99e-8, gain_ratio=gain_ratio)
+    found = run(manifold, _Cliff(np.zeros(2)), (0.0, 0.0), options=options)
+    assert found.status is Status.STALLED
+    assert (found.iterations, found.rejected) == (rejected, rejected)
+    assert found.gamma == pytest.approx(1e-10 if gain_ratio else 1e-9)
+    assert found.evaluations == len(manifold.points) == rejected + 1
+
+
+@pytest.mark.parametrize(("slope", "status"), [(1.0, Status.STALLED), (0.01, Status.CONVERGED)])
+def test_a_retreat_to_no_motion(slope, status):
+    """A stall where an honest step still promises a good part of K, else the minimum is near."""
+
+    class Cliff(_Cliff):
+        def derivatives(self, problem, at, linear):
+            return np.full(2, -slope), np.eye(2)
+
+    manifold, _ = square((0.0, 0.0))
+    options = replace(OPTIONS, epsilon=5e-3 * slope)
+    found = run(manifold, Cliff(np.zeros(2)), (0.0, 0.0), options=options)
+    assert found.status is status
+    assert found.rejected > 0
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_tolerances_of_a_step(early):
+    """Epsilon falls with the square of the step where the method may stop early."""
+    manifold, options = square((0.4, 0.2))[0], replace(OPTIONS, epsilon=1e-6, early_stop=early)
+    assert options.of_step(manifold).tolerance == manifold.tolerance(OPTIONS.tolerance)
+    for rate, epsilon in ((10.0, 1e-6), (1e3, 1e-9)):
+        manifold.rate = rate
+        expected = epsilon if early else 1e-6
+        assert options.of_step(manifold).epsilon == pytest.approx(expected)
+        assert options.resolution(manifold) == pytest.approx(expected)
+
+
+def test_tight_solves_to_rounding():
+    """Of q + q^3 = w and a target within reach: q is the target, and w follows."""
+    options = ProjectedGradient(gamma=1e3).tight()
+    found = run(*square((0.4, 0.2), cubic=1.0), (0.0, 0.0), gamma=1e3, options=options)
+    assert found.status is Status.CONVERGED
+    t = np.array([0.4, 0.2])
+    np.testing.assert_allclose(found.point.q, t, atol=1e-12)
+    np.testing.assert_allclose(found.point.w[0], t + t**3, atol=1e-12)
+
+
+def test_a_short_step_of_a_small_gamma_is_no_minimum():
+    """It is taken again with an honest one."""
+    options = replace(OPTIONS, epsilon=1e-3)
+    found = run(*square((0.4, 0.2)), (0.0, 0.0), gamma=1e-7, options=options)
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.point.q, (0.4, 0.2), atol=10.0 * options.epsilon)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5])
+def test_budget(budget):
+    """No projection begins when the evaluations are spent; all are counted."""
+    manifold, objective = square((0.9, 0.7), cubic=1.0)
+    qp, w = SimplexQP(1, 2), np.zeros((1, 2))
+    found = pgm(manifold, objective, qp, np.zeros(2), w, 0.1, OPTIONS, budget=budget)
+    assert found.status is Status.ITERATION_LIMIT
+    assert found.evaluations == len(manifold.points)
+    last = manifold.points[-1].w  # of all evaluations of the last projection
+    before = sum(at.w is not last for at in manifold.points)
+    assert before < budget <= found.evaluations
 
 
 def test_a_gradient_that_is_not_a_number():

@@ -137,6 +137,20 @@ def test_tiny_weights_are_solved_for(solver):
     np.testing.assert_allclose(x, target, rtol=TINY)
 
 
+def test_tiny_weights_from_nothing(solver):
+    """Also where all weights are zero at first and some stay so."""
+    target = 1e-10 * np.array([0.0, 0.7, 1.3, 0.0, 0.4, 0.9])
+    x = SimplexQP(2, 3, solver).solve(np.eye(6), -target, np.zeros(6))
+    np.testing.assert_allclose(x, target, rtol=TINY, atol=TINY * target.max())
+
+
+def test_a_tiny_slope_along_a_soft_direction(solver):
+    """Where it would lead to a weight of 100 the sum is what bounds it, in any unit."""
+    H, g = np.diag([1.0, 1e-9]), np.array([0.0, -1e-7])
+    x = SimplexQP(1, 2, solver).solve(H, g, np.zeros(2))
+    np.testing.assert_allclose(x, [0.0, 1.0], atol=1e-6)
+
+
 def test_ill_scaled_blocks(solver):
     """Contacts that differ by 1e6 in curvature: the soft one is still solved."""
     curvature = np.repeat([1.0, 1e-6], 4)

@@ -6,7 +6,8 @@
 
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
 statement left out. The tests of a module are those that [tool.mutation] of pyproject.toml lists.
-They run in a copy of the checkout, so the checkout is never changed. What survives is printed as
+They run in a copy of the checkout, so the checkout is never changed; those of a kernel run
+interpreted, since each error would compile it anew. What survives is printed as
 `file:line: old -> new`: a hole in the tests, or an error that changes nothing.
 """
 
@@ -30,6 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # What stands at the top of the checkout and is installed inside the package.
 INSIDE = ("experiments", "robots", "scenarios", "viz")
+KERNELS = "nmdp_pin/kernels/"  # what Numba compiles
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
 # A test run that takes so many times as long as without the error counts as noticed: it hangs.
 PATIENCE, LEAST_PATIENCE = 4.0, 20.0  # [-], [s]
@@ -155,10 +157,13 @@ def copied(folder: Path) -> Path:
     return copy
 
 
-def passes(copy: Path, tests: list[str], patience: float | None = None) -> bool:
-    """Whether the tests pass; a run without end does not."""
+def passes(copy: Path, module: str, tests: list[str], patience: float | None = None) -> bool:
+    """Whether the tests of a module pass; a run without end does not."""
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:randomly", "-m", "not slow"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if module.startswith(KERNELS):
+        environment["NUMBA_DISABLE_JIT"] = "1"
+        command += ["-W", "ignore::RuntimeWarning"]  # compiled code does not warn of 1 / 0
     process = subprocess.Popen(
         [*command, *tests],
         cwd=copy,
@@ -175,18 +180,18 @@ def passes(copy: Path, tests: list[str], patience: float | None = None) -> bool:
         process.wait()
 
 
-def survivors(copy: Path, chosen: list[Mutant], tests: list[str]) -> list[Mutant]:
+def survivors(copy: Path, module: str, chosen: list[Mutant], tests: list[str]) -> list[Mutant]:
     """Errors that the tests do not notice."""
     start = time.monotonic()
-    if not passes(copy, tests):
+    if not passes(copy, module, tests):
         sys.exit(f"the tests fail without an error: {' '.join(tests)}")
     patience = max(LEAST_PATIENCE, PATIENCE * (time.monotonic() - start))
     unnoticed = []
     for mutant in chosen:
-        path = copy / mutant.module
+        path = copy / module
         before = path.read_bytes()
         path.write_text(mutant.source, encoding="utf-8")
-        if passes(copy, tests, patience):
+        if passes(copy, module, tests, patience):
             unnoticed.append(mutant)
             print(f"survives  {mutant}", flush=True)
         path.write_bytes(before)
@@ -214,7 +219,7 @@ def main() -> None:
             chosen = mutants(module)
             if options.sample is not None and options.sample < len(chosen):
                 chosen = random.Random(options.seed).sample(chosen, options.sample)
-            unnoticed = survivors(copy, chosen, tests)
+            unnoticed = survivors(copy, module, chosen, tests)
             print(f"{module}: {len(chosen) - len(unnoticed)} of {len(chosen)} noticed", flush=True)
             planted += len(chosen)
             noticed += len(chosen) - len(unnoticed)
