@@ -44,6 +44,8 @@ COSTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("ne-zonmdp", {"order": 1}),
     ("pbd-nmdp", {"order": 1}),
     ("pbd-nmdp", {"order": 2}),
+    ("pbd", {}),
+    ("pbfd", {}),
 )
 
 
