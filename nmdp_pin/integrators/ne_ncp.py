@@ -76,7 +76,7 @@ class NeNcp(Integrator):
             raise IntegratorError(f"push_out must be a time [s] > 0, got {push_out}")
         robot = system.robot
         self._model, self._work = robot.model, Workspace(robot.model)
-        self._inertia = robot.model.createData()  # M at the ends of a step; `_work` has another
+        self._inertia = robot.model.createData()  # M at the end of a step
         self._torques = JointTorques(robot.model, robot.limits.effort)
         self._contacts, self._bounds = ContactArrays.of(robot), JointBounds.of(robot)
         self._mimics, self._friction = MimicSprings.of(robot), robot.limits.friction
@@ -228,7 +228,7 @@ class NeNcp(Integrator):
         forces = contact.seen(solution.impulses[: self._contacts.n] / h)
         wrenches = contact.wrenches(self._contacts, self._work, forces)
         tau = torque_at(model, torque, q, v)
-        kinetic = kinetic_energy(model, self._inertia, state.q, state.v)
+        kinetic = 0.5 * float(state.v @ (M @ state.v))
         before = kinetic + pin.computePotentialEnergy(model, data, state.q)
         work = max(h * float(tau @ v), 0.0) + self._lift(contact)
         kinetic_end = kinetic_energy(model, self._inertia, q, v)
