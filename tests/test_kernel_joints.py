@@ -42,6 +42,7 @@ class Joints:
     coordinates, dofs = np.array([4, 1, 2, 3]), np.array([3, 0, 1, 2])
     lower, upper = np.full(4, -0.5), np.full(4, 1.0)
     stiffness, friction = np.array([100.0, 200.0, 300.0, 400.0]), np.array([3.0, 0.0, 1.0, 0.0])
+    bounds = coordinates, dofs, lower, upper, stiffness, friction
     q = np.array([9.0, -0.7, 1.1, 0.2, 0.3])
     v = np.array([-1.0, 2.0, 0.3, 0.5])
     w = np.random.default_rng(0).uniform(0.1, 0.4, (6, 2))
@@ -63,12 +64,7 @@ def test_forces_of_joints_follow_those_of_the_contacts():
     kept, before = [x[:2].copy() for x in (V, wrench, motion, work)], G.copy()
     active = np.array([1, -1, -1, -1, -1, -1])
     norm, gap, slip, k = joint_forces(
-        at.coordinates,
-        at.dofs,
-        at.lower,
-        at.upper,
-        at.stiffness,
-        at.friction,
+        *at.bounds,
         at.q,
         at.v,
         H,
@@ -111,12 +107,7 @@ def test_derivatives_of_joint_forces_are_differences():
     A, J_force, J_motion = rng.normal(size=(4, 4)), *rng.normal(size=(2, 4, 3, 4))
     before, of_contact = A.copy(), (J_force[0].copy(), J_motion[0].copy())
     linearise_joints(
-        at.coordinates,
-        at.dofs,
-        at.lower,
-        at.upper,
-        at.stiffness,
-        at.friction,
+        *at.bounds,
         at.q,
         at.w,
         at.active,

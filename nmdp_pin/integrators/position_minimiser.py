@@ -20,7 +20,6 @@ from nmdp_pin.kernels.position_solver import (
     open_step,
     solve_step,
 )
-from nmdp_pin.kernels.position_step import begin, evaluate, place
 from nmdp_pin.kernels.position_trajectory import roll
 from nmdp_pin.solvers.lbfgs import lbfgs
 from nmdp_pin.status import Status
@@ -132,15 +131,11 @@ class PositionMinimiser:
 
     def evaluate_at(self, start: StepStart, q: np.ndarray) -> None:
         """Evaluate the step at configuration q, shape (nq,), in `memory`."""
-        scene, memory = self.scene, self.memory
         if self._ground is not None:
-            evaluate_at(scene, self._ground, start, q, memory)
-            return
-        begin(scene, start, memory.ref, memory.point)
-        memory.point.q[:] = q
-        place(scene, memory.point)
-        self.query()
-        evaluate(scene, start, memory.ref, memory.point)
+            evaluate_at(self.scene, self._ground, start, q, self.memory)
+        else:
+            self._minimisation.begin(start)
+            self._minimisation.evaluate(q)
 
     def _solve_by_gradients(self, start: StepStart, limits: Limits) -> Status:
         """The same by L-BFGS."""

@@ -29,6 +29,12 @@ def excess(scene: Scene, start: StepStart, point: Point, k: int) -> float:
 
 
 @jit
+def motor_stiffness(scene: Scene, start: StepStart, k: int) -> float:
+    """Stiffness kp + kd / h of the motor of dof k, without the joint's damping [N m/rad or N/m]."""
+    return start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / start.h
+
+
+@jit
 def add_joint_forces(scene: Scene, start: StepStart, point: Point) -> float:
     """Subtract the joints' forces from the residual, and return the energy that they add [J].
 
@@ -57,7 +63,7 @@ def add_joint_forces(scene: Scene, start: StepStart, point: Point) -> float:
         if more != 0.0:
             point.r[k] += more
             point.tau[k] -= more
-            curvature = start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / h
+            curvature = motor_stiffness(scene, start, k)
             if curvature > 0.0:
                 value -= 0.5 * more * more / curvature
             else:
@@ -81,7 +87,7 @@ def add_joint_stiffness(scene: Scene, start: StepStart, point: Point) -> None:
         if law.friction[k] > 0.0 and abs(point.y[k]) <= stick:
             point.A[k, k] += law.friction[k] / stick
         if excess(scene, start, point, k) != 0.0:
-            point.A[k, k] -= start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / h
+            point.A[k, k] -= motor_stiffness(scene, start, k)
     unused = np.zeros(len(start.v0))
     joint_springs(*law.mimics, point.q, unused, point.A)  # type: ignore[call-arg]
 
@@ -108,7 +114,7 @@ def free_motors(
             sign = np.sign(excess(scene, start, point, k))
         freed[k] = 0.0
         if sign != signs[k] and sign != 0.0:
-            freed[k] = start.kp[k] + (start.kd[k] - scene.tree.damping[k]) / start.h
+            freed[k] = motor_stiffness(scene, start, k)
             point.A[k, k] += freed[k]
         signs[k] = sign
 
