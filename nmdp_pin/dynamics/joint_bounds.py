@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin.kernels.joint_forces import intervals
+from nmdp_pin.kernels.joint_forces import intervals, stops
 from nmdp_pin.robot import Robot
 
 _STATIC_DEPTH = 1e-4  # [rad or m] to which the largest static load presses a joint into its stop
@@ -70,16 +70,17 @@ class JointBounds(NamedTuple):
 
     def gap(self, q: np.ndarray) -> np.ndarray:
         """Distance of the joints from the nearer stop, negative beyond it, shape (r,)."""
-        x = q[self.coordinates]
-        result: np.ndarray = np.minimum(x - self.lower, self.upper - x)
-        return result
+        return self.stops(q)[0]
 
     def inward(self, q: np.ndarray) -> np.ndarray:
         """Direction away from the nearer stop, 1 or -1, and 0 where there is none, shape (r,)."""
-        x = q[self.coordinates]
-        result = np.where(x - self.lower < self.upper - x, 1.0, -1.0)
-        result[np.isinf(self.gap(q))] = 0.0
-        return result
+        return self.stops(q)[1]
+
+    def stops(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`gap` and `inward`."""
+        gap, inward = np.empty(len(self.dofs)), np.empty(len(self.dofs))
+        stops(self.coordinates, self.lower, self.upper, q, gap, inward)
+        return gap, inward
 
 
 def largest_loads(robot: Robot) -> np.ndarray:

@@ -6,16 +6,18 @@ length; extrapolated by a later stage, it may throw the contact back.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators.stages import Stages
+from nmdp_pin.kernels.contact_ends import contact_ends
 from nmdp_pin.state import State
 
 _MOVES = 5e-3  # [m/s] speed below which a contact is at rest
-_UNLOADED = 1e-6  # share of the largest force
 _GAIN = 1e-4  # share of the kinetic energy
 _QUADRATURE = 0.02  # share of the work of the torques by which its sum over the stages may err
 _SUNK = 1e-3  # [m]; shallower penetrations do not matter
@@ -36,9 +38,11 @@ def rebounds(
         kinetic: kinetic energy at the start [J].
     """
     touches = _touching(made)
+    if not touches.any():
+        return False
     gains = gain > _GAIN * kinetic + _QUADRATURE * abs(done)
-    thrown = touches & _leaving(form, made)
-    if not (thrown.any() or (gains and touches.any())):
+    thrown = touches & _at_end(form, made).thrown
+    if not (gains or thrown.any()):
         return False
     approached = _approached(form, state, made)
     return bool((approached & (touches if gains else thrown)).any())
@@ -73,14 +77,17 @@ def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
     A robot that moves up pushes itself off; one that comes down is thrown up by the stages, unless
     a step of first order agrees (`confirms`).
     """
-    first = made.points[0]
-    result: np.ndarray = _leaving(form, made) & ~_free(form, first) & _touching(made)
+    end, touches = _at_end(form, made), _touching(made)
+    result: np.ndarray = end.thrown & touches
+    if result.any():
+        first = made.points[0]
+        result &= ~_contact_end(form, first, made.problems[0].rate).unloaded
     if result.any():
         data = form.workspace.data
         pin.centerOfMass(form.model, data, state.q, state.v)
         result[: form.contacts.n] &= first.contacts.normal @ data.vcom[0] <= _MOVES
-    sliding = np.linalg.norm(_slip(form, made), axis=1) > _MOVES
-    sliding[: form.contacts.n] &= ~_free(form, made.end)[: form.contacts.n]
+    sliding = end.sliding
+    sliding[: form.contacts.n] &= ~end.unloaded[: form.contacts.n]
     if sliding.any():
         result = result | (sliding & _slides_back(form, state, made))
     return result
@@ -88,7 +95,7 @@ def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
 
 def confirms(form: Form, state: State, made: Stages, contacts: np.ndarray) -> bool:
     """Whether these contacts also leave or slide back in a step of first order."""
-    return bool((_leaving(form, made) | _slides_back(form, state, made))[contacts].all())
+    return bool((_at_end(form, made).thrown | _slides_back(form, state, made))[contacts].all())
 
 
 def _approached(form: Form, state: State, made: Stages) -> np.ndarray:
@@ -106,39 +113,57 @@ def _touching(made: Stages) -> np.ndarray:
     return result
 
 
-def _free(form: Form, at: Evaluation) -> np.ndarray:
-    """Contacts that bear no load, and joints that press no stop."""
-    largest = np.abs(at.V).max(axis=(1, 2), initial=0.0)
-    load = np.abs(at.wrench).max(axis=1, initial=0.0)
-    load[form.contacts.n :] -= form.bounds.friction
-    free: np.ndarray = load <= _UNLOADED * largest
-    return free
+class _ContactEnd(NamedTuple):
+    """Loads and velocities of contacts and joints at the end of a stage; see `contact_ends`."""
+
+    unloaded: np.ndarray
+    leaving: np.ndarray
+    slip: np.ndarray
+
+    @property
+    def thrown(self) -> np.ndarray:
+        """Contacts and joints that leave without load.
+
+        Under the principle a sliding contact may rise by mu |u_t| under load.
+        """
+        result: np.ndarray = self.unloaded & (self.leaving > _MOVES)
+        return result
+
+    @property
+    def sliding(self) -> np.ndarray:
+        """Contacts and joints that slide."""
+        result: np.ndarray = np.vecdot(self.slip, self.slip) > _MOVES**2
+        return result
 
 
-def _leaving(form: Form, made: Stages) -> np.ndarray:
-    """Contacts and joints that leave at the end without load.
+def _contact_end(form: Form, at: Evaluation, rate: float) -> _ContactEnd:
+    """Loads and velocities at the end of a stage of length 1 / rate."""
+    rows = len(at.w)
+    unloaded, leaving, slip = np.empty(rows, bool), np.empty(rows), np.empty((rows, 3))
+    inward, friction = form.bounds.inward(at.q), form.bounds.friction
+    contact_ends(
+        at.V,
+        at.wrench,
+        at.motion,
+        at.contacts.normal,
+        inward,
+        friction,
+        rate,
+        unloaded,
+        leaving,
+        slip,
+    )
+    return _ContactEnd(unloaded, leaving, slip)
 
-    Under the principle a sliding contact may rise by mu |u_t| under load.
-    """
-    end = made.end
-    speed = made.problems[-1].rate * np.vecdot(_normals(form, end), end.motion[:, :3])
-    leaving: np.ndarray = _free(form, end) & (speed > _MOVES)
-    return leaving
 
-
-def _slip(form: Form, made: Stages) -> np.ndarray:
-    """Velocities at the end along which friction acts, shape (n + r, 3)."""
-    end, points = made.end, form.contacts.n
-    slip: np.ndarray = made.problems[-1].rate * end.motion[:, :3]
-    n, u = end.contacts.normal, slip[:points]
-    slip[:points] = u - np.vecdot(n, u)[:, None] * n
-    slip[points:][form.bounds.friction == 0.0] = 0.0
-    return slip
+def _at_end(form: Form, made: Stages) -> _ContactEnd:
+    """Loads and velocities at the end of the step."""
+    return _contact_end(form, made.end, made.problems[-1].rate)
 
 
 def _slides_back(form: Form, state: State, made: Stages) -> np.ndarray:
     """Contacts and joints that slide at the end against their motion at the start."""
-    slip, velocities = _slip(form, made), _velocities(form, state)
+    slip, velocities = _at_end(form, made).slip, _velocities(form, state)
     size = np.linalg.norm(slip, axis=1)
     back: np.ndarray = (np.vecdot(slip, velocities) < -_MOVES * size) & (size > _MOVES)
     return back

@@ -65,9 +65,10 @@ class Stages(NamedTuple):
     def mean(self, values: list[np.ndarray]) -> np.ndarray:
         """Mean over the step of a quantity of the stages, with the scheme's weights."""
         weights = self.scheme.a[-1]
-        if len(weights) == 1:
-            return weights[0] * values[0]
-        return np.tensordot(weights, values, axes=1)
+        result = weights[0] * values[0]
+        for weight, value in zip(weights[1:], values[1:], strict=True):
+            result += weight * value
+        return result
 
     def torque_work(self) -> float:
         """Work of the joint torques over the step [J]."""

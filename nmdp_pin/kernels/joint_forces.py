@@ -31,6 +31,34 @@ def interval(
 
 
 @jit
+def stops(
+    coordinates: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    q: np.ndarray,
+    gap: np.ndarray,
+    inward: np.ndarray,
+) -> None:
+    """Distances of the joints from the nearer stop, and the directions away from it.
+
+    Args:
+        coordinates: indices of the joints in q, shape (r,).
+        lower: positions of the lower stops, shape (r,).
+        upper: positions of the upper stops, shape (r,).
+        q: configuration, shape (nq,).
+        gap: output, negative beyond a stop, shape (r,).
+        inward: output, 1 or -1, and 0 where there is no stop, shape (r,).
+    """
+    for j in range(coordinates.size):
+        x = q[coordinates[j]]
+        above, below = x - lower[j], upper[j] - x
+        gap[j] = min(above, below)
+        inward[j] = 0.0
+        if gap[j] < np.inf:
+            inward[j] = 1.0 if above < below else -1.0
+
+
+@jit
 def joint_forces(
     coordinates: np.ndarray,
     dofs: np.ndarray,
