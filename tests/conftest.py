@@ -6,11 +6,13 @@ import hashlib
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
 import numba
 import pytest
+from compile_kernels import compile_parts
 from cost import CostMeter, CostReport, slow_tests
 
 # Wall-clock limits of a test without and with the slow mark, in s: hundreds of times what it costs,
@@ -43,18 +45,24 @@ def compiled_kernels(config: pytest.Config) -> Path:
     """Folder of the compiled kernels, for their sources and for this process alone.
 
     Numba looks for changes in the file of a function, not in those of the functions it calls, and
-    its cache is not made for two processes that compile the same function at once.
+    its cache is not made for two processes that compile the same function at once: a worker
+    continues a copy of what was compiled before the workers started.
     """
     kernels = Path(__file__).parents[1] / "nmdp_pin" / "kernels"
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(sys.version.encode())
     for path in sorted(kernels.rglob("*.py")):
         digest.update(path.read_bytes())
     worker = getattr(config, "workerinput", {"workerid": "main"})["workerid"]
-    folder = config.cache.mkdir("kernels") / worker
-    for stale in folder.glob("*"):
-        if stale.name != digest.hexdigest():
-            shutil.rmtree(stale, ignore_errors=True)
-    return folder / digest.hexdigest()
+    common = config.cache.mkdir("kernels") / "main" / digest.hexdigest()
+    folder = config.cache.mkdir("kernels") / worker / digest.hexdigest()
+    if folder.exists():
+        return folder
+    shutil.rmtree(folder.parent, ignore_errors=True)
+    if worker != "main" and common.exists():
+        shutil.copytree(common, folder)
+    elif config.getoption("numprocesses", None) and not config.option.collectonly:
+        compile_parts(folder)
+    return folder
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -242,7 +242,7 @@ class Form(abc.ABC):
     def vertices(self, contacts: ContactState, near: np.ndarray | None) -> np.ndarray:
         """Vertices V of all contacts, shape (n, rows, m); zero away from the surfaces."""
         if near is None:
-            return self.wrench_space.vertices(contacts)
+            return np.ascontiguousarray(self.wrench_space.vertices(contacts))
         space = self.wrench_space
         V = np.zeros((len(contacts.depth), space.rows, space.n_vertices))
         V[near] = space.vertices(contacts.take(near))

@@ -51,7 +51,7 @@ def scene_of(robot: Robot, law: Penalty, *, kind: int, semidefinite: bool) -> Sc
     contacts = Contacts(
         joints=np.array(points.joints, dtype=np.int64),
         touched=np.array(points.touches, dtype=np.int64),
-        local=np.array(points.positions, dtype=float).reshape(-1, 3),
+        local=points.positions,
         radii=np.array(points.radii, dtype=float),
     )
     numbers = Law(

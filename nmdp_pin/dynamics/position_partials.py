@@ -18,6 +18,7 @@ from nmdp_pin.kernels.penalty_contacts import penalty_forces
 from nmdp_pin.kernels.position_partials import StartPartials, start_partials
 from nmdp_pin.kernels.position_scene import Point, Scene, StepStart
 from nmdp_pin.kernels.position_solver import Memory
+from nmdp_pin.kernels.position_step import linearise
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,7 @@ def _of_start(scene: Scene, start: StepStart, memory: Memory) -> tuple[np.ndarra
         contacts=np.zeros(square),
         D0=one.copy(),
     )
+    linearise(scene, start, point, memory.ref, True)
     start_partials(scene, start, memory.ref, point, parts)
     of_v = np.zeros((nv, 2 * nv))
     of_v[:, :nv] = parts.D0 / -h

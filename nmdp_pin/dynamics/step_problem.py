@@ -158,7 +158,7 @@ class StepProblem(abc.ABC):
         if self.form.zeroth_order:
             return np.zeros((n, at.V.shape[1], 3))
         if n <= _FEW or len(touching) == n:
-            return law.derivative(at.contacts, at.w[:n], at.wrench[:n])
+            return np.ascontiguousarray(law.derivative(at.contacts, at.w[:n], at.wrench[:n]))
         part = law.derivative(at.contacts.take(touching), at.w[touching], at.wrench[touching])
         whole = np.zeros((n, *part.shape[1:]))
         whole[touching] = part

@@ -22,7 +22,6 @@ from nmdp_pin.kernels.penalty import (
 )
 from nmdp_pin.kernels.penalty_contacts import describe_contact, rotate_to_world, world_centre
 from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, StepStart
-from nmdp_pin.kernels.position_step import linearise
 from nmdp_pin.kernels.tree import Tree, forward_kinematics, world_motions
 from nmdp_pin.kernels.vector3 import dot
 
@@ -105,17 +104,16 @@ class StartPartials(NamedTuple):
 def start_partials(
     scene: Scene, start: StepStart, ref: StepReference, point: Point, parts: StartPartials
 ) -> None:
-    """Write the parts of the derivatives with respect to the start, and A = dr/dq of the end.
+    """Write the parts of the derivatives with respect to the start.
 
     Args:
         scene: data that all steps share.
         start: data of the step.
         ref: reference after `begin`.
-        point: end of the step, after `evaluate`; its A is written.
+        point: end of the step, after `evaluate`.
         parts: output; `right`, `left` and `D0` are identities and `contacts` zero before.
     """
     tree, nv = scene.tree, len(start.v0)
-    linearise(scene, start, point, ref, True)
     q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
     for k in range(nv):
         d[k] = -point.y[k]

@@ -35,6 +35,8 @@ class ContactPoints:
     touches: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     def __post_init__(self) -> None:
+        # Kernels are compiled for each order of memory.
+        object.__setattr__(self, "positions", np.ascontiguousarray(self.positions, dtype=float))
         if not len(self.touches):
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():

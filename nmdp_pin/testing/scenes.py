@@ -67,7 +67,7 @@ def ground_through(kind: str, points: np.ndarray) -> Terrain:
 
 def weights(n: int, m: int, rng: np.random.Generator) -> np.ndarray:
     """Random weights inside the simplices, shape (n, m)."""
-    return rng.dirichlet(np.ones(m + 1), size=n)[:, :m]
+    return rng.dirichlet(np.ones(m + 1), size=n)[:, :m].copy()
 
 
 def _plane(normal: tuple[float, float, float], points: np.ndarray) -> Plane:

@@ -1,0 +1,84 @@
+"""Compiles the kernels that most tests call, once, before the workers of pytest start.
+
+    NUMBA_CACHE_DIR=FOLDER python tests/compile_kernels.py PART
+
+Numba's cache is not made for two processes that compile the same function at once. Each part is
+thus compiled by its own process in its own folder, and each worker takes a copy of all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+# Scenarios with options; what else the tests call is compiled by the worker that needs it first.
+_JUMP, _GO2, _BOX = "robosimian-jump", "go2-stand", "sliding-box"
+PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "nmdp": (
+        (_JUMP, ("integrator.name='ne-nmdp'",)),
+        (_GO2, ("integrator.name='pbd-nmdp'",)),
+        (_JUMP, ("integrator.name='ne-nmdp'", "integrator.objective='kinetic'")),
+        (_GO2, ("integrator.name='ne-mdp'",)),
+    ),
+    "pbd": (
+        (_BOX, ("integrator.name='pbfd'",)),
+        (_BOX, ("integrator.name='pbd'",)),
+        (_GO2, ("integrator.name='ne-ncp'",)),
+    ),
+}
+
+
+def compile_parts(folder: Path) -> None:
+    """Compile all parts at once into a folder that does not exist yet."""
+    script, apart = Path(__file__), [folder.with_name(f"{folder.name}-{part}") for part in PARTS]
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(script), part],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(own), "OMP_NUM_THREADS": "1"},
+        )
+        for part, own in zip(PARTS, apart, strict=True)
+    ]
+    for process in started:
+        process.wait()
+    # Of a function that both have compiled the first one's versions count.
+    for own in reversed(apart):
+        shutil.copytree(own, folder, dirs_exist_ok=True)
+        shutil.rmtree(own)
+
+
+def main(part: str) -> None:
+    """Take a few steps, and their derivatives, with each of the scenarios of a part."""
+    from nmdp_pin.derivatives import step_derivatives
+    from nmdp_pin.errors import DerivativeError
+    from nmdp_pin.executors import Threads
+    from nmdp_pin.rollout import rollout
+    from nmdp_pin.scenario import Scenario
+
+    for name, overrides in PARTS[part]:
+        setup = Scenario.load(name, overrides=list(overrides)).build(visuals=False)
+        simulator, state = setup.simulator, setup.state
+        command = setup.controller.command(state, 0.01)
+        list(simulator.run(state, setup.controller, dt=0.01, duration=0.05))
+        try:
+            step_derivatives(simulator, state, command, 0.01)
+        except DerivativeError:
+            continue  # the method has none
+        if part == "pbd":
+            x = np.concatenate([state.q, state.v])
+            with Threads(1) as threads:
+                rollout(
+                    simulator,
+                    x,
+                    np.zeros((2, 2, simulator.robot.model.nv)),
+                    h=0.01,
+                    executor=threads,
+                )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
