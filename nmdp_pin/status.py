@@ -21,10 +21,12 @@ class Status(Enum):
     REBOUNDED = "an impact throws a contact back"
     SANK = "a contact came in deeper than its impact could press it"
 
-    @property
-    def ok(self) -> bool:
-        """Whether the step may be used."""
-        return self is Status.CONVERGED
+    ok: bool
+    """Whether the step may be used."""
+
+    def __init__(self, sentence: str) -> None:
+        # An attribute, since solvers ask for it thirty times a step.
+        self.ok = sentence == "converged"
 
     @property
     def code(self) -> int:

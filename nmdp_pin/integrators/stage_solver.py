@@ -114,7 +114,7 @@ class StageSolver:
                 printed = problem.acceleration_rate != problem.rate  # which is not consistent
                 if printed or self._bound.allows(gain, moving, form.weight):
                     break
-                found = replace(found, status=Status.ENERGY_GAINED)
+                found = found._replace(status=Status.ENERGY_GAINED)
             at = found.point
             if (
                 tried >= _FEW_SATURATED
@@ -147,12 +147,12 @@ class StageSolver:
                 break
             at, before = found.point, signs
             signs = torques.saturation(problem.torque, at.q, at.v, before)
-            if np.array_equal(signs, before):
+            if signs is before or np.array_equal(signs, before):
                 break
             guess, gamma = guess._replace(q=at.q, w=at.w), found.gamma
         else:
-            found = replace(found, status=Status.STALLED)
-        return replace(found, **work._asdict())
+            found = found._replace(status=Status.STALLED)
+        return found._replace(**work._asdict())
 
     def _from(
         self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nmdp_pin.status import Status
 
 
-@dataclass(frozen=True, eq=False)
-class SolverResult:
+class SolverResult(NamedTuple):
     """Result of a solver.
 
     Args:
