@@ -138,7 +138,7 @@ class Nmdp(Integrator):
         suspects = None
         if made.status.ok:
             suspects = doubtful(self.form, state, made)
-            if not suspects.any():
+            if suspects is None:
                 return made
         again = self.stages(state, command, h, BACKWARD_EULER)
         work = again.work.plus(*made.work)

@@ -37,12 +37,13 @@ def rebounds(
         done: work of the torques [J].
         kinetic: kinetic energy at the start [J].
     """
-    touches = _touching(made)
-    if not touches.any():
-        return False
+    end = _at_end(form, made)
     gains = gain > _GAIN * kinetic + _QUADRATURE * abs(done)
-    thrown = touches & _at_end(form, made).thrown
-    if not (gains or thrown.any()):
+    if not (gains or end.some_thrown):
+        return False
+    touches = _touching(made)
+    thrown = touches & end.thrown
+    if not (touches if gains else thrown).any():
         return False
     approached = _approached(form, state, made)
     return bool((approached & (touches if gains else thrown)).any())
@@ -71,26 +72,27 @@ def sinks(form: Form, state: State, made: Stages, lost: float) -> bool:
     return bool(_LEAST_WORK * (largest * way)[entered].sum() > lost)
 
 
-def doubtful(form: Form, state: State, made: Stages) -> np.ndarray:
-    """Contacts that leave though the first stage loads them, or that slide back, shape (n + r,).
+def doubtful(form: Form, state: State, made: Stages) -> np.ndarray | None:
+    """Contacts that leave though the first stage loads them, or that slide back; None: none do.
 
     A robot that moves up pushes itself off; one that comes down is thrown up by the stages, unless
     a step of first order agrees (`confirms`).
+
+    Returns:
+        A mask, shape (n + r,).
     """
-    end, touches = _at_end(form, made), _touching(made)
-    result: np.ndarray = end.thrown & touches
-    if result.any():
-        first = made.points[0]
-        result &= ~_contact_end(form, first, made.problems[0].rate).unloaded
-    if result.any():
-        data = form.workspace.data
-        pin.centerOfMass(form.model, data, state.q, state.v)
-        result[: form.contacts.n] &= first.contacts.normal @ data.vcom[0] <= _MOVES
-    sliding = end.sliding
-    sliding[: form.contacts.n] &= ~end.unloaded[: form.contacts.n]
-    if sliding.any():
-        result = result | (sliding & _slides_back(form, state, made))
-    return result
+    end, first = _at_end(form, made), made.points[0]
+    result = np.zeros(len(first.w), bool)
+    if end.some_thrown:
+        loaded = ~_contact_end(form, first, made.problems[0].rate).unloaded
+        result = end.thrown & loaded & _touching(made)
+        if result.any():
+            data = form.workspace.data
+            pin.centerOfMass(form.model, data, state.q, state.v)
+            result[: form.contacts.n] &= first.contacts.normal @ data.vcom[0] <= _MOVES
+    if end.some_sliding:
+        result |= end.sliding & _slides_back(form, state, made)
+    return result if result.any() else None
 
 
 def confirms(form: Form, state: State, made: Stages, contacts: np.ndarray) -> bool:
@@ -117,43 +119,33 @@ class _ContactEnd(NamedTuple):
     """Loads and velocities of contacts and joints at the end of a stage; see `contact_ends`."""
 
     unloaded: np.ndarray
-    leaving: np.ndarray
+    thrown: np.ndarray
+    sliding: np.ndarray
     slip: np.ndarray
-
-    @property
-    def thrown(self) -> np.ndarray:
-        """Contacts and joints that leave without load.
-
-        Under the principle a sliding contact may rise by mu |u_t| under load.
-        """
-        result: np.ndarray = self.unloaded & (self.leaving > _MOVES)
-        return result
-
-    @property
-    def sliding(self) -> np.ndarray:
-        """Contacts and joints that slide."""
-        result: np.ndarray = np.vecdot(self.slip, self.slip) > _MOVES**2
-        return result
+    some_thrown: bool
+    some_sliding: bool
 
 
 def _contact_end(form: Form, at: Evaluation, rate: float) -> _ContactEnd:
     """Loads and velocities at the end of a stage of length 1 / rate."""
     rows = len(at.w)
-    unloaded, leaving, slip = np.empty(rows, bool), np.empty(rows), np.empty((rows, 3))
-    inward, friction = form.bounds.inward(at.q), form.bounds.friction
-    contact_ends(
+    unloaded, thrown, sliding = np.empty(rows, bool), np.empty(rows, bool), np.empty(rows, bool)
+    slip = np.empty((rows, 3))
+    some_thrown, some_sliding = contact_ends(
         at.V,
         at.wrench,
         at.motion,
         at.contacts.normal,
-        inward,
-        friction,
+        form.bounds.inward(at.q),
+        form.bounds.friction,
         rate,
+        _MOVES,
         unloaded,
-        leaving,
+        thrown,
+        sliding,
         slip,
     )
-    return _ContactEnd(unloaded, leaving, slip)
+    return _ContactEnd(unloaded, thrown, sliding, slip, some_thrown, some_sliding)
 
 
 def _at_end(form: Form, made: Stages) -> _ContactEnd:
