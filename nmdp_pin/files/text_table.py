@@ -25,7 +25,7 @@ class Table:
         columns: headings.
         rows: one text a column each.
         notes: sentences that belong below it.
-        aside: whether it is for the terminal alone, its data being in a CSV.
+        aside: whether it is for the terminal alone.
     """
 
     title: str
