@@ -116,7 +116,6 @@ def _table(study: Study, steps: dict[str, _Steps]) -> Table:
         "mean outer iterations",
         "mean evaluations",
         "halved steps",
-        "smallest step [ms]",
         "largest force without contact [N]",
         "failed runs",
     )
@@ -129,7 +128,6 @@ def _table(study: Study, steps: dict[str, _Steps]) -> Table:
             number(float(s.iterations.mean()), 1),
             number(float(s.evaluations.mean()), 1),
             str(s.halved),
-            f"{1e3 * s.size.min():.3g}",
             number(s.apart, 1),
             f"{s.failed} of {len(FOUR_TRAJECTORIES)}",
         )

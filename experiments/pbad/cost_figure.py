@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,7 +163,9 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
     tables = (
         _step_table(by_step),
         _pair_table("contact points", by_points, lambda case: case.points),
-        _pair_table("friction coefficient", by_friction, lambda case: case.friction),
+        replace(
+            _pair_table("friction coefficient", by_friction, lambda case: case.friction), aside=True
+        ),
     )
     shows = "Cost of ten seconds of the chain that slides off a slope"
     return Product({picture: shows}, (data,), tables)

@@ -84,12 +84,10 @@ def _table(timings: Timings) -> Table:
                 f"O({optimiser.complexity})",
             )
         )
-    nothing = "—"
-    rows.append(("pbfd lm", *[nothing] * (len(shown) + 2), "O(n³) for third derivatives"))
     notes = (
         "An iteration is one linear solve and its trial evaluations for `lm` and `jtj-lm`, one "
-        "direction and its line search for `lbfgs`. The last row, eq. 13 with its exact Hessian, "
-        "is left out here as in the paper's comparisons: third derivatives cost O(n³) at least.",
+        "direction and its line search for `lbfgs`. Eq. 13 with its exact Hessian is left out, as "
+        "in the paper's comparisons: third derivatives cost O(n³) at least.",
     )
     return Table(
         "Time of one iteration [ms], fixed chains of n links that swing",
