@@ -42,7 +42,7 @@ class Product:
     Args:
         pictures: PNG files and what each shows.
         data: CSV files.
-        tables: for the terminal and the page.
+        tables: for the terminal and, unless long or aside, the page.
         notes: sentences that belong below.
     """
 
@@ -60,7 +60,8 @@ class Product:
 
         pictures = [f"![{shows}]({link(path)})" for path, shows in self.pictures.items()]
         data = ", ".join(f"[{path.name}]({link(path)})" for path in self.data)
-        tables = [t.markdown() for t in self.tables if len(t.rows) <= LONGEST_TABLE]
+        short = [t for t in self.tables if len(t.rows) <= LONGEST_TABLE and not t.aside]
+        tables = [t.markdown() for t in short]
         made = f"`{command}`; data: {data}." if data else f"`{command}`."
         return "\n\n".join([*pictures, *tables, *self.notes, made])
 

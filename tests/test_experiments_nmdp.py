@@ -316,3 +316,21 @@ def test_results_page_is_whole():
     assert parts
     for name, part in parts:
         assert f"`nmdp-pin paper nmdp {name.partition('-')[0]} " in part, name
+
+
+def test_the_table_of_all_steps_is_the_data():
+    """The spreads of `ne-nmdp` over 5 to 50 ms, typed on the page, are those of the CSVs."""
+    head, _, *lines = re.search(r"^(\| \[m\] \|.*\n(?:\|.*\n)+)", PAGE.read_text("utf-8"), re.M)[
+        1
+    ].splitlines()
+    presets = re.findall(r"`([\w-]+)`", head)
+    assert presets == ["paper", "recommended", "paper-contact"]
+    said = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in lines)}
+    for column, preset in enumerate(presets):
+        data = rows(PAGE.parent / f"table1-{preset}-wide.csv")
+        found = {r["motion"]: r for r in data if r["method"].startswith("ne-nmdp")}
+        assert set(found) == set(said)
+        for motion, row in found.items():
+            cells = [float(re.search(r"[\d.]+", cell)[0]) for cell in said[motion]]
+            assert cells[column] == round(float(row["mean std across dt [m]"]), 2)
+            assert cells[-1] == float(row["authors' engine [m]"])

@@ -62,9 +62,9 @@ OF_CONDA = {
 
 def test_the_recipe_and_the_citation_are_of_this_version():
     """They state the version and the requirements of pyproject.toml."""
-    recipe = (ROOT / "recipe/meta.yaml").read_text(encoding="utf-8")
+    recipe = (ROOT / "recipe/recipe.yaml").read_text(encoding="utf-8")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f'version = "{PROJECT["version"]}"' in recipe
+    assert f'\n  version: "{PROJECT["version"]}"\n' in recipe
     assert f"\nversion: {PROJECT['version']}\n" in citation
     wanted = requirements([d for d in PROJECT["dependencies"] if not d.startswith("cmeel")])
     lines = re.findall(r"^    - ([\w-]+) ([<>=][\w.,<>=]+)$", recipe.partition("  run:")[2], re.M)

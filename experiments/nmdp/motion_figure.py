@@ -54,7 +54,7 @@ def _make(
         shows = f"{quantity.name.partition(' [')[0].capitalize()}, {motion.title}"
         path = folder / f"{stem}.png"
         _draw(path, f"{shows}  ·  {study.title}", quantity, curves, study, runs)
-        pictures[path] = f"{shows} ({study.title})"
+        pictures[path] = f"{shows} (preset {study.name})"
         data.append(_write(folder / f"{stem}.csv", curves, study.length(motion)))
     return Product(pictures, tuple(data), notes=_notes(motions, study, runs))
 

@@ -44,7 +44,7 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
     step = f"{study.label(_method(study))}, Δt = {1e3 * specs[0].dt:g} ms"
     figure.suptitle(f"{step}  ·  {study.title}", fontsize=10, fontweight="bold")
     save_figure(figure, path)
-    return Product({path: f"Film strips of the four motions, {step} ({study.title})"}, ())
+    return Product({path: f"Film strips of the four motions, {step} (preset {study.name})"}, ())
 
 
 def _strip(run: KeptRun) -> list[tuple[float, np.ndarray]]:

@@ -13,6 +13,8 @@ from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.files.text_table import Table, number, write_csv
 
+_FLAWS = ("failed at dt [ms]", "body under the ground at dt [ms]")
+
 
 def _methods(study: Study) -> list[str]:
     """The paper's columns, those of them that are evaluated."""
@@ -50,23 +52,25 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
             cells += ["—" if x is None else number(x) for x in theirs]
             label = study.label(method)
             counts = [found.spread, found.runs, found.cut, kept, len(good)]
-            records.append([row.motion.title, row.motion.quantity.name, label, *counts, *theirs])
+            flawed = _flaws([runs[spec] for spec in specs])
+            records.append([*cells[:2], label, *counts, *theirs, *flawed])
             if len(good) < len(specs):
-                flaws.append((row.motion.title, label, *_flaws([runs[spec] for spec in specs])))
+                flaws.append((row.motion.title, method, *flawed))
         rows.append(tuple(cells))
     columns = ["", "quantity"]
     for method in methods:
-        columns += [f"{study.label(method)}", "paper", "authors' engine"]
+        columns += [method, "paper", "authors' engine"]
     data = write_csv(
         folder / f"table1-{study.name}.csv",
         (
             *("motion", "quantity", "method", "mean std across dt [m]", "runs", "cut short"),
             *("of meaningful runs [m]", "meaningful runs", "paper [m]", "authors' engine [m]"),
+            *_FLAWS,
         ),
         records,
     )
     table = Table(
-        f"Mean over time of the standard deviation across Δt [m] ({study.title})",
+        f"Mean over time of the standard deviation across Δt [m] (preset {study.name})",
         tuple(columns),
         tuple(rows),
         (_explanation(study, methods),),
@@ -93,14 +97,14 @@ def _flaws(runs: list[KeptRun]) -> tuple[str, str]:
         for run in runs
         if run.buried and not run.failure
     ]
-    return ", ".join(failed) or "—", ", ".join(buried) or "—"
+    return ", ".join(failed), ", ".join(buried)
 
 
 def _flawed(rows: list[tuple[str, ...]]) -> list[Table]:
     """Table of the runs that are not meaningful; none where all are."""
-    columns = ("", "method", "failed at Δt [ms]", "body under the ground at Δt [ms]")
+    columns = ("", "method", *_FLAWS)
     title = "Runs that are not meaningful"
-    return [Table(title, columns, tuple(rows))] if rows else []
+    return [Table(title, columns, tuple(rows), aside=True)] if rows else []
 
 
 def _explanation(study: Study, methods: list[str]) -> str:

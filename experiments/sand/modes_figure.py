@@ -10,7 +10,7 @@ from nmdp_pin.control.trajectory import GaitTrajectory
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.sand.study import Study
-from nmdp_pin.files.text_table import Table, number, write_csv
+from nmdp_pin.files.text_table import Table, write_csv
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import load_robot
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
@@ -73,11 +73,10 @@ def _table(recordings: dict[float, Recording]) -> Table:
         # the last row before: the force that the sand could just hold
         shown = [f"{r.t[k]:.2f} s, {abs(_pull(r)[k - 1]):.1f} N" for k in changes[:4]]
         shown += ["—"] * (4 - len(shown))
-        end = float(1e3 * r.contact_depth[-1, 0])
-        rows.append((f"{1e3 * dt:g}", *shown, number(end, 1)))
+        rows.append((f"{1e3 * dt:g}", *shown))
     return Table(
         "Changes of the mode: when, and the level force just before",
-        ("Δt [ms]", "slides", "sticks", "slides back", "sticks", "depth at the end [mm]"),
+        ("Δt [ms]", "slides", "sticks", "slides back", "sticks"),
         tuple(rows),
         (f"A foot slides where it is faster than {1e3 * SLIDES:g} mm/s.",),
     )

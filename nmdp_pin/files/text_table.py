@@ -25,12 +25,14 @@ class Table:
         columns: headings.
         rows: one text a column each.
         notes: sentences that belong below it.
+        aside: whether it is for the terminal alone.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    aside: bool = False
 
     def markdown(self) -> str:
         """The table as markdown, its title above and its notes below."""
