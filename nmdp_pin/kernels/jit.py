@@ -33,8 +33,8 @@ class _Notice(event.Listener):
         self._given = False
 
     def on_start(self, event: event.Event) -> None:
-        module = event.data["dispatcher"].py_func.__module__
-        if not self._given and module.startswith(__package__):
+        module = event.data["dispatcher"].py_func.__module__  # None of functions made by exec
+        if not self._given and str(module).startswith(__package__):
             self._given = True
             logging.getLogger("nmdp_pin").warning(
                 "nmdp-pin compiles its kernels, once per installation; this takes about half a "
