@@ -1,4 +1,8 @@
-"""A robot of ours as a MuJoCo model: the same tree, inertias, contact spheres and PD servos."""
+"""A robot of ours as a MuJoCo model: the same tree, inertias, contact spheres and PD servos.
+
+A body with a surface of boxes has these as geoms instead of its spheres, as a passive box has. The
+friction coefficient of a contact is that of the touched surface, as ours: by the priority of geoms.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Box
 
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
@@ -17,7 +22,7 @@ def mjcf(robot: Robot, height: float, friction: float, kp: float, kd: float) -> 
     """The robot on a plane, in MuJoCo's language.
 
     Args:
-        robot: hinges and slides behind a fixed, planar or free-flyer base.
+        robot: hinges and slides behind a fixed, planar or free-flyer base, and free boxes.
         height: of the plane [m].
         friction: coefficient of its contacts.
         kp: position gain of the driven joints [N m/rad].
@@ -27,14 +32,15 @@ def mjcf(robot: Robot, height: float, friction: float, kp: float, kd: float) -> 
     children: dict[int, list[int]] = {j: [] for j in range(model.njoints)}
     for j in range(1, model.njoints):
         children[int(model.parents[j])].append(j)
-    spheres: dict[int, list[str]] = {}
-    points = robot.contact_points
-    for j, p, r in zip(points.joints, points.positions, points.radii, strict=True):
-        size = max(float(r), 1e-4)
-        spheres.setdefault(int(j), []).append(
-            f'<geom type="sphere" size="{size}" pos="{_text(p)}" mass="0" contype="1" '
-            f'conaffinity="0" friction="{friction} 0.005 0.0001"/>'
-        )
+    geoms = {j: [_box(shape) for shape in surface.shapes] for j, surface in robot.surfaces.items()}
+    points, n = robot.contact_points, robot.contact_points.n_terrain
+    for j, p, r in zip(points.joints[:n], points.positions[:n], points.radii[:n], strict=True):
+        if int(j) not in robot.surfaces:
+            size = max(float(r), 1e-4)
+            geoms.setdefault(int(j), []).append(
+                f'<geom type="sphere" size="{size}" pos="{_text(p)}" mass="0" contype="1" '
+                'conaffinity="0"/>'
+            )
 
     def body(j: int) -> str:
         M, joint = model.jointPlacements[j], model.joints[j]
@@ -56,7 +62,7 @@ def mjcf(robot: Robot, height: float, friction: float, kp: float, kd: float) -> 
                 f'<inertial pos="{_text(inertia.lever)}" mass="{inertia.mass}" '
                 f'fullinertia="{full}"/>'
             )
-        return own + "".join(spheres.get(j, [])) + "".join(map(body, children[j]))
+        return own + "".join(geoms.get(j, [])) + "".join(map(body, children[j]))
 
     driven = set(np.asarray(robot.driven).tolist())
     servos = "".join(
@@ -70,7 +76,7 @@ def mjcf(robot: Robot, height: float, friction: float, kp: float, kd: float) -> 
         'boundmass="1e-9" boundinertia="1e-12"/>'
         '<option integrator="implicitfast" cone="elliptic" iterations="100" tolerance="1e-10"/>'
         f'<worldbody><geom type="plane" size="0 0 1" pos="0 0 {height}" contype="0" '
-        f'conaffinity="1" friction="{friction} 0.005 0.0001"/>'
+        f'conaffinity="1" priority="2" friction="{friction} 0.005 0.0001"/>'
         f"{''.join(map(body, children[0]))}</worldbody><actuator>{servos}</actuator></mujoco>"
     )
 
@@ -104,7 +110,11 @@ class Twin:
         self._q = np.array([j.idx_q for j in served])
         self._v = np.array([j.idx_v for j in served])
         self._reference, self._ratio = reference, kd / kp
-        self._free = robot.model.nq != robot.model.nv
+        self._order = np.arange(robot.model.nq)  # of our configuration in MuJoCo's
+        for joint in list(robot.model.joints)[1:]:
+            if (joint.nq, joint.nv) == (4, 3):  # x, y, z, w here, w first there
+                i = joint.idx_q
+                self._order[i : i + 4] = [i + 3, i, i + 1, i + 2]
 
     def controls(self, h: float, steps: int) -> np.ndarray:
         """Servo targets at the ends of the steps, moved so that rates are tracked too."""
@@ -117,16 +127,13 @@ class Twin:
     def state(self, q: np.ndarray) -> mujoco.MjData:
         """The state at a configuration of ours, at rest."""
         data = mujoco.MjData(self.model)
-        data.qpos[:] = q
-        if self._free:
-            data.qpos[3:7] = q[[6, 3, 4, 5]]
+        data.qpos[:] = q[self._order]
         return data
 
     def configuration(self, data: mujoco.MjData) -> np.ndarray:
         """The configuration as ours, shape (nq,)."""
-        q = data.qpos.copy()
-        if self._free:
-            q[3:7] = data.qpos[[4, 5, 6, 3]]
+        q = np.empty_like(data.qpos)
+        q[self._order] = data.qpos
         return q
 
 
@@ -146,6 +153,18 @@ def _joint(model: pin.Model, j: int) -> str:
     return (
         f'<joint name="{model.names[j]}" type="{kind}" axis="{_text(axis)}" damping="{damping}" '
         f'armature="{armature}"/>'
+    )
+
+
+def _box(shape: object) -> str:
+    """A box of the surface of a body."""
+    if not isinstance(shape, Box):
+        raise ValueError(f"surface of {type(shape).__name__}: only boxes are known here")
+    half, place = np.array(shape.size) / 2.0, shape.position
+    turn = _quaternion(pin.rpy.rpyToMatrix(*shape.rpy))
+    return (
+        f'<geom type="box" size="{_text(half)}" pos="{_text(place)}" quat="{turn}" mass="0" '
+        f'contype="1" conaffinity="1" priority="1" friction="{shape.friction} 0.005 0.0001"/>'
     )
 
 

@@ -1,10 +1,11 @@
-"""Robosimian jumps from rest: FDDP through contact, with knots of 25 ms.
+"""Robosimian jumps from rest: FDDP through contact, with knots of 50 ms.
 
 python examples/plan_jump.py                # writes jump.npz, jump.png and jump.html
-python examples/plan_jump.py --h 0.005      # the same problem with five times the knots
+python examples/plan_jump.py --h 0.005      # the same problem with ten times the knots
 
 Nobody says which foot leaves the ground when: contacts are those of the simulator's steps, and so
-are the derivatives. FDDP begins with a robot that stands still. The torques that it finds are then
+are the derivatives. Error control divides a knot where one step would be wrong, as FDDP would make
+use of the error. FDDP begins with a robot that stands still. The torques that it finds are then
 replayed in steps of at most 2 ms, each held for as long as in the plan.
 """
 
@@ -12,7 +13,7 @@ import argparse
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,9 @@ from nmdp_pin import (
 )
 from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.control import StablePD
+from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import MissingExtra
 from nmdp_pin.recorder import Recorder
-from nmdp_pin.step_control import Halving
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
@@ -48,7 +49,8 @@ DAMPING = 10.0  # [N m s/rad] of the joints, beside the torques that are planned
 KP, KD = 1000.0, 50.0  # [N m/rad], [N m s/rad] of settling before the plan and landing after it
 
 DURATION, LANDING = 0.6, 0.8  # [s] from rest to the apex, and what is simulated after it
-FINE = 0.002  # [s] longest steps of the replay
+FINE = 0.002  # [s] longest steps of the replay, and about the shortest in a knot
+TOLERANCE = 0.03  # of the velocity: what a step in a knot may err
 
 # The planar base is x, z and pitch; then come the joints. The end of the plan shall be the standing
 # pose at rest, but higher than it gets, so that height always pays.
@@ -88,18 +90,20 @@ class Plan:
         return self.promised < ENOUGH * self.cost
 
 
-def scene(kp: float = 0.0) -> Scene:
+def scene(kp: float = 0.0, rtol: float = TOLERANCE) -> Scene:
     """Robosimian in the plane, settled under stiff PD; then torques carry its weight.
 
     Args:
         kp: of springs towards the pose that it settled in [N m/rad].
+        rtol: tolerance of the steps, relative to the speed and to 1 rad/s.
     """
     robot = load_robot("robosimian", base="planar")
     mass = float(pin.computeTotalMass(robot.model))
     cone = FrictionCone(stiffness=stiffness_for_static_depth(mass, 4, STATIC_DEPTH, 2), power=2)
     ground = Terrain([Plane(height=GROUND, friction=0.7)])
     # A wild trial of the solver shall fail, not be simulated in ever smaller steps.
-    simulator = Simulator(robot, ground, cone, "ne-nmdp", control=Halving(min_step=1e-3))
+    control = ErrorControl(rtol=rtol, min_step=FINE)
+    simulator = Simulator(robot, ground, cone, "ne-nmdp", control=control)
     stiff = StablePD(robot, kp=KP, kd=KD)
     for result in simulator.run(simulator.state(), stiff, dt=0.05, duration=3.0):
         rest = result.state.q
@@ -174,7 +178,7 @@ def replay(scene: Scene, found: Plan, h: float) -> Recording:
     for command in commands + [stiff.command(state, h)] * round(LANDING / h):
         result = simulator.step(state, command, h)
         recorder.record(result, 0.0)
-        state = result.state
+        state = replace(result.state, warm=None, h_next=None)  # as in the plan
         if not result.status.ok:
             break
     return recorder.recording()
@@ -233,24 +237,27 @@ def draw(scene: Scene, found: Plan, coarse: Recording, fine: Recording, path: Pa
 def main(arguments: Sequence[str] | None = None) -> None:
     """Plan the jump, replay it in short steps, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--h", type=float, default=0.025, help="length of the knots [s]")
+    parser.add_argument("--h", type=float, default=0.05, help="length of the knots [s]")
     parser.add_argument("--iterations", type=int, default=25, help="with each smoothing")
     parser.add_argument(
         "--smoothing", type=float, nargs="+", default=SMOOTHING, help="of derivatives, in turn"
     )
     parser.add_argument("--kp", type=float, default=0.0, help="springs beside torques [N m/rad]")
+    parser.add_argument("--rtol", type=float, default=TOLERANCE, help="tolerance of the steps")
     parser.add_argument("--quick", action="store_true", help="few iterations, a lower jump")
     parser.add_argument("--out", type=Path, default=Path("jump"), help="name of the files")
     options = parser.parse_args(arguments)
     if not (options.h > 0.0 and whole(DURATION / options.h)):
         parser.error(f"--h must divide {DURATION} s")
-    jumper = scene(options.kp)
+    jumper = scene(options.kp, options.rtol)
     iterations = 8 if options.quick else options.iterations
     found = plan(jumper, options.h, iterations, options.smoothing)
     coarse = replay(jumper, found, options.h)
     fine = replay(jumper, found, options.h / math.ceil(options.h / FINE - 1e-9))
+    knots = len(found.u)
+    steps = knots + int(coarse.halvings[: knots + 1].sum())
     print(
-        f"{len(found.u)} knots of {1e3 * options.h:g} ms, {found.iterations} iterations in "
+        f"{knots} knots of {1e3 * options.h:g} ms, {steps} steps, {found.iterations} iterations in "
         f"{found.seconds:.1f} s: cost {found.cost:.4f}, still promised {found.promised:.1e}, "
         + ("converged" if found.converged else "not converged")
     )
