@@ -1,7 +1,7 @@
 """The known limits of docs/accuracy.md, measured.
 
 OMP_NUM_THREADS=1 python benchmarks/limits.py          # all parts
-OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin top pull cost
+OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin top pull drop cost
 """
 
 from __future__ import annotations
@@ -145,7 +145,34 @@ def pull() -> None:
         print(f"  order {order}:", *speeds)
 
 
-PARTS = {"cone": cone, "spin": spin, "top": top, "pull": pull, "cost": cost}
+def drop() -> None:
+    """Depth at which a cube of 1 kg rests after a fall, in both orders [mm]."""
+    steps = (0.002, 0.01, 0.05)
+    robot = block((0.1, 0.1, 0.1))
+    print("height [m]  k [N/m^2]  static [mm]  energy [mm]  orders 1 and 2:", *steps)
+    for height in (0.05, 0.5):
+        for stiffness in (1e4, 1e6, 1e8):
+            weight, k = GRAVITY * robot.mass, 4.0 * stiffness  # four corners
+            static = np.sqrt(weight / k)
+            # k d^3 / 3 = m g (height + d): the ground takes up the energy of the fall
+            cubic = (1.0, 0.0, -3.0 * weight / k, -3.0 * weight / k * height)
+            deepest = np.roots(cubic).real.max()
+            law = FrictionCone(stiffness=stiffness, power=2)
+            ground = Terrain(Plane(height=robot.lowest_point - height, friction=MU))
+            found = []
+            for order in (1, 2):
+                simulator = Simulator(robot, ground, law, "ne-nmdp", order=order)
+                for h in steps:
+                    run = simulator.run(simulator.state(), Passive(), dt=h, duration=1.0)
+                    *_, last = run
+                    found.append(f"{1e3 * last.max_penetration:.2f}")
+            print(
+                f"{height:10g}  {stiffness:9g}  {1e3 * static:11.2f}  {1e3 * deepest:11.2f} ",
+                *found,
+            )
+
+
+PARTS = {"cone": cone, "spin": spin, "top": top, "pull": pull, "drop": drop, "cost": cost}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -1,7 +1,5 @@
 """Solutions that gain energy: roots of G = 0 far away, which no motion leads to, are refused."""
 
-from dataclasses import replace
-
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
@@ -9,6 +7,7 @@ import pytest
 from contact_laws import law_for
 
 from nmdp_pin.control import Command
+from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
@@ -49,10 +48,10 @@ def test_free_motion_gains_nothing(method, name, h):
         start = random_start(robot, seed)
         result = integrator.step(start, PASSIVE, h)
         assert result.status.ok
-        kinetic = pin.computeKineticEnergy(robot.model, data, start.q, start.v)
+        kinetic = kinetic_energy(robot.model, data, start.q, start.v)
         before = kinetic + pin.computePotentialEnergy(robot.model, data, start.q)
         end = result.state
-        after = pin.computeKineticEnergy(robot.model, data, end.q, end.v)
+        after = kinetic_energy(robot.model, data, end.q, end.v)
         after += pin.computePotentialEnergy(robot.model, data, end.q)
         assert result.kinetic_energy + result.potential_energy == pytest.approx(after)
         done = -h * float(robot.model.damping @ end.v**2)
@@ -73,7 +72,7 @@ def misled(method: str, wrong: int, **options):
             point = found.point
             far = pin.integrate(robot.model, point.q, np.full(robot.model.nv, 2.0))
             away = problem.evaluate(far, point.w)
-            return replace(found, point=away, status=Status.CONVERGED)
+            return found._replace(point=away, status=Status.CONVERGED)
         return found
 
     solver._from = solved
