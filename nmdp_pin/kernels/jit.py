@@ -26,6 +26,12 @@ def jit(function: F) -> F:
     return compiled
 
 
+def inlined_jit(function: F) -> F:
+    """Compile a kernel into its callers; worth it where records of many arrays are passed."""
+    compiled: F = numba.njit(**_OPTIONS, forceinline=True)(function)
+    return compiled
+
+
 class _Notice(event.Listener):
     """Logs once that kernels are compiled, since the first step then takes long."""
 

@@ -20,7 +20,7 @@ from nmdp_pin.kernels.contact_kinematics import locate, relative_placements
 from nmdp_pin.kernels.contact_sums import subtract_from_bodies, subtract_pairs
 from nmdp_pin.kernels.dense import cholesky, copy_matrix, solve_upper_transposed
 from nmdp_pin.kernels.inertial_potential import inertial_stiffness, inertial_wrenches
-from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.jit import inlined_jit, jit
 from nmdp_pin.kernels.joint_law import add_joint_forces, add_joint_stiffness
 from nmdp_pin.kernels.manifold import (
     add_turning,
@@ -106,7 +106,7 @@ def place(scene: Scene, point: Point) -> None:
     )
 
 
-@jit
+@inlined_jit
 def evaluate(
     scene: Scene, start: StepStart, ref: StepReference, point: Point
 ) -> tuple[float, float]:
@@ -173,7 +173,7 @@ def evaluate(
     return value, math.sqrt(error)
 
 
-@jit
+@inlined_jit
 def linearise(
     scene: Scene, start: StepStart, point: Point, ref: StepReference, exact: bool
 ) -> None:
