@@ -124,6 +124,8 @@ def _redistributed(
     per_contact = np.zeros((n, len(index)))
     per_contact[contact, np.arange(len(index))] = 1.0
     equal = np.vstack([equal, per_contact[tight]])
+    if _spreads(share, per_contact, equal, 1.0 / unit - 1.0, tight, open_sums):
+        return _Inside(support, open_sums)
     # A multiple of what there is, x = scale * share, and t with x_j >= t_j, scale - sum >= t_c and
     # 0 <= t <= 1: its largest sum is as many of them as can be above zero at once, each being one.
     bounded = ~tight
@@ -148,3 +150,33 @@ def _redistributed(
         weights[index] = t[:k] > 0.5
         inner[bounded] = t[k:] > 0.5
     return _Inside(weights.reshape(n, m), inner & open_sums)
+
+
+def _spreads(
+    share: np.ndarray,
+    per_contact: np.ndarray,
+    equal: np.ndarray,
+    room: np.ndarray,
+    tight: np.ndarray,
+    open_sums: np.ndarray,
+) -> bool:
+    """Whether a step towards equal weights opens all bounds; False: a linear program has to tell.
+
+    Args:
+        share: weights over their sum in the contact, shape (k,).
+        per_contact: one where a weight is that of a contact, shape (n, k).
+        equal: conditions that a step must not change, shape (l, k).
+        room: what sums of shares lack of the largest, shape (n,).
+        tight: contacts whose sum has to be one, shape (n,).
+        open_sums: contacts whose sum is one and may be less, shape (n,).
+    """
+    step = (1.0 / np.maximum(per_contact.sum(axis=1), 1.0)) @ per_contact - share
+    step -= np.linalg.lstsq(equal, equal @ step)[0]
+    zero, sums = share <= _POSITIVE, per_contact @ step
+    falls, rises = ~zero & (step < 0.0), ~tight & ~open_sums & (sums > 0.0)
+    # Half of the way to the first bound that is open now.
+    size = 0.5 * min(
+        (share[falls] / -step[falls]).min(initial=2.0), (room[rises] / sums[rises]).min(initial=2.0)
+    )
+    opened = np.concatenate([step[zero], -sums[open_sums]])
+    return bool((size * opened >= _INSIDE).all())

@@ -13,10 +13,10 @@ from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.kinematic_tree import bodies_of
 from nmdp_pin.dynamics.material_step import MaterialPositionStep, MaterialVelocityStep, given
 from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
-from nmdp_pin.dynamics.spatial import placements_derivative, support_of
+from nmdp_pin.dynamics.spatial import support_of
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.kernels.inertial_potential import inertial_gradient, rates_derivative
-from nmdp_pin.kernels.momentum import placement_rates
+from nmdp_pin.kernels.momentum import placement_rates, placements_derivative
 
 
 class PositionBased(Form):
@@ -143,7 +143,7 @@ class PositionBased(Form):
             change: change of the target, (n_bodies, 4, 3, K).
         """
         n = self.model.njoints - 1
-        by_dof = placements_derivative(at.S.T, self._support, at.P[1:])
+        by_dof = self._derivative(at.P[1:], at.S)
         weighted = (self.bodies.moments @ change.reshape(n, 4, -1)).reshape(12 * n, -1)
         result: np.ndarray = -by_dof.reshape(len(by_dof), -1) @ weighted
         return result
@@ -155,9 +155,8 @@ class PositionBased(Form):
     def _rates_derivatives(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of the rates with respect to q and v, shape (n_bodies, 4, 3, nv) each."""
         placements, S = self._moving(q)
-        n = len(placements)
-        by_q = np.empty((n, 4, 3, self.nv))
-        rates_derivative(placements, self.bodies, np.ascontiguousarray(S.T), v, by_q)
+        by_q = np.empty((*placements.shape, self.nv))
+        rates_derivative(placements, self.bodies, S, v, by_q)
         return by_q, np.moveaxis(self._derivative(placements, S), 0, -1)
 
     def _placements(self, q: np.ndarray) -> np.ndarray:
@@ -167,14 +166,16 @@ class PositionBased(Form):
         return work.placements[1:].copy()
 
     def _moving(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Placements of the bodies, and the motions of the dofs (6, nv)."""
+        """Placements of the bodies, and the motions of the dofs, shape (nv, 6)."""
         work = self.workspace
         pin.computeJointJacobians(self.model, work.data, q)
-        return work.placements[1:].copy(), work.J.copy()
+        return work.placements[1:].copy(), np.ascontiguousarray(work.J.T)
 
     def _derivative(self, placements: np.ndarray, S: np.ndarray) -> np.ndarray:
         """Derivative of the placements with respect to each dof, shape (nv, n_bodies, 4, 3)."""
-        return placements_derivative(S, self._support, placements)
+        change = np.empty((len(S), *placements.shape))
+        placements_derivative(placements, S, self._support, change)
+        return change
 
     def _kinetic_terms(
         self, problem: MaterialPositionStep, at: Evaluation
@@ -182,9 +183,6 @@ class PositionBased(Form):
         """K with the rotors' energy, and the gradient without it."""
         placements, S = self._moving(at.q)
         gradient, wrenches = np.empty(self.nv), np.empty((self.model.njoints - 1, 6))
-        motions = np.ascontiguousarray(S.T)
-        E = inertial_gradient(
-            placements, problem.reference, self.bodies, motions, wrenches, gradient
-        )
+        E = inertial_gradient(placements, problem.reference, self.bodies, S, wrenches, gradient)
         square = problem.rate**2
         return square * E + 0.5 * float(self.armature @ at.v**2), square * gradient

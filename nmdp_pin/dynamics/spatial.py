@@ -16,20 +16,6 @@ def placements_of(data: pin.Data, n_joints: int) -> np.ndarray:
     return view
 
 
-def placements_derivative(S: np.ndarray, support: np.ndarray, placements: np.ndarray) -> np.ndarray:
-    """Derivatives of placements with respect to each dof, shape (nv, n, 4, 3).
-
-    Args:
-        S: motions of the dofs at the world's origin, shape (6, nv).
-        support: 1 for dofs that move each of the bodies, else 0, shape (n, nv).
-        placements: placements of the bodies, shape (n, 4, 3).
-    """
-    motions = support.T[:, :, None] * S.T[:, None, :]  # (nv, n, 6)
-    change: np.ndarray = np.cross(motions[:, :, None, 3:], placements)
-    change[:, :, 3] += motions[:, :, :3]
-    return change
-
-
 def support_of(model: pin.Model, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Dependence of joints on dofs, as zeros and ones.
 

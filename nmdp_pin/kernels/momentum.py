@@ -36,6 +36,33 @@ def placement_rates(
 
 
 @jit
+def placements_derivative(
+    P: np.ndarray, S: np.ndarray, support: np.ndarray, change: np.ndarray
+) -> None:
+    """Derivatives of the placements of bodies with respect to each dof.
+
+    Args:
+        P: placements of the bodies, shape (n, 4, 3).
+        S: motions of the dofs at the world's origin, shape (nv, 6).
+        support: 1 for dofs that move a body, else 0, shape (n, nv).
+        change: output, shape (nv, n, 4, 3).
+    """
+    for l in range(S.shape[0]):
+        s = S[l]
+        for b in range(P.shape[0]):
+            if support[b, l] == 0.0:
+                change[l, b] = 0.0
+                continue
+            for r in range(4):
+                x, y, z = P[b, r, 0], P[b, r, 1], P[b, r, 2]
+                change[l, b, r, 0] = s[4] * z - s[5] * y
+                change[l, b, r, 1] = s[5] * x - s[3] * z
+                change[l, b, r, 2] = s[3] * y - s[4] * x
+            for a in range(3):
+                change[l, b, 3, a] += s[a]
+
+
+@jit
 def point_momenta(
     P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
 ) -> None:
