@@ -24,12 +24,9 @@ PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         (_GO2, ("integrator.name='pbd-nmdp'",)),
         (_JUMP, ("integrator.name='ne-nmdp'", "integrator.objective='kinetic'")),
         (_GO2, ("integrator.name='ne-mdp'",)),
-    ),
-    "pbd": (
-        (_BOX, ("integrator.name='pbfd'",)),
-        (_BOX, ("integrator.name='pbd'",)),
         (_GO2, ("integrator.name='ne-ncp'",)),
     ),
+    "pbd": ((_BOX, ("integrator.name='pbfd'",)),),
 }
 
 
