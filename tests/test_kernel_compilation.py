@@ -63,4 +63,4 @@ def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
         check=True,
     )
     assert done.stdout == "imported\n"
-    assert done.stderr.count("compiles its kernels") == 1
+    assert done.stderr.count("compiles the kernels") == 1

@@ -53,8 +53,8 @@ class _Compilation(event.Listener):
         if not self._logged:
             self._logged = True
             logging.getLogger("nmdp_pin").warning(
-                "nmdp-pin compiles its kernels, once per installation; this takes about half a "
-                "minute"
+                "nmdp-pin compiles the kernels of a method, once per installation; this takes up "
+                "to a minute"
             )
 
     def on_end(self, event: event.Event) -> None:
