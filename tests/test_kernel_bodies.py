@@ -57,6 +57,17 @@ def test_rates_of_placements_are_differences():
     assert rates == pytest.approx(along, abs=10.0 * DIFFERENCE)  # of a velocity of size 4
 
 
+def test_derivative_of_placements():
+    """Differences of pinocchio's placements, zero for bodies that a dof does not move."""
+    tree = Tree()
+    found = np.full((tree.nv, 5, 4, 3), np.nan)
+    _, P, S = tree.at(tree.q)
+    momentum.placements_derivative(P[1:].copy(), S, tree.bodies_support, found)
+    expected = np.moveaxis(tree.differences(lambda q: tree.at(q)[1][1:]), -1, 0)
+    assert found == pytest.approx(expected, abs=DIFFERENCE)
+    assert (found == 0.0).all(axis=(2, 3)).any()
+
+
 def test_derivative_of_the_rates_of_placements():
     """Differences of pinocchio's velocities of the bodies' axes and origins, with v held."""
     tree, found = Tree(), np.full((5, 4, 3, Tree().nv), np.nan)

@@ -8,6 +8,7 @@ from kernel_scenes import DIFFERENCE, STEP, Tree, array_of
 from nmdp_pin.kernels import contact_derivatives, contact_jacobians, stage_derivatives
 from nmdp_pin.kernels import contact_kinematics as kinematics
 from nmdp_pin.kernels.cone_contact import cone_contacts
+from nmdp_pin.kernels.contact_ends import UNLOADED, contact_ends
 from nmdp_pin.kernels.contact_forces import LEAST_SHARE, contact_forces
 from nmdp_pin.kernels.wrenches import world_wrenches
 from nmdp_pin.terrain import Plane, Terrain
@@ -446,3 +447,63 @@ def test_wrenches_in_the_world():
     moment = np.cross(-at.radii[:, None] * at.normal, force)
     expected = [np.append(r @ f, r @ m) for r, f, m in zip(R, force, moment, strict=True)]
     assert out == pytest.approx(np.array(expected), abs=ROUNDING)
+
+
+STILL = 0.1  # [m/s]
+
+
+def ends(force, u, *, normal=(0.0, 0.6, 0.8), friction=None, inward=1.0):
+    """What `contact_ends` says of one contact, or of one joint with dry friction, at u m/s."""
+    contacts = np.array([normal] if friction is None else []).reshape(-1, 3)
+    joints = np.array([] if friction is None else [friction])
+    V, rate = np.zeros((1, 3, 2)), 1.0 / H
+    V[0, 1, 1] = -20.0
+    flags = [np.full(1, value) for value in (False, True, False)]
+    slip = np.full((1, 3), np.nan)
+    found = contact_ends(
+        V,
+        np.array([force]),
+        H * np.array([u]),
+        contacts,
+        np.full(len(joints), inward),
+        joints,
+        rate,
+        STILL,
+        *flags,
+        slip,
+    )
+    unloaded, thrown, sliding = (bool(flag[0]) for flag in flags)
+    assert found == (thrown, sliding)
+    return unloaded, thrown, sliding, slip[0]
+
+
+def test_loads_of_contacts_and_joints():
+    """A share of the largest force counts as none; a joint's dry friction is no load."""
+    least = 20.0 * UNLOADED
+    zero, n = np.zeros(3), np.array([0.0, 0.6, 0.8])
+    assert [ends([0.0, -x, 0.0], zero)[0] for x in (0.9 * least, 1.1 * least)] == [True, False]
+    along = np.array([1.0, 0.0, 0.0])
+    assert [ends(-x * along, zero, friction=3.0)[0] for x in (3.0, 3.1)] == [True, False]
+    assert ends(zero, 0.9 * STILL * n)[:2] == (True, False)
+    assert ends(zero, 1.1 * STILL * n)[:2] == (True, True)
+    assert ends(zero, -1.1 * STILL * n)[:2] == (True, False)
+    assert ends(5.0 * n, 1.1 * STILL * n)[:2] == (False, False)
+
+
+def test_slides_of_contacts_and_joints():
+    """Contacts slide across their normals under load, joints where they have dry friction."""
+    n, across = np.array([0.0, 0.6, 0.8]), np.array([0.3, 0.8, -0.6])
+    found = ends(5.0 * n, 0.7 * n + across)
+    assert found[2]
+    assert found[3] == pytest.approx(across)
+    assert not ends(5.0 * n, 0.7 * n + 0.9 * STILL * across / np.linalg.norm(across))[2]
+    assert ends(5.0 * n, 0.7 * n + 1.1 * STILL * across / np.linalg.norm(across))[2]
+    assert not ends(np.zeros(3), across)[2]
+    u = np.array([-0.4, 9.0, 9.0])
+    assert [ends(np.zeros(3), u, friction=3.0, inward=i)[1] for i in (1.0, -1.0)] == [False, True]
+    found = ends(np.zeros(3), u, friction=3.0)
+    assert found[2]
+    assert found[3].tolist() == pytest.approx([-0.4, 0.0, 0.0])
+    found = ends(np.zeros(3), u, friction=0.0)
+    assert not found[2]
+    assert found[3].tolist() == [0.0, 0.0, 0.0]

@@ -10,7 +10,13 @@ from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.kernels import joint_law
 from nmdp_pin.kernels.contact_forces import LEAST_SHARE
-from nmdp_pin.kernels.joint_forces import interval, intervals, joint_forces, linearise_joints
+from nmdp_pin.kernels.joint_forces import (
+    interval,
+    intervals,
+    joint_forces,
+    linearise_joints,
+    stops,
+)
 from nmdp_pin.kernels.joint_springs import joint_springs
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
@@ -34,6 +40,17 @@ POSITIONS = {  # between the stops of -0.5 and 1, of 100 N m/rad, with a frictio
 def test_forces_that_a_joint_may_have(x, expected):
     """Least force and width, and their derivatives: a stop pushes back only."""
     assert interval(x, -0.5, 1.0, 100.0, 3.0) == pytest.approx(expected)
+
+
+def test_the_nearer_stop():
+    """Below, between and above two stops, beside a single one, and without any."""
+    q = np.array([9.0, -0.7, 0.2, 0.4, 1.1, 5.0, 5.0])
+    lower = np.array([-0.5, -0.5, -0.5, -0.5, -np.inf, -np.inf])
+    upper = np.array([1.0, 1.0, 1.0, 1.0, 7.0, np.inf])
+    gap, inward = np.full(6, np.nan), np.full(6, np.nan)
+    stops(np.array([1, 2, 3, 4, 5, 6]), lower, upper, q, gap, inward)
+    assert gap == pytest.approx([-0.2, 0.7, 0.6, -0.1, 2.0, np.inf])
+    assert inward.tolist() == [1.0, 1.0, -1.0, -1.0, -1.0, 0.0]
 
 
 class Joints:
