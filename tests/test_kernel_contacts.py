@@ -501,6 +501,8 @@ def test_slides_of_contacts_and_joints():
     assert not ends(np.zeros(3), across)[2]
     u = np.array([-0.4, 9.0, 9.0])
     assert [ends(np.zeros(3), u, friction=3.0, inward=i)[1] for i in (1.0, -1.0)] == [False, True]
+    slow = [[f * STILL, 0.0, 0.0] for f in (0.9, 1.1)]
+    assert [ends(np.zeros(3), v, friction=3.0)[1] for v in slow] == [False, True]
     found = ends(np.zeros(3), u, friction=3.0)
     assert found[2]
     assert found[3].tolist() == pytest.approx([-0.4, 0.0, 0.0])
