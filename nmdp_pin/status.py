@@ -25,7 +25,7 @@ class Status(Enum):
     """Whether the step may be used."""
 
     def __init__(self, sentence: str) -> None:
-        # An attribute, since solvers ask for it thirty times a step.
+        # An attribute, since solvers ask for it many times a step.
         self.ok = sentence == "converged"
 
     @property

@@ -49,7 +49,7 @@ class ContactArrays:
         return cls(
             joints,
             touched,
-            np.array(points.positions, dtype=float).reshape(-1, 3),
+            points.positions,
             np.array(points.radii, dtype=float),
             carried - moves,
             moves > 0.0,

@@ -73,6 +73,7 @@ def partials_of(
     scene = scene._replace(
         joints=scene.joints._replace(friction=np.zeros(nv), effort=np.full(nv, np.inf))
     )
+    linearise(scene, start, point, memory.ref, True)  # writes point.A
     of_start, velocity_of_start = _of_start(scene, start, memory)
     frictional = scene.law.kind == FRICTIONAL
     of_parameters = {
@@ -108,7 +109,6 @@ def _of_start(scene: Scene, start: StepStart, memory: Memory) -> tuple[np.ndarra
         contacts=np.zeros(square),
         D0=one.copy(),
     )
-    linearise(scene, start, point, memory.ref, True)
     start_partials(scene, start, memory.ref, point, parts)
     of_v = np.zeros((nv, 2 * nv))
     of_v[:, :nv] = parts.D0 / -h

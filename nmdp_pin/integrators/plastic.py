@@ -82,6 +82,8 @@ def doubtful(form: Form, state: State, made: Stages) -> np.ndarray | None:
         A mask, shape (n + r,).
     """
     end, first = _at_end(form, made), made.points[0]
+    if not (end.some_thrown or end.some_sliding):
+        return None
     result = np.zeros(len(first.w), bool)
     if end.some_thrown:
         loaded = ~_contact_end(form, first, made.problems[0].rate).unloaded

@@ -18,7 +18,7 @@ _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
     "fastmath": False,
-    "no_cfunc_wrapper": True,  # nothing calls the kernels from C; a twentieth of the compilation
+    "no_cfunc_wrapper": True,  # nothing calls the kernels from C
 }
 
 
@@ -37,7 +37,7 @@ def inlined_jit(function: F) -> F:
 class _Compilation(event.Listener):
     """Compiles the kernels at LLVM's level 1, and logs once that this takes long.
 
-    The kernels are as fast as at Numba's usual level 3, and compiled in a sixth less time.
+    The kernels are as fast as at Numba's usual level 3, and compiled sooner.
     """
 
     def __init__(self) -> None:

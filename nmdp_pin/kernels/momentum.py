@@ -10,6 +10,25 @@ from nmdp_pin.kernels.subtree import Bodies, add_children, project_stiffness, pr
 
 
 @jit
+def placement_rate(X: np.ndarray, twist: np.ndarray, rate: np.ndarray) -> None:
+    """Rate of the placement of a body.
+
+    Args:
+        X: placement, shape (4, 3).
+        twist: motion of the body at the world's origin, shape (6,).
+        rate: output, shape (4, 3).
+    """
+    w0, w1, w2 = twist[3], twist[4], twist[5]
+    for r in range(4):
+        x, y, z = X[r, 0], X[r, 1], X[r, 2]
+        rate[r, 0] = w1 * z - w2 * y
+        rate[r, 1] = w2 * x - w0 * z
+        rate[r, 2] = w0 * y - w1 * x
+    for a in range(3):
+        rate[3, a] += twist[a]
+
+
+@jit
 def placement_rates(
     P: np.ndarray, S: np.ndarray, support: np.ndarray, v: np.ndarray, rates: np.ndarray
 ) -> None:
@@ -25,14 +44,7 @@ def placement_rates(
     twist = np.empty(6)
     for b in range(support.shape[0]):
         relative_twist(S, support[b], v, twist)
-        w0, w1, w2 = twist[3], twist[4], twist[5]
-        for r in range(4):
-            x, y, z = P[b + 1, r, 0], P[b + 1, r, 1], P[b + 1, r, 2]
-            rates[b, r, 0] = w1 * z - w2 * y
-            rates[b, r, 1] = w2 * x - w0 * z
-            rates[b, r, 2] = w0 * y - w1 * x
-        for a in range(3):
-            rates[b, 3, a] += twist[a]
+        placement_rate(P[b + 1], twist, rates[b])
 
 
 @jit
@@ -48,18 +60,11 @@ def placements_derivative(
         change: output, shape (nv, n, 4, 3).
     """
     for l in range(S.shape[0]):
-        s = S[l]
         for b in range(P.shape[0]):
             if support[b, l] == 0.0:
                 change[l, b] = 0.0
-                continue
-            for r in range(4):
-                x, y, z = P[b, r, 0], P[b, r, 1], P[b, r, 2]
-                change[l, b, r, 0] = s[4] * z - s[5] * y
-                change[l, b, r, 1] = s[5] * x - s[3] * z
-                change[l, b, r, 2] = s[3] * y - s[4] * x
-            for a in range(3):
-                change[l, b, 3, a] += s[a]
+            else:
+                placement_rate(P[b], S[l], change[l, b])
 
 
 @jit

@@ -13,6 +13,7 @@ from nmdp_pin.kernels.contact_kinematics import cross_into
 from nmdp_pin.kernels.inertial_potential import reference_derivative
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.manifold import difference_derivative, integrate
+from nmdp_pin.kernels.momentum import placement_rate
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
     Law,
@@ -39,20 +40,14 @@ def placement_derivative(
         dof: index of the dof.
         change: output, changes of the bodies, shape (n, 4, 3).
     """
-    s = S[dof]
     for b in range(len(tree.kinds)):
         above = b
         while above >= 0 and tree.first_dofs[above] > dof:
             above = tree.parents[above]
-        moves = above >= 0 and dof < tree.first_dofs[above + 1]
-        for i in range(4):
-            p, c = P[b + 1, i], change[b, i]
-            c[0] = s[4] * p[2] - s[5] * p[1] if moves else 0.0
-            c[1] = s[5] * p[0] - s[3] * p[2] if moves else 0.0
-            c[2] = s[3] * p[1] - s[4] * p[0] if moves else 0.0
-        if moves:
-            for j in range(3):
-                change[b, 3, j] += s[j]
+        if above >= 0 and dof < tree.first_dofs[above + 1]:
+            placement_rate(P[b + 1], S[dof], change[b])
+        else:
+            change[b] = 0.0
 
 
 @jit

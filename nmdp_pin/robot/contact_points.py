@@ -36,7 +36,8 @@ class ContactPoints:
 
     def __post_init__(self) -> None:
         # Kernels are compiled for each order of memory.
-        object.__setattr__(self, "positions", np.ascontiguousarray(self.positions, dtype=float))
+        positions = np.ascontiguousarray(self.positions, dtype=float).reshape(-1, 3)
+        object.__setattr__(self, "positions", positions)
         if not len(self.touches):
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():
