@@ -187,13 +187,10 @@ class Simulator:
         """
         check_step(h)
         self._check.state(state)
-        return self._step(state, self.checked_source(command), h)
-
-    def _step(self, state: State, command: CommandSource, h: float) -> StepResult:
-        """`step` with checked arguments."""
+        source = self.checked_source(command)
         # A trial point may overflow: that is a status, not a warning.
         with self._lock, np.errstate(all="ignore"):
-            return self.control.step(self._integrator, state, command, h)
+            return self.control.step(self._integrator, state, source, h)
 
     def step_x(
         self,
@@ -261,7 +258,8 @@ class Simulator:
             )
             if timed and k == 0:
                 self.checked_command(command.at(state.t + h))
-            result = self._step(state, command, h)
+            with self._lock, np.errstate(all="ignore"):  # as in `step`
+                result = self.control.step(self._integrator, state, command, h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)
             yield result

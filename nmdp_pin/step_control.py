@@ -106,12 +106,16 @@ class Halving(StepControl):
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
         """See `StepControl.step`."""
+        first = integrator.step(state, command, h)
+        if first.status.ok:
+            return first
         tried, made, _ = halved(
             self,
             integrator,
             state,
             command,
             h,
+            first,
             min_step=self.min_step,
             max_evaluations=self.max_evaluations,
         )
@@ -124,6 +128,7 @@ def halved(
     state: State,
     command: CommandSource,
     h: float,
+    first: StepResult,
     *,
     min_step: float,
     max_evaluations: float,
@@ -136,6 +141,7 @@ def halved(
         state: start.
         command: for the stages of all sub-steps.
         h: length [s].
+        first: result of the undivided step.
         min_step: no half is shorter than this [s].
         max_evaluations: of the dynamics, beyond which a sub-step that fails is not halved.
 
@@ -148,7 +154,7 @@ def halved(
     lengths = [h]
     while lengths:
         s = lengths.pop()
-        part = control.sub_step(integrator, at, command, s, last)
+        part = control.sub_step(integrator, at, command, s, last) if tried else first
         tried.append(part)
         spent += part.evaluations + part.iterations // _PER_EVALUATION
         if part.status.ok:

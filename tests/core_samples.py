@@ -13,11 +13,13 @@ import urdf_samples as urdf
 
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
+from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.reference import Slopes
-from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
+from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.integrators.stages import add_wrenches
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
 from nmdp_pin.system import System
 from nmdp_pin.testing import assert_same, central_differences, ground_through, weights
@@ -175,6 +177,13 @@ def stage(
         bodies = rng.standard_normal((form.model.njoints - 1, 4, 3))
         reference = form.shifted(reference, [(0.3 * h, Slopes(v, a, bodies))])
     return form.problem(reference, command, 1.0 / h, 1.0 / h)
+
+
+def world_wrenches(at: Evaluation) -> np.ndarray:
+    """Wrenches about the centres of the contact spheres, in the world's axes, shape (n, 6)."""
+    total = np.zeros((at.points.n, 6))
+    add_wrenches(1.0, at, total)
+    return total
 
 
 def derivative_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import core_samples as samples
 import numpy as np
 import pytest
 from recorded_solves import recorded_solves
@@ -13,7 +14,6 @@ from nmdp_pin.control import Command, Passive
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.dynamics.newton_euler import NewtonEuler
 from nmdp_pin.integrators import StepResult
-from nmdp_pin.integrators.stages import in_world
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -78,5 +78,5 @@ def assert_in_the_wrench_space(
         if result.halvings:
             continue
         problem = form.problem(form.start(state.q, state.v, 0.01, 1), Command(), 100.0, 100.0)
-        expected = in_world(problem, problem.evaluate(state.q, w))
+        expected = samples.world_wrenches(problem.evaluate(state.q, w))
         np.testing.assert_allclose(result.wrenches, expected, atol=FORCE * largest)

@@ -12,7 +12,7 @@ from nmdp_pin.control import Command, StablePD
 from nmdp_pin.dynamics.objective import OBJECTIVES, objective_named
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
-from nmdp_pin.integrators.stages import in_world
+from nmdp_pin.integrators.stages import add_wrenches
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
@@ -102,7 +102,7 @@ def test_the_step_solves_the_residual(objective, method, order):
     for problem, at, weight in zip(made.problems, made.points, made.scheme.a[-1], strict=True):
         again = problem.evaluate(at.q, at.w)
         assert again.residual <= problem.tolerance(1e-8)
-        wrenches += weight * in_world(problem, again)
+        add_wrenches(weight, again, wrenches)
     np.testing.assert_array_equal(again.v, result.state.v)
     assert result.residual == again.residual
     np.testing.assert_allclose(wrenches, result.wrenches, atol=1e-9)

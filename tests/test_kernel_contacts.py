@@ -7,9 +7,10 @@ from kernel_scenes import DIFFERENCE, STEP, Tree, array_of
 
 from nmdp_pin.kernels import contact_derivatives, contact_jacobians, stage_derivatives
 from nmdp_pin.kernels import contact_kinematics as kinematics
-from nmdp_pin.kernels.cone_contact import cone_contacts
 from nmdp_pin.kernels.contact_ends import UNLOADED, contact_ends
 from nmdp_pin.kernels.contact_forces import LEAST_SHARE, contact_forces
+from nmdp_pin.kernels.evaluation_arrays import Layout, evaluation_arrays, shapes
+from nmdp_pin.kernels.stage import add_world_wrenches, step_ends, subtract_cone_forces
 from nmdp_pin.kernels.wrenches import world_wrenches
 from nmdp_pin.terrain import Plane, Terrain
 
@@ -386,31 +387,13 @@ def test_cones_on_a_plane():
     V = np.zeros((4, 3, 3))
     V[:, :2], V[:, 2] = 0.4 * tangents, 1.0
     V *= (50.0 * np.maximum(depth, 0.0) ** 2)[:, None, None]
-    w, G = at.rng.dirichlet(np.ones(4), 4)[:, :3].copy(), np.zeros(at.nv)
-    out = {
-        "placements": np.empty((4, 4, 3)),
-        "centre": np.empty((4, 3)),
-        "depth": np.empty(4),
-        "normal": np.empty((4, 3)),
-        "curvature": np.empty((4, 3, 3)),
-        "friction": np.empty(4),
-        "shape": np.empty(4, np.int64),
-        "V": np.empty((4, 3, 3)),
-        "wrench": np.empty((4, 3)),
-        "motion": np.empty((4, 3)),
-        "work": np.empty((4, 3)),
-        "subtree": np.empty((at.nv, 6)),
-        "active": np.empty(4, np.int64),
-        "G": G,
-    }
-    returned = cone_contacts(
-        at.P,
-        at.S,
-        at.joints,
-        at.touched,
-        at.support,
-        at.local,
-        at.radii,
+    w = at.rng.dirichlet(np.ones(4), 4)[:, :3].copy()
+    layout = Layout(at.nv, len(at.P), 4, 4, 3, 3)
+    values, none = np.full(layout.size, np.nan), np.empty(0)
+    no_dofs, square = np.empty(0, np.int64), np.empty((0, 0))
+    out, active = evaluation_arrays(values, layout.table), np.empty(4, np.int64)
+    out.P[:], out.S[:], out.G[:], out.stiffness[:] = at.P, at.S, 0.0, 0.0
+    returned = subtract_cone_forces(
         arrays.kinds,
         arrays.shapes,
         arrays.heights,
@@ -419,18 +402,32 @@ def test_cones_on_a_plane():
         50.0,
         2,
         0.0,
+        at.joints,
+        np.empty(4, np.int64),
+        *np.zeros((4, at.nv)),  # no torque
+        *(square, square),
+        *(no_dofs.reshape(0, 2), no_dofs.reshape(0, 2), none, none, none),  # no springs
+        *(no_dofs, no_dofs, none, none, none, none),  # no stops
+        at.touched,
+        at.support,
+        at.local,
+        at.radii,
         NO_REFERENCE,
-        w,
+        at.q,
         at.v,
-        H,
-        *out.values(),
+        w,
+        1.0 / H,
+        layout.table,
+        values,
+        active,
     )
-    assert out["depth"] == pytest.approx(depth, abs=ROUNDING)
-    assert out["V"] == pytest.approx(V, abs=50.0 * ROUNDING)
+    assert out.depth == pytest.approx(depth, abs=ROUNDING)
+    assert pytest.approx(V, abs=50.0 * ROUNDING) == out.V
     assert returned[3:] == ((depth > 0.0).sum(), False) == (3, False)
+    assert active[:3].tolist() == np.flatnonzero(depth > 0.0).tolist()
     points = centre - at.radii[:, None] * [0.0, 0.0, 1.0]
     force = at.generalised(at.q, points, np.einsum("nrm,nm->nr", V, w))
-    assert pytest.approx(-force, abs=50.0 * ROUNDING) == G
+    assert pytest.approx(-force, abs=50.0 * ROUNDING) == out.G
     assert returned[0] == pytest.approx(np.linalg.norm(force))
 
 
@@ -509,3 +506,67 @@ def test_slides_of_contacts_and_joints():
     found = ends(np.zeros(3), u, friction=0.0)
     assert not found[2]
     assert found[3].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_arrays_of_an_evaluation_share_no_memory():
+    """Each number belongs to one array, whose name and shape are those of `shapes`."""
+    sizes = (5, 4, 2, 3, 6, 3)
+    layout = Layout(*sizes)
+    parts = evaluation_arrays(np.arange(layout.size, dtype=float), layout.table)
+    assert {name: part.shape for name, part in parts._asdict().items()} == shapes(*sizes)
+    assert np.concatenate([part.ravel() for part in parts]).tolist() == list(range(layout.size))
+    for name, (begin, end, shape) in layout.places.items():
+        assert getattr(parts, name).ravel().tolist() == list(range(begin, end))
+        assert getattr(parts, name).shape == shape
+
+
+def test_wrenches_are_weighted_and_added():
+    """The wrenches of stops, behind those of the contacts, are left out."""
+    at = Contacts()
+    layout = Layout(at.nv, len(at.P), 4, 6, 5, 3)
+    values = at.rng.standard_normal(layout.size)
+    parts, expected = evaluation_arrays(values, layout.table), np.empty((4, 6))
+    parts.P[:] = at.P
+    total = np.ones((4, 6))
+    add_world_wrenches(0.3, at.touched, at.radii, layout.table, values, total)
+    world_wrenches(at.P, at.touched, at.radii, parts.normal, parts.wrench[:4], expected)
+    assert total == pytest.approx(1.0 + 0.3 * expected, abs=ROUNDING)
+
+
+def test_ends_of_a_step():
+    """What contacts and stops entered since the first stage; only what acts may be thrown."""
+    layout = Layout(3, 2, 2, 4, 1, 3)
+    first, end = np.zeros((2, layout.size))
+    a, b = (evaluation_arrays(x, layout.table) for x in (first, end))
+    a.depth[:], b.depth[:] = (-0.2, 0.01), (0.05, 0.03)
+    b.normal[:] = (0.0, 0.0, 1.0)
+    b.motion[1] = (0.0, 0.0, 1.0)  # leaves
+    lower, upper, dofs = np.full(2, -1.0), np.array([1.0, np.inf]), np.array([0, 1])
+    flags, slip, entered = np.empty((4, 4), bool), np.empty((4, 3)), np.empty(4)
+
+    def ends(active):
+        return step_ends(
+            first,
+            end,
+            np.array([0.9, 0.0, 0.0]),
+            np.array([1.3, -0.8, 0.0]),
+            np.array([], dtype=np.int64),
+            np.array(active, dtype=np.int64),
+            dofs,
+            lower,
+            upper,
+            np.zeros(2),
+            1.0 / H,
+            STILL,
+            layout.table,
+            *flags[:3],
+            slip,
+            entered,
+            flags[3],
+        )
+
+    assert ends([0]) == (False, False, pytest.approx(0.3))
+    assert entered.tolist() == pytest.approx([0.05, 0.02, 0.3, -0.2])
+    assert flags[3].tolist() == [True, False, False, False]
+    assert ends([1]) == (True, False, pytest.approx(0.3))
+    assert flags[1].tolist() == [False, True, False, False]

@@ -38,10 +38,10 @@ def solves(monkeypatch):
     found, checked = [], []
     solve, project = stage_solver.pgm, pgm_module.project
 
-    def projected(manifold, q, w, *, tolerance, **options):
-        point = project(manifold, q, w, tolerance=tolerance, **options)
+    def projected(manifold, start, *, tolerance, **options):
+        point = project(manifold, start, tolerance=tolerance, **options)
         if point.status.ok:
-            again = manifold.evaluate(point.point.q, w).residual
+            again = manifold.evaluate(point.point.q, start.w).residual
             assert again <= tolerance * (1.0 + G_ROUNDING)
             checked.append(again)
         return point

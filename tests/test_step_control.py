@@ -176,11 +176,8 @@ class Failing(Nmdp):
 
     order = property(lambda self: self.inner.order)
 
-    def step(self, state, command, h):
-        return self._or_failed(self.inner.step(state, command, h), state, h)
-
-    def step_by(self, scheme, state, command, h):
-        return self._or_failed(self.inner.step_by(scheme, state, command, h), state, h)
+    def step(self, state, command, h, scheme=None):
+        return self._or_failed(self.inner.step(state, command, h, scheme), state, h)
 
     def _or_failed(self, result, state, h):
         if self.fails(state.t, h):

@@ -18,7 +18,6 @@ from nmdp_pin.control import Command
 from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.dynamics.position_based import PositionBased
 from nmdp_pin.dynamics.spatial import placements_of
-from nmdp_pin.integrators.stages import in_world
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
@@ -237,7 +236,7 @@ def test_a_sphere_presses_where_it_touches(form, order):
     robot = samples.robot("wheels")
     problem, q, w = samples.problem_at(robot, "flat", samples.CONE, 6, form=form, order=order)
     at = problem.evaluate(q, w)
-    wrenches = in_world(problem, at)
+    wrenches = samples.world_wrenches(at)
     arm = -robot.contact_points.radii[:, None] * at.contacts.normal
     assert np.abs(wrenches[:, 3:]).max() > 0.0
     np.testing.assert_allclose(wrenches[:, 3:], np.cross(arm, wrenches[:, :3]), atol=1e-12)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
 import pinocchio as pin
@@ -22,6 +21,7 @@ from nmdp_pin.dynamics.torque_law import JointTorques
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
 from nmdp_pin.kernels.contact_kinematics import contact_velocities, locate, relative_placements
 from nmdp_pin.kernels.energy import mechanical_energy
+from nmdp_pin.kernels.evaluation_arrays import Layout
 from nmdp_pin.system import System
 
 
@@ -72,11 +72,14 @@ class Form(abc.ABC):
         self.no_forces = np.zeros(self.shape)
         self.no_forces[self.contacts.n :, :1] = 0.5  # the middle of the intervals of dry friction
         self.touches_bodies = bool(self.contacts.touched.any())
-        # friction cones on closed forms need one call of a kernel
-        self.cone_scene: tuple[Any, ...] | None = None
-        simple = terrain.compiled and not (self.touches_bodies or self.secants)
-        if simple and type(system.law) is FrictionCone:  # one that is derived from it may differ
-            self.cone_scene = (*terrain.arrays, *system.law.parameters)
+        # Cones are compiled, a law that is derived from them may differ. On closed forms a kernel
+        # locates their contacts too.
+        cones = system.law.parameters if type(system.law) is FrictionCone else None
+        self.cones, self.cone_scene = cones, None
+        if cones and terrain.compiled and not (self.touches_bodies or self.secants):
+            self.cone_scene = (*terrain.arrays, *cones)
+        self.layout = Layout(model.nv, model.njoints, self.contacts.n, *self.shape, self.rows)
+        self.n_indices = self.contacts.n + self.shape[0]
         self.torques = JointTorques(model, robot.limits.effort)
         self.weightless = pin.Model(model)
         self.weightless.gravity = pin.Motion.Zero()

@@ -11,8 +11,7 @@ import pinocchio as pin
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.reference import ReferenceTangent
 from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.kernels.inertial_potential import inertial_gradient, inertial_hessian
-from nmdp_pin.kernels.momentum import momentum_change
+from nmdp_pin.kernels.stage import momentum_inertia, position_inertia
 
 if TYPE_CHECKING:
     from nmdp_pin.dynamics.position_based import PositionBased
@@ -38,22 +37,26 @@ class MaterialPositionStep(StepProblem):
     ) -> Evaluation:
         """See `StepProblem.evaluate`."""
         form: PositionBased = self.form  # type: ignore[assignment]
-        work, nv = form.workspace, form.nv
+        work = form.workspace
         v = self.rate * form.difference(self.q_ref, q)
         D = self.velocity_derivative(q)
         pin.computeJointJacobians(form.model, work.data, q)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
-        P, wrenches = work.placements[1:], np.empty((form.model.njoints - 1, 6))
-        inertial_gradient(P, self.target, form.bodies, S, wrenches, G)
-        inertial_hessian(P, self.target, form.bodies, S, wrenches, A)
-        scale = self.rate * self.acceleration_rate
-        G *= scale
-        A *= scale
-        if form.has_armature:
-            rotors = self.acceleration_rate * form.armature
-            G += rotors * (v - self.v_ref)
-            A += np.diag(self.rate * rotors) if D.size == 0 else rotors[:, None] * D
-        return self._completed(q, w, v, D, G, A, S, before)
+        values = np.empty(form.layout.size)
+        position_inertia(
+            work.placements,
+            work.J,
+            self.target,
+            *form.bodies,
+            form.armature,
+            v,
+            self.v_ref,
+            self.rate,
+            self.acceleration_rate,
+            D,
+            form.layout.table,
+            values,
+        )
+        return self._completed(q, w, v, D, values, before)
 
     def inertial_derivative(
         self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray
@@ -88,27 +91,27 @@ class MaterialVelocityStep(StepProblem):
     ) -> Evaluation:
         """See `StepProblem.evaluate`."""
         form: PositionBased = self.form  # type: ignore[assignment]
-        work, nv = form.workspace, form.nv
+        work = form.workspace
         v = self.rate * form.difference(self.q_ref, q)
         D = self.velocity_derivative(q)
         pin.computeRNEADerivatives(form.weightless, work.data, q, form.still, v)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), work.J.T.copy()
-        momentum_change(
+        values = np.empty(form.layout.size)
+        momentum_inertia(
             work.placements,
+            work.J,
             self.expected,
-            form.bodies,
-            S,
+            *form.bodies,
             work.tau,
             work.M,
             work.dtau_dq,
+            form.armature,
+            self.v_ref,
             self.rate,
             D,
-            G,
-            A,
+            form.layout.table,
+            values,
         )
-        if form.has_armature:  # M contains it, the material points do not
-            G -= self.rate * form.armature * self.v_ref
-        return self._completed(q, w, v, D, G, A, S, before)
+        return self._completed(q, w, v, D, values, before)
 
     def inertial_derivative(
         self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray

@@ -10,7 +10,8 @@ from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.step_problem import IDENTITY, StepProblem
-from nmdp_pin.kernels.step import backward_differences, smooth_newton_euler
+from nmdp_pin.kernels.stage import newton_euler_inertia
+from nmdp_pin.kernels.step import backward_differences
 
 
 class NewtonEulerStep(StepProblem):
@@ -29,21 +30,21 @@ class NewtonEulerStep(StepProblem):
             a = self.acceleration_rate * (v - self.v_ref)
             D = self.velocity_derivative(q)
         pin.computeRNEADerivatives(form.model, work.data, q, v, a)
-        G, A, S = np.empty(nv), np.empty((nv, nv)), np.empty((nv, 6))
-        smooth_newton_euler(
+        values = np.empty(form.layout.size)
+        newton_euler_inertia(
+            work.placements,
+            work.J,
             work.tau,
             work.M,
             work.dtau_dq,
             work.dtau_dv,
-            work.J,
             self.rate,
             self.acceleration_rate,
             D,
-            G,
-            A,
-            S,
+            form.layout.table,
+            values,
         )
-        return self._completed(q, w, v, D, G, A, S, before)
+        return self._completed(q, w, v, D, values, before)
 
     def inertial_derivative(
         self, at: Evaluation, of_reference: ReferenceTangent, of_v: np.ndarray

@@ -113,7 +113,7 @@ class WorkStationarity(Stationarity):
             at.S,
             points.touched,
             points.support,
-            at.contacts.position,
+            at.centre,
             at.V,
             at.motion,
             touching,
@@ -147,7 +147,7 @@ class WorkStationarity(Stationarity):
             points.radii,
             problem.carriers,
             at.placements,
-            at.contacts.normal,
+            at.normal,
             touching,
             J,
         )

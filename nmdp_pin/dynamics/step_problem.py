@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
 from nmdp_pin.dynamics.reference import ReferenceTangent
 from nmdp_pin.dynamics.torque_law import TorqueLaw
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
-from nmdp_pin.kernels.cone_contact import cone_contacts
-from nmdp_pin.kernels.contact_derivatives import linearise_contacts
-from nmdp_pin.kernels.contact_forces import contact_forces
-from nmdp_pin.kernels.joint_forces import joint_forces, linearise_joints
-from nmdp_pin.kernels.joint_springs import joint_springs
-from nmdp_pin.kernels.step import subtract_torque
+from nmdp_pin.kernels.evaluation_arrays import evaluation_arrays
+from nmdp_pin.kernels.stage import (
+    linearise_cones,
+    linearise_stage,
+    subtract_cone_forces,
+    subtract_forces,
+)
 
 if TYPE_CHECKING:
     from nmdp_pin.dynamics.form import Form
 
 IDENTITY = np.zeros((0, 0))  # stands for a derivative that is the identity
-_FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces, for kernels that see none
 _FEW = 8  # contacts up to which derivatives are evaluated for all, not for the active ones only
 _EPS = float(np.finfo(float).eps)
 _ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
@@ -114,49 +113,39 @@ class StepProblem(abc.ABC):
 
     def linearise(self, at: Evaluation) -> Linearisation:
         """Derivatives at a point; in zeroth order those of V are left out or estimated."""
-        points, contacts = self.form.contacts, at.contacts
-        k, rows, nv, A = len(at.active), at.V.shape[1], len(at.v), at.stiffness.copy()
-        J_force, J_motion = np.empty((k, rows, nv)), np.empty((k, rows, nv))
-        touching = at.active
-        if k and touching[-1] >= points.n:
-            touching = touching[: touching.searchsorted(points.n)]
-            linearise_joints(*self.form.bounds, at.q, at.w, at.active, A, J_force, J_motion)
-        if not len(touching):
-            return Linearisation(A, J_force, J_motion)
-        curvature = contacts.curvature
-        linearise_contacts(
-            at.P,
-            at.S,
+        form, points, nv = self.form, self.form.contacts, len(at.v)
+        A, J = np.empty((nv, nv)), np.empty((2, len(at.active), form.rows, nv))
+        J_force, J_motion = J[0], J[1]
+        places: tuple[Any, ...] = (
+            *form.bounds,
             points.touched,
             points.support,
             points.moves,
             points.above,
             points.radii,
             self.carriers,
-            at.placements,
-            contacts.position,
-            contacts.normal,
-            _FLAT if curvature is None else curvature,
-            at.wrench,
-            at.subtree,
-            touching,
-            self._wrench_derivative(at, touching),
+            at.q,
             at.v,
-            self.velocity_derivative(at.q),
+            at.w,
             self.rate,
-            A,
-            J_force[: len(touching)],
-            J_motion[: len(touching)],
+            self.velocity_derivative(at.q),
+            at.active,
         )
+        arrays: tuple[Any, ...] = (at.curved, form.layout.table, at.values, A, J_force, J_motion)
+        if form.cones is not None and not form.zeroth_order:
+            linearise_cones(*form.cones, *places, *arrays)
+        else:
+            linearise_stage(*(*places, self._wrench_derivative(at), *arrays))
         return Linearisation(A, J_force, J_motion)
 
-    def _wrench_derivative(self, at: Evaluation, touching: np.ndarray) -> np.ndarray:
+    def _wrench_derivative(self, at: Evaluation) -> np.ndarray:
         """Derivative of V w with respect to the contacts, shape (n, rows, 3 or 6)."""
-        law, n = self.form.wrench_space, self.form.contacts.n
+        form, law, n = self.form, self.form.wrench_space, self.form.contacts.n
+        touching = at.active[: at.active.searchsorted(n)]
+        if not len(touching) or (form.zeroth_order and at.secant is None):
+            return np.zeros((n, form.rows, 3))
         if at.secant is not None:
             return at.secant.derivative(at.w[:n])
-        if self.form.zeroth_order:
-            return np.zeros((n, at.V.shape[1], 3))
         if n <= _FEW or len(touching) == n:
             return np.ascontiguousarray(law.derivative(at.contacts, at.w[:n], at.wrench[:n]))
         part = law.derivative(at.contacts.take(touching), at.w[touching], at.wrench[touching])
@@ -170,14 +159,11 @@ class StepProblem(abc.ABC):
         w: np.ndarray,
         v: np.ndarray,
         D: np.ndarray,
-        G: np.ndarray,
-        A: np.ndarray,
-        S: np.ndarray,
+        values: np.ndarray,
         before: Evaluation | None,
     ) -> Evaluation:
         """An evaluation from its inertial part: torques and contacts are subtracted from G."""
-        form, torque = self.form, self.torque
-        points, P = form.contacts, form.workspace.placements.copy()
+        form, points, torque, layout = self.form, self.form.contacts, self.torque, self.form.layout
         error, E = v, IDENTITY
         if torque.q_target is not None:
             if form.flat:
@@ -186,115 +172,60 @@ class StepProblem(abc.ABC):
                 error = pin.difference(form.model, torque.q_target, q)
                 if not torque.straight:
                     E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
-        tau = np.empty(len(v))
-        subtract_torque(torque.constant, torque.kp, torque.kd, error, v, self.rate, D, E, tau, G, A)
-        if len(form.mimics.dofs):
-            joint_springs(*form.mimics, q, G, A)
-        n_rows, m = form.shape
-        wrench, motion = np.empty((n_rows, form.rows)), np.empty((n_rows, form.rows))
-        work, subtree = np.empty((n_rows, m)), np.empty((len(v), 6))
-        active, h = np.empty(n_rows, np.int64), 1.0 / self.rate
-        written = (wrench, motion, work, subtree, active, G)
+        indices, secant = np.empty(form.n_indices, np.int64), None
+        surfaces, active = indices[: points.n], indices[points.n :]
+        forces: tuple[Any, ...] = (
+            torque.constant,
+            torque.kp,
+            torque.kd,
+            error,
+            E,
+            D,
+            *form.mimics,
+            *form.bounds,
+            points.touched,
+            points.support,
+            points.local,
+            points.radii,
+            self.carriers,
+            q,
+            v,
+            w,
+            self.rate,
+            layout.table,
+            values,
+            active,
+        )
         if form.cone_scene is not None:
-            act, contacts, placements, V = self._cones(form.cone_scene, P, S, w, v, written)
+            residual, gap, slip, k, curved = subtract_cone_forces(
+                *form.cone_scene, points.joints, surfaces, *forces
+            )
         else:
-            act, contacts, placements, V = self._contacts(P, S, w, v, written)
-        residual, gap, slip, k = act
+            curved, secant = self._locate(surfaces, values, before)
+            residual, gap, slip, k = subtract_forces(*forces)
+        return Evaluation(
+            q, w, v, residual, gap, slip, active[:k], surfaces, curved, secant, values, layout,
+            points,
+        )  # fmt: skip
+
+    def _locate(
+        self, surfaces: np.ndarray, values: np.ndarray, before: Evaluation | None
+    ) -> tuple[bool, VertexSecant | None]:
+        """Write the contacts and the vertices of a contact model in Python.
+
+        Returns:
+            Whether some surface is curved, and the estimate of dV/dx.
+        """
+        form, n = self.form, self.form.contacts.n
+        at = evaluation_arrays(values, form.layout.table)
+        contacts, at.placements[:], near = form.contacts.locate(at.P, form.surfaces)
+        at.centre[:], at.depth[:], at.normal[:] = contacts.position, contacts.depth, contacts.normal
+        at.friction[:], surfaces[:] = contacts.friction, contacts.surface
+        if contacts.curvature is not None:
+            at.curvature[:] = contacts.curvature
+        V = at.V[:n] = form.vertices(contacts, near)
         secant = None
         if form.secants:
             last = None if before is None else before.secant
-            secant = VertexSecant.learnt(last, contacts.position, V[: points.n])
-        if len(form.bounds.dofs):
-            residual, more, most, k = joint_forces(
-                *form.bounds, q, v, h, w, V, wrench, motion, work, active, k, G
-            )
-            gap, slip = gap + more, max(slip, most)
-        return Evaluation(
-            q, w, v, tau, G, residual, gap, slip, work, A, S, P, contacts, placements, V,
-            active[:k], wrench, motion, subtree, secant,
-        )  # fmt: skip
-
-    def _contacts(
-        self,
-        P: np.ndarray,
-        S: np.ndarray,
-        w: np.ndarray,
-        v: np.ndarray,
-        written: tuple[np.ndarray, ...],
-    ) -> tuple[tuple[float, float, float, int], ContactState, np.ndarray, np.ndarray]:
-        """Result of `contact_forces`, the contacts, their placements and V."""
-        form = self.form
-        points, (n_rows, m) = form.contacts, form.shape
-        contacts, placements, near = points.locate(P, form.surfaces)
-        V = form.vertices(contacts, near)
-        act = contact_forces(
-            P,
-            S,
-            points.touched,
-            points.support,
-            points.local,
-            points.radii,
-            self.carriers,
-            placements,
-            contacts.position,
-            contacts.normal,
-            V,
-            w,
-            v,
-            1.0 / self.rate,
-            *written,
-        )
-        if n_rows > points.n:
-            V = np.concatenate([V, np.empty((n_rows - points.n, form.rows, m))])
-        return act, contacts, placements, V
-
-    def _cones(
-        self,
-        scene: tuple[Any, ...],
-        P: np.ndarray,
-        S: np.ndarray,
-        w: np.ndarray,
-        v: np.ndarray,
-        written: tuple[np.ndarray, ...],
-    ) -> tuple[tuple[float, float, float, int], ContactState, np.ndarray, np.ndarray]:
-        """The same for friction cones on a terrain of closed forms, in one call of a kernel."""
-        points, (n_rows, m) = self.form.contacts, self.form.shape
-        n, empty = points.n, np.empty
-        placements, centre, normal = empty((n, 4, 3)), empty((n, 3)), empty((n, 3))
-        depth, friction, shape = empty(n), empty(n), empty(n, np.int64)
-        curvature, V = empty((n, 3, 3)), empty((n_rows, 3, m))
-        *act, curved = cone_contacts(  # type: ignore[call-arg]
-            P,
-            S,
-            points.joints,
-            points.touched,
-            points.support,
-            points.local,
-            points.radii,
-            *scene,
-            self.carriers,
-            w,
-            v,
-            1.0 / self.rate,
-            placements,
-            centre,
-            depth,
-            normal,
-            curvature,
-            friction,
-            shape,
-            V[:n],
-            *written,
-        )
-        contacts = ContactState(
-            centre,
-            placements[:, :3].transpose(0, 2, 1),
-            depth,
-            normal,
-            curvature if curved else None,
-            friction,
-            points.radii,
-            shape,
-            points.index,
-        )
-        return tuple(act), contacts, placements, V  # type: ignore[return-value]
+            secant = VertexSecant.learnt(last, contacts.position, V)
+        return contacts.curvature is not None, secant

@@ -73,7 +73,7 @@ class JointTorques:
         if command.v_target is not None and command.kd is not None:
             constant = constant + command.kd * command.v_target
         kp = command.kp
-        if kp is None or not kp.any():
+        if kp is None or command.q_target is None:
             return TorqueLaw(constant, zero, kd, None, True)
         straight = self._all_straight or not kp[~self._straight].any()
         return TorqueLaw(constant, kp, kd, command.q_target, straight)

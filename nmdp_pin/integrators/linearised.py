@@ -259,7 +259,7 @@ def _linearised(
             r_p,
             stationarity.curved(),
         )
-    gaps = np.concatenate([at.contacts.depth, form.bounds.gap(at.q)])
+    gaps = np.concatenate([at.depth, form.bounds.gap(at.q)])
     touching = np.flatnonzero(np.abs(gaps) <= known)
     return LinearisedStage(
         linear.A,

@@ -16,7 +16,7 @@ from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.energy_bound import EXPLICIT, EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.stages import in_world
+from nmdp_pin.kernels.wrenches import world_wrenches
 from nmdp_pin.solvers.pgm import vertex_forces
 from nmdp_pin.solvers.simplex_qp import SimplexQP
 from nmdp_pin.state import State, WarmStart
@@ -92,13 +92,15 @@ class NeMdp(Integrator):
         if self.pd == "implicit" and not self._bound.allows(gain, moving, form.weight):
             status = Status.ENERGY_GAINED
             return failed_step(state, status, n_contacts=form.contacts.n, h=h, **counts)
+        points, wrenches = form.contacts, np.empty((form.contacts.n, 6))
         wrench = (at.V @ w1[:, :, None])[:, :, 0]
+        world_wrenches(at.P, points.touched, points.radii, at.normal, wrench, wrenches)
         return finished_step(
             state,
             State(state.t + h, q, v, WarmStart(w1, 1.0)),
-            wrenches=in_world(problem, at._replace(wrench=wrench)),
+            wrenches=wrenches,
             tau=tau,
-            contact_depths=np.maximum(at.contacts.depth, 0.0),
+            contact_depths=np.maximum(at.depth, 0.0),
             step_sizes=(h,),
             residual=0.0,
             objective=0.5 * float(v @ (M @ v)),

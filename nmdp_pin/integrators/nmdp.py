@@ -21,7 +21,7 @@ from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.linearised import differentiable, linearised_step, stage_ends
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.plastic import confirms, doubtful, rebounds, sinks
+from nmdp_pin.integrators.plastic import confirms, impact
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
 from nmdp_pin.integrators.stage_solver import stage_solver
 from nmdp_pin.integrators.stages import Stages, Work
@@ -106,17 +106,17 @@ class Nmdp(Integrator):
         """Order of the time scheme on smooth motion."""
         return self.scheme.order
 
-    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
-        """See `Integrator.step`.
+    def step(
+        self, state: State, command: CommandSource, h: float, scheme: Scheme | None = None
+    ) -> StepResult:
+        """See `Integrator.step`; by another scheme of first order, if given.
 
         A step of second order is repeated in first order where it does not converge, gains
         energy, or has an impact that rebounds or penetrates too deeply.
         """
-        return self.step_by(self.scheme, state, command, h)
-
-    def step_by(self, scheme: Scheme, state: State, command: CommandSource, h: float) -> StepResult:
-        """`step` by another scheme of first order."""
-        made = self.made(state, command, h, scheme)
+        made = self.stages(state, command, h, scheme or self.scheme)
+        if not made.status.ok or made.suspects is not None:
+            made = self._repeated(state, command, made)
         if not made.status.ok:
             return failed_step(
                 state,
@@ -133,14 +133,14 @@ class Nmdp(Integrator):
     def made(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
         """The stages of a step, in first order where those of the scheme are not accepted."""
         made = self.stages(state, command, h, scheme)
-        if scheme.order == 1:
+        return self._repeated(state, command, made)
+
+    def _repeated(self, state: State, command: CommandSource, made: Stages) -> Stages:
+        """The stages of a step in first order, where those that were made are not accepted."""
+        suspects = made.suspects
+        if made.scheme.order == 1 or (made.status.ok and suspects is None):
             return made
-        suspects = None
-        if made.status.ok:
-            suspects = doubtful(self.form, state, made)
-            if suspects is None:
-                return made
-        again = self.stages(state, command, h, BACKWARD_EULER)
+        again = self.stages(state, command, made.h, BACKWARD_EULER)
         work = again.work.plus(*made.work)
         if suspects is not None:
             agrees = again.status.ok and confirms(self.form, state, again, suspects)
@@ -216,11 +216,12 @@ class Nmdp(Integrator):
         gain, moving = sum(after) - sum(before) - done, before[0] + max(done, 0.0)
         if not self.bound.allows(gain, moving, form.weight):
             return result._replace(status=Status.ENERGY_GAINED)
-        if rebounds(form, state, result, gain, done, before[0]):
-            return result._replace(status=Status.REBOUNDED)
-        if sinks(form, state, result, -gain):
-            return result._replace(status=Status.SANK)
-        return result
+        status, suspects = impact(form, state, result, gain, done, before[0])
+        return (
+            result
+            if status.ok and suspects is None
+            else result._replace(status=status, suspects=suspects)
+        )
 
     def _finished(self, state: State, made: Stages) -> StepResult:
         """The result of stages that were accepted."""
@@ -231,7 +232,7 @@ class Nmdp(Integrator):
             State(state.t + made.h, end.q, end.v, warm),
             wrenches=made.mean_wrenches(),
             tau=end.tau,
-            contact_depths=np.maximum(end.contacts.depth, 0.0),
+            contact_depths=np.maximum(end.depth, 0.0),
             iterations=made.work.iterations,
             evaluations=made.work.evaluations,
             step_sizes=(made.h,),

@@ -101,13 +101,40 @@ class StageSolver:
                 torques in the earlier stages [J].
             guesses: largest number of guesses that are tried; None: all.
         """
-        form, (kinetic, potential, given) = self._form, before
+        form, torques, (kinetic, potential, given) = self._form, self._form.torques, before
         after = kinetic, potential
         for tried, guess in enumerate(islice(self._guesses(problem, w), guesses), 1):
-            found = self._limited(problem, guess, gamma, self._budget - work.evaluations)
-            work = work.plus(found.iterations, found.evaluations, found.rejected)
+            # The saturated motors are an active set: it begins with those of the guess, and the
+            # stage is solved again, from its end, until the set agrees with the exceeded limits.
+            v = problem.rate * form.difference(problem.q_ref, guess.q)
+            signs, step_size = torques.saturation(problem.torque, guess.q, v), gamma
+            for _ in range(MOST_SATURATIONS):
+                torque = torques.saturated(problem.torque, signs)
+                limited = problem if torque is problem.torque else replace(problem, torque=torque)
+                left = self._budget - work.evaluations
+                if isinstance(self.method, ViNewton):
+                    found = self.method.solve(
+                        limited,
+                        guess.q,
+                        guess.w,
+                        loose=guess.loose,
+                        max_iterations=guess.max_iterations,
+                        stubborn=guess.stubborn,
+                        budget=left,
+                    )
+                else:
+                    found = self._minimise(limited, guess, step_size, left)
+                work = work.plus(found.iterations, found.evaluations, found.rejected)
+                at, last = found.point, signs
+                if not found.status.ok:
+                    break
+                signs = torques.saturation(problem.torque, at.q, at.v, last)
+                if signs is last or np.array_equal(signs, last):
+                    break
+                guess, step_size = guess._replace(q=at.q, w=at.w), found.gamma
+            else:
+                found = found._replace(status=Status.STALLED)
             if found.status.ok:
-                at = found.point
                 after = form.energies(at.P, at.S, at.v)
                 done = given + float(at.tau @ at.v) / problem.rate
                 gain, moving = sum(after) - kinetic - potential - done, kinetic + max(done, 0.0)
@@ -115,60 +142,17 @@ class StageSolver:
                 if printed or self._bound.allows(gain, moving, form.weight):
                     break
                 found = found._replace(status=Status.ENERGY_GAINED)
-            at = found.point
-            if (
-                tried >= _FEW_SATURATED
-                and form.torques.saturation(problem.torque, at.q, at.v).any()
-            ):
+            if tried >= _FEW_SATURATED and torques.saturation(problem.torque, at.q, at.v).any():
                 break
             if work.evaluations >= self._budget:
                 break
         return found, work, after
 
-    def _limited(
+    def _minimise(
         self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
     ) -> SolverResult:
-        """Solve a stage from one guess, with the motors saturated that would exceed their limits.
-
-        The saturated motors are an active set: it begins with those of the guess, and the stage is
-        solved again, from its end, until the set agrees with the limits exceeded there.
-        """
-        torques = problem.form.torques
-        if not torques.limited:
-            return self._from(problem, guess, gamma, budget)
-        v = problem.rate * problem.form.difference(problem.q_ref, guess.q)
-        signs, work = torques.saturation(problem.torque, guess.q, v), Work()
-        for _ in range(MOST_SATURATIONS):
-            torque = torques.saturated(problem.torque, signs)
-            limited = problem if torque is problem.torque else replace(problem, torque=torque)
-            found = self._from(limited, guess, gamma, budget - work.evaluations)
-            work = work.plus(found.iterations, found.evaluations, found.rejected)
-            if not found.status.ok:
-                break
-            at, before = found.point, signs
-            signs = torques.saturation(problem.torque, at.q, at.v, before)
-            if signs is before or np.array_equal(signs, before):
-                break
-            guess, gamma = guess._replace(q=at.q, w=at.w), found.gamma
-        else:
-            found = found._replace(status=Status.STALLED)
-        return found._replace(**work._asdict())
-
-    def _from(
-        self, problem: StepProblem, guess: InitialGuess, gamma: float, budget: int
-    ) -> SolverResult:
-        """Solve a stage from one guess."""
-        if isinstance(self.method, ViNewton):
-            return self.method.solve(
-                problem,
-                guess.q,
-                guess.w,
-                loose=guess.loose,
-                max_iterations=guess.max_iterations,
-                stubborn=guess.stubborn,
-                budget=budget,
-            )
-        if self.K is None:
+        """Minimise the objective from a guess."""
+        if self.K is None or not isinstance(self.method, ProjectedGradient):
             raise RuntimeError("the projected gradient method needs an objective")
         options = self.method.of_step(problem)
         return pgm(problem, self.K, self._qp, guess.q, guess.w, gamma, options, budget=budget)

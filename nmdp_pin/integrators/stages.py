@@ -10,7 +10,7 @@ from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.reference import Slopes
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.integrators.scheme import Scheme
-from nmdp_pin.kernels.wrenches import world_wrenches
+from nmdp_pin.kernels.stage import add_world_wrenches
 from nmdp_pin.status import Status
 
 
@@ -44,6 +44,7 @@ class Stages(NamedTuple):
         value: objective or gap at the end.
         energies: kinetic energy and potential energy of gravity at the end [J].
         work: iterations and evaluations of all stages.
+        suspects: contacts whose motion a step of first order has to confirm; see `plastic`.
     """
 
     scheme: Scheme
@@ -56,19 +57,12 @@ class Stages(NamedTuple):
     value: float
     energies: tuple[float, float]
     work: Work
+    suspects: np.ndarray | None = None
 
     @property
     def end(self) -> Evaluation:
         """The end of the step, or where the last stage stopped."""
         return self.points[-1]
-
-    def mean(self, values: list[np.ndarray]) -> np.ndarray:
-        """Mean over the step of a quantity of the stages, with the scheme's weights."""
-        weights = self.scheme.a[-1]
-        result = weights[0] * values[0]
-        for weight, value in zip(weights[1:], values[1:], strict=True):
-            result += weight * value
-        return result
 
     def torque_work(self) -> float:
         """Work of the joint torques over the step [J]."""
@@ -77,18 +71,18 @@ class Stages(NamedTuple):
 
     def mean_wrenches(self) -> np.ndarray:
         """Impulses of the contacts over the length of the step, about their centres, (n, 6)."""
-        return self.mean(
-            [in_world(p, at) for p, at in zip(self.problems, self.points, strict=True)]
-        )
+        form = self.problems[0].form
+        result = np.zeros((form.contacts.n, 6))
+        for weight, at in zip(self.scheme.a[-1], self.points, strict=True):
+            add_wrenches(weight, at, result)
+        return result
 
     def local_error(self, v0: np.ndarray) -> np.ndarray:
         """Estimated error of the configuration at the end, shape (nv,)."""
         return self.scheme.error(self.h, [v0, *(at.v for at in self.points)])
 
 
-def in_world(problem: StepProblem, at: Evaluation) -> np.ndarray:
-    """Wrenches about the centres of the contact spheres, in the world's axes, shape (n, 6)."""
-    points = problem.form.contacts
-    result = np.empty((points.n, 6))
-    world_wrenches(at.P, points.touched, points.radii, at.contacts.normal, at.wrench, result)
-    return result
+def add_wrenches(weight: float, at: Evaluation, total: np.ndarray) -> None:
+    """Add the weighted wrenches about the contact spheres' centres, in the world's axes, (n, 6)."""
+    points = at.points
+    add_world_wrenches(weight, points.touched, points.radii, at.layout.table, at.values, total)

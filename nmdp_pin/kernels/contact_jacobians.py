@@ -182,6 +182,7 @@ def velocity_motion_jacobian(
                         if rows == 6:
                             J[3 + a, l] += J_angular[a, k] * D[k, l]
     p, x, y, t, turn = np.empty(3), np.empty(3), np.empty(3), np.empty(6), np.empty(6)
+    carried = np.empty(6)
     to_world(P, b, point, p)
     relative_twist(S, support, v, t)
     velocity = np.empty(3)
@@ -191,17 +192,17 @@ def velocity_motion_jacobian(
     for l in range(nv):
         if support[l] == 0.0 and not moves[l]:
             continue
-        turn[:] = 0.0  # sum of S_l x S_k v_k over the dofs that l moves
+        carried[:] = 0.0  # sum of S_k v_k over the dofs that l moves, on which S_l x acts
         for k in range(nv):
-            if above[k, l] and support[k] != 0.0 and v[k] != 0.0:
-                s = support[k] * v[k]
-                cross_into(S[l, 3:], S[k, :3], x)
-                cross_into(S[l, :3], S[k, 3:], y)
-                for a in range(3):
-                    turn[a] += s * (x[a] + y[a])
-                cross_into(S[l, 3:], S[k, 3:], x)
-                for a in range(3):
-                    turn[3 + a] += s * x[a]
+            s = support[k] * v[k]
+            if above[k, l] and s != 0.0:
+                for a in range(6):
+                    carried[a] += s * S[k, a]
+        cross_into(S[l, 3:], carried[:3], x)
+        cross_into(S[l, :3], carried[3:], y)
+        for a in range(3):
+            turn[a] = x[a] + y[a]
+        cross_into(S[l, 3:], carried[3:], turn[3:])
         cross_into(turn[3:], p, x)
         for a in range(3):
             turn[a] += x[a]

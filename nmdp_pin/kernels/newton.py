@@ -111,40 +111,36 @@ def josephy_newton(
         dq[l] = X[l, 0]
     if k == 0:
         return CONVERGED
-    W = np.zeros((nf, 1 + nf))  # motions that follow -G, and those that follow wrenches
+    # motions that follow -G, and those that follow the vertices
+    free, by_wrench, by_vertex = np.zeros(nf), np.zeros((nf, nf)), np.zeros((nf, k * m))
     for x in range(k):
         for a in range(rows):
-            row = W[x * rows + a]
+            c = x * rows + a
             for l in range(nv):
                 j = J_motion[x, a, l]
                 if j != 0.0:
-                    for c in range(1 + nf):
-                        row[c] += j * X[l, c]
+                    free[c] += j * X[l, 0]
+                    for d in range(nf):
+                        by_wrench[c, d] += j * X[l, 1 + d]
+    for c in range(nf):
+        for y in range(k):
+            for a in range(rows):
+                f, vertices = by_wrench[c, y * rows + a], V[active[y], a]
+                for e in range(m):
+                    by_vertex[c, y * m + e] += f * vertices[e]
     n = k * m
-    H, ahead, here = np.empty((n, n)), np.empty(n), np.empty(n)
-    T = np.empty((rows, m))
+    H, ahead, here = np.zeros((n, n)), np.empty(n), np.empty(n)
     for x in range(k):
         i = active[x]
-        for e in range(m):
-            total = work[i, e]
+        for d in range(m):
+            row = H[x * m + d]
+            ahead[x * m + d], here[x * m + d] = work[i, d], w[i, d]
             for a in range(rows):
-                total += V[i, a, e] * W[x * rows + a, 0]
-            ahead[x * m + e] = total
-            here[x * m + e] = w[i, e]
-        for y in range(k):
-            j = active[y]
-            for a in range(rows):
-                for e in range(m):
-                    total = 0.0
-                    for c in range(rows):
-                        total += W[x * rows + a, 1 + y * rows + c] * V[j, c, e]
-                    T[a, e] = total
-            for d in range(m):
-                for e in range(m):
-                    total = 0.0
-                    for a in range(rows):
-                        total += V[i, a, d] * T[a, e]
-                    H[x * m + d, y * m + e] = total
+                p, c = V[i, a, d], x * rows + a
+                if p != 0.0:
+                    ahead[x * m + d] += p * free[c]
+                    for e in range(n):
+                        row[e] += p * by_vertex[c, e]
     scale, diagonal, found = np.empty(n), np.empty(n), np.empty(n)
     for e in range(n):
         diagonal[e] = H[e, e]

@@ -110,6 +110,31 @@ def solve_on_face(
 
 
 @jit
+def add_product(
+    M: np.ndarray, x: np.ndarray, factor: float, constant: np.ndarray, out: np.ndarray
+) -> None:
+    """Out = constant + factor M x with an x of which most entries are zero.
+
+    Args:
+        M: matrix, shape (n, n).
+        x: vector, shape (n,).
+        factor: factor of the product.
+        constant: vector, shape (n,).
+        out: output, shape (n,).
+    """
+    n, k, kept = x.size, 0, np.empty(x.size, np.int64)
+    for j in range(n):
+        if x[j] != 0.0:
+            kept[k] = j
+            k += 1
+    for i in range(n):
+        total = 0.0
+        for c in range(k):
+            total += M[i, kept[c]] * x[kept[c]]
+        out[i] = constant[i] + factor * total
+
+
+@jit
 def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.ndarray) -> bool:
     """Find x in the set with (g + M (x - x0))' (y - x) >= 0 for every y in the set.
 
@@ -129,11 +154,7 @@ def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.
     n = x0.size
     blocks = n // m
     constant = np.empty(n)
-    for i in range(n):
-        total = g[i]
-        for j in range(n):
-            total -= M[i, j] * x0[j]
-        constant[i] = total
+    add_product(M, x0, -1.0, g, constant)
     # One unit a block, so that the projection of a block is the usual one.
     unit = np.empty(blocks)
     for b in range(blocks):
@@ -165,10 +186,5 @@ def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.
         tried[trial] = face
         if not solve_on_face(M, constant, m, face, x):
             return False
-        for i in range(n):
-            total = constant[i]
-            for j in range(n):
-                if x[j] != 0.0:
-                    total += M[i, j] * x[j]
-            F[i] = total
+        add_product(M, x, 1.0, constant, F)
     return False

@@ -29,13 +29,11 @@ def smooth_newton_euler(
     M: np.ndarray,
     dtau_dq: np.ndarray,
     dtau_dv: np.ndarray,
-    J: np.ndarray,
     rate: float,
     acceleration_rate: float,
     D: np.ndarray,
     G: np.ndarray,
     A: np.ndarray,
-    S: np.ndarray,
 ) -> None:
     """Inverse dynamics and its derivative along the differences of a step.
 
@@ -46,19 +44,15 @@ def smooth_newton_euler(
         M: mass matrix, shape (nv, nv).
         dtau_dq: derivative dRNEA/dq, shape (nv, nv).
         dtau_dv: derivative dRNEA/dv, shape (nv, nv).
-        J: Jacobian of the tree in the world, shape (6, nv).
         rate: rate of the velocity [1/s].
         acceleration_rate: rate of the acceleration [1/s].
         D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         G: output, shape (nv,).
         A: output, shape (nv, nv).
-        S: output, the columns of J as rows, shape (nv, 6).
     """
     nv = G.size
     for l in range(nv):
         G[l] = tau[l]
-        for a in range(6):
-            S[l, a] = J[a, l]
     if D.size == 0:
         for k in range(nv):
             for l in range(nv):

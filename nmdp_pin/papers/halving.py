@@ -40,12 +40,14 @@ class PrintedHalving(StepControl):
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
         """See `StepControl.step`."""
+        first = self.sub_step(integrator, state, command, h, self.last_length(state, h))
         tried, made, last = halved(
             self,
             integrator,
             state,
             command,
             h,
+            first,
             min_step=self.min_step,
             max_evaluations=math.inf,
         )
@@ -64,7 +66,7 @@ class PrintedHalving(StepControl):
         """One sub-step whose differences of velocities are over `last`."""
         if not isinstance(integrator, Nmdp) or last == s:
             return integrator.step(state, command, s)
-        return integrator.step_by(_scheme(s, last), state, command, s)
+        return integrator.step(state, command, s, _scheme(s, last))
 
     def linearised(
         self,

@@ -158,12 +158,10 @@ def pgm(
         nonlocal evaluations
         found = project(
             problem,
-            q,
-            w,
+            problem.evaluate(q, w, before),
             tolerance=options.tolerance,
             max_iterations=options.max_newton,
             line_search=options.line_search,
-            before=before,
         )
         evaluations += found.evaluations
         return found

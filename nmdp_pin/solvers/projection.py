@@ -21,6 +21,10 @@ class Point(Protocol):
         """Configuration."""
 
     @property
+    def w(self) -> np.ndarray:
+        """Weights."""
+
+    @property
     def G(self) -> np.ndarray:
         """Residual, shape (n,)."""
 
@@ -48,7 +52,7 @@ class Projection(NamedTuple):
     Args:
         point: the last one that was accepted.
         status: outcome.
-        evaluations: number of evaluations.
+        evaluations: number of evaluations, with that of the start.
     """
 
     point: Any
@@ -58,28 +62,23 @@ class Projection(NamedTuple):
 
 def project(
     problem: ManifoldProblem,
-    q: np.ndarray,
-    w: np.ndarray,
+    start: Any,
     *,
     tolerance: float,
     max_iterations: int,
     line_search: bool = True,
-    before: Any = None,
 ) -> Projection:
-    """Solve G(q, w) = 0 for q from a start.
+    """Solve G(q, w) = 0 for q with the weights of a start.
 
     Args:
         problem: the manifold.
-        q: start.
-        w: weights, held.
+        start: evaluated point.
         tolerance: on the norm of G [N, N m].
         max_iterations: Newton steps at most.
         line_search: halve steps until |G| falls by a share of what the linearisation promises.
             Without it steps are taken whole, and the projection stops where |G| does not fall.
-        before: a point evaluated earlier in the same step.
     """
-    point = problem.evaluate(q, w, before)
-    evaluations = 1
+    point, evaluations = start, 1
     for _ in range(max_iterations):
         if point.residual <= tolerance:
             return Projection(point, Status.CONVERGED, evaluations)
@@ -90,7 +89,7 @@ def project(
             return Projection(point, Status.SINGULAR, evaluations)
         t = 1.0
         for _ in range(MAX_HALVINGS if line_search else 1):
-            trial = problem.evaluate(problem.retract(point.q, t * dq), w, point)
+            trial = problem.evaluate(problem.retract(point.q, t * dq), start.w, point)
             evaluations += 1
             if trial.residual <= (1.0 - SUFFICIENT * t) * point.residual:
                 break

@@ -110,45 +110,35 @@ class ViNewton:
         if max_iterations is not None:
             most = min(most, max_iterations)
         max_lost = most if stubborn else most // _LOST
-        found = project(problem, q, w, tolerance=near, max_iterations=self.max_newton)
-        point, evaluations = found.point, found.evaluations
+        point, status, evaluations = problem.evaluate(q, w), Status.CONVERGED, 1
+        if not point.residual <= near:
+            point, status, evaluations = project(
+                problem, point, tolerance=near, max_iterations=self.max_newton
+            )
         iterations = rejected = lost = 0
-        proximal, status = self.proximal, found.status
+        proximal = self.proximal
         while status.ok and (point.residual > tolerance or point.slip > slip):
             if iterations >= most or evaluations >= budget:
                 status = Status.ITERATION_LIMIT
                 break
-            linear = problem.linearise(point)
-            w1, dq = np.empty_like(point.w), np.empty(len(point.G))
+            A, J_force, J_motion = problem.linearise(point)
+            G, V, work, active = point.G, point.V, point.work, point.active
+            w1, dq = np.empty(point.w.shape), np.empty(G.shape)
             while True:
                 iterations += 1
                 outcome = josephy_newton(
-                    linear.A,
-                    point.G,
-                    linear.J_force,
-                    linear.J_motion,
-                    point.V,
-                    point.active,
-                    point.work,
-                    point.w,
-                    proximal,
-                    w1,
-                    dq,
+                    A, G, J_force, J_motion, V, active, work, point.w, proximal, w1, dq
                 )
                 if outcome == SINGULAR:
                     status = Status.SINGULAR
                     break
                 if outcome != CIRCLES:
-                    trial = problem.retract(point.q, dq)
-                    found = project(
-                        problem,
-                        trial,
-                        w1,
-                        tolerance=near,
-                        max_iterations=self.max_newton,
-                        before=point,
-                    )
-                    evaluations += found.evaluations
+                    trial = problem.evaluate(problem.retract(point.q, dq), w1, point)
+                    evaluations += 1
+                    if trial.residual <= near:
+                        break
+                    found = project(problem, trial, tolerance=near, max_iterations=self.max_newton)
+                    trial, evaluations = found.point, evaluations + found.evaluations - 1
                     if found.status.ok:
                         break
                     lost += 1
@@ -158,7 +148,7 @@ class ViNewton:
                     status = Status.QP_FAILED if outcome == CIRCLES else Status.STALLED
                     break
             if status.ok:
-                point = found.point
+                point = trial
                 # The gap is no merit function: it may rise on the way. Only what has failed counts.
                 proximal = max(_RELAX * proximal, self.proximal)
         return SolverResult(point, 1.0, status, point.gap, iterations, evaluations, rejected)

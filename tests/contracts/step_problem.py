@@ -13,9 +13,10 @@ import pytest
 
 from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.control import Command
+from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.step_problem import Evaluation, StepProblem
-from nmdp_pin.integrators.stages import in_world
+from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.kernels.evaluation_arrays import evaluation_arrays
 from nmdp_pin.solvers.pgm import vertex_forces
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
@@ -213,7 +214,7 @@ def assert_wrenches(robot: Any, problem: StepProblem, q: np.ndarray, w: np.ndarr
     at = problem.evaluate(q, w)
     total, bounds = np.zeros(model.nv), problem.form.bounds
     total[bounds.dofs] = at.wrench[len(points) :, 0] - bounds.least(q)
-    for k, wrench in enumerate(in_world(problem, at)):
+    for k, wrench in enumerate(samples.world_wrenches(at)):
         joint, touched = int(points.joints[k]), int(points.touches[k])
         centre = data.oMi[joint].act(np.array(points.positions[k]))
         at_origin = np.r_[wrench[:3], wrench[3:] + np.cross(centre, wrench[:3])]
@@ -227,7 +228,11 @@ def assert_wrenches(robot: Any, problem: StepProblem, q: np.ndarray, w: np.ndarr
 
 
 def _arrays(at: Evaluation) -> list[np.ndarray]:
-    return [np.array(at.residual), np.array(at.slip), *(a for a in at if isinstance(a, np.ndarray))]
+    arrays = evaluation_arrays(at.values, at.layout.table)._asdict()
+    if not at.curved:
+        del arrays["curvature"]
+    scalars = [np.array(x) for x in (at.residual, at.gap, at.slip, at.curved)]
+    return [*scalars, at.q, at.w, at.v, at.active, at.surfaces, *arrays.values()]
 
 
 def assert_same_arrays(found: Any, expected: Any) -> None:
