@@ -11,6 +11,7 @@ from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -62,20 +63,20 @@ def misled(method: str, wrong: int, **options):
     """An integrator whose first `wrong` solves end far away, and a record of its starts."""
     robot = samples.robot("robosimian planar")
     integrator = flying(robot, method, **options)
-    solver, starts = integrator.solver, []
-    solve = solver._from
+    starts = []
 
-    def solved(problem, guess, gamma, budget):
-        starts.append(guess)
-        found = solve(problem, guess, gamma, budget)
-        if len(starts) <= wrong:
-            point = found.point
-            far = pin.integrate(robot.model, point.q, np.full(robot.model.nv, 2.0))
-            away = problem.evaluate(far, point.w)
-            return found._replace(point=away, status=Status.CONVERGED)
-        return found
+    class Misled(ViNewton):
+        def solve(self, problem, q, w, **limits):
+            starts.append((q, w))
+            found = super().solve(problem, q, w, **limits)
+            if len(starts) <= wrong:
+                point = found.point
+                far = pin.integrate(robot.model, point.q, np.full(robot.model.nv, 2.0))
+                away = problem.evaluate(far, point.w)
+                return found._replace(point=away, status=Status.CONVERGED)
+            return found
 
-    solver._from = solved
+    integrator.solver.method = Misled()
     return integrator, starts
 
 

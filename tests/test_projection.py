@@ -109,9 +109,7 @@ def test_a_trial_that_is_not_finite_is_halved():
 def test_iteration_limit():
     """A double root converges linearly: the limit ends it, with what was reached."""
     problem = Scalar(lambda q: q * q, lambda q: 2.0 * q)
-    found = project(
-        problem, problem.evaluate(np.array([1.0]), NO_WEIGHT), tolerance=1e-30, max_iterations=5
-    )
+    found = projected(problem, np.array([1.0]), tolerance=1e-30, max_iterations=5)
     assert found.status is Status.PROJECTION_FAILED
     assert found.point.q[0] == pytest.approx(2.0**-5)
     assert found.point.residual == pytest.approx(2.0**-10)

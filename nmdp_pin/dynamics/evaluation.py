@@ -31,6 +31,7 @@ class _Point(NamedTuple):
         q: configuration, shape (nq,).
         w: weights of the vertices, shape (n, m).
         v: velocity, the difference of the step, shape (nv,).
+        D: dv/dq, shape (nv, nv), or (0, 0) where it is the identity times the rate.
         residual: norm of G.
         gap: work that other weights could still save, summed over the contacts [J].
         slip: largest motion that other weights could save at a contact, its gap over its force [m].
@@ -46,6 +47,7 @@ class _Point(NamedTuple):
     q: np.ndarray
     w: np.ndarray
     v: np.ndarray
+    D: np.ndarray
     residual: float
     gap: float
     slip: float

@@ -77,7 +77,25 @@ class Form(abc.ABC):
         cones = system.law.parameters if type(system.law) is FrictionCone else None
         self.cones, self.cone_scene = cones, None
         if cones and terrain.compiled and not (self.touches_bodies or self.secants):
-            self.cone_scene = (*terrain.arrays, *cones)
+            self.cone_scene = (*terrain.arrays, *cones, self.contacts.joints)
+        points = self.contacts
+        # arguments of the kernels of a stage that do not change
+        self.force_arrays: tuple[np.ndarray, ...] = (
+            *self.mimics,
+            *self.bounds,
+            points.touched,
+            points.support,
+            points.local,
+            points.radii,
+        )
+        self.derivative_arrays: tuple[np.ndarray, ...] = (
+            *self.bounds,
+            points.touched,
+            points.support,
+            points.moves,
+            points.above,
+            points.radii,
+        )
         self.layout = Layout(model.nv, model.njoints, self.contacts.n, *self.shape, self.rows)
         self.n_indices = self.contacts.n + self.shape[0]
         self.torques = JointTorques(model, robot.limits.effort)
@@ -142,7 +160,7 @@ class Form(abc.ABC):
         v, rate = at.v, problem.rate
         data, still = self.workspace.data, np.zeros(len(at.v))
         pin.computeRNEADerivatives(self.weightless, data, at.q, still, v)
-        M, D = data.M, problem.velocity_derivative(at.q)
+        M, D = data.M, at.D
         if D.size == 0:
             gradient, hessian = M @ (rate * v), M * rate**2
         else:

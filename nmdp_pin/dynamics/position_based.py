@@ -89,7 +89,7 @@ class PositionBased(Form):
             return super().kinetic_derivatives(problem, at)
         gradient = self._kinetic_terms(problem, at)[1]
         M = pin.crba(self.model, self.workspace.data, at.q)
-        D = problem.velocity_derivative(at.q)
+        D = at.D
         hessian = M * problem.rate**2 if D.size == 0 else D.T @ M @ D
         if self.has_armature:
             rotors = self.armature * at.v

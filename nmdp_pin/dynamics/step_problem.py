@@ -91,9 +91,9 @@ class StepProblem(abc.ABC):
         """dv/dq [1/s], shape (nv, nv), or IDENTITY where it is the identity times the rate."""
         if self.form.flat:
             return IDENTITY
-        D: np.ndarray = pin.dDifference(self.form.model, self.q_ref, q, pin.ARG1)
-        D *= self.rate
-        return D
+        D = pin.dDifference(self.form.model, self.q_ref, q, pin.ARG1)
+        result: np.ndarray = np.multiply(D, self.rate, order="C")  # pinocchio's is in columns
+        return result
 
     def velocity_by_reference(self, q: np.ndarray) -> np.ndarray:
         """dv/dq_ref [1/s], shape (nv, nv)."""
@@ -113,22 +113,17 @@ class StepProblem(abc.ABC):
 
     def linearise(self, at: Evaluation) -> Linearisation:
         """Derivatives at a point; in zeroth order those of V are left out or estimated."""
-        form, points, nv = self.form, self.form.contacts, len(at.v)
+        form, nv = self.form, len(at.v)
         A, J = np.empty((nv, nv)), np.empty((2, len(at.active), form.rows, nv))
         J_force, J_motion = J[0], J[1]
         places: tuple[Any, ...] = (
-            *form.bounds,
-            points.touched,
-            points.support,
-            points.moves,
-            points.above,
-            points.radii,
+            *form.derivative_arrays,
             self.carriers,
             at.q,
             at.v,
             at.w,
             self.rate,
-            self.velocity_derivative(at.q),
+            at.D,
             at.active,
         )
         arrays: tuple[Any, ...] = (at.curved, form.layout.table, at.values, A, J_force, J_motion)
@@ -171,7 +166,7 @@ class StepProblem(abc.ABC):
             else:
                 error = pin.difference(form.model, torque.q_target, q)
                 if not torque.straight:
-                    E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1)
+                    E = pin.dDifference(form.model, torque.q_target, q, pin.ARG1).copy("C")
         indices, secant = np.empty(form.n_indices, np.int64), None
         surfaces, active = indices[: points.n], indices[points.n :]
         forces: tuple[Any, ...] = (
@@ -181,12 +176,7 @@ class StepProblem(abc.ABC):
             error,
             E,
             D,
-            *form.mimics,
-            *form.bounds,
-            points.touched,
-            points.support,
-            points.local,
-            points.radii,
+            *form.force_arrays,
             self.carriers,
             q,
             v,
@@ -198,13 +188,13 @@ class StepProblem(abc.ABC):
         )
         if form.cone_scene is not None:
             residual, gap, slip, k, curved = subtract_cone_forces(
-                *form.cone_scene, points.joints, surfaces, *forces
+                *form.cone_scene, surfaces, *forces
             )
         else:
             curved, secant = self._locate(surfaces, values, before)
             residual, gap, slip, k = subtract_forces(*forces)
         return Evaluation(
-            q, w, v, residual, gap, slip, active[:k], surfaces, curved, secant, values, layout,
+            q, w, v, D, residual, gap, slip, active[:k], surfaces, curved, secant, values, layout,
             points,
         )  # fmt: skip
 

@@ -224,7 +224,7 @@ def _linearised(
 ) -> LinearisedStage:
     """Derivatives of a stage at its end."""
     form, linear = problem.form, problem.linearise(at)
-    D = problem.velocity_derivative(at.q)
+    D = at.D
     v_q = problem.rate * np.eye(form.nv) if D.size == 0 else D
     v_z = problem.velocity_by_reference(at.q) @ stage.of_reference.q
     inertia = problem.inertial_derivative(at, stage.of_reference, v_z)
