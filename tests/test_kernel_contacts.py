@@ -7,9 +7,10 @@ from kernel_scenes import DIFFERENCE, STEP, Tree, array_of
 
 from nmdp_pin.kernels import contact_derivatives, contact_jacobians, stage_derivatives
 from nmdp_pin.kernels import contact_kinematics as kinematics
+from nmdp_pin.kernels import evaluation_arrays as rows
 from nmdp_pin.kernels.contact_ends import UNLOADED, contact_ends
 from nmdp_pin.kernels.contact_forces import LEAST_SHARE, contact_forces
-from nmdp_pin.kernels.evaluation_arrays import Layout, evaluation_arrays, shapes
+from nmdp_pin.kernels.evaluation_arrays import Layout, shapes
 from nmdp_pin.kernels.stage import add_world_wrenches, step_ends, subtract_cone_forces
 from nmdp_pin.kernels.wrenches import world_wrenches
 from nmdp_pin.terrain import Plane, Terrain
@@ -391,7 +392,7 @@ def test_cones_on_a_plane():
     layout = Layout(at.nv, len(at.P), 4, 4, 3, 3)
     values, none = np.full(layout.size, np.nan), np.empty(0)
     no_dofs, square = np.empty(0, np.int64), np.empty((0, 0))
-    out, active = evaluation_arrays(values, layout.table), np.empty(4, np.int64)
+    out, active = layout.arrays(values), np.empty(4, np.int64)
     out.P[:], out.S[:], out.G[:], out.stiffness[:] = at.P, at.S, 0.0, 0.0
     returned = subtract_cone_forces(
         arrays.kinds,
@@ -512,12 +513,14 @@ def test_arrays_of_an_evaluation_share_no_memory():
     """Each number belongs to one array, whose name and shape are those of `shapes`."""
     sizes = (5, 4, 2, 3, 6, 3)
     layout = Layout(*sizes)
-    parts = evaluation_arrays(np.arange(layout.size, dtype=float), layout.table)
+    parts = layout.arrays(np.arange(layout.size, dtype=float))
+    assert parts._fields == tuple(shapes(*sizes))
     assert {name: part.shape for name, part in parts._asdict().items()} == shapes(*sizes)
     assert np.concatenate([part.ravel() for part in parts]).tolist() == list(range(layout.size))
-    for name, (begin, end, shape) in layout.places.items():
-        assert getattr(parts, name).ravel().tolist() == list(range(begin, end))
-        assert getattr(parts, name).shape == shape
+    values, kinds = np.arange(layout.size, dtype=float), (rows.vector, rows.matrix, rows.stack)
+    for i, (name, part) in enumerate(parts._asdict().items()):
+        assert np.array_equal(kinds[part.ndim - 1](values, layout.table, i), part)
+        assert getattr(rows, {"V": "VERTICES"}.get(name, name.upper())) == i
 
 
 def test_wrenches_are_weighted_and_added():
@@ -525,7 +528,7 @@ def test_wrenches_are_weighted_and_added():
     at = Contacts()
     layout = Layout(at.nv, len(at.P), 4, 6, 5, 3)
     values = at.rng.standard_normal(layout.size)
-    parts, expected = evaluation_arrays(values, layout.table), np.empty((4, 6))
+    parts, expected = layout.arrays(values), np.empty((4, 6))
     parts.P[:] = at.P
     total = np.ones((4, 6))
     add_world_wrenches(0.3, at.touched, at.radii, layout.table, values, total)
@@ -537,7 +540,7 @@ def test_ends_of_a_step():
     """What contacts and stops entered since the first stage; only what acts may be thrown."""
     layout = Layout(3, 2, 2, 4, 1, 3)
     first, end = np.zeros((2, layout.size))
-    a, b = (evaluation_arrays(x, layout.table) for x in (first, end))
+    a, b = (layout.arrays(x) for x in (first, end))
     a.depth[:], b.depth[:] = (-0.2, 0.01), (0.05, 0.03)
     b.normal[:] = (0.0, 0.0, 1.0)
     b.motion[1] = (0.0, 0.0, 1.0)  # leaves

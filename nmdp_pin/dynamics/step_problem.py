@@ -14,7 +14,6 @@ from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
 from nmdp_pin.dynamics.reference import ReferenceTangent
 from nmdp_pin.dynamics.torque_law import TorqueLaw
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
-from nmdp_pin.kernels.evaluation_arrays import evaluation_arrays
 from nmdp_pin.kernels.stage import (
     linearise_cones,
     linearise_stage,
@@ -207,7 +206,7 @@ class StepProblem(abc.ABC):
             Whether some surface is curved, and the estimate of dV/dx.
         """
         form, n = self.form, self.form.contacts.n
-        at = evaluation_arrays(values, form.layout.table)
+        at = form.layout.arrays(values)
         contacts, at.placements[:], near = form.contacts.locate(at.P, form.surfaces)
         at.centre[:], at.depth[:], at.normal[:] = contacts.position, contacts.depth, contacts.normal
         at.friction[:], surfaces[:] = contacts.friction, contacts.surface

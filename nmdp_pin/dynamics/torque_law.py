@@ -59,11 +59,9 @@ class JointTorques:
         self.limited = bool(np.isfinite(effort).any())
         self._zero = np.zeros(model.nv)
         self._damping = np.array(model.damping)
-        # dofs on which difference() is a subtraction, whose derivative is the identity
-        self._straight = np.concatenate(
-            [np.full(joint.nv, joint.nv == 1) for joint in list(model.joints)[1:]]
-        ).astype(bool)
-        self._all_straight = bool(self._straight.all())
+        # dofs on which difference() is no subtraction, and its derivative not the identity
+        curved = [np.full(joint.nv, joint.nv != 1) for joint in list(model.joints)[1:]]
+        self._curved = np.flatnonzero(np.concatenate(curved))
 
     def law(self, command: Command) -> TorqueLaw:
         """The torque law of a command."""
@@ -75,7 +73,7 @@ class JointTorques:
         kp = command.kp
         if kp is None or command.q_target is None:
             return TorqueLaw(constant, zero, kd, None, True)
-        straight = self._all_straight or not kp[~self._straight].any()
+        straight = np.count_nonzero(kp[self._curved]) == 0
         return TorqueLaw(constant, kp, kd, command.q_target, straight)
 
     def saturation(

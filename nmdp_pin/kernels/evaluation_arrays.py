@@ -1,4 +1,8 @@
-"""Arrays of an evaluation of the equations of a step, parts of one array of numbers."""
+"""Arrays of an evaluation of the equations of a step, parts of one array of numbers.
+
+A table has a row for each array: its begin, its end, and up to three sizes of its axes. Kernels
+take the arrays that they need by the constants of this module, the indices of the rows.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,29 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+
+G, TAU, STIFFNESS, S, SUBTREE, P = range(6)
+PLACEMENTS, CENTRE, DEPTH, NORMAL, CURVATURE, FRICTION = range(6, 12)
+VERTICES, WRENCH, MOTION, WORK = range(12, 16)
+
+
+@jit
+def vector(values: np.ndarray, table: np.ndarray, i: int) -> np.ndarray:
+    """An array of one axis."""
+    return values[table[i, 0] : table[i, 1]]
+
+
+@jit
+def matrix(values: np.ndarray, table: np.ndarray, i: int) -> np.ndarray:
+    """An array of two axes."""
+    return values[table[i, 0] : table[i, 1]].reshape((table[i, 2], table[i, 3]))
+
+
+@jit
+def stack(values: np.ndarray, table: np.ndarray, i: int) -> np.ndarray:
+    """An array of three axes."""
+    part = values[table[i, 0] : table[i, 1]]
+    return part.reshape((table[i, 2], table[i, 3], table[i, 4]))
 
 
 class EvaluationArrays(NamedTuple):
@@ -89,46 +116,20 @@ class Layout:
     Attributes:
         places: begin, end and shape of each array, by its name.
         size: length of the array of numbers.
-        table: arguments of `shapes`, then the begins of the arrays and the length, for kernels.
+        table: the same for kernels, shape (16, 5).
     """
 
     def __init__(self, *sizes: int) -> None:
         self.places, begin = {}, 0
-        table = list(sizes)
+        rows = []
         for name, shape in shapes(*sizes).items():
             end = begin + math.prod(shape)
             self.places[name] = begin, end, shape
-            table.append(begin)
+            rows.append([begin, end, *shape, *[0] * (3 - len(shape))])
             begin = end
-        self.size = begin
-        self.table = np.array([*table, begin])
+        self.size, self.table = begin, np.array(rows)
 
-
-@jit
-def evaluation_arrays(values: np.ndarray, table: np.ndarray) -> EvaluationArrays:
-    """The arrays, as views.
-
-    Args:
-        values: array of numbers, shape (size,).
-        table: table of the layout.
-    """
-    nv, n_joints, n, total, m, rows = table[0], table[1], table[2], table[3], table[4], table[5]
-    at = table[6:]
-    return EvaluationArrays(
-        values[at[0] : at[1]],
-        values[at[1] : at[2]],
-        values[at[2] : at[3]].reshape((nv, nv)),
-        values[at[3] : at[4]].reshape((nv, 6)),
-        values[at[4] : at[5]].reshape((nv, 6)),
-        values[at[5] : at[6]].reshape((n_joints, 4, 3)),
-        values[at[6] : at[7]].reshape((n, 4, 3)),
-        values[at[7] : at[8]].reshape((n, 3)),
-        values[at[8] : at[9]],
-        values[at[9] : at[10]].reshape((n, 3)),
-        values[at[10] : at[11]].reshape((n, 3, 3)),
-        values[at[11] : at[12]],
-        values[at[12] : at[13]].reshape((total, rows, m)),
-        values[at[13] : at[14]].reshape((total, rows)),
-        values[at[14] : at[15]].reshape((total, rows)),
-        values[at[15] : at[16]].reshape((total, m)),
-    )
+    def arrays(self, values: np.ndarray) -> EvaluationArrays:
+        """The arrays, as views of the array of numbers."""
+        places = self.places.values()
+        return EvaluationArrays(*(values[a:b].reshape(shape) for a, b, shape in places))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin.kernels import evaluation_arrays as parts
 from nmdp_pin.kernels.contact_derivatives import linearise_contacts
 from nmdp_pin.kernels.contact_ends import contact_ends
 from nmdp_pin.kernels.contact_forces import contact_forces
 from nmdp_pin.kernels.contact_kinematics import locate
-from nmdp_pin.kernels.evaluation_arrays import EvaluationArrays, evaluation_arrays
 from nmdp_pin.kernels.friction_cone import cone_derivative, cone_vertices
 from nmdp_pin.kernels.inertial_potential import inertial_gradient, inertial_hessian
 from nmdp_pin.kernels.jit import jit
@@ -28,21 +28,24 @@ from nmdp_pin.kernels.wrenches import world_wrenches
 
 
 @jit
-def copy_kinematics(P: np.ndarray, J: np.ndarray, at: EvaluationArrays) -> None:
+def copy_kinematics(P: np.ndarray, J: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
     """Copy the placements of the joints and the Jacobian of the tree.
 
     Args:
         P: placements of all joints, shape (n_joints, 4, 3).
         J: Jacobian of the tree in the world, shape (6, nv).
-        at: arrays of the evaluation.
+        table: table of the layout.
+        values: arrays of the evaluation.
     """
+    placements = parts.stack(values, table, parts.P)
+    S = parts.matrix(values, table, parts.S)
     for j in range(P.shape[0]):
         for r in range(4):
             for a in range(3):
-                at.P[j, r, a] = P[j, r, a]
+                placements[j, r, a] = P[j, r, a]
     for l in range(J.shape[1]):
         for a in range(6):
-            at.S[l, a] = J[a, l]
+            S[l, a] = J[a, l]
 
 
 @jit
@@ -60,9 +63,18 @@ def newton_euler_inertia(
     values: np.ndarray,
 ) -> None:
     """Kinematics, and the inverse dynamics with its derivative; see `smooth_newton_euler`."""
-    at = evaluation_arrays(values, table)
-    copy_kinematics(P, J, at)
-    smooth_newton_euler(tau, M, dtau_dq, dtau_dv, rate, acceleration_rate, D, at.G, at.stiffness)
+    copy_kinematics(P, J, table, values)
+    smooth_newton_euler(
+        tau,
+        M,
+        dtau_dq,
+        dtau_dv,
+        rate,
+        acceleration_rate,
+        D,
+        parts.vector(values, table, parts.G),
+        parts.matrix(values, table, parts.STIFFNESS),
+    )
 
 
 @jit
@@ -87,14 +99,24 @@ def momentum_inertia(
 
     M contains the rotors, whose inertias are `armature`; the points do not.
     """
-    at = evaluation_arrays(values, table)
-    copy_kinematics(P, J, at)
+    G = parts.vector(values, table, parts.G)
+    copy_kinematics(P, J, table, values)
     bodies = Bodies(parents, first_dofs, moments)
     momentum_change(
-        at.P, expected, bodies, at.S, momentum, M, dmomentum, rate, D, at.G, at.stiffness
+        parts.stack(values, table, parts.P),
+        expected,
+        bodies,
+        parts.matrix(values, table, parts.S),
+        momentum,
+        M,
+        dmomentum,
+        rate,
+        D,
+        G,
+        parts.matrix(values, table, parts.STIFFNESS),
     )
     for l in range(v_ref.size):
-        at.G[l] -= rate * armature[l] * v_ref[l]
+        G[l] -= rate * armature[l] * v_ref[l]
 
 
 @jit
@@ -118,21 +140,24 @@ def position_inertia(
 
     See `inertial_gradient`; both are multiplied by rate * acceleration_rate.
     """
-    at = evaluation_arrays(values, table)
-    copy_kinematics(P, J, at)
+    G = parts.vector(values, table, parts.G)
+    stiffness = parts.matrix(values, table, parts.STIFFNESS)
+    S = parts.matrix(values, table, parts.S)
+    placed = parts.stack(values, table, parts.P)
+    copy_kinematics(P, J, table, values)
     bodies, wrenches = Bodies(parents, first_dofs, moments), np.empty((target.shape[0], 6))
-    inertial_gradient(at.P[1:], target, bodies, at.S, wrenches, at.G)
-    inertial_hessian(at.P[1:], target, bodies, at.S, wrenches, at.stiffness)
+    inertial_gradient(placed[1:], target, bodies, S, wrenches, G)
+    inertial_hessian(placed[1:], target, bodies, S, wrenches, stiffness)
     scale = rate * acceleration_rate
     for k in range(v.size):
         rotor = acceleration_rate * armature[k]
-        at.G[k] = scale * at.G[k] + rotor * (v[k] - v_ref[k])
+        G[k] = scale * G[k] + rotor * (v[k] - v_ref[k])
         for l in range(v.size):
-            at.stiffness[k, l] *= scale
+            stiffness[k, l] *= scale
             if D.size:
-                at.stiffness[k, l] += rotor * D[k, l]
+                stiffness[k, l] += rotor * D[k, l]
         if D.size == 0:
-            at.stiffness[k, k] += rate * rotor
+            stiffness[k, k] += rate * rotor
 
 
 @jit
@@ -158,24 +183,34 @@ def cone_contacts(
     Returns:
         Whether some surface is curved.
     """
-    at = evaluation_arrays(values, table)
-    n, depth = radii.size, at.depth
-    locate(at.P, joints, touched, local, at.placements, at.centre)
+    centre = parts.matrix(values, table, parts.CENTRE)
+    normal = parts.matrix(values, table, parts.NORMAL)
+    friction = parts.vector(values, table, parts.FRICTION)
+    V = parts.stack(values, table, parts.VERTICES)
+    n, depth = radii.size, parts.vector(values, table, parts.DEPTH)
+    locate(
+        parts.stack(values, table, parts.P),
+        joints,
+        touched,
+        local,
+        parts.stack(values, table, parts.PLACEMENTS),
+        centre,
+    )
     curved = query(
         kinds,
         shapes,
         heights,
         intervals,
-        at.centre,
+        centre,
         depth,
-        at.normal,
-        at.curvature,
-        at.friction,
+        normal,
+        parts.stack(values, table, parts.CURVATURE),
+        friction,
         shape,
     )
     for i in range(n):
         depth[i] = radii[i] - depth[i]
-    cone_vertices(depth, at.normal, at.friction, tangents, stiffness, power, zeta, at.V[:n])
+    cone_vertices(depth, normal, friction, tangents, stiffness, power, zeta, V[:n])
     return curved
 
 
@@ -216,8 +251,16 @@ def subtract_forces(
     Returns:
         Norm of G, gap, slip and the number of active contacts, as `contact_forces`.
     """
-    at, h, n = evaluation_arrays(values, table), 1.0 / rate, radii.size
-    subtract_torque(constant, kp, kd, error, v, rate, D, E, at.tau, at.G, at.stiffness)
+    G = parts.vector(values, table, parts.G)
+    stiffness = parts.matrix(values, table, parts.STIFFNESS)
+    V = parts.stack(values, table, parts.VERTICES)
+    wrench = parts.matrix(values, table, parts.WRENCH)
+    motion = parts.matrix(values, table, parts.MOTION)
+    work = parts.matrix(values, table, parts.WORK)
+    h, n = 1.0 / rate, radii.size
+    subtract_torque(
+        constant, kp, kd, error, v, rate, D, E, parts.vector(values, table, parts.TAU), G, stiffness
+    )
     joint_springs(
         spring_coordinates,
         spring_dofs,
@@ -225,30 +268,30 @@ def subtract_forces(
         offset,
         spring_stiffness,
         q,
-        at.G,
-        at.stiffness,
+        G,
+        stiffness,
     )
     norm, gap, slip, k = contact_forces(
-        at.P,
-        at.S,
+        parts.stack(values, table, parts.P),
+        parts.matrix(values, table, parts.S),
         touched,
         support,
         local,
         radii,
         reference,
-        at.placements,
-        at.centre,
-        at.normal,
-        at.V[:n],
+        parts.stack(values, table, parts.PLACEMENTS),
+        parts.matrix(values, table, parts.CENTRE),
+        parts.matrix(values, table, parts.NORMAL),
+        V[:n],
         w,
         v,
         h,
-        at.wrench,
-        at.motion,
-        at.work,
-        at.subtree,
+        wrench,
+        motion,
+        work,
+        parts.matrix(values, table, parts.SUBTREE),
         active,
-        at.G,
+        G,
     )
     if dofs.size:
         norm, more, most, k = joint_forces(
@@ -262,13 +305,13 @@ def subtract_forces(
             v,
             h,
             w,
-            at.V,
-            at.wrench,
-            at.motion,
-            at.work,
+            V,
+            wrench,
+            motion,
+            work,
             active,
             k,
-            at.G,
+            G,
         )
         gap, slip = gap + more, max(slip, most)
     return norm, gap, slip, k
@@ -425,10 +468,11 @@ def linearise_stage(
         J_force: output, shape (k, rows, nv).
         J_motion: output, shape (k, rows, nv).
     """
-    at, n = evaluation_arrays(values, table), radii.size
+    curvature = parts.stack(values, table, parts.CURVATURE)
+    n = radii.size
     for k in range(A.shape[0]):
         for l in range(A.shape[1]):
-            A[k, l] = at.stiffness[k, l]
+            A[k, l] = parts.matrix(values, table, parts.STIFFNESS)[k, l]
     if dofs.size:
         linearise_joints(
             coordinates,
@@ -450,20 +494,20 @@ def linearise_stage(
     if k == 0:
         return
     linearise_contacts(
-        at.P,
-        at.S,
+        parts.stack(values, table, parts.P),
+        parts.matrix(values, table, parts.S),
         touched,
         support,
         moves,
         above,
         radii,
         reference,
-        at.placements,
-        at.centre,
-        at.normal,
-        at.curvature if curved else at.curvature[:0],
-        at.wrench,
-        at.subtree,
+        parts.stack(values, table, parts.PLACEMENTS),
+        parts.matrix(values, table, parts.CENTRE),
+        parts.matrix(values, table, parts.NORMAL),
+        curvature if curved else curvature[:0],
+        parts.matrix(values, table, parts.WRENCH),
+        parts.matrix(values, table, parts.SUBTREE),
         active[:k],
         own,
         v,
@@ -507,19 +551,20 @@ def linearise_cones(
     J_motion: np.ndarray,
 ) -> None:
     """`cone_derivative` and `linearise_stage`, whose arguments these are."""
-    at, n = evaluation_arrays(values, table), radii.size
+    curvature = parts.stack(values, table, parts.CURVATURE)
+    n = radii.size
     own = np.empty((n, 3, 3))
     cone_derivative(
-        at.depth,
-        at.normal,
-        at.curvature if curved else at.curvature[:0],
-        at.friction,
+        parts.vector(values, table, parts.DEPTH),
+        parts.matrix(values, table, parts.NORMAL),
+        curvature if curved else curvature[:0],
+        parts.vector(values, table, parts.FRICTION),
         tangents,
         cone_stiffness,
         power,
         zeta,
         w,
-        at.wrench,
+        parts.matrix(values, table, parts.WRENCH),
         own,
     )
     linearise_stage(
@@ -599,10 +644,12 @@ def step_ends(
     Returns:
         Whether any that acts is thrown, whether any slides, and the largest growth.
     """
-    before, at, r = evaluation_arrays(first, table), evaluation_arrays(end, table), friction.size
-    gap, inward, n, most = np.empty(r), np.empty(r), at.depth.size, 0.0
+    before = parts.vector(first, table, parts.DEPTH)
+    depth = parts.vector(end, table, parts.DEPTH)
+    n, r, most = depth.size, friction.size, 0.0
+    gap, inward = np.empty(r), np.empty(r)
     for i in range(n):
-        entered[i] = at.depth[i] - max(before.depth[i], 0.0)
+        entered[i] = depth[i] - max(before[i], 0.0)
         most = max(most, entered[i])
     stops(coordinates, lower, upper, q_first, gap, inward)
     for j in range(r):
@@ -612,10 +659,10 @@ def step_ends(
         entered[n + j] -= gap[j]
         most = max(most, entered[n + j])
     some_thrown, some_sliding = contact_ends(
-        at.V,
-        at.wrench,
-        at.motion,
-        at.normal,
+        parts.stack(end, table, parts.VERTICES),
+        parts.matrix(end, table, parts.WRENCH),
+        parts.matrix(end, table, parts.MOTION),
+        parts.matrix(end, table, parts.NORMAL),
         inward,
         friction,
         rate,
@@ -647,9 +694,16 @@ def add_world_wrenches(
     total: np.ndarray,
 ) -> None:
     """Add the weighted `world_wrenches` of an evaluation to a total, shape (n, 6)."""
-    at, n = evaluation_arrays(values, table), radii.size
+    n = radii.size
     wrenches = np.empty((n, 6))
-    world_wrenches(at.P, touched, radii, at.normal, at.wrench[:n], wrenches)
+    world_wrenches(
+        parts.stack(values, table, parts.P),
+        touched,
+        radii,
+        parts.matrix(values, table, parts.NORMAL),
+        parts.matrix(values, table, parts.WRENCH)[:n],
+        wrenches,
+    )
     for i in range(n):
         for a in range(6):
             total[i, a] += weight * wrenches[i, a]

@@ -16,7 +16,6 @@ from nmdp_pin.control import Command
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.kernels.evaluation_arrays import evaluation_arrays
 from nmdp_pin.solvers.pgm import vertex_forces
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
@@ -228,7 +227,7 @@ def assert_wrenches(robot: Any, problem: StepProblem, q: np.ndarray, w: np.ndarr
 
 
 def _arrays(at: Evaluation) -> list[np.ndarray]:
-    arrays = evaluation_arrays(at.values, at.layout.table)._asdict()
+    arrays = at.layout.arrays(at.values)._asdict()
     if not at.curved:
         del arrays["curvature"]
     scalars = [np.array(x) for x in (at.residual, at.gap, at.slip, at.curved)]
