@@ -77,7 +77,7 @@ class Form(abc.ABC):
         cones = system.law.parameters if type(system.law) is FrictionCone else None
         self.cones, self.cone_scene = cones, None
         if cones and terrain.compiled and not (self.touches_bodies or self.secants):
-            self.cone_scene = (*terrain.arrays, *cones, self.contacts.joints)
+            self.cone_scene = (*terrain.arrays.tables, *cones, self.contacts.joints)
         points = self.contacts
         # arguments of the kernels of a stage that do not change
         self.force_arrays: tuple[np.ndarray, ...] = (

@@ -168,7 +168,7 @@ def cone_contacts(
     radii: np.ndarray,
     kinds: np.ndarray,
     shapes: np.ndarray,
-    heights: np.ndarray,
+    heights: np.ndarray | None,
     intervals: np.ndarray,
     tangents: np.ndarray,
     stiffness: float,
@@ -321,7 +321,7 @@ def subtract_forces(
 def subtract_cone_forces(
     kinds: np.ndarray,
     shapes: np.ndarray,
-    heights: np.ndarray,
+    heights: np.ndarray | None,
     intervals: np.ndarray,
     tangents: np.ndarray,
     stiffness: float,

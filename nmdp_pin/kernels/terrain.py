@@ -37,7 +37,7 @@ _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a 
 def query(
     kinds: np.ndarray,
     shapes: np.ndarray,
-    heights: np.ndarray,
+    heights: np.ndarray | None,
     intervals: np.ndarray,
     points: np.ndarray,
     distance: np.ndarray,
@@ -53,7 +53,8 @@ def query(
     Args:
         kinds: as in the module's description.
         shapes: as in the module's description.
-        heights: as in the module's description.
+        heights: as in the module's description; None: there are no height fields, whose part is
+            then not compiled.
         intervals: as in the module's description.
         points: points in the world [m], shape (n, 3).
         distance: output [m], shape (n,).
@@ -75,19 +76,20 @@ def query(
         n, bends = (0.0, 0.0, 0.0), False
         if nearest >= 0:
             n, bends = _describe(kinds, shapes, nearest, p, least, hessian)
-        for s in range(len(kinds)):
-            if kinds[s, 0] != FIELD:
-                continue
-            local, size, grid = _seen_from(shapes, s, p), _sizes(shapes, s), _grid(kinds, s)
-            if field_bound(grid, size, intervals, local) >= least:
-                continue
-            phi, own, other_bends = field_surface(
-                grid, size, heights, intervals, shapes[s, 16], local, stack, other
-            )
-            if phi < least:
-                nearest, least, bends = s, phi, other_bends
-                n = _turned(shapes, s, own)
-                hessian, other = other, hessian
+        if heights is not None:
+            for s in range(len(kinds)):
+                if kinds[s, 0] != FIELD:
+                    continue
+                local, size, grid = _seen_from(shapes, s, p), _sizes(shapes, s), _grid(kinds, s)
+                if field_bound(grid, size, intervals, local) >= least:
+                    continue
+                phi, own, other_bends = field_surface(
+                    grid, size, heights, intervals, shapes[s, 16], local, stack, other
+                )
+                if phi < least:
+                    nearest, least, bends = s, phi, other_bends
+                    n = _turned(shapes, s, own)
+                    hessian, other = other, hessian
         distance[k], friction[k], shape[k] = least, 0.0, -1
         normal[k, 0], normal[k, 1], normal[k, 2] = n
         if nearest >= 0:

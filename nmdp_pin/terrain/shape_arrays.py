@@ -43,12 +43,18 @@ class ShapeArrays(NamedTuple):
     heights: np.ndarray
     intervals: np.ndarray
 
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+        """The arguments of `kernels.terrain.query`."""
+        heights = self.heights if len(self.heights) else None
+        return self.kinds, self.shapes, heights, self.intervals
+
     def query(self, points: np.ndarray) -> Surface:
         """The surface of these shapes at points, shape (n, 3), contiguous and writable."""
         n = len(points)
         distance, normal, friction = np.empty(n), np.empty((n, 3)), np.empty(n)
         curvature, shape = np.empty((n, 3, 3)), np.empty(n, dtype=np.int64)
-        bent = query(*self, points, distance, normal, curvature, friction, shape)
+        bent = query(*self.tables, points, distance, normal, curvature, friction, shape)
         return Surface(distance, normal, curvature if bent else None, friction, shape)
 
 
