@@ -11,7 +11,8 @@ from nmdp_pin.kernels import evaluation_arrays as rows
 from nmdp_pin.kernels.contact_ends import UNLOADED, contact_ends
 from nmdp_pin.kernels.contact_forces import LEAST_SHARE, contact_forces
 from nmdp_pin.kernels.evaluation_arrays import Layout, shapes
-from nmdp_pin.kernels.stage import add_world_wrenches, step_ends, subtract_cone_forces
+from nmdp_pin.kernels.stage_forces import subtract_cone_forces
+from nmdp_pin.kernels.step_ends import add_world_wrenches, step_ends
 from nmdp_pin.kernels.wrenches import world_wrenches
 from nmdp_pin.terrain import Plane, Terrain
 

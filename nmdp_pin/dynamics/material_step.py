@@ -11,7 +11,7 @@ import pinocchio as pin
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.reference import ReferenceTangent
 from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.kernels.stage import momentum_inertia, position_inertia
+from nmdp_pin.kernels.stage_inertia import momentum_inertia, position_inertia
 
 if TYPE_CHECKING:
     from nmdp_pin.dynamics.position_based import PositionBased

@@ -10,7 +10,7 @@ from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
 from nmdp_pin.dynamics.step_problem import IDENTITY, StepProblem
-from nmdp_pin.kernels.stage import newton_euler_inertia
+from nmdp_pin.kernels.stage_inertia import newton_euler_inertia
 from nmdp_pin.kernels.step import backward_differences
 
 

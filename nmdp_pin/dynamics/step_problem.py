@@ -14,12 +14,8 @@ from nmdp_pin.dynamics.evaluation import Evaluation, Linearisation
 from nmdp_pin.dynamics.reference import ReferenceTangent
 from nmdp_pin.dynamics.torque_law import TorqueLaw
 from nmdp_pin.dynamics.vertex_secant import VertexSecant
-from nmdp_pin.kernels.stage import (
-    linearise_cones,
-    linearise_stage,
-    subtract_cone_forces,
-    subtract_forces,
-)
+from nmdp_pin.kernels.stage_forces import subtract_cone_forces, subtract_forces
+from nmdp_pin.kernels.stage_linearisation import linearise_cones, linearise_stage
 
 if TYPE_CHECKING:
     from nmdp_pin.dynamics.form import Form

@@ -14,7 +14,7 @@ import pinocchio as pin
 from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators.stages import Stages
-from nmdp_pin.kernels.stage import step_ends
+from nmdp_pin.kernels.step_ends import step_ends
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 

@@ -10,7 +10,7 @@ from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.reference import Slopes
 from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.integrators.scheme import Scheme
-from nmdp_pin.kernels.stage import add_world_wrenches
+from nmdp_pin.kernels.step_ends import add_world_wrenches
 from nmdp_pin.status import Status
 
 
