@@ -9,8 +9,10 @@ from nmdp_pin.dynamics.kinematic_tree import bodies_of
 from nmdp_pin.kernels import momentum, step, subtree
 from nmdp_pin.kernels.contact_sums import subtract_from_bodies
 from nmdp_pin.kernels.energy import mechanical_energy
+from nmdp_pin.kernels.evaluation_arrays import Layout
 from nmdp_pin.kernels.inertial_potential import rates_derivative
 from nmdp_pin.kernels.position_scene import Contacts
+from nmdp_pin.kernels.stage_inertia import momentum_inertia
 
 ROUNDING = 1e-11  # of sums over fifty point masses
 RATE = 20.0  # [1/s] of a step
@@ -128,6 +130,42 @@ def test_change_of_momentum_is_that_of_the_points(follows):
     assert pytest.approx(residual(tree.q), abs=RATE * ROUNDING) == G
     expected = tree.differences(residual)
     assert pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max()) == A
+
+
+@pytest.mark.parametrize("follows", [False, True])
+def test_rotors_change_no_momentum_of_points(follows):
+    """The stage copies the kinematics and adds the rotors' momentum at the reference."""
+    tree = Tree()
+    rng, nv = tree.rng, tree.nv
+    _, P, S = tree.at(tree.q)
+    M, held = mass_matrix(tree, tree.q), rng.standard_normal((nv, nv))
+    expected, v_ref, rotors = rng.standard_normal((5, 4, 3)), *rng.standard_normal((2, nv))
+    D = rng.standard_normal((nv, nv)) if follows else np.zeros((0, 0))
+    G, A = np.empty(nv), np.empty((nv, nv))
+    bodies = bodies_of(tree.model)
+    momentum.momentum_change(P, expected, bodies, S, M @ tree.v, M, held, RATE, D, G, A)
+    layout = Layout(nv, len(P), 0, 0, 1, 3)
+    values = np.full(layout.size, np.nan)
+    momentum_inertia(
+        P,
+        np.asfortranarray(S.T),
+        expected,
+        *bodies,
+        M @ tree.v,
+        M,
+        held,
+        rotors,
+        v_ref,
+        RATE,
+        D,
+        layout.table,
+        values,
+    )
+    found = layout.arrays(values)
+    assert np.array_equal(found.P, P)
+    assert np.array_equal(found.S, S)
+    assert np.array_equal(found.stiffness, A)
+    assert pytest.approx(G - RATE * rotors * v_ref, abs=RATE * ROUNDING) == found.G
 
 
 def test_sums_over_subtrees_are_pinocchios():
