@@ -2,14 +2,12 @@
 
     NUMBA_CACHE_DIR=FOLDER python tests/compile_kernels.py PART
 
-Numba's cache is not made for two processes that compile the same function at once. Each part is
-thus compiled by its own process in its own folder, and each worker takes a copy of all.
+Each part is compiled by its own process.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,21 +29,16 @@ PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 
 def compile_parts(folder: Path) -> None:
-    """Compile all parts at once into a folder that does not exist yet."""
-    script, apart = Path(__file__), [folder.with_name(f"{folder.name}-{part}") for part in PARTS]
+    """Compile all parts at once; what is compiled already is read."""
     started = [
         subprocess.Popen(
-            [sys.executable, str(script), part],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(own), "OMP_NUM_THREADS": "1"},
+            [sys.executable, __file__, part],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "OMP_NUM_THREADS": "1"},
         )
-        for part, own in zip(PARTS, apart, strict=True)
+        for part in PARTS
     ]
     for process in started:
         process.wait()
-    # Of a function that both have compiled the first one's versions count.
-    for own in reversed(apart):
-        shutil.copytree(own, folder, dirs_exist_ok=True)
-        shutil.rmtree(own)
 
 
 def main(part: str) -> None:

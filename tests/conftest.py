@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from pathlib import Path
 
@@ -42,25 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def compiled_kernels(config: pytest.Config) -> Path:
-    """Folder of the compiled kernels, for their sources and for this process alone.
-
-    Numba looks for changes in the file of a function, not in those of the functions it calls, and
-    its cache is not made for two processes that compile the same function at once: a worker
-    continues a copy of what was compiled before the workers started.
-    """
-    kernels = Path(__file__).parents[1] / "nmdp_pin" / "kernels"
-    digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(kernels.rglob("*.py")):
-        digest.update(path.read_bytes())
-    worker = getattr(config, "workerinput", {"workerid": "main"})["workerid"]
-    common = config.cache.mkdir("kernels") / "main" / digest.hexdigest()
-    folder = config.cache.mkdir("kernels") / worker / digest.hexdigest()
-    if folder.exists():
-        return folder
-    shutil.rmtree(folder.parent, ignore_errors=True)
-    if worker != "main" and common.exists():
-        shutil.copytree(common, folder)
-    elif config.getoption("numprocesses", None) and not config.option.collectonly:
+    """Folder of the compiled kernels, which the workers share; they are compiled before them."""
+    folder = config.cache.mkdir("kernels")
+    alone = hasattr(config, "workerinput") or config.option.collectonly
+    if not alone and config.getoption("numprocesses", None):
         compile_parts(folder)
     return folder
 

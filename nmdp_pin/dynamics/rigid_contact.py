@@ -12,8 +12,7 @@ from nmdp_pin.dynamics.contact_arrays import ContactArrays
 from nmdp_pin.dynamics.form import Workspace
 from nmdp_pin.dynamics.joint_bounds import JointBounds
 from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
-from nmdp_pin.kernels.contact_jacobians import contact_jacobians
-from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.contact_jacobians import point_jacobians
 from nmdp_pin.kernels.wrenches import world_wrenches
 
 
@@ -85,30 +84,9 @@ def rigid_contact(
     S = np.ascontiguousarray(work.J.T)
     J = np.empty((points.n, 3, len(S)))
     point = contacts.position - points.radii[:, None] * contacts.normal
-    _point_jacobians(
-        work.placements, S, points.touched, points.support, contacts.position, point, J
-    )
+    point_jacobians(work.placements, S, points.touched, points.support, contacts.position, point, J)
     frames = tangent_frames(contacts.normal)
     rows: np.ndarray = frames.transpose(0, 2, 1) @ J
     return RigidContact(
         contacts, frames, rows.reshape(-1, len(S)), contacts.depth, contacts.friction
     )
-
-
-@jit
-def _point_jacobians(
-    P: np.ndarray,
-    S: np.ndarray,
-    touched: np.ndarray,
-    support: np.ndarray,
-    centre: np.ndarray,
-    point: np.ndarray,
-    J: np.ndarray,
-) -> None:
-    """Jacobians of the touching points relative to the touched bodies, shape (n, 3, nv)."""
-    nv = S.shape[0]
-    J_centre, J_angular = np.empty((3, nv)), np.empty((3, nv))
-    for i in range(touched.size):
-        contact_jacobians(
-            P, S, touched[i], support[i], centre[i], point[i], J_centre, J[i], J_angular
-        )

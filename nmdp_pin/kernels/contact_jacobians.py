@@ -240,3 +240,22 @@ def velocity_motion_jacobian(
     for a in range(rows):
         for l in range(nv):
             J[a, l] /= rate
+
+
+@jit
+def point_jacobians(
+    P: np.ndarray,
+    S: np.ndarray,
+    touched: np.ndarray,
+    support: np.ndarray,
+    centre: np.ndarray,
+    point: np.ndarray,
+    J: np.ndarray,
+) -> None:
+    """Jacobians of the touching points relative to the touched bodies, shape (n, 3, nv)."""
+    nv = S.shape[0]
+    J_centre, J_angular = np.empty((3, nv)), np.empty((3, nv))
+    for i in range(touched.size):
+        contact_jacobians(
+            P, S, touched[i], support[i], centre[i], point[i], J_centre, J[i], J_angular
+        )

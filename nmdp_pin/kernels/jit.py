@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from nmdp_pin.kernels.kernel_cache import KernelCache
+
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "fastmath": False,
@@ -23,15 +24,20 @@ _OPTIONS: dict[str, Any] = {
 
 
 def jit(function: F) -> F:
-    """Compile a kernel when it is first called."""
-    compiled: F = numba.njit(**_OPTIONS)(function)
-    return compiled
+    """Compile a kernel when it is first called, and keep it."""
+    return _kept(numba.njit(**_OPTIONS)(function))
 
 
 def inlined_jit(function: F) -> F:
     """Compile a kernel into its callers; worth it where records of many arrays are passed."""
-    compiled: F = numba.njit(**_OPTIONS, forceinline=True)(function)
-    return compiled
+    return _kept(numba.njit(**_OPTIONS, forceinline=True)(function))
+
+
+def _kept(kernel: Any) -> Any:
+    """The kernel, with the cache of this package in place of Numba's."""
+    if not _CONFIG.DISABLE_JIT:
+        kernel._cache = KernelCache(kernel.py_func)
+    return kernel
 
 
 class _Compilation(event.Listener):
