@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.integrators.nmdp import Nmdp
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.solvers.vi_newton import ViNewton
 
 REPEATS = 5
 CALLS = 300
@@ -42,7 +40,7 @@ def unit(model: pin.Model, q: np.ndarray) -> float:
 
 
 def measure(name: str, overrides: list[str], duration: float) -> None:
-    """Whole steps of a run, the same loop that `nmdp-pin run` makes, and their parts."""
+    """Whole steps of a run, the same loop that `nmdp-pin run` makes."""
     setup = Scenario.load(name, overrides=overrides).build(visuals=False)
     scenario = Scenario.load(name, overrides=overrides)
     simulator, dt = setup.simulator, scenario.integrator.dt
@@ -63,37 +61,7 @@ def measure(name: str, overrides: list[str], duration: float) -> None:
     print(f"  a step               {least / steps:.0f} us")
     print(f"  evaluations a step   {evaluations / steps:.2f}")
     print(f"  everything           {ratio:.2f} units an evaluation")
-    if isinstance(simulator.integrator, Nmdp):
-        parts(simulator.integrator, results, setup.controller, dt)
-
-
-def parts(method: Nmdp, results: list[Any], controller: Any, dt: float) -> None:
-    """The parts of the first stage of a step in the middle of the run."""
-    state = results[len(results) // 2].state
-    form, h = method.form, method.scheme.a[0][0] * dt
-    start = form.start(state.q, state.v, h, method.scheme.order)
-    problem = form.problem(start, controller.command(state, h), 1.0 / h, 1.0 / h)
-    w = state.warm.w
-    at = problem.evaluate(state.q, w)
-    one = unit(form.model, state.q)
-    times = {
-        "computeRNEADerivatives": one,
-        "evaluate": least_time(lambda: problem.evaluate(state.q, w)),
-        "linearise": least_time(lambda: problem.linearise(at)),
-    }
-    solver = method.solver.method
-    if isinstance(solver, ViNewton):
-        ahead = problem.retract(problem.q_ref, h * problem.v_ref)
-
-        def solve() -> Any:
-            return solver.solve(problem, ahead, w, loose=3.0)
-
-        found = solve()
-        times["solve a stage"] = least_time(solve)
-        share = times["solve a stage"] / found.evaluations / one
-        print(f"  in the solver        {share:.2f} units an evaluation")
-    for part, took in times.items():
-        print(f"    {part:24s} {took:6.1f} us")
+    print(f"  the unit             {unit(setup.robot.model, setup.state.q):.1f} us")
 
 
 def main() -> None:

@@ -23,12 +23,14 @@ class ArgumentCheck:
 
     Args:
         robot: whose states and commands they should be.
-        weights: shape of the weights, `System.weights_shape`.
+        n_pairs: number of pairs of a contact point and a shape.
+        n_vertices: number of weights of a contact.
     """
 
-    def __init__(self, robot: Robot, weights: tuple[int, int]) -> None:
+    def __init__(self, robot: Robot, n_pairs: int, n_vertices: int) -> None:
         self._model, self._driven = robot.model, robot.driven
-        self._n_contacts, self._weights = len(robot.contact_points), weights
+        self._n_joints = len(robot.limits.bounded)
+        self._n_pairs, self._n_vertices = n_pairs, n_vertices
 
     def state(self, state: State) -> None:
         """Check a state.
@@ -86,24 +88,50 @@ class ArgumentCheck:
         return Command(**arrays)
 
     def _check_warm(self, warm: WarmStart) -> None:
-        """Refuse the warm start of another robot or contact model."""
-        w, shape, n = warm.w, self._weights, self._n_contacts
-        if np.shape(w) != shape:
+        """Refuse the warm start of another robot, terrain or contact model."""
+        contacts = warm.contacts
+        if not (
+            isinstance(contacts, np.ndarray)
+            and contacts.ndim == 1
+            and contacts.dtype.kind == "i"
+            and (np.diff(contacts) > 0).all()
+            and (contacts >= 0).all()
+            and (contacts < self._n_pairs).all()
+        ):
             raise StateError(
-                f"the warm start has weights of shape {np.shape(w)}, expected {shape}: it comes "
-                "from another robot or contact model; use simulator.state(state.q, state.v)"
+                f"the warm start has contacts {warm.contacts!r}, expected ascending indices below "
+                f"{self._n_pairs}: it comes from another robot or terrain; use "
+                "simulator.state(state.q, state.v)"
             )
+        k = len(contacts)
+        shapes = {
+            "w": (k, self._n_vertices),
+            "joints": (self._n_joints,),
+            "a": (self._model.nv,),
+            "forces": (k, 3),
+        }
+        for name, shape in shapes.items():
+            value = getattr(warm, name)
+            if name == "forces" and value is None:
+                continue
+            if not (
+                isinstance(value, np.ndarray)
+                and value.dtype == float
+                and value.shape == shape
+                and np.isfinite(value).all()
+            ):
+                raise StateError(
+                    f"the warm start has {name} of shape {np.shape(value)}, expected {shape}, "
+                    "finite: it comes from another robot or contact model; use "
+                    "simulator.state(state.q, state.v)"
+                )
+        w, joints = warm.w, warm.joints
         feasible = bool((w >= 0.0).all() and (w.sum(axis=1) <= 1.0 + _SUM_TOLERANCE).all())
+        feasible &= bool(((joints >= 0.0) & (joints <= 1.0 + _SUM_TOLERANCE)).all())
         if not (feasible and 0.0 < warm.gamma < np.inf):
             raise StateError(
                 "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
                 "gamma > 0; use warm=None"
-            )
-        forces = warm.forces
-        if forces is not None and not (np.shape(forces) == (n, 3) and np.isfinite(forces).all()):
-            raise StateError(
-                f"the warm start has forces of shape {np.shape(forces)}, expected {(n, 3)}, "
-                "finite; use warm=None"
             )
 
     def _check_manifold(self, name: str, q: np.ndarray, error: type[NmdpError]) -> None:

@@ -72,7 +72,7 @@ class ErrorControl(StepControl):
         s = h if state.h_next is None else state.h_next
         while remaining > 0.0:
             s = remaining / max(math.ceil(remaining / max(s, self.min_step) - _ROUNDING), 1)
-            part = integrator.step(at, command, s)
+            part = integrator.step(at, command, s, accuracy=self.absolute)
             tried.append(part)
             spent += part.evaluations
             shortest = 0.5 * s < self.min_step

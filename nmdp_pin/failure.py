@@ -21,7 +21,7 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.step_failed import StepFailed
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format; files of others are refused."""
 
 FIGURES = (

@@ -12,15 +12,21 @@ class WarmStart:
     """Warm start of a solver; part of the state, so that a replay is exact.
 
     Args:
-        w: weights of the wrench-space vertices [-]: contacts, then joints with a stop or dry
-            friction, whose first weight counts, shape (n_contacts + n_joints, n_vertices).
+        contacts: indices of the pairs of a contact point and a shape that touch, ascending, (k,).
+        w: weights of the wrench-space vertices of these contacts [-], shape (k, n_vertices).
+        joints: weights of the joints with a stop or dry friction [-], shape (n_joints,).
+        a: acceleration at the end of the step, with which the next one is predicted [rad/s^2,
+            m/s^2], shape (nv,).
         gamma: step-size parameter of the projected gradient method [-].
         forces: contact forces of methods that solve for forces instead of weights, world frame
-            [N], shape (n_contacts, 3).
+            [N], shape (k, 3).
     """
 
+    contacts: np.ndarray
     w: np.ndarray
-    gamma: float
+    joints: np.ndarray
+    a: np.ndarray
+    gamma: float = 1.0
     forces: np.ndarray | None = None
 
 

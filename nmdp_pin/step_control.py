@@ -5,14 +5,14 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.step_response import StepResponse
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
@@ -52,18 +52,18 @@ class StepControl(abc.ABC):
         """Make a sub-step of length s after one of length `last`."""
         return integrator.step(state, command, s)
 
-    def linearised(
+    def response(
         self,
         integrator: Integrator,
         state: State,
         command: CommandSource,
         s: float,
         last: float,
-        end: State,
-        names: tuple[str, ...],
-    ) -> LinearisedStep:
-        """Linearised equations of a sub-step; see `Integrator.linearised`."""
-        return integrator.linearised(state, command, s, end, names)
+        result: StepResult,
+        **options: Any,
+    ) -> StepResponse:
+        """Derivatives of a sub-step; the keywords are those of `Integrator.response`."""
+        return integrator.response(state, command, s, result, **options)
 
 
 @dataclass(frozen=True)

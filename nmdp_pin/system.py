@@ -37,9 +37,3 @@ class System(Generic[Law]):
         if not isinstance(self.terrain, Terrain):
             kind = type(self.terrain).__name__
             raise TerrainError(f"expected a Terrain, such as Terrain(Plane()), got {kind}")
-
-    @property
-    def weights_shape(self) -> tuple[int, int]:
-        """Shape of the weights: contacts, then joints with a stop or friction; of m vertices."""
-        rows = len(self.robot.contact_points) + len(self.robot.limits.bounded)
-        return rows, self.law.n_vertices

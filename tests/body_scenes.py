@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +13,6 @@ import pinocchio as pin
 
 from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.step_problem import StepProblem
 from nmdp_pin.robot import Robot, free_body, together, touching
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Plane, Sphere, Terrain
@@ -53,22 +52,22 @@ def in_contact(
     base: str = "free-flyer",
     seed: int = 0,
     h: float = 0.05,
-    form: type[Form] = NewtonEuler,
+    form: Callable[..., Form] = samples.FORMS["ne"],
     order: int = 1,
     **options: Any,
-) -> tuple[StepProblem, np.ndarray, np.ndarray]:
+) -> tuple[samples.Problem, np.ndarray, np.ndarray]:
     """The equations of a step, a random end of it where bodies touch, and weights."""
     scene = robot(kind, base)
     model = scene.model
     rng = np.random.default_rng(seed)
     made = form(System(scene, FAR, space), **options)
-    w = samples.weights(len(scene.contact_points), space.n_vertices, rng)
+    w = samples.weights(*made.shape, rng)
     for _ in range(200):
         q0 = samples.configuration(model, rng, 0.3)
         v0 = rng.standard_normal(model.nv)
         q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
-        problem = samples.stage(made, q0, v0, samples.command(model, rng), h, order, rng)
-        depth = problem.evaluate(q, w).contacts.depth
+        problem = samples.Problem(made, q0, v0, samples.command(model, rng), h, order, rng)
+        depth = problem.evaluate(q, w).record.places.depth
         if (depth > 0.01).sum() >= 2 and np.abs(depth).min() > 1e-3:
             return problem, q, w
     raise RuntimeError("no configuration in contact was found")

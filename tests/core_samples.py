@@ -13,15 +13,15 @@ import urdf_samples as urdf
 
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
-from nmdp_pin.dynamics.evaluation import Evaluation
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.position_based import PositionBased
-from nmdp_pin.dynamics.reference import Slopes
-from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.integrators.stages import add_wrenches
+from nmdp_pin.dynamics.torques import torques_of
+from nmdp_pin.integrators.scheme import scheme_of_order
+from nmdp_pin.kernels.stage import evaluate
+from nmdp_pin.kernels.step import Start, add_wrenches, open_step, state_stage
+from nmdp_pin.papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
 from nmdp_pin.system import System
+from nmdp_pin.terrain import Terrain
 from nmdp_pin.testing import assert_same, central_differences, ground_through, weights
 from nmdp_pin.testing.differences import DERIVATIVE, STEP
 from nmdp_pin.testing.scenes import GROUNDS, PLANES
@@ -37,7 +37,11 @@ __all__ = [  # what the tests of the core take from here; the suites for users a
     "weights",
 ]
 
-FORMS = {"ne": NewtonEuler, "pbd": PositionBased}
+# All candidates are contacts, so that weights have the same rows at every start.
+FORMS: dict[str, Callable[..., Form]] = {
+    "ne": functools.partial(Form, reach=np.inf),
+    "pbd": functools.partial(Form, material=True, reach=np.inf),
+}
 
 CONE = FrictionCone(stiffness=1e4, power=2)
 
@@ -136,62 +140,99 @@ def without_limits(robot: Robot) -> Robot:
     return replace(robot, limits=None)
 
 
+class Problem(StageEquations):
+    """The equations of a stage, with the numbers that state them.
+
+    Args:
+        form: form of the dynamics.
+        q0: configuration at the start of the step.
+        v0: velocity there.
+        command: command of all stages.
+        h: length of the stage [s].
+        order: order of the scheme; in second order the stage is the second one.
+        rng: source of the end of the first stage.
+    """
+
+    def __init__(
+        self,
+        form: Form,
+        q0: np.ndarray,
+        v0: np.ndarray,
+        command: Command,
+        h: float,
+        order: int,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        memory, system, scheme = form.new_memory(), form.record, scheme_of_order(order)
+        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, form.m)), np.full(form.n_joints, 0.5)
+        start = Start(
+            q0,
+            v0,
+            np.zeros(form.model.nv),
+            *nothing,
+            h / scheme.a[-1][-1],
+            *torques_of(form.model, q0, command),
+        )
+        first = memory.points[0]
+        open_step(system, start, memory)
+        state_stage(system, scheme.record, start, 0, memory, first)
+        if order > 1:
+            rng = rng or np.random.default_rng(0)
+            first.q[:] = pin.integrate(
+                form.model, q0, h * (v0 + rng.standard_normal(form.model.nv))
+            )
+            evaluate(system, memory.stage, first)
+            state_stage(system, scheme.record, start, 1, memory, first)
+        super().__init__(form, memory.stage, memory.origin, 1.0 / h, order)
+        self.command = command
+        self.q_ref, self.v_ref = memory.stage.q_ref, memory.stage.v_ref
+
+    def velocity_derivative(self, q: np.ndarray) -> np.ndarray:
+        """Derivative of v by q, tangent, shape (nv, nv)."""
+        return self.rate * pin.dDifference(self.form.model, self.q_ref, q, pin.ARG1)
+
+
 def problem_at(
     robot: Robot,
     kind: str,
     space: WrenchSpace,
     seed: int,
     h: float = 0.05,
-    form: type[Form] = NewtonEuler,
+    form: Callable[..., Form] = FORMS["ne"],
     order: int = 1,
+    terrain: Terrain | None = None,
     **options: Any,
-) -> tuple[StepProblem, np.ndarray, np.ndarray]:
-    """The equations of a step, a random end of it in contact, and weights.
+) -> tuple[Problem, np.ndarray, np.ndarray]:
+    """The equations of a stage, a random end of it in contact, and weights.
 
-    Of second order they are those of a later stage, whose reference has left the start.
+    The ground of that kind goes through the contact points, unless another terrain is given.
     """
     rng = np.random.default_rng(seed)
     model = robot.model
     q0 = configuration(model, rng)
     v0 = rng.standard_normal(model.nv)
     q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
-    terrain = ground_through(kind, centres(robot, q))
-    made = form(System(robot, terrain, space), **options)
-    problem = stage(made, q0, v0, command(model, rng), h, order, rng)
+    made = form(System(robot, terrain or ground_through(kind, centres(robot, q)), space), **options)
+    problem = Problem(made, q0, v0, command(model, rng), h, order, rng)
     return problem, q, weights(*made.shape, rng)
 
 
-def stage(
-    form: Form,
-    q0: np.ndarray,
-    v0: np.ndarray,
-    command: Command,
-    h: float,
-    order: int,
-    rng: np.random.Generator,
-) -> StepProblem:
-    """The equations of a step of length h from a start; of second order of its second stage."""
-    reference = form.start(q0, v0, h, order)
-    if order > 1:
-        v, a = rng.standard_normal((2, form.nv))
-        bodies = rng.standard_normal((form.model.njoints - 1, 4, 3))
-        reference = form.shifted(reference, [(0.3 * h, Slopes(v, a, bodies))])
-    return form.problem(reference, command, 1.0 / h, 1.0 / h)
-
-
-def world_wrenches(at: Evaluation) -> np.ndarray:
-    """Wrenches about the centres of the contact spheres, in the world's axes, shape (n, 6)."""
-    total = np.zeros((at.points.n, 6))
-    add_wrenches(1.0, at, total)
+def world_wrenches(problem: StageEquations, at: StagePoint) -> np.ndarray:
+    """Wrenches about the centres of the contact points, in the world's axes, shape (n, 6)."""
+    total = np.zeros((problem.form.n_points, 6))
+    add_wrenches(problem.form.record, problem.stage.contacts, 1.0, at.record, total)
     return total
 
 
 def derivative_of(
-    problem: StepProblem, q: np.ndarray, w: np.ndarray, value: Callable[[Evaluation], np.ndarray]
+    problem: StageEquations,
+    q: np.ndarray,
+    w: np.ndarray,
+    value: Callable[[StagePoint], np.ndarray],
 ) -> np.ndarray:
-    """Central differences of something of an evaluation with respect to q, tangent."""
+    """Central differences of something of a point with respect to q, tangent."""
 
     def moved(dq: np.ndarray) -> np.ndarray:
         return value(problem.evaluate(problem.retract(q, dq), w))
 
-    return central_differences(moved, problem.form.nv)
+    return central_differences(moved, problem.form.model.nv)

@@ -15,20 +15,21 @@ from contact_laws import law_for
 from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.control import Command
 from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Plane, Terrain
 
 H = 0.01  # [s]
 DEPTH = 1e-3  # [m] at rest
-STEP = 1e-6  # [rad, m, m/s] of the differences
+STEP = 5e-7  # [rad, m] of the differences
 TORQUE_STEP = 1e-2  # [N m]; the motion of a step answers a torque with 1e-4 rad/(N m)
 
 # The solvers are asked for all they can give, so that differences of steps mean something.
-_PRINCIPLE = {"vi_newton": ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-10)}
+_SETTLED = ViNewton(tolerance=1e-8, slip=1e-6)
+_PRINCIPLE = {"vi_newton": ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)}
 _PGM = ProjectedGradient(
     tolerance=1e-13,
     epsilon=1e-13,
@@ -109,16 +110,19 @@ def weightless_ball(order: int = 1) -> tuple[Simulator, State]:
     Its contact has neither a force nor anything that would call for one.
     """
     ball = scenes.weightless(scenes.ball())
-    sim = Simulator(ball, scenes.ground(0.5), FrictionCone(stiffness=1e9, power=2), order=order)
+    contact = FrictionCone(stiffness=1e9, power=2)
+    sim = Simulator(ball, scenes.ground(0.5), contact, order=order, vi_newton=_SETTLED)
     q = ball.standing.copy()
     q[2] -= DEPTH
     return sim, sim.state(q)
 
 
 def settled(sim, state, command, h, steps) -> State:
-    """The state after some steps at usual tolerances, all of which have to converge."""
+    """The state after some steps that all have to converge, solved well enough to be at rest."""
     name = sim.method
     options = {k: v for k, v in sim.options.items() if k in ("objective", "order")}
+    if "vi_newton" in sim.options:
+        options["vi_newton"] = _SETTLED
     sim = Simulator(sim.robot, sim.terrain, sim.contact, name, **options)
     for _ in range(steps):
         result = sim.step(state, command, h)
@@ -137,11 +141,16 @@ def end(sim, state, command, h) -> np.ndarray:
 def differences(
     sim, state, command, h, *, result, step: float = STEP
 ) -> tuple[np.ndarray, np.ndarray]:
-    """dx1/dx0 and dx1/du by central differences of the step itself, solved from its end."""
+    """dx1/dx0 and dx1/du by central differences of the step itself, solved from its end.
+
+    Velocities differ by `step` in the motion of a step.
+    """
     space, driven = sim.vector, sim.robot.driven
     x, x1, warm = space.pack(state), space.pack(result.state), result.state.warm
+    unit = np.repeat([1.0, 1.0 / h], space.nv)
 
     def at(dx, du=None):
+        dx = unit * dx
         start = replace(space.unpack(space.integrate(x, dx)), warm=warm)
         tau = np.zeros(space.nv) if command.tau is None else command.tau.copy()
         if du is not None:
@@ -149,7 +158,7 @@ def differences(
         return space.difference(x1, end(sim, start, replace(command, tau=tau), h))
 
     still = np.zeros(space.ndx)
-    of_x = samples.central_differences(at, space.ndx, step)
+    of_x = samples.central_differences(at, space.ndx, step) / unit
     of_u = np.zeros((space.ndx, 0))
     if len(driven):
         of_u = samples.central_differences(lambda du: at(still, du), len(driven), TORQUE_STEP)

@@ -12,7 +12,7 @@ from recorded_solves import recorded_solves
 from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.control import Command, Passive
 from nmdp_pin.control.controller import Controller
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators import StepResult
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
@@ -67,16 +67,17 @@ def assert_in_the_wrench_space(
     robot: Robot, terrain: Terrain, space: WrenchSpace, results: Sequence[StepResult]
 ) -> None:
     """The wrenches of every step are V(q) w, with w in the simplex of each contact."""
-    form = NewtonEuler(System(robot, terrain, space), zeroth_order=True)
+    form = Form(System(robot, terrain, space), zeroth_order=True, reach=np.inf)
     largest = max(float(np.abs(result.wrenches).max()) for result in results)
     assert largest > 0.0
     for result in results:
         state = result.state
-        w = state.warm.w
-        assert w.min() >= -SIMPLEX
-        assert w.sum(axis=1).max() <= 1.0 + SIMPLEX
+        assert state.warm.w.min(initial=0.0) >= -SIMPLEX
+        assert state.warm.w.sum(axis=1).max(initial=0.0) <= 1.0 + SIMPLEX
         if result.halvings:
             continue
-        problem = form.problem(form.start(state.q, state.v, 0.01, 1), Command(), 100.0, 100.0)
-        expected = samples.world_wrenches(problem.evaluate(state.q, w))
+        problem = samples.Problem(form, state.q, state.v, Command(), 0.01, 1)
+        w = form.no_forces()
+        w[state.warm.contacts] = state.warm.w
+        expected = samples.world_wrenches(problem, problem.evaluate(state.q, w))
         np.testing.assert_allclose(result.wrenches, expected, atol=FORCE * largest)

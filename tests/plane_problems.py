@@ -17,9 +17,6 @@ class Point(NamedTuple):
     residual: float
     V: np.ndarray
     active: np.ndarray
-    work: np.ndarray
-    gap: float
-    slip: float
 
 
 class Linear(NamedTuple):
@@ -27,20 +24,13 @@ class Linear(NamedTuple):
 
     A: np.ndarray
     J_force: np.ndarray
-    J_motion: np.ndarray
-
-
-def gap(work: np.ndarray, w: np.ndarray) -> float:
-    """Work that other weights could save."""
-    return float((w * work).sum() - np.minimum(work.min(axis=1, initial=0.0), 0.0).sum())
 
 
 @dataclass
 class Springs:
     """G(q, w) = A q + cubic q^3 - B w - c = 0: q is pulled by weights w, linear where cubic = 0.
 
-    The motion that the weights work on is d + bend d^3 with d = q - target; contacts are blocks of
-    `m` columns of B.
+    Contacts are blocks of `m` columns of B.
     """
 
     A: np.ndarray
@@ -48,11 +38,9 @@ class Springs:
     c: np.ndarray
     cubic: float = 0.0
     m: int = 2
-    target: Any = 0.0
-    bend: float = 0.0
     points: list[Point] = field(default_factory=list, init=False)
 
-    unit = rate = 1.0
+    rate = 1.0
 
     @property
     def V(self) -> np.ndarray:
@@ -65,21 +53,16 @@ class Springs:
         return relative
 
     def evaluate(self, q, w, before=None):
-        """G and the work at a point."""
+        """G at a point."""
         G = self.A @ q + self.cubic * q**3 - self.B @ w.ravel() - self.c
-        d = q - self.target
-        work = np.einsum("nrm,r->nm", self.V, d + self.bend * d**3)
-        left, n = gap(work, w), len(self.V)
-        at = Point(q, w, G, float(np.linalg.norm(G)), self.V, np.arange(n), work, left, left)
+        at = Point(q, w, G, float(np.linalg.norm(G)), self.V, np.arange(len(self.V)))
         self.points.append(at)
         return at
 
     def linearise(self, at):
         """The derivatives there."""
-        n, d = len(self.V), at.q - self.target
         A = self.A + np.diag(3.0 * self.cubic * at.q**2)
-        moves = np.diag(1.0 + 3.0 * self.bend * d**2)
-        return Linear(A, np.tile(np.eye(len(d)), (n, 1, 1)), np.tile(moves, (n, 1, 1)))
+        return Linear(A, np.tile(np.eye(len(at.q)), (len(self.V), 1, 1)))
 
     def retract(self, q, dq):
         """A sum."""
@@ -104,14 +87,13 @@ class Square:
 
 @dataclass
 class Scalar:
-    """G(q) = f(q) of one unknown, with its derivative; one weight that pushes it to the target."""
+    """G(q) = f(q) of one unknown, with its derivative, and one weight without effect on it."""
 
     function: Any
     slope: Any
-    target: float = 0.0
     points: list[float] = field(default_factory=list, init=False)
 
-    unit = rate = 1.0
+    rate = 1.0
 
     def tolerance(self, relative: float) -> float:
         """On |G|."""
@@ -122,14 +104,12 @@ class Scalar:
         self.points.append(float(q[0]))
         with np.errstate(all="ignore"):
             G = np.array([float(self.function(float(q[0])))])
-        work = np.full((1, 1), q[0] - self.target)
-        left = gap(work, w)
-        return Point(q, w, G, abs(float(G[0])), np.ones((1, 1, 1)), np.arange(1), work, left, left)
+        return Point(q, w, G, abs(float(G[0])), np.ones((1, 1, 1)), np.arange(1))
 
     def linearise(self, at):
         """f'(q)."""
         slope = np.array([[float(self.slope(float(at.q[0])))]])
-        return Linear(slope, np.ones((1, 1, 1)), np.ones((1, 1, 1)))
+        return Linear(slope, np.ones((1, 1, 1)))
 
     def retract(self, q, dq):
         """A sum."""

@@ -16,26 +16,23 @@ class Step:
         self.robot, self.model, self.nv = robot, robot.model, robot.model.nv
         self.minimiser = self.method.minimiser
         self.memory, self.scene = self.minimiser.memory, self.minimiser.scene
-        self.point = self.memory.point
+        self.ref, self.point = self.memory.ref, self.memory.trial
 
     def begin(self, state, command, h):
-        """State the step."""
+        """State the step; all candidates are contacts."""
         self.start = self.method.start(state, command, h)
-        assert kernels.begin(self.scene, self.start, self.memory.ref, self.point)
+        assert kernels.begin(self.scene, self.start, self.ref, self.point)
+        kernels.start_contacts(self.scene, self.ref)
 
     def evaluate(self, q):
         """The residual, shape (nv,)."""
         self.point.q[:] = q
-        kernels.place(self.scene, self.point)
-        self.minimiser.query()
-        self.value, self.error = kernels.evaluate(
-            self.scene, self.start, self.memory.ref, self.point
-        )
+        self.value, self.error = kernels.evaluate_step(self.scene, self.start, self.ref, self.point)
         return self.point.r.copy()
 
     def linearise(self, *, exact=True):
         """dr/dq, or its positive semidefinite part."""
-        kernels.linearise(self.scene, self.start, self.point, self.memory.ref, exact)
+        kernels.linearise_step(self.scene, self.start, self.ref, self.point, exact)
         return self.point.A.copy()
 
     def retract(self, q, dq):
@@ -44,13 +41,15 @@ class Step:
 
     @property
     def depths(self):
-        """Depths of the spheres, negative where they are apart, shape (m,)."""
-        return self.scene.contacts.radii - self.point.surfaces.distance
+        """Depths of the spheres in the shapes, negative where they are apart, shape (k,)."""
+        return self.point.places.depth.copy()
 
     @property
     def wrenches(self):
-        """Of the contacts, shape (m, 6)."""
-        return self.point.forces.wrenches.copy()
+        """Of the contact points, shape (n, 6)."""
+        total = np.zeros((len(self.robot.contact_points), 6))
+        np.add.at(total, self.scene.candidates.points, self.point.forces.wrenches)
+        return total
 
     def contact_force(self):
         """The contacts' generalised force, by pinocchio's Jacobians, shape (nv,)."""

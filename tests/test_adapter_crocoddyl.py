@@ -8,6 +8,7 @@ import pytest
 crocoddyl = pytest.importorskip("crocoddyl")
 
 from adapter_scenes import near, simulator, standing  # noqa: E402
+from tight_solves import TIGHT  # noqa: E402
 
 from nmdp_pin import Command  # noqa: E402
 from nmdp_pin.adapters.crocoddyl import StepAction, VectorState  # noqa: E402
@@ -46,7 +47,8 @@ def action(sim, h=H, goal=None, **options):
 )
 def test_num_diff_agrees(base, method):
     """Fx, Fu, Lx and Lu are those of `ActionModelNumDiff`, on a planar and a free base."""
-    sim = simulator("hopper", method, base)
+    tight = {} if method == "pbfd" else {"vi_newton": TIGHT}
+    sim = simulator("hopper", method, base, **tight)
     model = action(sim, goal=near(sim, 9, 0.3))
     x = near(sim, 0, NEAR)
     u = np.random.default_rng(1).uniform(-5.0, 5.0, model.nu)
@@ -100,7 +102,8 @@ def test_fddp_leans_the_hopper(method):
     problem = crocoddyl.ShootingProblem(x0, [running] * knots, last)
     solver = crocoddyl.SolverFDDP(problem)
     us = [np.zeros(nu)] * knots
-    assert solver.solve([x0] * (knots + 1), us, 30, False)
+    # The last iterations go to and fro across a kink, where a foot lifts off or stays.
+    assert solver.solve([x0] * (knots + 1), us, 60, False)
     x, still = x0, x0
     for u in solver.us:
         x, _ = sim.step_x(x, np.array(u), H)
@@ -154,7 +157,7 @@ def test_failed_steps_are_not_a_number():
 
 def test_warm_start_changes_little():
     """Steps from the weights of the last ones end at the same place, within the tolerance."""
-    sim = simulator("hopper")
+    sim = simulator("hopper", vi_newton=TIGHT)
     warm, cold = action(sim, warm=True), action(sim)
     x, u = near(sim, 0), np.array([1.0, -2.0, 3.0])
     data, other = warm.createData(), cold.createData()

@@ -7,6 +7,7 @@ pytest.importorskip("ompl")
 
 from adapter_scenes import near, simulator, standing
 from ompl import base, control, util
+from tight_solves import TIGHT
 
 from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.errors import ControlError, StateError
@@ -27,7 +28,7 @@ def test_rrt_pushes_a_box():
     """RRT brings a box half a metre further through friction; the replay of its plan agrees."""
     util.setLogLevel(util.LogLevel.LOG_WARN)
     util.RNG.setSeed(1)
-    sim = simulator("box", base="planar")
+    sim = simulator("box", base="planar", vi_newton=TIGHT)
     x0 = standing(sim)
     propagator = Propagator(sim, h=H, reference=x0, command=push, controls=1)
     bounds = [(-0.2, 0.8), (-0.05, 0.05), (-0.3, 0.3), (-2.0, 2.0), (-1.0, 1.0), (-3.0, 3.0)]

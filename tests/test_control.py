@@ -8,12 +8,13 @@ from contracts import ControllerContract
 
 from nmdp_pin.control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
 from nmdp_pin.control.push import Push, Pushed
-from nmdp_pin.dynamics.semi_implicit import torque_at
-from nmdp_pin.dynamics.torque_law import JointTorques
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
+from nmdp_pin.papers.semi_implicit import SemiImplicit
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 ROUNDING = 1e-12
@@ -218,19 +219,24 @@ def test_torque_functions():
 def test_joint_torque(name):
     """The torque is tau - kp difference(target, q) - kd (v - v_target) - damping v."""
     robot, rng = samples.robot(f"{name}+damping"), np.random.default_rng(0)
-    model = robot.model
+    model, h = robot.model, 0.01
     command = samples.command(model, rng)
     q, v = samples.configuration(model, rng), rng.standard_normal(model.nv)
-    torques = JointTorques(model, np.full(model.nv, np.inf))
     expected = (
         command.tau
         - command.kp * pin.difference(model, command.q_target, q)
         - command.kd * (v - command.v_target)
         - model.damping * v
     )
-    np.testing.assert_allclose(torque_at(model, torques.law(command), q, v), expected, atol=1e-9)
-    free = torque_at(model, torques.law(Command()), q, v)
-    np.testing.assert_allclose(free, -model.damping * v, atol=ROUNDING)
+    system = System(robot, Terrain([Plane(height=-1e3)]), samples.CONE)
+    form, steps = Form(system), SemiImplicit(system, reach=0.0)
+    free = Command(), -model.damping * v, ROUNDING
+    for given, torque, atol in ((command, expected, 1e-9), free):
+        steps.start(State(0.0, q, v), given, h)
+        np.testing.assert_allclose(steps.torque(q, v), torque, atol=atol)
+        stage = samples.Problem(form, pin.integrate(model, q, -h * v), v, given, h, 1)
+        at = stage.evaluate(q, form.no_forces())
+        np.testing.assert_allclose(at.record.tau, torque, atol=1e-9)
 
 
 PUSH = {"force": (3.0, -2.0, 5.0), "start": 1.0, "duration": 0.25}

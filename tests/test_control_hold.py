@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from tight_solves import TIGHT
 from urdf_samples import hinge, link, robot, shape, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, State, Terrain, load_robot
@@ -36,7 +37,7 @@ def test_gains_are_those_of_an_oscillator(tmp_path):
 def test_an_arm_sags_by_its_weight(tmp_path):
     """At rest kp dq = m g l cos(dq)."""
     bot = arm(tmp_path)
-    sim = Simulator(bot, Terrain(Plane(height=-5.0)), FrictionCone(stiffness=1e4))
+    sim = Simulator(bot, Terrain(Plane(height=-5.0)), FrictionCone(stiffness=1e4), vi_newton=TIGHT)
     *_, last = sim.run(sim.state(), hold(bot), dt=0.02, duration=1.0)
     sag = float(last.state.q[0])
     kp = moved_inertias(bot, bot.standing)["j"] * (2.0 * np.pi * 10.0) ** 2

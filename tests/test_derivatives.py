@@ -1,4 +1,4 @@
-"""Partial derivatives of a stage by its end and by its reference, against central differences."""
+"""Partial derivatives of a stage by its end and by what came before, against differences."""
 
 import body_scenes
 import core_samples as samples
@@ -7,12 +7,16 @@ import pinocchio as pin
 import pytest
 from six_rows import Glue
 
-from nmdp_pin.dynamics.reference import Slopes
-from nmdp_pin.dynamics.stationarity import StageReference, WorkStationarity
+from nmdp_pin.dynamics.material_rates import MaterialRates
+from nmdp_pin.dynamics.torques import torques_of
+from nmdp_pin.integrators.nmdp_response import DifferentiableForm
+from nmdp_pin.integrators.scheme import scheme_of_order
+from nmdp_pin.kernels.stage import evaluate
+from nmdp_pin.kernels.step import Start, open_step, state_stage
+from nmdp_pin.kernels.step_derivatives import stage_rates
 from nmdp_pin.system import System
 
 H = 0.05  # [s]
-SHIFT = 0.4 * H  # [s] from the start to the reference of a second stage
 ROBOTS = (
     "robosimian planar",
     "robosimian free-flyer",
@@ -21,15 +25,16 @@ ROBOTS = (
     "wheels+points",
     "spider free-flyer",
 )
+STAGES = ((1, 0), (2, 0), (2, 1))  # order of the scheme, stage
 SPACES = {"forces": samples.CONE, "wrenches": Glue()}
 
 
-class Stage:
-    """A first or a second stage from any start, and a random end in contact."""
+class Step:
+    """A step from any start whose stages end anywhere, in contact; z = (q0, v0, q1)."""
 
     def __init__(self, robot, ground, space, form, order, seed=5):
         rng = np.random.default_rng(seed)
-        model = robot.model
+        self.model = model = robot.model
         self.q0, self.v0 = samples.configuration(model, rng), rng.standard_normal(model.nv)
         self.q = pin.integrate(model, self.q0, H * (self.v0 + rng.standard_normal(model.nv)))
         if ground is None:
@@ -37,100 +42,105 @@ class Stage:
             self.q = self.q0 = body_scenes.in_contact("box", samples.CONE, seed=2)[1]
         else:
             terrain = samples.ground_through(ground, samples.centres(robot, self.q))
-        self.form, self.order = form(System(robot, terrain, space)), order
+        self.q1 = pin.integrate(model, self.q, 0.5 * H * rng.standard_normal(model.nv))
+        self.made = DifferentiableForm(form(System(robot, terrain, space)))
+        self.form, self.memory = self.made.form, self.made.memory
+        self.scheme = scheme_of_order(order).record
+        self.nz = (1 + order) * model.nv
         self.command = samples.command(model, rng)
-        bodies = rng.standard_normal((model.njoints - 1, 4, 3))
-        self.slopes = Slopes(*rng.standard_normal((2, model.nv)), bodies)
         self.w = samples.weights(*self.form.shape, rng)
 
-    def reference(self, dx):
-        """That of the start moved by dx."""
-        nv = self.form.nv
-        start = self.form.start(
-            self.form.integrate(self.q0, dx[:nv]), self.v0 + dx[nv:], H, self.order
+    def start(self, dz):
+        """The start moved by dz."""
+        nv = self.model.nv
+        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, self.form.m))
+        return Start(
+            pin.integrate(self.model, self.q0, dz[:nv]),
+            self.v0 + dz[nv : 2 * nv],
+            np.zeros(nv),
+            *nothing,
+            np.full(self.form.n_joints, 0.5),
+            H,
+            *torques_of(self.model, self.q0, self.command),
         )
-        return start if self.order == 1 else self.form.shifted(start, [(SHIFT, self.slopes)])
 
-    def of_reference(self):
-        """Its derivative with respect to the start."""
-        form, nv = self.form, self.form.nv
-        start = form.start(self.q0, self.v0, H, self.order)
-        of_start = form.start_tangent(start, H, 2 * nv)
-        if self.order == 1:
-            return of_start
-        accelerations = None if of_start.rates is None else np.zeros_like(of_start.rates)
-        still = Slopes(*np.zeros((2, nv, 2 * nv)), accelerations)
-        return form.shifted_tangent(start, of_start, [(SHIFT, self.slopes)], [still])
+    def end(self, i, dz, dq):
+        """The end of stage i, after those before it, moved by dz and dq."""
+        nv, memory, form = self.model.nv, self.memory, self.form
+        start, at = self.start(dz), memory.points[2 * i]
+        open_step(form.record, start, memory)
+        if i == 1:
+            self._evaluate(0, pin.integrate(self.model, self.q1, dz[2 * nv :]), start)
+        self._evaluate(i, pin.integrate(self.model, self.q, dq), start)
+        return at
 
-    def problem(self, dx):
-        """The equations from the start moved by dx."""
-        return self.form.problem(self.reference(dx), self.command, 1.0 / H, 1.0 / H)
+    def _evaluate(self, i, q, start):
+        memory, at = self.memory, self.memory.points[2 * i]
+        state_stage(self.form.record, self.scheme, start, i, memory, memory.points[0])
+        at.q[:], at.w[:] = q, self.w
+        evaluate(self.form.record, memory.stage, at)
 
-
-def check(stage):
-    """G, r and the slopes by the start, and r by the end."""
-    form, nv, q, w = stage.form, stage.form.nv, stage.q, stage.w
-    still = np.zeros(2 * nv)
-    problem = stage.problem(still)
-    at = problem.evaluate(q, w)
-    assert at.active.size
-    of_reference = stage.of_reference()
-    of_v = problem.velocity_by_reference(q) @ of_reference.q
-    r = WorkStationarity(problem, at, problem.linearise(at))
-    reference = StageReference(form, stage.reference(still), of_reference, None)
-    found = [
-        problem.inertial_derivative(at, of_reference, of_v) + problem.torque.kd[:, None] * of_v,
-        of_v,
-        r.of_reference(reference, of_v),
-    ]
-
-    def moved(dx):
-        at = stage.problem(dx).evaluate(q, w)
-        return np.concatenate([at.G, at.v, at.work[r.at.active].ravel()])
-
-    expected = np.split(samples.central_differences(moved, 2 * nv), [nv, 2 * nv])
-    for each, other in zip(found, expected, strict=True):
-        samples.assert_same(each, other)
-    samples.assert_same(
-        r.of_motion(),
-        samples.derivative_of(problem, q, w, lambda at: at.work[r.at.active].ravel()),
-    )
-    if stage.order == 1:
-        return
-
-    def slopes(dz):
-        """By the start and the end."""
-        problem, end = stage.problem(dz[: 2 * nv]), form.integrate(q, dz[2 * nv :])
-        parts = form.slopes(problem, problem.evaluate(end, w))
-        return np.concatenate([part.ravel() for part in parts if part is not None])
-
-    of_q = np.eye(nv, 3 * nv, k=2 * nv)
-    wide = type(of_reference)(
-        *(
-            None if p is None else np.pad(p, [(0, 0)] * (p.ndim - 1) + [(0, nv)])
-            for p in of_reference
-        )
-    )
-    D = problem.velocity_derivative(q)
-    of_v = np.hstack([of_v, np.eye(nv) / H if D.size == 0 else D])
-    parts = form.slopes_tangent(problem, at, wide, of_q, of_v)
-    found = np.concatenate([part.reshape(-1, 3 * nv) for part in parts if part is not None])
-    samples.assert_same(found, samples.central_differences(slopes, 3 * nv))
+    def rates(self, i):
+        """Derivatives of stage i."""
+        nv, form, memory = self.model.nv, self.form, self.memory
+        start = self.start(np.zeros(self.nz))
+        of_start = np.eye(self.nz)[:nv], np.eye(self.nz)[nv : 2 * nv]
+        of_reference, material = of_start, None
+        open_step(form.record, start, memory)
+        for s, q in enumerate([self.q1, self.q] if i else [self.q]):
+            self._evaluate(s, q, start)
+            if material is None:
+                material = MaterialRates(self.model, form.record, self.scheme, start, memory)
+            at = memory.points[2 * s]
+            rates, _ = self.made._stage_memory(self.nz, *at.n_active.tolist())
+            linear, stage = form.new_linear(), memory.stage
+            stage_rates(form.record, stage, memory.origin, at, *of_reference, linear, rates)
+            if form.material:
+                rates.G_z[:] += material.of_inertia(at, *of_reference, rates.v_z)
+            if s < i:
+                of_v = rates.v_q @ np.eye(nv, self.nz, k=2 * nv) + rates.v_z
+                material.follow(at, np.eye(nv, self.nz, k=2 * nv), of_v)
+                of_reference = self.made._second_reference(self.scheme, start, at, of_start, of_v)
+        return rates
 
 
-@pytest.mark.parametrize("order", [1, 2])
+def check(step, i):
+    """G, v and the works of the vertices by the start, by the stage before, and by the end."""
+    nv, nz, m = step.model.nv, step.nz, step.form.m
+    known = (2 + i) * nv  # of z, what comes before the stage
+    k, touching = step.end(i, np.zeros(nz), np.zeros(nv)).n_active.tolist()
+    rows = step.memory.points[2 * i].active[:k].copy()
+    assert touching
+
+    def values(dx):
+        """By what comes before, and by the end."""
+        at = step.end(i, np.r_[dx[:known], np.zeros(nz - known)], dx[known:])
+        works = [at.work[rows[:touching]].ravel(), at.work[rows[touching:], 0]]
+        return np.concatenate([at.G, at.v, *works])
+
+    rates = step.rates(i)
+    assert len(rates.r) == touching * m + k - touching
+    expected = np.split(samples.central_differences(values, known + nv), [nv, 2 * nv])
+    of_z, of_q = (rates.G_z, rates.v_z, rates.r_z), (rates.G_q, rates.v_q, rates.r_q)
+    for by_z, by_q, other in zip(of_z, of_q, expected, strict=True):
+        samples.assert_same(by_z[:, :known], other[:, :known])
+        samples.assert_same(by_q, other[:, known:])
+        assert not by_z[:, known:].any()
+
+
+@pytest.mark.parametrize(("order", "i"), STAGES)
 @pytest.mark.parametrize("form", sorted(samples.FORMS))
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", ROBOTS)
-def test_a_stage(name, space, form, order):
+def test_a_stage(name, space, form, order, i):
     """On all bases, forces and wrenches, rolling spheres and points, in both orders: 1e-6."""
     ground = samples.GROUNDS[ROBOTS.index(name) % len(samples.GROUNDS)]
-    check(Stage(samples.robot(name), ground, SPACES[space], samples.FORMS[form], order))
+    check(Step(samples.robot(name), ground, SPACES[space], samples.FORMS[form], order), i)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("order", "i"), STAGES)
 @pytest.mark.parametrize("form", sorted(samples.FORMS))
 @pytest.mark.parametrize("space", SPACES)
-def test_bodies_that_touch(space, form, order):
+def test_bodies_that_touch(space, form, order, i):
     """Motions seen from a body that moves: 1e-6."""
-    check(Stage(body_scenes.robot("box"), None, SPACES[space], samples.FORMS[form], order))
+    check(Step(body_scenes.robot("box"), None, SPACES[space], samples.FORMS[form], order), i)

@@ -21,7 +21,6 @@ from nmdp_pin.papers.halving import PrintedHalving
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.step_control import Fixed, Halving
 
@@ -73,14 +72,12 @@ def test_weights_that_are_zero_by_chance(method):
     """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
     sim, state = scenes.box(method, "sticking")
     result = sim.step(state, None, H)
-    touching = result.contact_depths > 0.0
-    w = result.state.warm.w.copy()
-    normal = w[touching].sum() / touching.sum()
-    w[touching] = 0.0
-    w[np.ix_(touching, [0, 3])] = 0.5 * normal
-    state = replace(state, warm=WarmStart(w, result.state.warm.gamma))
-    result = sim.step(state, None, H)
-    held = result.state.warm.w[touching]
+    warm = result.state.warm
+    w = np.zeros_like(warm.w)
+    w[:, [0, 3]] = 0.5 * warm.w.sum() / len(w)
+    state = replace(state, warm=replace(warm, w=w))
+    held = sim.step(state, None, H).state.warm.w
+    assert len(held) == 4
     assert held[:, [1, 2, 4, 5]].max() <= 1e-6 < held[:, [0, 3]].min()
     found = check(sim, state, Command(), H)
     assert not found.one_sided
@@ -222,21 +219,21 @@ def test_first_touch_while_sliding(depth, order):
 
 
 @pytest.mark.parametrize(
-    ("control", "order", "before", "parts"),
+    ("control", "order", "before"),
     [
-        (ErrorControl(rtol=0.2), 1, None, 2),
-        (ErrorControl(rtol=0.03), 2, None, 2),
-        (Halving(), 1, None, 2),
-        (Halving(), 2, None, 2),
-        (PrintedHalving(), 1, 0.02, 2),
-        (PrintedHalving(), 1, 0.006, 1),
+        (ErrorControl(rtol=0.2), 1, None),
+        (ErrorControl(rtol=0.03), 2, None),
+        (Halving(), 1, None),
+        (Halving(), 2, None),
+        (PrintedHalving(), 1, 0.02),
+        (PrintedHalving(), 1, 0.006),
     ],
 )
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-def test_sub_steps_are_chained(method, control, order, before, parts):
+def test_sub_steps_are_chained(method, control, order, before):
     """An impact in sub-steps; the papers' form divides by the length of the one before."""
     tight, state = scenes.box(method, "sliding")
-    few = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-10, max_iterations=3)
+    few = replace(tight.options["vi_newton"], max_iterations=5)
     options = {"order": order, "control": control}
     if control.name == "error":
         options |= tight.options | options
@@ -253,7 +250,7 @@ def test_sub_steps_are_chained(method, control, order, before, parts):
 
     result = sim.step(start(x), None, 2 * H)
     assert result.status.ok
-    assert len(result.step_sizes) >= parts
+    assert len(result.step_sizes) >= 2
     found = StepDifferentiator(sim)(start(x), None, 2 * H, result=result)
     for d in np.random.default_rng(0).standard_normal((3, space.ndx)):
         d[: space.nv] *= H
@@ -271,8 +268,7 @@ def test_a_step_of_second_order_made_in_first():
     sim, state = scenes.box("ne-nmdp", "sliding", 2)
     q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.05, 0.025, 0.0]))
     state = sim.state(q, np.array([1.0, 0.3, -1.0, 0.0, 0.0, 0.4]))
-    made = sim.integrator.made(state, Command(), H, sim.integrator.scheme)
-    assert made.scheme.order == 1
+    assert sim.step(state, None, H).order == 1
     check(sim, state, Command(), H)
 
 

@@ -11,10 +11,11 @@ from pages import code_on
 from pydantic import BaseModel
 
 from nmdp_pin.contact import Mixed
-from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.papers.objectives import OBJECTIVES
 from nmdp_pin.papers.presets import PRESETS
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.contact_rules import ContactRule
@@ -35,7 +36,6 @@ from nmdp_pin.scenario.sections import _controls as control_sections
 from nmdp_pin.scenario.sections import _integrators as integrator_sections
 from nmdp_pin.scenario.sections import _shapes as shape_sections
 from nmdp_pin.scenario.toml_source import find_scenario
-from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.terrain import SHAPES
 

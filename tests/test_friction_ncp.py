@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.solvers.friction_ncp import (
+from nmdp_pin.papers.friction_ncp import (
     NCP_SOLVERS,
     FrictionNCP,
     even_tangents,

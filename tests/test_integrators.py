@@ -6,22 +6,26 @@ import pinocchio as pin
 import pytest
 from contact_laws import law_for
 from contracts import IntegratorContract
+from made_steps import stages_of
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import Command, StablePD
-from nmdp_pin.dynamics.objective import OBJECTIVES, objective_named
+from nmdp_pin.dynamics.torques import torques_of
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
-from nmdp_pin.integrators.stages import add_wrenches
+from nmdp_pin.integrators.scheme import scheme_of_order
+from nmdp_pin.kernels.step import Start, add_wrenches, list_weights, open_step
+from nmdp_pin.papers.objectives import OBJECTIVES, objective_named
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import State, WarmStart
+from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 PASSIVE = Command()
+ROUNDING = 1e-9  # [N, N m]; contacts that are apart change the order of sums
 GAP_ROUNDING = 1e-12  # [J]; a difference of works of 0.1 J
 
 
@@ -82,8 +86,9 @@ def test_unknown_objective():
 def test_solver_options_reach_the_solver():
     """The options of a solver are a value that the method keeps."""
     options = ProjectedGradient(max_iterations=7, epsilon=1e-5, shrink=0.5)
-    assert _ne_nmdp(objective="kinetic", projected_gradient=options).solver.method == options
-    assert _ne_nmdp(vi_newton=ViNewton(slip=1e-5)).solver.method == ViNewton(slip=1e-5)
+    minimises = _ne_nmdp(objective="kinetic", projected_gradient=options)
+    assert minimises._minimiser.options == options
+    assert _ne_nmdp(vi_newton=ViNewton(slip=1e-5)).method == ViNewton(slip=1e-5)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -97,20 +102,21 @@ def test_the_step_solves_the_residual(objective, method, order):
     command = StablePD(robot, kp=1000.0, kd=1.0, gait="jump").command(state, 0.02)
     result = integrator.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
-    made = integrator.made(state, command, 0.02, integrator.scheme)
-    wrenches = np.zeros_like(result.wrenches)
-    for problem, at, weight in zip(made.problems, made.points, made.scheme.a[-1], strict=True):
-        again = problem.evaluate(at.q, at.w)
-        assert again.residual <= problem.tolerance(1e-8)
-        add_wrenches(weight, again, wrenches)
-    np.testing.assert_array_equal(again.v, result.state.v)
-    assert result.residual == again.residual
+    made = stages_of(integrator, state, command, 0.02, result)
+    wrenches, weights = np.zeros_like(result.wrenches), scheme_of_order(result.order).a[-1]
+    tolerance = ViNewton().tolerance if objective == "dissipation" else 1e-8
+    for (equations, at), weight in zip(made, weights, strict=True):
+        assert at.residual <= equations.tolerance(tolerance)
+        contacts = equations.stage.contacts
+        add_wrenches(equations.form.record, contacts, weight, at.record, wrenches)
+    np.testing.assert_array_equal(at.v, result.state.v)
+    assert result.residual == pytest.approx(at.residual, abs=ROUNDING)
     np.testing.assert_allclose(wrenches, result.wrenches, atol=1e-9)
     assert result.contact_forces.any()
     if objective == "dissipation":
-        assert result.objective == pytest.approx(again.gap, abs=GAP_ROUNDING)
+        assert result.objective == pytest.approx(at.gap, abs=GAP_ROUNDING)
     else:
-        value = objective_named(objective).value(problem, again)
+        value = objective_named(objective).value(equations, at)
         assert result.objective == pytest.approx(value)
 
 
@@ -136,14 +142,22 @@ def test_k_does_not_rise_against_no_friction():
 
 
 def test_a_contact_that_was_apart_starts_with_its_normal_force():
-    """The warm start of a contact in the air is the middle of its polytope."""
+    """Where nothing is known a contact starts in the middle of its polytope, a joint of its own."""
     robot = samples.robot("robosimian planar")
     system = System(robot, Terrain([Plane(height=-5.0)]), samples.CONE)
+    state = State(0.0, robot.standing, np.zeros(15))
     integrator = INTEGRATORS["ne-nmdp"](system)
-    warm = WarmStart(np.eye(*system.weights_shape), 1.0)
-    result = integrator.step(State(0.0, robot.standing, np.zeros(15), warm), PASSIVE, 0.01)
-    np.testing.assert_allclose(result.state.warm.w[:4], 1.0 / 6.0)
-    np.testing.assert_allclose(result.state.warm.w[4:, 0], 0.5)
+    warm = integrator.step(state, PASSIVE, 0.01).state.warm
+    assert len(warm.contacts) == len(warm.w) == 0
+    np.testing.assert_allclose(warm.joints, 0.5)
+    form = samples.FORMS["ne"](system)
+    memory, torques = form.new_memory(), torques_of(robot.model, state.q, PASSIVE)
+    start = Start(state.q, state.v, warm.a, warm.contacts, warm.w, warm.joints, 0.01, *torques)
+    open_step(form.record, start, memory)
+    list_weights(form.record, start, integrator._options(np.inf), memory)
+    np.testing.assert_allclose(memory.w[:4], 1.0 / 6.0)
+    np.testing.assert_allclose(memory.w[4:, 0], 0.5)
+    assert not memory.w[4:, 1:].any()
 
 
 def test_small_steps_far_from_the_origin():

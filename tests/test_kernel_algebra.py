@@ -1,16 +1,23 @@
 """Linear algebra of the kernels against numpy's and SciPy's."""
 
+from dataclasses import replace
+
+import core_samples as samples
 import numpy as np
 import pytest
 import scipy.linalg
 from scipy.interpolate import PPoly
 
-from nmdp_pin.kernels import cubic, dense, linear, stage_response, vector3
-from nmdp_pin.kernels.newton import CONVERGED, SINGULAR, block_scales, josephy_newton
-from nmdp_pin.kernels.newton import newton_direction as direction
+from nmdp_pin.kernels import cubic, implicit_function, linear, vector3
+from nmdp_pin.kernels.stage import Linear
+from nmdp_pin.kernels.vi_newton import CONVERGED, QP_FAILED, SINGULAR, block_scales, newton_step
+from nmdp_pin.kernels.vi_newton import newton_direction as direction
+from nmdp_pin.system import System
+from nmdp_pin.terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100
 INEQUALITY = 1e-10  # of works of size 10 from the same systems
+RESPONSE = 1e-10  # of systems of up to 15 equations with conditions below 1000
 SIZES = range(1, 8)
 
 
@@ -32,7 +39,7 @@ def test_cholesky_reads_and_writes_the_upper_triangle(n):
     """U'U = A, and below the diagonal all stays as it is."""
     A = definite(np.random.default_rng(n), n)
     U = np.where(np.tri(n, k=-1), np.nan, A)
-    assert dense.cholesky(U)
+    assert linear.cholesky(U)
     assert np.triu(U) == pytest.approx(scipy.linalg.cholesky(A), abs=ROUNDING)
     assert np.isnan(U[np.tril_indices(n, -1)]).all()
 
@@ -41,8 +48,8 @@ def test_cholesky_reads_and_writes_the_upper_triangle(n):
 def test_cholesky_refuses_what_is_not_positive_definite(last):
     """A pivot that is zero, negative or not finite."""
     A = np.diag([2.0, 1.0, last])
-    assert not dense.cholesky(A)
-    assert not dense.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    assert not linear.cholesky(A)
+    assert not linear.cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -51,12 +58,12 @@ def test_triangular_systems(n):
     rng = np.random.default_rng(n)
     U = np.ascontiguousarray(scipy.linalg.cholesky(definite(rng, n)))
     x, X = rng.standard_normal(n), rng.standard_normal((n, n))
-    for kernel, matrix in ((dense.solve_upper, U), (dense.solve_upper_transposed, U.T)):
+    for kernel, matrix in ((linear.solve_upper, U), (linear.solve_upper_transposed, U.T)):
         found = x.copy()
         kernel(U, found)
         assert found == pytest.approx(np.linalg.solve(matrix, x), abs=ROUNDING)
     found = X.copy()
-    dense.solve_upper_transposed_rows(U, found)
+    linear.solve_upper_transposed_rows(U, found)
     assert found == pytest.approx(np.linalg.solve(U.T, X), abs=ROUNDING)
 
 
@@ -66,7 +73,7 @@ def test_gram_matrix_is_added_to_the_upper_triangle():
     X, before = rng.standard_normal((2, 5, 5))
     X[1, 2:4] = 0.0, -2.0
     H = before.copy()
-    dense.add_gram(X, -0.5, H)
+    linear.add_gram(X, -0.5, H)
     assert np.triu(H) == pytest.approx(np.triu(before - 0.5 * X.T @ X), abs=ROUNDING)
     assert np.array_equal(np.tril(H, -1), np.tril(before, -1))
 
@@ -80,15 +87,15 @@ def test_pivot_ratio():
         ([0.0, 1.0, 2.0], np.inf),
     ):
         np.fill_diagonal(factor, diagonal)
-        assert dense.pivot_ratio(factor) == ratio
+        assert linear.pivot_ratio(factor) == ratio
 
 
 def test_copies():
     """All entries are copied."""
     rng = np.random.default_rng(0)
     A, a, B, b = rng.standard_normal((3, 4)), rng.standard_normal(5), np.zeros((3, 4)), np.zeros(5)
-    dense.copy_matrix(A, B)
-    dense.copy_vector(a, b)
+    linear.copy_matrix(A, B)
+    linear.copy_vector(a, b)
     assert np.array_equal(A, B)
     assert np.array_equal(a, b)
 
@@ -122,6 +129,21 @@ def test_what_has_no_lu_factors(bad):
         assert not linear.lu_factor(A, pivots)
 
 
+@pytest.mark.parametrize("rank", [0, 1, 3, 5])
+def test_systems_with_redundant_rows_and_columns(rank):
+    """The pivots tell the rank, and a solution of the consistent system is found."""
+    rng = np.random.default_rng(rank)
+    A = rng.standard_normal((5, rank)) @ rng.standard_normal((rank, 5))
+    B = A @ rng.standard_normal((5, 3))
+    order = np.empty(5, np.int64)
+    assert linear.eliminate(A.copy(), 5, B.copy(), order) == rank
+    assert np.array_equal(np.sort(order), np.arange(5))
+    X = np.full((5, 3), np.nan)
+    linear.solve_redundant(A.copy(), B.copy(), X)
+    assert pytest.approx(B, abs=ROUNDING) == A @ X
+    assert (~X.any(axis=1)).sum() == 5 - rank
+
+
 def test_finite():
     """One entry that is not finite is found anywhere, also beside its opposite."""
     assert linear.finite(np.array([1.0, -1e300, 0.0]))
@@ -150,77 +172,80 @@ def test_newton_direction():
 def test_scale_of_a_block_is_its_largest_curvature():
     """Blocks without curvature get a share of the largest one; all zero is told."""
     scale = np.empty(6)
-    assert block_scales(np.array([1.0, -5.0, 0.0, 0.0, 2.0, 3.0]), 2, scale)
-    assert scale == pytest.approx([5.0, 5.0, 5e-9, 5e-9, 3.0, 3.0])
-    assert not block_scales(np.zeros(6), 3, scale)
+    assert block_scales(np.array([1.0, -5.0, 0.0, 0.0, 0.0, 3.0]), np.array([0, 2, 5, 6]), scale)
+    assert scale == pytest.approx([5.0, 5.0, 5e-9, 5e-9, 5e-9, 3.0])
+    assert not block_scales(np.zeros(6), np.array([0, 3, 6]), scale)
     assert np.array_equal(scale, np.zeros(6))
 
 
 class Linearised:
-    """A linearised step with three contacts of four vertices, of which the second is not active."""
+    """A linearised stage: three contacts of four vertices, the second not active, and a joint.
+
+    The joint has one weight, a force along dof 2.
+    """
 
     def __init__(self, seed, rows=3, nv=7):
         self.rng = rng = np.random.default_rng(seed)
         self.A = definite(rng, nv) + 0.3 * rng.standard_normal((nv, nv))
         self.G = rng.standard_normal(nv)
-        self.active = np.array([0, 2])
-        self.J_force = rng.standard_normal((2, rows, nv))
-        self.J_motion = self.J_force + 0.1 * rng.standard_normal((2, rows, nv))
+        self.active = np.array([0, 2, 3])
+        self.J_force = rng.standard_normal((3, rows, nv))
+        self.J_motion = self.J_force + 0.1 * rng.standard_normal((3, rows, nv))
         self.J_motion[0, 1, 2:4] = 0.0, 1.0
-        self.V = rng.standard_normal((3, rows, 4))
+        self.J_force[2] = self.J_motion[2] = 0.0
+        self.J_force[2, 0, 2], self.J_motion[2, 0, 2] = 1.0, 1.2
+        self.V = rng.standard_normal((4, rows, 4))
         self.V[1] = 0.0
-        self.work = 2.0 * rng.standard_normal((3, 4))
-        self.w = rng.dirichlet(np.ones(5), size=3)[:, :4].copy()
+        self.V[3, 0, 0] = 1.5  # all others of the row have to stay unused
+        self.work = 2.0 * rng.standard_normal((4, 4))
+        self.w = rng.dirichlet(np.ones(5), size=4)[:, :4].copy()
 
     def solve(self, proximal=0.1, **changes):
         """Outcome, weights and motion."""
         a = {name: changes.get(name, value) for name, value in vars(self).items()}
-        w1, dq = np.full((3, 4), np.nan), np.full(len(self.G), np.nan)
-        outcome = josephy_newton(
-            a["A"],
-            a["G"],
-            a["J_force"],
-            a["J_motion"],
-            a["V"],
-            a["active"],
-            a["work"],
-            a["w"],
-            proximal,
-            w1,
-            dq,
+        n_active = np.array([len(a["active"]), np.count_nonzero(a["active"] < 3)])
+        form = samples.FORMS["ne"](
+            System(samples.robot("pendulum"), Terrain([Plane()]), samples.CONE)
         )
-        return outcome, w1, dq
+        at = replace(
+            form.new_point(),
+            n_active=n_active,
+            **{name: a[name] for name in ("G", "V", "work", "w", "active")},
+        )
+        w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
+        parts = Linear(a["A"], a["J_force"], a["J_motion"])
+        return newton_step(at, parts, proximal, w1, dq), w1, dq
 
 
 @pytest.mark.parametrize("rows", [3, 6])
 @pytest.mark.parametrize("seed", range(5))
-def test_josephy_newton_solves_the_linearised_inequality(seed, rows):
+def test_newton_step_solves_the_linearised_inequality(seed, rows):
     """Equations of motion and inequality hold with the weights and the motion that are returned."""
     at, proximal = Linearised(seed, rows), 0.1
     outcome, w1, dq = at.solve(proximal)
     assert outcome == CONVERGED
-    B = np.einsum("xam,xal->xml", at.V[at.active], at.J_force)
-    dw = (w1 - at.w)[at.active]
-    assert at.A @ dq == pytest.approx(-at.G + np.einsum("xml,xm->l", B, dw), abs=INEQUALITY)
+    used = np.ones((3, 4), dtype=bool)
+    used[2, 1:] = False
+    B = np.einsum("xam,xal->xml", at.V[at.active], at.J_force)[used]
+    dw = (w1 - at.w)[at.active][used]
+    assert at.A @ dq == pytest.approx(-at.G + B.T @ dw, abs=INEQUALITY)
     assert np.array_equal(w1[1], at.w[1])
-    assert w1.min() >= 0.0
-    assert w1.sum(axis=1).max() <= 1.0
-    g = at.work[at.active] + np.einsum("xam,xal,l->xm", at.V[at.active], at.J_motion, dq)
-    response = np.linalg.solve(at.A, B.reshape(8, -1).T)
-    moved = np.einsum("xam,xal->xml", at.V[at.active], at.J_motion).reshape(8, -1)
-    curvature = np.abs((moved @ response).diagonal()).reshape(2, 4).max(axis=1)
-    g += proximal * curvature[:, None] * dw
-    least = np.minimum(g.min(axis=1), 0.0)
-    assert (g * w1[at.active]).sum(axis=1) == pytest.approx(least, abs=INEQUALITY)
+    assert np.array_equal(w1[3, 1:], at.w[3, 1:])
+    moved = np.einsum("xam,xal->xml", at.V[at.active], at.J_motion)[used]
+    curvature = np.abs((moved @ np.linalg.solve(at.A, B.T)).diagonal())
+    scale = np.repeat(np.maximum.reduceat(curvature, [0, 4, 8]), [4, 4, 1])
+    g, found = at.work[at.active][used] + moved @ dq + proximal * scale * dw, w1[at.active][used]
+    for rows_of in (slice(0, 4), slice(4, 8), slice(8, 9)):
+        assert found[rows_of].min() >= 0.0
+        assert found[rows_of].sum() <= 1.0
+        least = min(g[rows_of].min(), 0.0)
+        assert g[rows_of] @ found[rows_of] == pytest.approx(least, abs=INEQUALITY)
 
 
-def test_josephy_newton_without_contacts_and_without_a_solution():
+def test_newton_step_without_contacts_and_without_a_solution():
     """A Newton step; none where A is singular or a number is not finite."""
     at = Linearised(0)
-    for changes in (
-        {"active": np.zeros(0, np.int64), "J_force": np.zeros((0, 3, 7))},
-        {"V": np.zeros((3, 3, 4))},
-    ):
+    for changes in ({"active": np.zeros(0, np.int64)}, {"V": np.zeros((4, 3, 4))}):
         outcome, w1, dq = at.solve(**changes)
         assert outcome == CONVERGED
         assert np.array_equal(w1, at.w)
@@ -230,36 +255,132 @@ def test_josephy_newton_without_contacts_and_without_a_solution():
         assert at.solve(G=np.full(7, np.inf))[0] == SINGULAR
 
 
-def test_motion_response_is_the_implicit_function_theorem():
-    """Dq = -G_q^-1 (G_z Z + G_p), G_p in the last columns, and P = G_q^-1 forces'."""
-    rng = np.random.default_rng(0)
-    G_q, G_z, G_p = regular(rng, 5), rng.standard_normal((5, 3)), rng.standard_normal((5, 2))
-    Z, forces = rng.standard_normal((3, 4)), rng.standard_normal((6, 5))
-    dq, P = np.empty((5, 4)), np.empty((5, 6))
-    assert stage_response.motion_response(G_q, G_z, G_p, Z, forces, dq, P)
-    right = G_z @ Z + np.hstack([np.zeros((5, 2)), G_p])
-    assert dq == pytest.approx(-np.linalg.solve(G_q, right), abs=ROUNDING)
-    assert pytest.approx(np.linalg.solve(G_q, forces.T), abs=ROUNDING) == P
-    singular = np.zeros((5, 5))
-    assert not stage_response.motion_response(singular, G_z, G_p, Z, forces, dq, P)
+def test_derivatives_of_motions_that_are_not_numbers():
+    """NaN in du/dq of a contact is a failure of the inequality; the weights stay in any case."""
+    at = Linearised(0)
+    for rows in (slice(0, 1), slice(0, 3)):
+        J_motion = at.J_motion.copy()
+        J_motion[rows] = np.nan
+        with np.errstate(all="ignore"):
+            outcome, w1, _ = at.solve(J_motion=J_motion)
+        assert np.array_equal(w1, at.w)
+        assert outcome == QP_FAILED or rows.stop == 3  # without any number nothing is moved
 
 
-def test_weight_conditions_are_the_chain_rule():
-    """H = r_w + r_q P and turned = r_q dq + r_z Z + r_p, with curvatures and responses."""
-    rng = np.random.default_rng(0)
-    nw, nv, nz, n = 6, 5, 3, 4
-    r_q, curved = rng.standard_normal((2, nw, nv))
-    r_w, r_z, r_p = (rng.standard_normal((nw, size)) for size in (nw, nz, 2))
-    Z, dq, P = (rng.standard_normal(shape) for shape in ((nz, n), (nv, n), (nv, nw)))
-    H, turned, curvature, moves = np.empty((nw, nw)), np.empty((nw, n)), np.empty(nw), np.empty(nw)
-    stage_response.weight_conditions(
-        r_q, r_w, r_z, r_p, curved, Z, dq, P, H, turned, curvature, moves
+class Response:
+    """A stage with three rows of weights, at its end.
+
+    The first row has two weights inside and one that a multiplier holds at zero, the second has a
+    full sum, and the third is a single weight inside.
+    """
+
+    first, free = np.array([0, 3, 6, 7]), np.array([1, 1, 0, 1, 1, 1, 1], dtype=bool)
+    w = np.array([0.2, 0.3, 0.0, 0.5, 0.2, 0.3, 0.6])
+    tight = np.array([False, True, False])
+    nv, nz, n_p, n = 5, 3, 2, 4
+
+    def __init__(self, **changes):
+        rng = np.random.default_rng(0)
+        nv, nz, nw = self.nv, self.nz, len(self.w)
+        r = np.zeros(nw)
+        r[2], r[3:6] = 0.7, -0.4  # multipliers of the zero weight and of the full sum
+        self.rates = implicit_function.StageRates(
+            **{
+                "G_q": regular(rng, nv),
+                "G_z": rng.standard_normal((nv, nz)),
+                "v_q": np.eye(nv),
+                "v_z": np.zeros((nv, nz)),
+                "first": self.first,
+                "w": self.w.copy(),
+                "forces": rng.standard_normal((nw, nv)),
+                "r": r,
+                "r_q": rng.standard_normal((nw, nv)),
+                "r_w": rng.standard_normal((nw, nw)),
+                "r_z": rng.standard_normal((nw, nz)),
+                "bends": rng.standard_normal((nw, nv)),
+            }
+            | changes
+        )
+        self.G_p, self.r_p = (rng.standard_normal((size, self.n_p)) for size in (nv, nw))
+        self.Z = rng.standard_normal((nz, self.n))
+        weights, rows = np.zeros((2, nw), dtype=bool), np.zeros((2, 3), dtype=bool)
+        self.face = implicit_function.Face(
+            *(weights[0], rows[0], weights[1], rows[1]), np.zeros(nw), np.zeros(3), np.zeros(nw)
+        )
+
+    def solve(self, known=1e-9):
+        """Whether there are derivatives, and those of q."""
+        dq = np.full((self.nv, self.n), np.nan)
+        parts = self.G_p, self.r_p, self.Z, known, 0.0, self.face, dq
+        return implicit_function.respond(self.rates, *parts), dq
+
+    @property
+    def responses(self):
+        """The motions dq/dw that follow the weights."""
+        return np.linalg.solve(self.rates.G_q, self.rates.forces.T)
+
+
+def padded(part, n):
+    """A matrix behind columns of zeros, n columns in all."""
+    return np.pad(part, ((0, 0), (n - part.shape[1], 0)))
+
+
+@pytest.mark.parametrize("by_weight", [True, False])
+def test_response_is_the_implicit_function_theorem(by_weight):
+    """G and the conditions of free weights keep their values, and tight sums keep theirs."""
+    at = Response(**({} if by_weight else {"r_w": np.zeros((0, 0))}))
+    solved, dq = at.solve()
+    assert solved
+    assert np.array_equal(at.face.free, at.free)
+    assert np.array_equal(at.face.tight, at.tight)
+    rates, nv, nw, n = at.rates, at.nv, len(at.w), at.n
+    r_w = rates.r_w if by_weight else np.zeros((nw, nw))
+    in_row = np.repeat(np.eye(3), np.diff(at.first), axis=1)
+    # unknowns dq, dw and the changes of the multipliers of the rows
+    K, right = np.zeros((nv + nw + 3, nv + nw + 3)), np.zeros((nv + nw + 3, n))
+    K[:nv, :nv], K[:nv, nv:-3] = rates.G_q, -rates.forces.T
+    right[:nv] = -rates.G_z @ at.Z - padded(at.G_p, n)
+    along = np.hstack([rates.r_q, r_w, in_row.T])
+    K[nv:-3] = np.where(at.free[:, None], along, np.eye(nw, nv + nw + 3, k=nv))
+    right[nv:-3] = at.free[:, None] * -(rates.r_z @ at.Z + padded(at.r_p, n))
+    K[-3:, nv:-3], K[-3:, -3:] = at.tight[:, None] * in_row, np.diag(1.0 * ~at.tight)
+    assert dq == pytest.approx(np.linalg.solve(K, right)[:nv], abs=RESPONSE)
+
+
+def test_response_without_weights_and_without_a_solution():
+    """Dq = -G_q^-1 (G_z Z + G_p), G_p in the last columns; none where G_q is singular."""
+    at, nothing = Response(), np.zeros((0, 5))
+    at.rates = replace(
+        at.rates,
+        first=np.zeros(1, np.int64),
+        w=np.zeros(0),
+        forces=nothing,
+        r=np.zeros(0),
+        r_q=nothing.copy(),
+        r_w=np.zeros((0, 0)),
+        r_z=np.zeros((0, 3)),
+        bends=nothing.copy(),
     )
-    assert pytest.approx(r_w + r_q @ P, abs=ROUNDING) == H
-    right = r_q @ dq + r_z @ Z + np.hstack([np.zeros((nw, 2)), r_p])
-    assert turned == pytest.approx(right, abs=ROUNDING)
-    assert curvature == pytest.approx(np.abs((curved @ P).diagonal()), abs=ROUNDING)
-    assert np.array_equal(moves, np.abs(P).max(axis=0))
+    at.r_p = np.zeros((0, 2))
+    solved, dq = at.solve()
+    assert solved
+    right = at.rates.G_z @ at.Z + padded(at.G_p, at.n)
+    assert dq == pytest.approx(-np.linalg.solve(at.rates.G_q, right), abs=ROUNDING)
+    assert not Response(G_q=np.zeros((5, 5))).solve()[0]
+
+
+@pytest.mark.parametrize(("share", "weak"), [(1.0 - 1e-6, False), (1.0 + 1e-6, True)])
+def test_multipliers_are_motions_that_the_end_resolves(share, weak):
+    """A weight is held where its multiplier, over the curvature, moves q by more than is known."""
+    at = Response()
+    P = at.responses
+    curvature = np.abs((at.rates.bends @ P).diagonal())
+    scale = np.repeat(np.maximum.reduceat(curvature, at.first[:-1]), np.diff(at.first))
+    assert at.solve(share * 0.7 / scale[2] * np.abs(P[:, 2]).max())[0]
+    assert at.face.scale == pytest.approx(scale)
+    assert at.face.multiplier == pytest.approx([0.0, 0.4, 0.0])
+    assert at.face.slack == pytest.approx([0.0, 0.0, 0.7, 0.0, 0.0, 0.0, 0.0])
+    assert (at.face.kink[2] or at.face.free[2]) == weak
 
 
 def test_basis_of_a_face_is_orthonormal_and_keeps_tight_sums():
@@ -267,8 +388,8 @@ def test_basis_of_a_face_is_orthonormal_and_keeps_tight_sums():
     free = np.array([[1, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]]) > 0
     tight = np.array([True, False, True, True])
     scale = np.repeat([4.0, 0.25, 9.0, 1.0], 5)
-    basis = np.zeros((20, 20))
-    columns = stage_response.face_basis(free, tight, scale, basis)
+    first, basis = 5 * np.arange(5), np.zeros((20, 20))
+    columns = implicit_function.face_basis(free.ravel(), tight, first, scale, basis)
     assert columns == (3 - 1) + 2 + (5 - 1)
     found = basis[:, :columns]
     assert found.T @ (scale[:, None] * found) == pytest.approx(np.eye(columns), abs=ROUNDING)

@@ -64,3 +64,18 @@ def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
     )
     assert done.stdout == "imported\n"
     assert done.stderr.count("compiles the kernels") == 1
+
+
+def test_a_later_process_compiles_nothing():
+    """Steps and their derivatives, with calls back to Python in them, come from the cache."""
+    program = (
+        "from nmdp_pin.derivatives import step_derivatives\n"
+        "from nmdp_pin.scenario import Scenario\n"
+        "setup = Scenario.load('robosimian-jump').build(visuals=False)\n"
+        "assert step_derivatives(setup.simulator, setup.state, None, 0.01).status.ok\n"
+    )
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True
+        )
+    assert not done.stderr

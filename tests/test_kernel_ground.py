@@ -4,9 +4,8 @@ import body_scenes
 import numpy as np
 import pytest
 
-from nmdp_pin.dynamics.penalty_scene import ground_of
-from nmdp_pin.kernels.ground import find_surfaces
-from nmdp_pin.kernels.position_scene import Surfaces
+from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin.kernels.contacts import bend_contact, place_contacts
 from nmdp_pin.terrain import Plane, Sphere, Terrain
 
 
@@ -16,19 +15,21 @@ def test_each_contact_finds_its_own_surface(hilly):
     robot, rng = body_scenes.robot("sphere"), np.random.default_rng(0)
     hill = Sphere(radius=0.5, position=(0.0, 0.0, -1.0), friction=0.3)
     terrain = Terrain([hill if hilly else Plane(height=-1.0, friction=0.3)])
-    ground, m = ground_of(robot, terrain)._replace(surface_of=np.array([0, 0, 1, 1])), 4
-    of_body = ground.surface_of == 1
-    found = Surfaces(
-        rng.standard_normal((m, 3)),
-        *np.full((1, m), np.nan),
-        np.full((m, 3), np.nan),
-        np.full((m, 3, 3), np.nan),
-        np.full(m, np.nan),
-        np.full(m, -1),
-        np.full(1, np.nan),
-    )
-    found.centre[0] = 0.1, 0.2, 0.4  # of the terrain's contact, nearer to the body's sphere
-    find_surfaces(ground, found)
+    candidates = candidates_of(robot, terrain)
+    of_body = candidates.bodies[:, 1] > 0
+    assert of_body.any()
+    assert not of_body.all()
+    m = len(of_body)
+    candidates.local[:] = rng.standard_normal((m, 3))
+    candidates.local[0] = 0.1, 0.2, 0.4  # of the terrain's contact, nearer to the body's sphere
+    # all bodies lie in the origin
+    P = np.zeros((robot.model.njoints, 4, 3))
+    P[:, :3] = np.eye(3)
+    contacts, found = new_contacts(candidates), new_places(m)
+    place_contacts(candidates, contacts, P, found)
+    for i in range(m):
+        bend_contact(candidates, contacts, found, i)
+    assert np.array_equal(found.centre, candidates.local)
     away = found.centre + (0.0, 0.0, 1.0) * (~of_body[:, None])
     radius = np.where(of_body, body_scenes.SURFACES["sphere"].radius, 0.5)
     length = np.linalg.norm(away, axis=1)
@@ -37,9 +38,12 @@ def test_each_contact_finds_its_own_surface(hilly):
     curvature /= length[:, None, None]
     if not hilly:
         distance = np.where(of_body, distance, away[:, 2])
-        normal[~of_body], curvature[~of_body] = (0.0, 0.0, 1.0), 0.0
-    assert found.distance == pytest.approx(distance)
+        normal[~of_body] = 0.0, 0.0, 1.0
+    curved = of_body | hilly
+    assert found.depth == pytest.approx(candidates.radii - distance)
     assert found.normal == pytest.approx(normal)
-    assert found.curvature == pytest.approx(curvature)
+    assert np.array_equal(found.curved, curved)
+    assert found.curvature[curved] == pytest.approx(curvature[curved])
+    assert found.arm == pytest.approx(-candidates.radii[:, None] * normal)
     assert found.friction[~of_body] == pytest.approx(0.3)
-    assert found.curved[0] == 1.0
+    assert np.array_equal(found.surface, of_body)  # shapes of the terrain, then those of the body

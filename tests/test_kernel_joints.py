@@ -1,24 +1,26 @@
 """Stops, dry friction, limits of motors and mimic joints: closed forms and differences."""
 
+from dataclasses import replace
+
 import joint_scenes
 import numpy as np
+import pinocchio as pin
 import pytest
 from core_samples import assert_same, central_differences
+from kernel_scenes import robot_of
 from position_steps import Step
 
+from nmdp_pin.contact import FrictionCone
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control import Command
-from nmdp_pin.kernels import joint_law
-from nmdp_pin.kernels.contact_forces import LEAST_SHARE
-from nmdp_pin.kernels.joint_forces import (
-    interval,
-    intervals,
-    joint_forces,
-    linearise_joints,
-    stops,
-)
-from nmdp_pin.kernels.joint_springs import joint_springs
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.kernels import joints as kernels
+from nmdp_pin.kernels import position_step
+from nmdp_pin.kernels.joints import LEAST_SHARE, Joints, Torque
+from nmdp_pin.kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
+from nmdp_pin.robot import ContactPoints, JointLimits
 from nmdp_pin.state import State
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 FAR = Terrain([Plane(height=-1e3)])
@@ -26,6 +28,29 @@ LAW = Penalty(normal_stiffness=1e4)
 STEP = 1e-6  # [rad] of central differences
 H = 0.02  # [s]
 ROUNDING = 1e-12
+FIRST = np.array([1, 0, 0])  # of the rows of a joint
+
+NONE = {
+    "coordinates": np.zeros(0, int),
+    "dofs": np.zeros(0, int),
+    "lower": np.zeros(0),
+    "upper": np.zeros(0),
+    "stiffness": np.zeros(0),
+    "friction": np.zeros(0),
+    "effort": np.zeros(0),
+    "damping": np.zeros(0),
+    "mimic_coordinates": np.zeros((0, 2), int),
+    "mimic_dofs": np.zeros((0, 2), int),
+    "multiplier": np.zeros(0),
+    "offset": np.zeros(0),
+    "mimic_stiffness": np.zeros(0),
+}
+
+
+def joints_of(**fields):
+    """Bounds of joints, none but for those given."""
+    return Joints(**(NONE | {name: np.array(value) for name, value in fields.items()}))
+
 
 POSITIONS = {  # between the stops of -0.5 and 1, of 100 N m/rad, with a friction of 3 N m
     "inside": (0.2, (-3.0, 6.0, 0.0, 0.0)),
@@ -39,136 +64,206 @@ POSITIONS = {  # between the stops of -0.5 and 1, of 100 N m/rad, with a frictio
 @pytest.mark.parametrize(("x", "expected"), POSITIONS.values(), ids=POSITIONS)
 def test_forces_that_a_joint_may_have(x, expected):
     """Least force and width, and their derivatives: a stop pushes back only."""
-    assert interval(x, -0.5, 1.0, 100.0, 3.0) == pytest.approx(expected)
+    joints = joints_of(
+        coordinates=[1, -1],
+        dofs=[0, 1],
+        lower=[-0.5, -np.inf],
+        upper=[1.0, np.inf],
+        stiffness=[100.0, 100.0],
+        friction=[3.0, 2.0],
+    )
+    q = np.array([9.0, x])
+    assert kernels.interval(joints, 0, q) == pytest.approx(expected)
+    assert kernels.interval(joints, 1, q) == (-2.0, 4.0, 0.0, 0.0)  # without a stop
 
 
 def test_the_nearer_stop():
     """Below, between and above two stops, beside a single one, and without any."""
     q = np.array([9.0, -0.7, 0.2, 0.4, 1.1, 5.0, 5.0])
-    lower = np.array([-0.5, -0.5, -0.5, -0.5, -np.inf, -np.inf])
-    upper = np.array([1.0, 1.0, 1.0, 1.0, 7.0, np.inf])
-    gap, inward = np.full(6, np.nan), np.full(6, np.nan)
-    stops(np.array([1, 2, 3, 4, 5, 6]), lower, upper, q, gap, inward)
-    assert gap == pytest.approx([-0.2, 0.7, 0.6, -0.1, 2.0, np.inf])
-    assert inward.tolist() == [1.0, 1.0, -1.0, -1.0, -1.0, 0.0]
-
-
-class Joints:
-    """Four joints after two contacts, of which the last one has no force at all."""
-
-    coordinates, dofs = np.array([4, 1, 2, 3]), np.array([3, 0, 1, 2])
-    lower, upper = np.full(4, -0.5), np.full(4, 1.0)
-    stiffness, friction = np.array([100.0, 200.0, 300.0, 400.0]), np.array([3.0, 0.0, 1.0, 0.0])
-    bounds = coordinates, dofs, lower, upper, stiffness, friction
-    q = np.array([9.0, -0.7, 1.1, 0.2, 0.3])
-    v = np.array([-1.0, 2.0, 0.3, 0.5])
-    w = np.random.default_rng(0).uniform(0.1, 0.4, (6, 2))
-    active = np.array([1, 2, 3, 4])  # a contact, and the joints with forces
-
-    def results(self, q=None):
-        """What `interval` gives, shape (4, 4)."""
-        arrays = (self.lower, self.upper, self.stiffness, self.friction)
-        out = np.full((4, 4), np.nan)
-        intervals(self.coordinates, *arrays, self.q if q is None else q, out)
-        return out
-
-
-def test_forces_of_joints_follow_those_of_the_contacts():
-    """Rows, works, gap and slip in closed form; what the contacts have written is kept."""
-    at, rng = Joints(), np.random.default_rng(1)
-    V, wrench, motion = rng.normal(size=(6, 3, 2)), rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
-    work, G = rng.normal(size=(6, 2)), rng.normal(size=4)
-    kept, before = [x[:2].copy() for x in (V, wrench, motion, work)], G.copy()
-    active = np.array([1, -1, -1, -1, -1, -1])
-    norm, gap, slip, k = joint_forces(
-        *at.bounds,
-        at.q,
-        at.v,
-        H,
-        at.w,
-        V,
-        wrench,
-        motion,
-        work,
-        active,
-        1,
-        G,
+    joints = joints_of(
+        coordinates=[1, 2, 3, 4, 5, 6, -1],
+        lower=[-0.5, -0.5, -0.5, -0.5, -np.inf, -np.inf, -np.inf],
+        upper=[1.0, 1.0, 1.0, 1.0, 7.0, np.inf, np.inf],
     )
-    least, width = at.results()[:2]
-    assert width == pytest.approx([6.0, 40.0, 2.0 + 30.0, 0.0])
-    force, moved = least + at.w[2:, 0] * width, H * at.v[at.dofs]
-    assert all(
-        np.array_equal(a[:2], b) for a, b in zip((V, wrench, motion, work), kept, strict=True)
-    )
+    gap, inward = zip(*(kernels.stop(joints, j, q) for j in range(7)), strict=True)
+    assert gap == pytest.approx([-0.2, 0.7, 0.6, -0.1, 2.0, np.inf, np.inf])
+    assert inward == (1.0, 1.0, -1.0, -1.0, -1.0, 0.0, 0.0)
+
+
+class Stage:
+    """A stage of five joints without mass, four of them bounded, and two contacts.
+
+    One of the contacts touches. Of the bounded joints the first one has no force, and the second
+    one, which may turn without end, only dry friction.
+    """
+
+    dofs = np.array([0, 1, 3, 4])
+    stiffness, friction = np.array([400.0, 0.0, 300.0, 200.0]), np.array([0.0, 3.0, 1.0, 0.0])
+    beyond = np.array([0.0, 0.0, -0.1, 0.2])  # the stops, in the direction back
+    v = np.array([-1.0, 2.0, 0.3, 0.5, -0.7])
+
+    def __init__(self, recovery=0.0, bounded=True):
+        rng, model = np.random.default_rng(0), pin.Model()
+        for k, kind in enumerate(("RX", "RUBX", "PY", "RZ", "RY")):
+            model.addJoint(k, getattr(pin, f"JointModel{kind}")(), pin.SE3.Identity(), kind)
+        limits = JointLimits.none(5)
+        if bounded:
+            limits.lower[[0, 3, 4]], limits.upper[[0, 3, 4]] = -0.5, 1.0
+            limits.friction[self.dofs] = self.friction
+        points = ContactPoints(("a", "b"), np.array([5, 3]), np.zeros((2, 3)), np.array([0.2, 0.1]))
+        robot, ground = robot_of(model, points, limits=limits), Terrain([Plane(height=-0.15)])
+        self.form = Form(System(robot, ground, FrictionCone(stiffness=1e3, power=2)))
+        self.joints, self.recovery = self.form.joints, recovery
+        if bounded:
+            self.joints = replace(self.joints, stiffness=self.stiffness)
+        self.system = replace(self.form.record, joints=self.joints, recovery=recovery)
+        self.q = pin.neutral(model)
+        self.q[[0, 4, 5]] = 0.2, 1.1, -0.7
+        self.stage = replace(
+            self.form.new_stage(),
+            displaced=False,
+            rate=1.0 / H,
+            q_ref=pin.integrate(model, self.q, -H * self.v),
+        )
+        self.w = rng.uniform(0.1, 0.14, (6, 6))[: self.form.shape[0]]
+
+    @property
+    def unbounded(self):
+        """The same stage without the bounds."""
+        return Stage(self.recovery, bounded=False)
+
+    def at(self, q):
+        """The point at a configuration."""
+        at = self.form.new_point()
+        at.q[:], at.w[:] = q, self.w
+        evaluate(self.system, self.stage, at)
+        return at
+
+    def intervals(self, q):
+        """Least forces and widths of the joints, and the derivatives, shape (4, 4)."""
+        return np.array([kernels.interval(self.joints, j, q) for j in range(4)]).T
+
+
+@pytest.mark.parametrize("recovery", [0.0, 7.0])
+def test_forces_of_joints_follow_those_of_the_contacts(recovery):
+    """Rows, works, gap and slip in closed form; those of the contacts are as without joints.
+
+    With a recovery rate a joint beyond its stop is to move back by that share of the penetration.
+    """
+    at = Stage(recovery)
+    found, alone = at.at(at.q), at.unbounded.at(at.q)
+    least, width = at.intervals(at.q)[:2]
+    assert width == pytest.approx([0.0, 6.0, 2.0 + 30.0, 40.0])
+    moved = H * at.v[at.dofs] - H * recovery * at.beyond
+    force = np.where(width > 0.0, least + at.w[2:, 0] * width, 0.0)
+    for name in ("V", "wrench", "motion", "work"):
+        assert np.array_equal(getattr(found, name)[:2], getattr(alone, name))
     for out, expected in (
-        (V[2:], np.einsum("r,a,m->ram", width, [1, 0, 0], [1, 0])),
-        (wrench[2:], np.outer(force, [1, 0, 0])),
-        (motion[2:], np.outer(moved, [1, 0, 0])),
-        (work[2:], np.outer(width * moved, [1, 0])),
+        (found.V[2:, :, 0], np.outer(width, FIRST)),
+        (found.wrench[2:], np.outer(force, FIRST)),
+        (found.motion[2:], np.outer(moved, FIRST)),
+        (found.work[2:, 0], width * moved),
     ):
         assert out == pytest.approx(expected, abs=ROUNDING)
-    before[at.dofs] -= force
-    assert pytest.approx(before) == G
-    assert norm == pytest.approx(np.linalg.norm(before))
+    G = alone.G.copy()
+    G[at.dofs] -= force
+    assert pytest.approx(G, abs=ROUNDING) == found.G
+    assert found.sums[RESIDUAL] == pytest.approx(np.linalg.norm(G))
     gaps = width * moved * at.w[2:, 0] - np.minimum(width * moved, 0.0)
-    assert gap == pytest.approx(gaps.sum())
-    units = np.maximum(np.abs(force), LEAST_SHARE * width)[:3]
-    assert slip == pytest.approx((gaps[:3] / units).max())
-    assert k == 4
-    assert np.array_equal(active[:k], at.active)
+    assert found.sums[GAP] == pytest.approx(alone.sums[GAP] + gaps.sum())
+    slips = gaps[1:] / np.maximum(np.abs(force), LEAST_SHARE * width)[1:]
+    assert found.sums[SLIP] == pytest.approx(max(slips.max(), alone.sums[SLIP]))
+    assert found.n_active.tolist() == [4, 1]
+    assert found.active[:4].tolist() == [alone.active[0], 3, 4, 5]
 
 
-def test_derivatives_of_joint_forces_are_differences():
+@pytest.mark.parametrize("recovery", [0.0, 7.0])
+def test_derivatives_of_joint_forces_are_differences(recovery):
     """A loses the slopes of the forces with the weights held; a contact's rows stay."""
-    at, rng = Joints(), np.random.default_rng(2)
-    A, J_force, J_motion = rng.normal(size=(4, 4)), *rng.normal(size=(2, 4, 3, 4))
-    before, of_contact = A.copy(), (J_force[0].copy(), J_motion[0].copy())
-    linearise_joints(
-        *at.bounds,
-        at.q,
-        at.w,
-        at.active,
-        A,
-        J_force,
-        J_motion,
-    )
-    for j, (i, l) in enumerate(zip(at.coordinates, at.dofs, strict=True)):
+    at = Stage(recovery)
+    other, linear = at.unbounded, [at.form.new_linear() for _ in range(2)]
+    linearise(at.system, at.stage, at.at(at.q), linear[0])
+    linearise(other.system, other.stage, other.at(at.q), linear[1])
+    found, alone = linear
+    A = alone.A.copy()
+    for j, l in enumerate(at.dofs):
         sides = []
         for sign in (1.0, -1.0):
-            q = at.q.copy()
-            q[i] += sign * STEP
-            least, width = at.results(q)[:2, j]
+            q = pin.integrate(at.form.model, at.q, sign * STEP * np.eye(5)[l])
+            least, width = at.intervals(q)[:2, j]
             sides.append(least + at.w[2 + j, 0] * width)
-        before[l, l] -= (sides[0] - sides[1]) / (2.0 * STEP)
-    assert pytest.approx(before, abs=1e-6) == A  # of slopes of 400
-    assert np.array_equal(J_force[0], of_contact[0])
-    assert np.array_equal(J_motion[0], of_contact[1])
-    for x, l in enumerate(at.dofs[:3], 1):
-        for J in (J_force[x], J_motion[x]):
-            assert np.array_equal(J, np.outer([1, 0, 0], np.eye(4)[l]))
+        A[l, l] -= (sides[0] - sides[1]) / (2.0 * STEP)
+    assert pytest.approx(A, abs=1e-6) == found.A  # of slopes of 400
+    assert np.array_equal(found.J_force[0], alone.J_force[0])
+    assert np.array_equal(found.J_motion[0], alone.J_motion[0])
+    for x, l in enumerate(at.dofs[1:], 1):
+        J = np.outer(FIRST, np.eye(5)[l])
+        assert np.array_equal(found.J_force[x], J)
+        back = H * recovery * (at.beyond[x] != 0.0)
+        assert found.J_motion[x] == pytest.approx((1.0 + back) * J, abs=ROUNDING)
 
 
 def test_springs_of_mimic_joints():
-    """Energy k (q_m - a q_p - b)^2 / 2, and its differences; without a matrix as well."""
-    at = np.array([[3, 0], [2, 4]]), np.array([[2, 0], [1, 3]])
-    multiplier, offset, k = np.array([2.0, -0.5]), np.array([0.1, -0.3]), np.array([50.0, 20.0])
-    q = np.random.default_rng(0).normal(size=5)
+    """Energy k (q_m - a q_p - b)^2 / 2, and its differences; they are added to what is there."""
+    joints = joints_of(
+        mimic_coordinates=[[3, 0], [2, 4]],
+        mimic_dofs=[[2, 0], [1, 3]],
+        multiplier=[2.0, -0.5],
+        offset=[0.1, -0.3],
+        mimic_stiffness=[50.0, 20.0],
+    )
+    rng = np.random.default_rng(0)
+    q, G0, A0 = rng.normal(size=5), rng.normal(size=4), rng.normal(size=(4, 4))
 
-    def spring(q, A):
-        G = np.zeros(4)
-        return joint_springs(*at, multiplier, offset, k, q, G, A), G
+    def spring(q):
+        G, A = G0.copy(), A0.copy()
+        return np.array(kernels.add_springs(joints, q, G, A)), G - G0, A - A0
 
     def moved(dq, part):
         shifted = q.copy()
         shifted[[0, 2, 3, 4]] += dq[[0, 1, 2, 3]]
-        return np.array(spring(shifted, np.empty((0, 0)))[part])
+        return spring(shifted)[part]
 
-    A = np.zeros((4, 4))
-    energy, G = spring(q, A)
+    energy, G, A = spring(q)
     errors = q[3] - 2.0 * q[0] - 0.1, q[2] + 0.5 * q[4] + 0.3
     assert energy == pytest.approx(25.0 * errors[0] ** 2 + 10.0 * errors[1] ** 2)
     assert_same(G[None], central_differences(lambda dq: moved(dq, 0), 4, STEP)[None])
     assert_same(A, central_differences(lambda dq: moved(dq, 1), 4, STEP))
+
+
+def test_motors_beyond_their_limits():
+    """Their signs; damping is none of the motor's effort, and no sign reverses between trials."""
+    zero, damping = np.zeros(6), np.full(6, 0.5)
+    joints = joints_of(effort=np.full(6, 2.0), damping=damping)
+    # efforts: 3, -3, 1.5 - 1 + 2, 3 - 2, -3 + 0.5, 2, of which the last is just allowed
+    constant, kp = np.array([3.0, -3.0, 1.5, 3.0, -3.0, 2.0]), np.full(6, 2.0)
+    error = np.array([0.0, 0.0, -1.0, 1.0, 0.0, 0.0])
+    v = np.array([0.0, 0.0, 1.0, 0.0, -0.5, 0.0])
+    torque = Torque(constant, kp, damping + 1.0, zero, np.full(6, np.nan))
+    signs = np.array([1.0, -1.0, 1.0, 0.0, -1.0, 0.0])
+    assert kernels.saturate(joints, torque, error, v, False)
+    assert np.array_equal(torque.signs, signs)
+    assert not kernels.saturate(joints, torque, error, v, True)
+    assert np.array_equal(torque.signs, signs)
+    before = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, 0.0])
+    torque.signs[:] = before
+    assert kernels.saturate(joints, torque, error, v, True)
+    assert np.array_equal(torque.signs, [0.0, -1.0, 1.0, 0.0, 0.0, 0.0])
+    torque.signs[:] = before
+    assert kernels.saturate(joints, torque, error, v, False)  # of a guess, any sign is known
+    assert np.array_equal(torque.signs, signs)
+    torque.constant[:] = 0.0
+    assert kernels.saturate(joints, torque, zero, zero, True)
+    assert not torque.signs.any()
+
+
+def test_gains_of_saturated_motors():
+    """Their torque is the limit, and of the gains the damping of the joint is left."""
+    joints = joints_of(effort=[2.0, 2.0, 3.0], damping=[0.5, 0.4, 0.3])
+    constant, kp, kd = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+    torque = Torque(constant, kp, kd, np.zeros(3), np.array([0.0, 1.0, -1.0]))
+    found = [kernels.gains(joints, torque, l) for l in range(3)]
+    assert found == [(1.0, 4.0, 7.0), (2.0, 0.0, 0.4), (-3.0, 0.0, 0.3)]
 
 
 CASES = {  # angles, speeds and whether the motors are driven beyond their limits
@@ -217,20 +312,22 @@ def test_torque_of_motors_and_friction_in_closed_form(name, tmp_path):
     step, q = at_end("pbfd", name, tmp_path)
     with_law = step.evaluate(q)
     start, point, law = step.start, step.point, step.scene.joints
-    damping, v, e = np.array([0.3, 0.2]), point.v, point.e
-    motor = start.tau - (start.kd - damping) * v - start.kp * e
+    given, damping, v, e = start.torque, np.array([0.3, 0.2]), point.v, point.e
+    motor = given.constant - (given.kd - damping) * v - given.kp * e
     limited = np.clip(motor, -law.effort, law.effort)
     assert (limited != motor).any() == name.startswith("saturated")
     assert point.tau == pytest.approx(limited - damping * v)
-    shares = np.clip(v / law.creep, -1.0, 1.0)
+    assert law.dofs.tolist() == [0, 1]
+    shares = np.clip(v / position_step.CREEP, -1.0, 1.0)
     stops = 0.0
     if "stop" in name:
         stops = law.stiffness * np.where(np.abs(q) > 0.5, np.sign(q) * (np.abs(q) - 0.5), 0.0)
         assert stops.any()
-    tau, kp, kd, following = start.tau.copy(), start.kp.copy(), start.kd.copy(), np.ones(2)
-    joint_law.replace_kinks(step.scene, start, point, tau, kp, kd, following)
+    torque = Torque(*(getattr(given, name).copy() for name in Torque.__slots__))
+    following = np.ones(2)
+    position_step.replace_kinks(step.scene, start, point, torque, following)
     expected = limited - damping * v - law.friction * shares
-    assert tau - kp * e - kd * v == pytest.approx(expected)
+    assert torque.constant - torque.kp * e - torque.kd * v == pytest.approx(expected)
     assert np.array_equal(following, limited == motor)
     law.friction[:], law.stiffness[:], law.effort[:] = 0.0, 0.0, np.inf
     change = with_law - step.evaluate(q)
@@ -243,14 +340,26 @@ def test_motors_are_freed_once(tmp_path):
     step, q = at_end("pbfd", "saturated", tmp_path)
     step.evaluate(q)
     A, signs, freed = step.linearise(), np.zeros(2), np.full(2, np.nan)
-    start, point = step.start, step.point
-    motor = -(start.kd - [0.3, 0.2]) * point.v - start.kp * point.e
+    torque, point = step.start.torque, step.point
+    kd = torque.kd - [0.3, 0.2]
+    motor = torque.constant - kd * point.v - torque.kp * point.e
     over = np.sign(motor) * (np.abs(motor) > step.scene.joints.effort)
-    stiffness = (start.kp + (start.kd - [0.3, 0.2]) / H) * (over != 0.0)
+    stiffness = (torque.kp + kd / H) * (over != 0.0)
     assert stiffness.any()
     for expected in (stiffness, np.zeros(2)):
         point.A[:] = A
-        joint_law.free_motors(step.scene, start, point, signs, freed)
+        position_step.free_motors(step.scene, step.start, point, signs, freed)
         assert freed == pytest.approx(expected)
         assert point.A == pytest.approx(A + np.diag(expected))
         assert np.array_equal(signs, over)
+
+
+def test_a_trial_keeps_the_matrix(tmp_path):
+    """Where a trial is rejected, the derivative at the last accepted point is used again."""
+    step = Step("pbfd", LAW, joint_scenes.gripper(tmp_path), FAR)
+    q = np.array([0.1, 0.03, 0.04])
+    step.begin(State(0.0, q, np.zeros(3)), Command(), H)
+    step.evaluate(q)
+    A = step.linearise()
+    step.evaluate(q + 0.01)
+    assert np.array_equal(step.point.A, A)

@@ -6,7 +6,6 @@ import pytest
 from core_samples import central_differences
 
 from nmdp_pin.kernels import penalty
-from nmdp_pin.kernels.conservative_penalty import conservative_derivative, gauss_newton
 
 H, STEP = 0.02, 1e-6  # [s]; [m, rad] of central differences
 DIFFERENCE = 2e-8  # relative to the largest derivative
@@ -30,7 +29,7 @@ class Contact:
     def __init__(self, exponents, radius, bent, kind=penalty.CONSERVATIVE):
         alpha, beta, gamma, friction = exponents
         rng = np.random.default_rng(0)
-        self.law = penalty.Law(kind, STIFFNESS, friction, SPEED, alpha, beta, gamma)
+        self.law = penalty.PenaltyLaw(kind, STIFFNESS, friction, SPEED, alpha, beta, gamma)
         self.C = friction
         if friction < 0.0:
             self.C = MU * STIFFNESS / ((beta + 1.0) * (H * SPEED) ** beta)
@@ -40,7 +39,7 @@ class Contact:
         self.size = 1.5 - radius + 0.2
         self.before = self.centre - 0.1 * rng.standard_normal(3)
         self.R0, self.R = (pin.exp3(0.4 * rng.standard_normal(3)) for _ in range(2))
-        self.touch = penalty.new_touch()
+        self.touch = penalty.Touch(np.zeros(8), *np.zeros((3, 3)), *np.zeros((2, 3, 3)))
 
     def at(self, dx=HERE):
         """The contact, moved by (dx, dphi)."""
@@ -107,7 +106,7 @@ def test_conservative_wrench_is_minus_the_gradient_of_the_energy(exponents, radi
     """And its derivative is the difference of that wrench."""
     contact = Contact(exponents, radius, bent)
     assert_near(contact.wrench(), -central_differences(contact.energy, 6, STEP))
-    found = contact.derivative(conservative_derivative)
+    found = contact.derivative(penalty.conservative_derivative)
     assert_near(found, central_differences(contact.wrench, 6, STEP))
 
 
@@ -142,7 +141,7 @@ def test_gauss_newton_is_the_square_of_the_derivatives(exponents, radius, bent):
     contact.at()
     slope = alpha * STIFFNESS * contact.depth ** (alpha - 1.0)
     expected[:3, :3] += slope * np.outer(contact.n, contact.n)
-    assert_near(contact.derivative(gauss_newton), expected)
+    assert_near(contact.derivative(penalty.gauss_newton), expected)
 
 
 @pytest.mark.parametrize("kind", [penalty.FRICTIONAL, penalty.CONSERVATIVE])
@@ -157,5 +156,5 @@ def test_a_contact_that_has_not_slid_is_only_pushed(kind):
     if kind == penalty.FRICTIONAL:
         found = contact.derivative(penalty.frictional_derivative, wrench)
     else:
-        found = contact.derivative(conservative_derivative)
+        found = contact.derivative(penalty.conservative_derivative)
     assert found == pytest.approx(expected)

@@ -1,14 +1,17 @@
-"""Kinematics and Lie groups of the kernels against pinocchio's."""
+"""Kinematics, energies, sums over bodies and Lie groups of the kernels against pinocchio's."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from kernel_scenes import DIFFERENCE as OF_TREE
+from kernel_scenes import Tree, robot_of
 
-from nmdp_pin.dynamics.kinematic_tree import tree_of
+from nmdp_pin.dynamics.kinematic_tree import check_kinematics, manifold_of, tree_of
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.kernels import manifold, tree
 
 ROUNDING = 1e-12  # of sums over ten bodies and of the exponentials of turns of one radian
+POINTS = 1e-11  # rounding of sums over fifty point masses
 TURN = 1e-5  # [rad] of central differences of first derivatives
 DIFFERENCE = 1e-8  # their error
 SERIES = 1e-8  # what pinocchio's series of small turns leave out
@@ -60,7 +63,7 @@ def random_q(model, seed):
 def test_kinematics_are_pinocchios(kind):
     """Placements, motions and energies."""
     model = model_of(kind)
-    data, arrays, q = model.createData(), tree_of(model), random_q(model, 2)
+    data, arrays, q = model.createData(), tree_of(robot_of(model)), random_q(model, 2)
     J = pin.computeJointJacobians(model, data, q).reshape(6, model.nv).copy()
     P, S = np.empty((model.njoints, 4, 3)), np.empty((model.nv, 6))
     tree.forward_kinematics(arrays, q, P)
@@ -72,8 +75,78 @@ def test_kinematics_are_pinocchios(kind):
     upper = np.triu(pin.crba(model, data, q))
     kinetic = 0.5 * v @ (upper + np.triu(upper, 1).T) @ v
     potential = pin.computePotentialEnergy(model, data, q)
-    assert tree.kinetic_energy(arrays, P, S, v) == pytest.approx(kinetic, rel=1e-10)
+    twists = np.empty((model.njoints, 6))
+    tree.body_twists(arrays, S, v, twists)
+    assert tree.kinetic_energy(arrays, P, twists, v) == pytest.approx(kinetic, rel=1e-10)
     assert tree.potential_energy(arrays, P) == pytest.approx(potential, rel=1e-10)
+
+
+def test_energies_are_pinocchios():
+    """Kinetic energy, with the rotors', and that of gravity, which points anywhere."""
+    scene = Tree()
+    model = scene.model
+    model.gravity.linear = np.array([1.0, -2.0, -9.0])
+    model.armature = scene.rng.uniform(0.1, 1.0, scene.nv)
+    arrays, (_, P, S), twists = scene.arrays, scene.at(scene.q), np.empty((6, 6))
+    tree.body_twists(arrays, S, scene.v, twists)
+    kinetic = 0.5 * scene.v @ (scene.point_inertia(scene.q) + np.diag(arrays.rotors)) @ scene.v
+    assert tree.kinetic_energy(arrays, P, twists, scene.v) == pytest.approx(kinetic, rel=POINTS)
+    potential = pin.computePotentialEnergy(model, model.createData(), scene.q)
+    assert tree.potential_energy(arrays, P) == pytest.approx(potential, rel=POINTS)
+
+
+def test_sums_over_subtrees_are_pinocchios():
+    """Wrenches on the bodies give the generalised force of pinocchio's Jacobians."""
+    scene = Tree()
+    data, _, S = scene.at(scene.q)
+    bodies, wrenches = scene.arrays, scene.rng.standard_normal((5, 6))
+    expected = np.zeros(scene.nv)
+    for b in range(5):
+        expected += pin.getJointJacobian(scene.model, data, b + 1, pin.WORLD).T @ wrenches[b]
+    force = np.full(scene.nv, np.nan)
+    tree.add_children(bodies.parents, wrenches)
+    tree.project_wrenches(S, bodies.first_dofs, wrenches, force)
+    assert force == pytest.approx(expected, abs=POINTS)
+
+
+def test_stiffness_is_the_derivative_of_the_generalised_force():
+    """Wrenches that change by K S_l with the motion of their own body: central differences."""
+    scene = Tree()
+    F, K = scene.rng.standard_normal((5, 6)), scene.rng.standard_normal((5, 6, 6))
+    start = scene.at(scene.q)[0]
+
+    def force(q):
+        total, data = np.zeros(scene.nv), scene.at(q)[0]
+        for b in range(5):
+            moved = data.oMi[b + 1].act(start.oMi[b + 1].inverse())
+            J = pin.getJointJacobian(scene.model, data, b + 1, pin.WORLD)
+            total += J.T @ (F[b] + K[b] @ pin.log6(moved).vector)
+        return total
+
+    bodies, S = scene.arrays, scene.at(scene.q)[2]
+    wrenches, stiffness = F.copy(), K.reshape(5, 36).copy()
+    tree.add_children(bodies.parents, wrenches)
+    tree.add_children(bodies.parents, stiffness)
+    before = scene.rng.standard_normal((scene.nv, scene.nv))
+    A = before.copy()
+    tree.project_stiffness(S, bodies.parents, bodies.first_dofs, stiffness, wrenches, A)
+    expected = scene.differences(force)
+    assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A - before
+
+
+@pytest.mark.parametrize("both", [-1.0, 1.0])
+def test_contacts_act_on_carriers_and_on_touched_bodies(both):
+    """Each value is subtracted from its carrier, and that times a sign from the body it touches."""
+    scene = Tree()
+    pairs = np.stack([[1, 5, 2, 4, 3], [*scene.touched, 0]], axis=1)
+    values, sums = scene.rng.standard_normal((5, 6)), scene.rng.standard_normal((5, 6))
+    expected, n = sums.copy(), 4
+    for value, (a, b) in zip(values[:n], pairs[:n], strict=True):
+        expected[a - 1] -= value
+        if b:
+            expected[b - 1] -= both * value
+    tree.subtract_from_bodies(pairs, values, n, both, sums)
+    assert sums == pytest.approx(expected, abs=ROUNDING)
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e-4, 0.05, 0.9, 1.5])
@@ -81,18 +154,18 @@ def test_kinematics_are_pinocchios(kind):
 def test_the_manifold_is_pinocchios(kind, size):
     """Steps, differences and their first derivatives, from tiny tangents to large turns."""
     model = model_of(kind)
-    arrays, q0, nv = tree_of(model), random_q(model, 2), model.nv
+    space, q0, nv = manifold_of(model), random_q(model, 2), model.nv
     dq = size * np.random.default_rng(4).uniform(-1.0, 1.0, nv)
     q1, d = np.empty(model.nq), np.empty(nv)
-    manifold.integrate(arrays, q0, dq, q1)
+    manifold.integrate(space, q0, 2.0, 0.5 * dq, q1)
     assert q1 == pytest.approx(pin.integrate(model, q0, dq), abs=ROUNDING)
-    manifold.difference(arrays, q0, q1, d)
+    manifold.difference(space, q0, q1, d)
     assert d == pytest.approx(pin.difference(model, q0, q1), abs=ROUNDING)
     D1, D0 = np.eye(nv), -np.eye(nv)
-    manifold.difference_derivative(arrays, d, D1)
+    manifold.difference_derivative(space, d, D1)
     assert pytest.approx(pin.dDifference(model, q0, q1, pin.ARG1), abs=SERIES) == D1
     block = np.eye(nv)
-    manifold.difference_derivative(arrays, -d, block)
+    manifold.difference_derivative(space, -d, block)
     D0 = -block
     assert pytest.approx(pin.dDifference(model, q0, q1, pin.ARG0), abs=SERIES) == D0
 
@@ -102,14 +175,14 @@ def test_the_manifold_is_pinocchios(kind, size):
 def test_turning_is_the_derivative_of_a_pulled_force(kind, size):
     """Central differences of D' force, D being pinocchio's."""
     model = model_of(kind)
-    arrays, q0, nv = tree_of(model), random_q(model, 2), model.nv
+    space, q0, nv = manifold_of(model), random_q(model, 2), model.nv
     rng = np.random.default_rng(5)
     away = rng.uniform(0.5, 1.0, nv) * rng.choice([-1.0, 1.0], nv)
     q1 = pin.integrate(model, q0, size * away)
     force, d, D, A = rng.standard_normal(nv), np.empty(nv), np.eye(nv), np.zeros((nv, nv))
-    manifold.difference(arrays, q0, q1, d)
-    manifold.difference_derivative(arrays, d, D)
-    manifold.add_turning(arrays, d, D, force, A)
+    manifold.difference(space, q0, q1, d)
+    manifold.difference_derivative(space, d, D)
+    manifold.add_turning(space, d, D, force, A)
     expected = []
     for dq in TURN * np.eye(nv):
         sides = [pin.integrate(model, q1, s * dq) for s in (1.0, -1.0)]
@@ -117,12 +190,12 @@ def test_turning_is_the_derivative_of_a_pulled_force(kind, size):
         expected.append((pulled[0] - pulled[1]) / (2.0 * TURN))
     assert pytest.approx(np.array(expected).T, abs=DIFFERENCE) == A
     out = np.empty(nv)
-    manifold.pull_force(arrays, D, force, out)
+    manifold.pull_force(space, D, force, out)
     assert out == pytest.approx(D.T @ force, abs=ROUNDING)
     weights = rng.uniform(1.0, 2.0, nv)
     for left in (np.eye(nv), D):
         A[:] = 0.0
-        manifold.add_weighted(arrays, left, D, weights, 2.0, A)
+        manifold.add_weighted(space, left, D, weights, 2.0, A)
         assert pytest.approx(2.0 * left.T @ (weights[:, None] * D), abs=ROUNDING) == A
 
 
@@ -131,4 +204,4 @@ def test_other_joints_are_refused_by_name():
     model = pin.Model()
     model.addJoint(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "odd")
     with pytest.raises(IntegratorError, match="joint 'odd' is of the kind SphericalZYX"):
-        tree_of(model)
+        check_kinematics(model)

@@ -84,15 +84,6 @@ def quadratic(n=5):
     return problem, np.linalg.solve(H, b)
 
 
-OUTCOMES = (
-    None,
-    Status.CONVERGED,
-    Status.NOT_FINITE,
-    Status.STALLED,
-    Status.ITERATION_LIMIT,
-)
-
-
 def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
     """The loop around the kernel's account, with the identity before lam."""
     account, trial = np.zeros(lm.ENTRIES), x
@@ -111,7 +102,7 @@ def levenberg_marquardt(problem, x, *, tolerance, max_iterations=100):
         trial = problem.retract(x, np.linalg.solve(shifted, -g))
     return SimpleNamespace(
         x=x,
-        status=OUTCOMES[int(account[lm.OUTCOME])],
+        status=tuple(Status)[int(account[lm.OUTCOME])],
         value=account[lm.VALUE],
         error=account[lm.ERROR],
         iterations=int(account[lm.ITERATIONS]),

@@ -10,7 +10,7 @@ from test_finite_differences import Blackbox
 from nmdp_pin import Simulator
 from nmdp_pin.contact import AnisotropicCone, FrictionCone, Mixed
 from nmdp_pin.control import Command
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
+from nmdp_pin.dynamics.form import Form
 from nmdp_pin.errors import ContactError, IntegratorError
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
@@ -73,7 +73,7 @@ def test_forces_among_wrenches_act_where_the_sphere_touches():
     for space in (CONE, mixed):
         problem, q, _ = samples.problem_at(robot, "sphere", space, seed=6)
         at = problem.evaluate(q, w)
-        found.append((at.G, problem.linearise(at).A, samples.world_wrenches(at)))
+        found.append((at.G, problem.linearise(at).A, samples.world_wrenches(problem, at)))
     for alone, beside in zip(*found, strict=True):
         np.testing.assert_allclose(beside, alone, atol=1e-9 * np.abs(alone).max())
 
@@ -95,7 +95,7 @@ def test_it_is_differentiable_where_all_models_are():
 def test_methods_that_take_another_law_refuse_it(method):
     """A model that would be ignored without a word is refused, and the methods for it are named."""
     robot, ground = samples.robot("box"), Terrain([Plane()])
-    with pytest.raises(IntegratorError, match="which is a law of ne-mdp, ne-nmdp"):
+    with pytest.raises(IntegratorError, match="which is a law of ne-nmdp, ne-zonmdp"):
         Simulator(robot, ground, SKI, method)
 
 
@@ -127,10 +127,8 @@ def test_what_is_no_model_is_refused():
 def test_too_few_contacts_are_named():
     """A mix for four contact points on a robot of eight says so at the first step."""
     robot = samples.robot("box")
-    form = NewtonEuler(
-        System(robot, Terrain([Plane()]), Mixed(models=(CONE, SKI), by_contact=[0, 1] * 2))
-    )
-    reference = form.start(robot.standing, np.zeros(6), 0.01, 1)
-    problem = form.problem(reference, Command(), 100.0, 100.0)
+    mixed = Mixed(models=(CONE, SKI), by_contact=[0, 1] * 2)
+    form = Form(System(robot, Terrain([Plane()]), mixed), reach=np.inf)
+    problem = samples.Problem(form, robot.standing, np.zeros(6), Command(), 0.01, 1)
     with pytest.raises(ContactError, match="here is contact 7"):
         problem.evaluate(robot.standing, np.zeros((8, 8)))

@@ -7,7 +7,7 @@ import pytest
 
 from nmdp_pin.contact.penalty import Penalty, friction_coefficient_for
 from nmdp_pin.errors import ContactError
-from nmdp_pin.kernels.penalty import FRICTIONAL, Law, measure, new_touch
+from nmdp_pin.kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, measure
 
 STIFFNESS = 1e6
 DEPTH, SLIP = 1e-3, 2e-3  # [m]
@@ -23,9 +23,10 @@ def friction_of(law: Penalty, mu: float, h: float) -> float:
     """
     given = -1.0 if law.friction_stiffness is None else law.friction_stiffness
     numbers = (law.normal_stiffness, given, law.slip_speed, law.alpha, law.beta, law.gamma)
-    touch = new_touch()
+    touch = Touch(np.zeros(8), *np.zeros((3, 3)), *np.zeros((2, 3, 3)))
     touch.n[2] = 1.0
-    measure(Law(FRICTIONAL, *map(float, numbers)), h, DEPTH, mu, np.array([SLIP, 0, 0]), 0.0, touch)
+    of_law = PenaltyLaw(FRICTIONAL, *map(float, numbers))
+    measure(of_law, h, DEPTH, mu, np.array([SLIP, 0, 0]), 0.0, touch)
     return touch.sizes[4] / (2.0 * DEPTH**2)
 
 

@@ -171,7 +171,7 @@ def test_forces_are_those_of_the_paper(method):
     step, q = begun(method, LAWS["of the paper"], "wheels+points", "tilted")
     step.evaluate(q)
     before = samples.centres(step.robot, step.start.q0)
-    d, n = np.maximum(step.depths, 0.0)[:, None], step.point.surfaces.normal
+    d, n = np.maximum(step.depths, 0.0)[:, None], step.point.places.normal
     u = samples.centres(step.robot, q) - before
     slip = u - (u * n).sum(axis=1)[:, None] * n
     expected = 1e4 * d**2 * n - 2e5 * slip * d**2

@@ -7,8 +7,8 @@ import pytest
 from plane_problems import Scalar, Springs, Square
 
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.solvers.pgm import ProjectedGradient, pgm
-from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.papers.projected_gradient import ProjectedGradient, pgm
+from nmdp_pin.papers.simplex_qp import SimplexQP
 from nmdp_pin.status import Status
 
 OPTIONS = ProjectedGradient(tolerance=1e-12, epsilon=1e-9)
@@ -258,7 +258,7 @@ def test_tolerances_of_a_step(early):
         manifold.rate = rate
         expected = epsilon if early else 1e-6
         assert options.of_step(manifold).epsilon == pytest.approx(expected)
-        assert options.resolution(manifold) == pytest.approx(expected)
+        assert options.of_rate(rate) == pytest.approx(expected)
 
 
 def test_tight_solves_to_rounding():

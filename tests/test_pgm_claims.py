@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from tight_solves import TIGHT
 
-from nmdp_pin.integrators import stage_solver
+from nmdp_pin.papers import pgm_stages, projected_gradient
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers import pgm as pgm_module
 from nmdp_pin.state import State
 
 FORMS = ("ne", "pbd")
@@ -22,6 +22,9 @@ G_ROUNDING = 1e-6  # relative to the tolerance: the same sums, made again
 LINEAR = 0.85
 FASTER = 0.4  # the same of ours, measured at most 0.36: most runs are too short to have a ratio
 SHRINKING = (2e-2, 5e-3, 1e-3, 1e-4, 1e-5)  # [s]
+# Evaluations of the shortest step over those of the longest one. An iteration for "dissipation"
+# makes one, without a projection: 2 iterations of at most 3.2.
+FEWER = {"kinetic": 0.6, "end_effector": 0.6, "dissipation": 0.75}
 AS_MDP = 1e-3  # [m/s, rad/s] at the shortest step, of 0.14 to 0.56 at the longest
 
 
@@ -36,7 +39,7 @@ def jump(method, dt, *options):
 def solves(monkeypatch):
     """Every result of PGM; every projection it accepts is checked to lie on G = 0."""
     found, checked = [], []
-    solve, project = stage_solver.pgm, pgm_module.project
+    solve, project = pgm_stages.pgm, projected_gradient.project
 
     def projected(manifold, start, *, tolerance, **options):
         point = project(manifold, start, tolerance=tolerance, **options)
@@ -52,8 +55,8 @@ def solves(monkeypatch):
         checked.clear()
         return found[-1]
 
-    monkeypatch.setattr(pgm_module, "project", projected)
-    monkeypatch.setattr(stage_solver, "pgm", recorded)
+    monkeypatch.setattr(projected_gradient, "project", projected)
+    monkeypatch.setattr(pgm_stages, "pgm", recorded)
     return found
 
 
@@ -141,7 +144,8 @@ def test_short_steps_are_explicit_mdp(method, objective):
     """
     setup, states = postures()
     parts = (setup.robot, setup.terrain, setup.simulator.contact)
-    implicit = Simulator(*parts, method, objective=objective, order=1, warm_start=False)
+    options = {"vi_newton": TIGHT} if objective == "dissipation" else {}
+    implicit = Simulator(*parts, method, objective=objective, order=1, warm_start=False, **options)
     explicit = Simulator(*parts, "ne-mdp")
     apart, iterations, evaluations = [], [], []
     for h in SHRINKING:
@@ -160,4 +164,4 @@ def test_short_steps_are_explicit_mdp(method, objective):
     assert apart[-1] < AS_MDP
     assert apart[-1] < 0.01 * apart[0]
     assert iterations[-1] < iterations[0]
-    assert evaluations[-1] < 0.6 * evaluations[0]
+    assert evaluations[-1] < FEWER[objective] * evaluations[0]

@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from physics_scenes import CUBE, SOFT, block, cone, far_ground, ground, order, run
+from tight_solves import TIGHT
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.robot import load_robot
@@ -19,7 +20,8 @@ COARSE = 0.05  # [m, rad] of motions of the order of 1, at 2 ms
 def swing(method: str, h: float, **options) -> np.ndarray:
     """Angles of the chain that swings from level for 0.2 s, before its end whips."""
     chain = load_robot("chain", visuals=False)
-    sim = Simulator(chain, far_ground(), FrictionCone(stiffness=1.0), method, **options)
+    contact = FrictionCone(stiffness=1.0)
+    sim = Simulator(chain, far_ground(), contact, method, vi_newton=TIGHT, **options)
     return np.array([result.state.q for result in run(sim, sim.state(), h, 0.2)])
 
 

@@ -12,11 +12,14 @@ from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.robot import Robot, load_robot
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.vi_newton import ViNewton
 
 METHODS = ("ne-nmdp", "pbd-nmdp")
 STIFFNESSES = (1e4, 1e6, 1e8)  # [N/m^2]
 DROPS = ((0.05, 1e4), (0.5, 1e6), (0.05, 1e8), (0.5, 1e8))  # height [m], stiffness [N/m^2]
 STEPS = (2e-3, 7.3e-3, 1.91e-2, 5e-2)  # [s]; the impacts are inside them
+# Energy and momentum are counted to 1e-6.
+SOLVED = {"vi_newton": ViNewton(tolerance=1e-8, slip=1e-6)}
 THROWN = 0.02  # [m/s] of a contact or of the body, upwards, after an impact
 GAIN = 1e-6  # of the energy of the fall, in a step that has an impact
 # Of a corner: energy is kept up to what the compliance of the ground gives back, measured 3.4e-3;
@@ -101,7 +104,7 @@ def test_contacts_are_plastic(name, method):
     for height, stiffness in DROPS:
         q = turned(body, rpy, height)
         space = FrictionCone(stiffness=stiffness, power=2)
-        sim = Simulator(body, ground(0.5), space, method, order=2)
+        sim = Simulator(body, ground(0.5), space, method, order=2, **SOLVED)
         for h in STEPS:
             thrown, rise, gain = drop(sim, q, height, h)
             assert thrown < THROWN, (height, stiffness, h)
@@ -176,7 +179,8 @@ def test_forces_add_up_to_momentum(method, order, control):
     space = FrictionCone(stiffness=1e6, power=2)
     sub_steps = 0
     for h in (7.3e-3, 1.91e-2, 5e-2):
-        sim = Simulator(cube, ground(0.5), space, method, order=order, control=control)
+        options = SOLVED | {"order": order, "control": control}
+        sim = Simulator(cube, ground(0.5), space, method, **options)
         q = turned(cube, (0.0, 0.0, 0.0), 0.1)
         state = sim.state(q)  # upright, where the base's velocity is the world's
         for _ in range(int(0.4 / h)):

@@ -26,6 +26,7 @@ from nmdp_pin.control import Passive
 from nmdp_pin.errors import ContactError
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
+from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import WrenchSpaceContract
 
@@ -200,7 +201,10 @@ def test_sliding_and_spinning_end_together():
 def test_quasi_static_push(method, refinement):
     """A finger beside the middle turns the block as the ellipsoid says, at three step sizes."""
     robot = pushed_block(LEVER)
-    simulator = Simulator(robot, FLOOR, patch(ROUND, refinement=refinement), method)
+    space = patch(ROUND, refinement=refinement)
+    simulator = Simulator(
+        robot, FLOOR, space, method, vi_newton=ViNewton(tolerance=1e-8, slip=1e-6)
+    )
     for h in (0.04, 0.02, 0.01):
         run = simulator.run(
             simulator.state(), Finger(SPEED, 1e4), dt=h, duration=WAY / SPEED, on_failure="raise"
@@ -223,7 +227,7 @@ def test_a_central_push_does_not_turn():
 
 def test_pushed_block():
     """The bundled block leaves the line of the push for that of the grain, turns, and rests."""
-    scenario = Scenario.load("pushed-block")
+    scenario = Scenario.load("pushed-block", overrides=["integrator.vi_newton.tolerance=1e-8"])
     setup = scenario.build(visuals=False)
     dt, duration = scenario.integrator.dt, scenario.duration
     run = setup.simulator.run(setup.state, setup.controller, dt=dt, duration=duration)

@@ -13,9 +13,9 @@ from nmdp_pin.errors import IntegratorError, ScenarioError
 from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin.papers import PrintedHalving, preset_options
 from nmdp_pin.papers.presets import PRESETS
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.step_control import Fixed, Halving
 from nmdp_pin.terrain import Plane, Terrain
 

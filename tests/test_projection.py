@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from plane_problems import Scalar, Springs
 
-from nmdp_pin.solvers.projection import project
+from nmdp_pin.papers.projection import project
 from nmdp_pin.status import Status
 
 TOLERANCE = 1e-10

@@ -49,8 +49,8 @@ THEIRS = """
 import proxsuite
 theirs = proxsuite.proxqp
 import numpy as np
-from nmdp_pin.solvers.simplex_qp import SimplexQP
-import nmdp_pin.solvers.proxqp as ours
+from nmdp_pin.papers.simplex_qp import SimplexQP
+import nmdp_pin.papers.proxqp as ours
 assert ours._proxqp is theirs
 x = SimplexQP(1, 2).solve(np.eye(2), np.array([-0.5, 0.5]), np.zeros(2))
 np.testing.assert_allclose(x, [0.5, 0.0], atol=1e-8)

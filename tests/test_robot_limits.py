@@ -3,6 +3,7 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+from core_samples import FORMS, Problem
 from urdf_samples import FOOT, HOPPER, hinge, link, robot, shape, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
@@ -10,6 +11,7 @@ from nmdp_pin.cli import main
 from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control import Command
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.papers.objectives import objective_named
 from nmdp_pin.robot import JointLimits, Mimic, check_robot, free_body, together
 from nmdp_pin.robot.feasibility import (
     buried_depth,
@@ -20,6 +22,7 @@ from nmdp_pin.robot.feasibility import (
 )
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.run_warnings import start_warnings
+from nmdp_pin.system import System
 from nmdp_pin.terrain import Box
 
 ROUNDING = 1e-9
@@ -136,18 +139,14 @@ def test_the_energy_of_rotors_is_no_gain():
 def test_objectives_have_the_armature(objective):
     """K and its gradient are of one function."""
     bot = load_robot("gym-hopper")
-    sim = Simulator(
-        bot, Terrain(Plane()), FrictionCone(stiffness=1e6), "ne-nmdp", objective=objective
-    )
-    form, K = sim.integrator.form, sim.integrator.solver.K
-    h, v = 0.01, np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
-    start = form.start(bot.standing, v, h, 1)
-    problem = form.problem(start, Command(), 1.0 / h, 1.0 / h)
+    form = FORMS["ne"](System(bot, Terrain(Plane()), FrictionCone(stiffness=1e6)))
+    K, h, v = objective_named(objective), 0.01, np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
+    problem, w = Problem(form, bot.standing, v, Command(), h, 1), form.no_forces()
     q = pin.integrate(bot.model, bot.standing, h * v)
-    at = problem.evaluate(q, form.no_forces)
+    at = problem.evaluate(q, w)
     gradient = K.derivatives(problem, at, problem.linearise(at))[0]
     for i, step in enumerate(1e-6 * np.eye(6)):
-        ends = [problem.evaluate(problem.retract(q, s * step), form.no_forces) for s in (1, -1)]
+        ends = [problem.evaluate(problem.retract(q, s * step), w) for s in (1, -1)]
         slope = (K.value(problem, ends[0]) - K.value(problem, ends[1])) / 2e-6
         assert slope == pytest.approx(gradient[i], rel=1e-3, abs=1e-3)
 

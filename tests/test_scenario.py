@@ -9,7 +9,7 @@ import pytest
 import nmdp_pin.scenario.sections as sections
 from nmdp_pin.control.push import Push
 from nmdp_pin.errors import ControlError, ScenarioError
-from nmdp_pin.integrators.ne_mdp import NeMdp
+from nmdp_pin.papers.mdp import NeMdp
 from nmdp_pin.scenario import Scenario
 
 ROUNDING = 1e-12  # a few operations on numbers of order one

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin.kernels.simplex_vi import solve_affine_vi
-from nmdp_pin.solvers.simplex_qp import SimplexQP
+from nmdp_pin.papers.simplex_qp import SimplexQP
 
 SEEDS = 100
 # Of the largest curvature. Both solve linear systems of condition up to 100 exactly; DAQP stops at
@@ -16,20 +16,25 @@ INEQUALITY = 1e-11  # of the largest curvature; rounding, measured below 2e-13
 CIRCLES = 0.1
 
 
-def solve(M, g, x0, block_size):
+def solve(M, g, x0, first):
     """The solution, or None."""
     x = np.full(len(x0), np.nan)
-    return x if solve_affine_vi(M, g, x0, block_size, x) else None
+    return x if solve_affine_vi(M, g, x0, np.asarray(first), x) else None
 
 
-def sizes(rng):
-    """Numbers of blocks and of variables of each, also a single one."""
-    return int(rng.integers(1, 6)), int(rng.integers(1, 9))
+def blocks(rng):
+    """First variables of blocks of unequal sizes, also of a single one."""
+    return np.append(0, np.cumsum(rng.integers(1, 9, size=rng.integers(1, 6))))
 
 
-def start(rng, n_blocks, block_size):
+def start(rng, first):
     """A point inside the simplices."""
-    return rng.dirichlet(np.ones(block_size + 1), size=n_blocks)[:, :block_size].ravel()
+    return np.concatenate([rng.dirichlet(np.ones(m + 1))[:m] for m in np.diff(first)])
+
+
+def sums_of(x, first):
+    """Sums of the blocks."""
+    return np.add.reduceat(x, first[:-1])
 
 
 def definite(rng, n):
@@ -53,17 +58,17 @@ def one_sided(rng, n):
     return np.diag(rng.uniform(10.0, 30.0, n)) + np.triu(rng.uniform(-30.0, 30.0, (n, n)), 1)
 
 
-def worst_violation(M, g, x0, x, block_size):
+def worst_violation(M, g, x0, x, first):
     """The largest F(x)' (x - y) over all y in the set; it is largest at vertices."""
-    F = (g + M @ (x - x0)).reshape(-1, block_size)
-    at_vertices = np.minimum(F.min(axis=1), 0.0)
-    return float((x.reshape(F.shape) * F).sum() - at_vertices.sum())
+    F = g + M @ (x - x0)
+    at_vertices = np.minimum(np.minimum.reduceat(F, first[:-1]), 0.0)
+    return float(x @ F - at_vertices.sum())
 
 
-def assert_feasible(x, block_size):
+def assert_feasible(x, first):
     """To the last bit."""
-    assert x.min(initial=0.0) >= 0.0
-    assert x.reshape(-1, block_size).sum(axis=1).max(initial=0.0) <= 1.0
+    assert x.min() >= 0.0
+    assert max(sum(block) for block in np.split(x, first[1:-1])) <= 1.0
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -71,14 +76,15 @@ def test_symmetric_problems_are_quadratic_programs(scale):
     """Where M is definite the solution is the minimiser, in whatever units."""
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
-        n_blocks, block_size = sizes(rng)
-        n = n_blocks * block_size
+        n_blocks, block_size = int(rng.integers(1, 6)), int(rng.integers(1, 9))
+        first = block_size * np.arange(n_blocks + 1)
+        n = first[-1]
         M, g = scale * definite(rng, n), scale * 30.0 * rng.standard_normal(n)
-        x0 = start(rng, n_blocks, block_size)
-        x = solve(M, g, x0, block_size)
+        x0 = start(rng, first)
+        x = solve(M, g, x0, first)
         minimiser = SimplexQP(n_blocks, block_size).solve(M, g, x0)
         np.testing.assert_allclose(x, minimiser, atol=SAME * 100.0)
-        assert_feasible(x, block_size)
+        assert_feasible(x, first)
 
 
 @pytest.mark.parametrize("matrix", [definite, turning, one_sided])
@@ -87,17 +93,17 @@ def test_the_inequality_holds_at_every_vertex(matrix):
     solved = saturated = inside = 0
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
-        n_blocks, block_size = sizes(rng)
-        n = n_blocks * block_size
+        first = blocks(rng)
+        n = first[-1]
         M, g = matrix(rng, n), 30.0 * rng.standard_normal(n)
-        x0 = start(rng, n_blocks, block_size)
-        x = solve(M, g, x0, block_size)
+        x0 = start(rng, first)
+        x = solve(M, g, x0, first)
         if x is None:
             continue
         solved += 1
-        assert_feasible(x, block_size)
-        assert worst_violation(M, g, x0, x, block_size) <= INEQUALITY * M.diagonal().max()
-        sums = x.reshape(-1, block_size).sum(axis=1)
+        assert_feasible(x, first)
+        assert worst_violation(M, g, x0, x, first) <= INEQUALITY * M.diagonal().max()
+        sums = sums_of(x, first)
         saturated += int((sums > 1.0 - 1e-12).sum())
         inside += int(((sums > 1e-12) & (sums < 1.0 - 1e-12)).sum())
     assert solved >= (1.0 - CIRCLES) * SEEDS
@@ -113,7 +119,7 @@ def test_a_block_that_answers_next_to_nothing(scale):
         np.array([-3.0, -5.0, 1.0]),
     )
     for x0 in (np.zeros(3), np.full(3, 1.0 / 3.0), np.array([0.0, 0.0, 1.0])):
-        np.testing.assert_array_equal(solve(scale * M, g, x0, 3), [0.0, 1.0, 0.0])
+        np.testing.assert_array_equal(solve(scale * M, g, x0, [0, 3]), [0.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("kind", ["vertices", "origin", "middle of a face"])
@@ -121,18 +127,17 @@ def test_degenerate_starts(kind):
     """A start on the boundary, where faces meet, leads to the same solution as one inside."""
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
-        n_blocks, block_size = sizes(rng)
-        n = n_blocks * block_size
+        first = blocks(rng)
+        n, sizes = first[-1], np.diff(first)
         M, constant = definite(rng, n), 30.0 * rng.standard_normal(n)
+        x0 = np.zeros(n)
         if kind == "vertices":
-            x0 = np.eye(block_size)[rng.integers(block_size, size=n_blocks)].ravel()
-        elif kind == "origin":
-            x0 = np.zeros(n)
-        else:
-            x0 = np.full(n, 1.0 / block_size)
-        inside = start(rng, n_blocks, block_size)
-        expected = solve(M, constant + M @ inside, inside, block_size)
-        x = solve(M, constant + M @ x0, x0, block_size)
+            x0[first[:-1] + rng.integers(sizes)] = 1.0
+        elif kind == "middle of a face":
+            x0[:] = np.repeat(1.0 / sizes, sizes)
+        inside = start(rng, first)
+        expected = solve(M, constant + M @ inside, inside, first)
+        x = solve(M, constant + M @ x0, x0, first)
         np.testing.assert_allclose(x, expected, atol=SAME * 100.0)
 
 
@@ -140,7 +145,7 @@ def test_a_solution_is_found_where_it_was():
     """Started at the solution the search ends there, however many faces meet at it."""
     for x0 in (np.zeros(6), np.array([1.0, 0.0, 0.0, 0.0, 1.0, 0.0])):
         # F = 0 exactly on the constraints that are active: strict complementarity fails.
-        x = solve(np.eye(6), np.zeros(6), x0, 3)
+        x = solve(np.eye(6), np.zeros(6), x0, [0, 3, 6])
         np.testing.assert_allclose(x, x0, atol=1e-15)
 
 
@@ -153,14 +158,14 @@ def test_closed_form():
         ((-1.0, -2.0), (0.0, 0.0)),
         ((-0.5, 0.4), (0.0, 0.4)),
     ):
-        x = solve(np.eye(2), -np.array(target), np.zeros(2), 2)
+        x = solve(np.eye(2), -np.array(target), np.zeros(2), [0, 2])
         np.testing.assert_allclose(x, nearest, atol=1e-15)
 
 
 def test_no_variables():
     """No contacts: the empty solution, not the start itself."""
     x0 = np.zeros(0)
-    x = solve(np.zeros((0, 0)), np.zeros(0), x0, 6)
+    x = solve(np.zeros((0, 0)), np.zeros(0), x0, [0])
     assert x.shape == (0,)
     assert x is not x0
 
@@ -181,7 +186,7 @@ def test_no_variables():
 def test_what_has_no_answer_is_none(M):
     """A matrix that is singular on a face, has no scale or is not finite: None, no exception."""
     with np.errstate(all="ignore"):
-        assert solve(M, -np.ones(4), np.full(4, 0.1), 2) is None
+        assert solve(M, -np.ones(4), np.full(4, 0.1), [0, 2, 4]) is None
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -189,18 +194,21 @@ def test_a_work_that_is_not_finite_is_none(value):
     """It is not taken for a work that no force can save."""
     g = np.array([0.1, value, 0.1, 0.1])
     with np.errstate(all="ignore"):
-        x = solve(np.eye(4), g, np.full(4, 0.1), 2)
+        x = solve(np.eye(4), g, np.full(4, 0.1), [0, 2, 4])
     assert x is None
 
 
 def test_the_same_problem_gives_the_same_bits():
     """Nothing is carried from one solve to the next, and no argument is written."""
     rng = np.random.default_rng(0)
-    problems = [(definite(rng, 12), rng.standard_normal(12), start(rng, 3, 4)) for _ in range(3)]
+    first = np.array([0, 4, 5, 12])
+    problems = [
+        (definite(rng, 12), rng.standard_normal(12), start(rng, first), first) for _ in range(3)
+    ]
     kept = [[a.copy() for a in problem] for problem in problems]
-    first = [solve(*problem, 4) for problem in problems]
-    again = [solve(*problem, 4) for problem in reversed(problems)][::-1]
-    for a, b in zip(first, again, strict=True):
+    before = [solve(*problem) for problem in problems]
+    again = [solve(*problem) for problem in reversed(problems)][::-1]
+    for a, b in zip(before, again, strict=True):
         assert np.array_equal(a, b)
     for problem, copies in zip(problems, kept, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(problem, copies, strict=True))

@@ -24,9 +24,9 @@ from nmdp_pin.errors import (
 )
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.papers import PrintedHalving
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.pgm import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
@@ -77,19 +77,35 @@ def test_bad_states(simulator, bad, message):
         simulator.state(**bad)
 
 
-W = np.zeros((16, 6))  # four feet and twelve joints with stops
+W = np.zeros((4, 6))  # of four feet
+
+
+def warm(**changes):
+    """A warm start of four feet on the ground and twelve joints with stops, with changes."""
+    return replace(WarmStart(np.arange(4), W, np.full(12, 0.5), np.zeros(15)), **changes)
+
+
 BAD_STEPS = {
     "no state": (None, "expected a State, got NoneType"),
     "array": (np.zeros(15), "expected a State, got ndarray"),
     "lists": (State(0.0, [0.0] * 15, [0.0] * 15), "q must be an array of floats"),
     "integers": (State(0.0, np.zeros(15), np.zeros(15, int)), "v must be an array of floats"),
     "nan": (State(0.0, np.zeros(15), broken(15)), "v must hold finite numbers"),
-    "weights of another model": (WarmStart(np.zeros((4, 8)), 1.0), r"\(4, 8\), expected \(16, 6\)"),
-    "nan weights": (WarmStart(W + np.nan, 1.0), "weights >= 0"),
-    "negative weights": (WarmStart(W - 0.1, 1.0), "weights >= 0"),
-    "too much weight": (WarmStart(W + 0.5, 1.0), "sum is <= 1"),
-    "gamma zero": (WarmStart(W, 0.0), "gamma > 0"),
-    "gamma nan": (WarmStart(W, np.nan), "gamma > 0"),
+    "weights of another model": (warm(w=np.zeros((4, 8))), r"w .*\(4, 8\), expected \(4, 6\)"),
+    "weights of other contacts": (warm(w=W[:2]), r"w .*\(2, 6\), expected \(4, 6\)"),
+    "contacts of another model": (warm(contacts=np.array([0, 1, 2, 4])), "contacts"),
+    "contacts in a list": (warm(contacts=[0, 1, 2, 3]), "contacts"),
+    "contacts in disorder": (warm(contacts=np.array([0, 2, 1, 3])), "ascending indices"),
+    "joints of another model": (warm(joints=np.zeros(8)), r"joints .*\(8,\), expected \(12,\)"),
+    "acceleration of another model": (warm(a=np.zeros(18)), r"a .*\(18,\), expected \(15,\)"),
+    "nan weights": (warm(w=W + np.nan), r"w .*, finite"),
+    "negative weights": (warm(w=W - 0.1), "weights >= 0"),
+    "negative weights of joints": (warm(joints=np.full(12, -0.1)), "weights >= 0"),
+    "too much weight": (warm(w=W + 0.5), "sum is <= 1"),
+    "too much weight of a joint": (warm(joints=np.full(12, 1.1)), "sum is <= 1"),
+    "nan acceleration": (warm(a=broken(15)), r"a .*, finite"),
+    "gamma zero": (warm(gamma=0.0), "gamma > 0"),
+    "gamma nan": (warm(gamma=np.nan), "gamma > 0"),
 }
 
 
@@ -297,7 +313,7 @@ def failing():
         robot,
         GROUND,
         CONE,
-        vi_newton=ViNewton(max_iterations=1, max_newton=1, tolerance=1e-14),
+        vi_newton=ViNewton(max_iterations=1, tolerance=1e-14),
         control=Halving(min_step=0.02),
     )
 

@@ -18,7 +18,8 @@ from nmdp_pin.status import Status
 
 def test_states_are_frozen():
     """A state cannot be changed, only replaced."""
-    state = State(0.0, np.zeros(2), np.zeros(2), WarmStart(np.zeros((1, 3)), 1.0))
+    warm = WarmStart(np.zeros(1, dtype=int), np.zeros((1, 3)), np.zeros(0), np.zeros(2))
+    state = State(0.0, np.zeros(2), np.zeros(2), warm)
     with pytest.raises(FrozenInstanceError):
         state.t = 1.0
     with pytest.raises(FrozenInstanceError):

@@ -17,12 +17,14 @@ from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.step_control import Halving
 
 ROUNDING = 1e-12
+WARM = ("contacts", "w", "joints", "a")  # arrays of a warm start
 H = scenes.H
 
 
 def same(a, b):
     """Whether two states are the same to the bit, warm start too."""
-    pairs = [(a.q, b.q), (a.v, b.v), (a.warm.w, b.warm.w)]
+    pairs = [(a.q, b.q), (a.v, b.v)]
+    pairs += [(getattr(a.warm, name), getattr(b.warm, name)) for name in WARM]
     equal = all(np.array_equal(x, y) for x, y in pairs)
     return equal and a.t == b.t and a.warm.gamma == b.warm.gamma and a.h_next == b.h_next
 
@@ -122,8 +124,8 @@ def test_a_saved_state_replays_to_the_bit(robot, tmp_path):
     assert same(loaded, state)
 
 
-def test_the_history_in_files_of_earlier_versions_is_ignored(robot, tmp_path):
-    """Multistep methods left one; what else the file holds is read."""
+def test_what_a_file_holds_beside_a_state_is_ignored(robot, tmp_path):
+    """Facts and arrays of other names are not read; the state is."""
     path = tmp_path / "state.npz"
     save_state(path, robot[1])
     with np.load(path) as archive:
@@ -137,7 +139,7 @@ def test_the_history_in_files_of_earlier_versions_is_ignored(robot, tmp_path):
 
 
 def test_other_files_are_refused(robot, tmp_path):
-    """No file, no archive, an archive of something else, a later format."""
+    """No file, no archive, an archive of something else, a later or an earlier format."""
     path = tmp_path / "state.npz"
     with pytest.raises(RecordingError, match="there is no state"):
         load_state(path)
@@ -147,13 +149,15 @@ def test_other_files_are_refused(robot, tmp_path):
     np.savez(path, q=np.zeros(3))
     with pytest.raises(RecordingError, match="not a state"):
         load_state(path)
-    np.savez(path, q=np.zeros(3), v=np.zeros(3), meta=np.array('{"state": 99}'))
-    with pytest.raises(RecordingError, match="has format 99"):
-        load_state(path)
-    np.savez(path, q=np.zeros((3, 1)), v=np.zeros(3), meta=np.array('{"state": 1}'))
+    for version in (99, 1):
+        meta = np.array(json.dumps({"state": version}))
+        np.savez(path, q=np.zeros(3), v=np.zeros(3), meta=meta)
+        with pytest.raises(RecordingError, match=f"has format {version}"):
+            load_state(path)
+    np.savez(path, q=np.zeros((3, 1)), v=np.zeros(3), meta=np.array('{"state": 2}'))
     with pytest.raises(RecordingError, match="dimension"):
         load_state(path)
-    np.savez(path, q=np.zeros(3), meta=np.array('{"state": 1, "t": 0, "h_next": null}'))
+    np.savez(path, q=np.zeros(3), meta=np.array('{"state": 2, "t": 0, "h_next": null}'))
     with pytest.raises(RecordingError, match="'v'"):
         load_state(path)
 
@@ -163,7 +167,7 @@ def test_pickling_rebuilds_the_scratch(robot):
     sim, state, command = robot
     copy = pickle.loads(pickle.dumps(sim))
     assert copy.integrator is not sim.integrator
-    assert copy.integrator.form.workspace is not sim.integrator.form.workspace
+    assert copy.integrator.form.record is not sim.integrator.form.record
     first = sim.step(state, command, H).state
     copy.step(first, command, 2 * H)
     assert same(copy.step(state, command, H).state, first)

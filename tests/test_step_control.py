@@ -176,10 +176,8 @@ class Failing(Nmdp):
 
     order = property(lambda self: self.inner.order)
 
-    def step(self, state, command, h, scheme=None):
-        return self._or_failed(self.inner.step(state, command, h, scheme), state, h)
-
-    def _or_failed(self, result, state, h):
+    def step(self, state, command, h, **options):
+        result = self.inner.step(state, command, h, **options)
         if self.fails(state.t, h):
             return replace(result, state=state, status=Status.PROJECTION_FAILED)
         return result

@@ -15,9 +15,12 @@ from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.granular import Granular, Plate
 from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin.control import Command
-from nmdp_pin.dynamics.objective import OBJECTIVES
-from nmdp_pin.dynamics.position_based import PositionBased
-from nmdp_pin.dynamics.spatial import placements_of
+from nmdp_pin.dynamics.python_calls import placements_of
+from nmdp_pin.dynamics.torques import torques_of
+from nmdp_pin.integrators.scheme import scheme_of_order
+from nmdp_pin.kernels.step import Start, open_step, state_stage
+from nmdp_pin.papers.objectives import OBJECTIVES
+from nmdp_pin.papers.stage_equations import StageEquations
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
@@ -25,6 +28,7 @@ from nmdp_pin.terrain import Plane, Terrain
 ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
 DIFFERENCES = 2e-5  # relative: A of a model by finite differences, which are good to 1e-6 or so
 ELLIPSOID = LimitSurface.ellipsoid((0.5, 0.3, 0.2), length=0.1)
+MATERIAL = samples.FORMS["pbd"]
 SPACES = {
     "one direction": FrictionCone(stiffness=1e3, power=1, directions=3, angle=0.3),
     "circumscribed": FrictionCone(stiffness=1e5, power=3, circumscribed=True),
@@ -117,7 +121,7 @@ class Constant(FrictionCone):
     held: ClassVar[np.ndarray] = np.zeros(0)
 
     def vertices(self, contacts):
-        return self.held[contacts.contact]
+        return self.held[contacts.contact]  # of a terrain of one shape
 
     def derivative(self, contacts, w, wrench):
         return np.zeros((len(w), 3, 3))
@@ -130,7 +134,7 @@ def test_zeroth_order_leaves_out_the_models_derivative(form, order, monkeypatch)
         robot, "sphere", samples.CONE, 6, form=form, order=order, zeroth_order=True, secants=False
     )
     at = problem.evaluate(q, w)
-    assert at.secant is None
+    assert at.record.slopes.size == 0
     monkeypatch.setattr(Constant, "held", at.V.copy())
     held, _, _ = samples.problem_at(
         robot, "sphere", Constant(stiffness=1e4, power=2), 6, form=form, order=order
@@ -150,7 +154,7 @@ def test_secants_learn_the_models_derivative(form):
     at = problem.evaluate(q, w)
     blind = np.abs(problem.linearise(at).A - A).max()
     for axis in (0, 1, 2):
-        move = 1e-6 * np.eye(problem.form.nv)[axis]
+        move = 1e-6 * np.eye(problem.form.model.nv)[axis]
         at = problem.evaluate(problem.retract(at.q, move), w, at)
     assert np.abs(problem.linearise(at).A - A).max() < 1e-3 * blind
 
@@ -164,9 +168,11 @@ def test_newton_euler_is_rnea(name, order):
     )
     at = problem.evaluate(q, np.zeros_like(w))
     v = problem.rate * pin.difference(robot.model, problem.q_ref, q)
-    a = problem.acceleration_rate * (v - problem.v_ref)
+    a = problem.rate * (v - problem.v_ref)
     expected = pin.rnea(robot.model, robot.model.createData(), q, v, a)
-    np.testing.assert_allclose(at.G + at.tau, expected, atol=ROUNDING * np.abs(expected).max())
+    np.testing.assert_allclose(
+        at.G + at.record.tau, expected, atol=ROUNDING * np.abs(expected).max()
+    )
 
 
 def particles(robot, q):
@@ -192,7 +198,7 @@ def particles(robot, q):
 def test_position_based_is_a_sum_over_particles(name):
     """G without contact and torque is d/dq of sum m |X - X_hat|^2 rate^2 / 2 over point masses."""
     robot = samples.robot(name)
-    problem, q, w = samples.problem_at(robot, "sphere", samples.CONE, 6, form=PositionBased)
+    problem, q, w = samples.problem_at(robot, "sphere", samples.CONE, 6, form=MATERIAL)
     model, h = robot.model, 1.0 / problem.rate
     q0, v0 = problem.q_ref, problem.v_ref
     masses, X0 = particles(robot, q0)
@@ -204,7 +210,21 @@ def test_position_based_is_a_sum_over_particles(name):
         return np.array([0.5 * masses @ ((X - X_hat) ** 2).sum(axis=1) / h**2])
 
     at = problem.evaluate(q, np.zeros_like(w))
-    samples.assert_same((at.G + at.tau)[None], samples.central_differences(potential, model.nv))
+    samples.assert_same(
+        (at.G + at.record.tau)[None], samples.central_differences(potential, model.nv)
+    )
+
+
+def first_stage(form, q0, v0, h, order):
+    """The equations of the first stage of a step, of length h, without a command."""
+    scheme, nothing = scheme_of_order(order), np.zeros(0, dtype=np.int64)
+    memory, still = form.new_memory(), np.zeros(form.model.nv)
+    torques = torques_of(form.model, q0, Command())
+    weights = np.zeros((0, form.m)), np.zeros(form.n_joints)
+    start = Start(q0, v0, still, nothing, *weights, h / scheme.a[0][0], *torques)
+    open_step(form.record, start, memory)
+    state_stage(form.record, scheme.record, start, 0, memory, memory.points[0])
+    return StageEquations(form, memory.stage, memory.origin, 1.0 / h, order)
 
 
 @pytest.mark.parametrize("name", ["robosimian planar", "wheels", "chain fixed"])
@@ -213,8 +233,8 @@ def test_material_velocities_are_a_sum_over_particles(name):
     robot, h = samples.robot(name), 0.05
     model, rng = robot.model, np.random.default_rng(4)
     q0, v0 = samples.configuration(model, rng), rng.standard_normal(model.nv)
-    made = PositionBased(System(robot, Terrain([Plane(height=-99.0)]), samples.CONE))
-    problem = made.problem(made.start(q0, v0, h, 2), Command(), 1.0 / h, 1.0 / h)
+    made = MATERIAL(System(robot, Terrain([Plane(height=-99.0)]), samples.CONE))
+    problem = first_stage(made, q0, v0, h, 2)
     q = pin.integrate(model, q0, h * (v0 + rng.standard_normal(model.nv)))
     masses = particles(robot, q)[0]
 
@@ -226,9 +246,8 @@ def test_material_velocities_are_a_sum_over_particles(name):
     v = pin.difference(model, q0, q) / h
     change = J @ v - rates(q0) @ v0 - h * model.gravity.linear
     expected = np.einsum("p,pxk,px->k", masses, J, change) / h
-    at = problem.evaluate(q, np.zeros((len(robot.contact_points), 6)))
-    damping = model.damping * v
-    samples.assert_same((at.G - damping)[None], expected[None], 1e-5)
+    at = problem.evaluate(q, np.zeros(made.shape))
+    samples.assert_same((at.G + at.record.tau)[None], expected[None], 1e-5)
 
 
 def test_a_sphere_presses_where_it_touches(form, order):
@@ -236,8 +255,8 @@ def test_a_sphere_presses_where_it_touches(form, order):
     robot = samples.robot("wheels")
     problem, q, w = samples.problem_at(robot, "flat", samples.CONE, 6, form=form, order=order)
     at = problem.evaluate(q, w)
-    wrenches = samples.world_wrenches(at)
-    arm = -robot.contact_points.radii[:, None] * at.contacts.normal
+    wrenches = samples.world_wrenches(problem, at)
+    arm = -robot.contact_points.radii[:, None] * at.record.places.normal
     assert np.abs(wrenches[:, 3:]).max() > 0.0
     np.testing.assert_allclose(wrenches[:, 3:], np.cross(arm, wrenches[:, :3]), atol=1e-12)
 
@@ -250,8 +269,7 @@ def test_a_rolling_sphere_does_not_move(form, order):
     points = ContactPoints(("ball",), np.array([joint]), np.zeros((1, 3)), np.array([0.2]))
     ball = Robot("ball", model, points, np.arange(0), pin.neutral(model))
     made = form(System(ball, Terrain([Plane(height=-0.2)]), samples.CONE))
-    reference = made.start(pin.neutral(model), np.zeros(6), 0.01, order)
-    problem = made.problem(reference, Command(), 100.0, 100.0)
+    problem = first_stage(made, pin.neutral(model), np.zeros(6), 0.01, order)
     angle = 1e-4
     q = np.r_[0.2 * angle, 0.0, 0.0, 0.0, np.sin(angle / 2), 0.0, np.cos(angle / 2)]
     # [m] what is left is the arc's second order, r angle^2 / 2
@@ -295,9 +313,9 @@ def test_tolerance_follows_the_weight_and_rounding():
     """A share of the weight; in steps too short for that, the rounding of M q / h^2."""
     problem, q, _ = samples.problem_at(samples.robot("wheels"), "flat", samples.CONE, 4)
     weight = 9.81 * pin.computeTotalMass(problem.form.model)
-    assert problem.unit == pytest.approx(weight, rel=1e-3)
+    assert problem.form.tree.weight == pytest.approx(weight, rel=1e-3)
     assert problem.tolerance(1e-3) == pytest.approx(1e-3 * weight, rel=1e-3)
-    short = problem.form.problem(problem.form.start(q, problem.v_ref, 1e-6, 1), Command(), 1e6, 1e6)
+    short = samples.Problem(problem.form, q, problem.v_ref, Command(), 1e-6, 1)
     assert short.tolerance(1e-10) > 1e-4 * weight
 
 
@@ -311,14 +329,14 @@ def test_a_model_that_acts_far_away():
     q[2] += 10.0
     at = problem.evaluate(q, w)
     assert len(at.active) == len(w)
-    assert (at.contacts.depth < 0.0).all()
+    assert (at.record.places.depth < 0.0).all()
 
 
 def test_placements_view():
     """The view of all oMi holds what pinocchio holds, and follows it."""
     model = samples.robot("spider").model
     data = model.createData()
-    view = placements_of(data, model.njoints)
+    view = placements_of(data)
     pin.forwardKinematics(model, data, samples.configuration(model, np.random.default_rng(0)))
     for joint in range(model.njoints):
         np.testing.assert_array_equal(view[joint, :3].T, data.oMi[joint].rotation)
@@ -337,7 +355,7 @@ def test_an_unknown_memory_layout_is_refused():
         oMi: ClassVar = [Placement(), Placement(), Placement()]
 
     with pytest.raises(RuntimeError, match="layout"):
-        placements_of(Data(), 1)
+        placements_of(Data())
 
 
 def test_skew():

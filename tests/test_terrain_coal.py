@@ -98,15 +98,25 @@ def test_ties_are_as_documented(
 
 
 def test_arrays_hold_what_coal_does_not_measure() -> None:
-    """The kernels get the shapes that have closed forms, or none with query = "coal"."""
+    """The kernels get the shapes that have closed forms, or none with query = "coal".
+
+    Height fields, which are searched, and what coal measures are one surface beside these.
+    """
     scene = everything()
-    closed = Terrain(scene)
-    assert not closed.compiled
-    assert len(closed.arrays.kinds) == len(scene) - 1
-    assert Terrain(scene[:5]).compiled
+    closed, n = Terrain(scene), len(scene)
+    assert len(closed.arrays.kinds) == n - 1
+    assert sorted(closed.closed_forms.kinds[:, 1]) == [*range(n - 3), n - 2]
+    assert closed.called is not None
+    assert closed.called.arrays.kinds[:, 1].tolist() == [n - 3]
+    others = Terrain([scene[n - 3], scene[n - 1]]).query(around(300))
+    found = closed.called.query(around(300))
+    np.testing.assert_array_equal(found.distance, others.distance)
+    np.testing.assert_array_equal(found.shape, np.array([n - 3, n - 1])[others.shape])
+    assert Terrain(scene[:5]).called is None
     by_coal = Terrain(scene[:5], query="coal")
-    assert not by_coal.compiled
-    assert len(by_coal.arrays.kinds) == 0
+    assert len(by_coal.arrays.kinds) == len(by_coal.closed_forms.kinds) == 0
+    assert by_coal.called is not None
+    assert len(by_coal.called.by_coal) == 5
 
 
 def test_scenarios_choose() -> None:

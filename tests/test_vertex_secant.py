@@ -1,15 +1,21 @@
 """Broyden's estimate of how vertices change, and the zeroth-order steps that use it."""
 
+import core_samples as samples
 import numpy as np
 import pytest
 
-from nmdp_pin.dynamics.vertex_secant import VertexSecant
+from nmdp_pin.kernels.stage import evaluate, learn_slopes
 from nmdp_pin.scenario import Scenario
 
-N, ROWS, M = 4, 3, 6
+PROBLEM, Q, W = samples.problem_at(
+    samples.robot("wheels"), "flat", samples.CONE, seed=0, zeroth_order=True
+)
+FORM, CONTACTS = PROBLEM.form, PROBLEM.stage.contacts
+N, ROWS, M = FORM.n_candidates, FORM.record.rows, FORM.m
 ROUNDING = 1e-12  # of derivatives of the order of 1, from differences over moves of 1
 # First and zeroth order solve the same equations to 1e-8 of the weight in G: measured below 2e-10
 # in q and v h, and below 5e-8 of the weight in the net force.
+TIGHT = {"vi_newton.tolerance": 1e-8, "vi_newton.slip": 1e-6}  # of the weight, [m/s]
 MOTION = 1e-8  # [m, rad]
 FORCE = 1e-6  # of the weight
 SAVED = 2.0  # factor on outer iterations at 20 ms that secants save at least; measured 7
@@ -35,26 +41,44 @@ class Linear:
         return np.cumsum(self.rng.standard_normal((length, N, 3)), axis=0)
 
 
+def point(x, V, before=None):
+    """A point with contacts and vertices at x, that has learnt from the point before."""
+    at = FORM.new_point()
+    at.places.centre[:], at.V[:N] = x, V
+    if before is not None:
+        learn_slopes(CONTACTS, before, at)
+    return at
+
+
 def learnt(V, path):
-    """The estimate after the points of a path."""
-    secant = None
+    """The last point of a path, each of which has learnt from the one before."""
+    at = None
     for x in path:
-        secant = VertexSecant.learnt(secant, x, V(x))
-    return secant
+        at = point(x, V(x), at)
+    return at
+
+
+def derivative(at, w):
+    """The estimate of d(V w)/dx."""
+    return np.einsum("nrmx,nm->nrx", at.slopes, w)
 
 
 def test_at_first_nothing_is_known():
     """After one point the derivative is zero; what was learnt is left as it was by more points."""
+    first = FORM.new_point()
+    first.slopes[:] = 1.0
+    first.q[:], first.w[:] = Q, W
+    evaluate(FORM.record, PROBLEM.stage, first)
+    assert first.n_active[1] > 0
+    assert not first.slopes.any()
     V = Linear()
-    x = V.path(3)
-    first = learnt(V, x[:1])
-    assert not first.derivative(V.w).any()
-    second = VertexSecant.learnt(first, x[1], V(x[1]))
-    kept = second.derivative(V.w)
+    x = V.path(2)
+    second = point(x[0], V(x[0]), first)
+    kept = second.slopes.copy()
     assert kept.any()
-    VertexSecant.learnt(second, x[2], V(x[2]))
-    assert not first.derivative(V.w).any()
-    np.testing.assert_array_equal(second.derivative(V.w), kept)
+    assert point(x[1], V(x[1]), second).slopes.any()
+    assert not first.slopes.any()
+    np.testing.assert_array_equal(second.slopes, kept)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -63,11 +87,11 @@ def test_secant_condition(seed):
     rng = np.random.default_rng(seed)
     x = np.cumsum(rng.standard_normal((9, N, 3)), axis=0)
     V = rng.standard_normal((9, N, ROWS, M))
-    secant = VertexSecant.learnt(None, x[0], V[0])
+    at = point(x[0], V[0])
     for k in range(1, 9):
-        secant = VertexSecant.learnt(secant, x[k], V[k])
+        at = point(x[k], V[k], at)
         w = rng.uniform(0.0, 1.0, (N, M))
-        found = (secant.derivative(w) @ (x[k] - x[k - 1])[:, :, None])[:, :, 0]
+        found = (derivative(at, w) @ (x[k] - x[k - 1])[:, :, None])[:, :, 0]
         expected = ((V[k] - V[k - 1]) @ w[:, :, None])[:, :, 0]
         np.testing.assert_allclose(found, expected, atol=1e2 * ROUNDING)
 
@@ -75,13 +99,10 @@ def test_secant_condition(seed):
 def test_least_change():
     """A move teaches nothing about the directions across it."""
     rng = np.random.default_rng(0)
-    x = np.zeros((N, 3))
-    secant = VertexSecant.learnt(None, x, rng.standard_normal((N, ROWS, M)))
-    secant = VertexSecant.learnt(secant, x + np.eye(3)[0], rng.standard_normal((N, ROWS, M)))
-    before = secant.derivative(np.ones((N, M)))
-    there = x + np.array([1.0, 2.0, 0.0])
-    after = VertexSecant.learnt(secant, there, rng.standard_normal((N, ROWS, M)))
-    after = after.derivative(np.ones((N, M)))
+    x, V = np.zeros((N, 3)), rng.standard_normal((3, N, ROWS, M))
+    before = point(x + np.eye(3)[0], V[1], point(x, V[0]))
+    after = point(x + np.array([1.0, 2.0, 0.0]), V[2], before)
+    before, after = (derivative(at, np.ones((N, M))) for at in (before, after))
     np.testing.assert_allclose(after[:, :, 0], before[:, :, 0], atol=ROUNDING)
     assert not after[:, :, 2].any()
     assert after[:, :, 1].any()
@@ -92,16 +113,16 @@ def test_three_moves_across_each_other_tell_all():
     V = Linear()
     turned = np.linalg.qr(V.rng.standard_normal((N, 3, 3)))[0]
     moves = [np.zeros((N, 3)), *(0.5 * turned[:, :, k] for k in range(3))]
-    secant = learnt(V, np.cumsum(moves, axis=0))
-    np.testing.assert_allclose(secant.derivative(V.w), V.derivative(), atol=ROUNDING)
+    at = learnt(V, np.cumsum(moves, axis=0))
+    np.testing.assert_allclose(derivative(at, V.w), V.derivative(), atol=ROUNDING)
 
 
 def test_moves_in_general_approach_a_linear_model():
     """Along any moves the error of the estimate never rises, and goes to zero."""
-    V, secant, errors = Linear(), None, []
+    V, at, errors = Linear(), None, []
     for x in V.path(60):
-        secant = VertexSecant.learnt(secant, x, V(x))
-        errors.append(np.linalg.norm(secant.T - V.T))
+        at = point(x, V(x), at)
+        errors.append(np.linalg.norm(at.slopes - V.T))
     assert np.diff(errors).max() <= ROUNDING
     assert errors[-1] <= 1e-3 * errors[0]
 
@@ -111,19 +132,18 @@ def test_tiny_moves_teach_nothing(move):
     """Differences over less than 1e-10 m are rounding, and are left out: contact by contact."""
     V = Linear()
     x = V.path(2)
-    secant = learnt(V, x)
-    known = secant.derivative(V.w)
+    at = learnt(V, x)
+    known = derivative(at, V.w)
     near, rng = x[1] + move, np.random.default_rng(1)
     near[0] += 0.1  # one contact that does move
-    secant = VertexSecant.learnt(secant, near, V(near) + rng.standard_normal((N, ROWS, M)))
-    found = secant.derivative(V.w)
+    found = derivative(point(near, V(near) + rng.standard_normal((N, ROWS, M)), at), V.w)
     np.testing.assert_array_equal(found[1:], known[1:])
     assert not np.allclose(found[0], known[0])
 
 
 def jump(method, dt, *, secants=True):
     """Robosimian's jump by that method, with the dissipation principle."""
-    options = {"name": f'"{method}"', "order": 1, "dt": dt}
+    options = {"name": f'"{method}"', "order": 1, "dt": dt} | TIGHT
     if not secants:
         options["secants"] = "false"
     overrides = [f"integrator.{key}={value}" for key, value in options.items()]
@@ -135,7 +155,7 @@ def jump(method, dt, *, secants=True):
 def test_zeroth_order_converges_to_the_solution_of_first_order(form, dt):
     """The contact model's derivative is the way, not the goal: q, v and the net force agree."""
     first, zeroth = jump(f"{form}-nmdp", dt), jump(f"{form}-zonmdp", dt)
-    weight = first.simulator.integrator.form.weight
+    weight = first.simulator.integrator.form.tree.weight
     state, pushed = first.state, 0
     for _ in range(round(1.0 / dt)):
         command = first.controller.command(state, dt)

@@ -1,6 +1,6 @@
 """Plants errors in modules, one at a time, and counts how many their tests notice.
 
-    python tools/mutation.py nmdp_pin/solvers/projection.py --sample 40
+    python tools/mutation.py nmdp_pin/papers/projection.py --sample 40
     python tools/mutation.py nmdp_pin/gait.py --tests tests/test_control.py
     python tools/mutation.py --sample 20            # every module of [tool.mutation]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from nmdp_pin.dynamics.objective import OBJECTIVES
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.nmdp.paper import BASELINE, METHODS, SPANS, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS, Preset
 from nmdp_pin.experiments.run_spec import RunSpec, method_label
 from nmdp_pin.integrators import integrator_named, options_of
+from nmdp_pin.papers.objectives import OBJECTIVES
 from nmdp_pin.solvers.vi_newton import ViNewton
 
 VARIANT, BASE = "listed", "planar"

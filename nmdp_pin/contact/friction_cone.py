@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from nmdp_pin.contact.checks import is_integer, is_number
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
-from nmdp_pin.kernels.friction_cone import cone_derivative, cone_vertices
+from nmdp_pin.kernels.friction_cone import Cone, all_derivatives, all_vertices
 from nmdp_pin.robot import Robot
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
@@ -110,10 +111,10 @@ class FrictionCone(WrenchSpace):
         k = stiffness_for_static_depth(robot.mass, robot.n_feet, static_depth, power)
         return cls(stiffness=k, power=power, **options)
 
-    @property
-    def parameters(self) -> tuple[np.ndarray, float, int, float]:
-        """Arguments of the kernels: tangents (2, directions), stiffness, power, zeta."""
-        return self._tangents, self.stiffness, self.power, self.zeta
+    @functools.cached_property
+    def cone(self) -> Cone:
+        """Parameters as the kernels take them."""
+        return Cone(self._tangents, self.stiffness, int(self.power), self.zeta)
 
     @property
     def n_vertices(self) -> int:
@@ -128,11 +129,11 @@ class FrictionCone(WrenchSpace):
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, 3, directions)."""
         V = np.empty((len(contacts.depth), 3, self.directions))
-        cone_vertices(
-            contacts.depth,
-            contacts.normal,
-            contacts.friction,
-            *self.parameters,
+        all_vertices(
+            self.cone,
+            np.ascontiguousarray(contacts.depth),
+            np.ascontiguousarray(contacts.normal),
+            np.ascontiguousarray(contacts.friction),
             V,
         )
         return V
@@ -140,14 +141,14 @@ class FrictionCone(WrenchSpace):
     def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
         """d(V w)/dx, shape (n, 3, 3); see `kernels.friction_cone.cone_derivative`."""
         D = np.empty((len(contacts.depth), 3, 3))
-        cone_derivative(
-            contacts.depth,
-            contacts.normal,
-            _FLAT if contacts.curvature is None else contacts.curvature,
-            contacts.friction,
-            *self.parameters,
-            w,
-            wrench,
+        all_derivatives(
+            self.cone,
+            np.ascontiguousarray(contacts.depth),
+            np.ascontiguousarray(contacts.normal),
+            _FLAT if contacts.curvature is None else np.ascontiguousarray(contacts.curvature),
+            np.ascontiguousarray(contacts.friction),
+            np.ascontiguousarray(w),
+            np.ascontiguousarray(wrench),
             D,
         )
         return D

@@ -8,9 +8,7 @@ import threading
 import numpy as np
 
 from nmdp_pin.control.controller import Command, CommandSource
-from nmdp_pin.derivatives.implicit_function import response
 from nmdp_pin.derivatives.step_derivatives import StepDerivatives
-from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.dynamics.parameters import checked, columns
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.integrators import Integrator
@@ -32,7 +30,7 @@ class StepDifferentiator:
 
     def __init__(self, simulator: Simulator) -> None:
         method = type(simulator.integrator)
-        if method.linearised is Integrator.linearised:
+        if method.response is Integrator.response:
             raise DerivativeError(
                 f"there are no derivatives of '{simulator.method}'; use ne-nmdp, pbd-nmdp, "
                 "ne-zonmdp, pbd-zonmdp, pbd or pbfd"
@@ -87,10 +85,7 @@ class StepDifferentiator:
                     part = control.sub_step(self._integrator, at, source, s, last)
                     if not part.status.ok:
                         return self._none(result, part.status, names)
-                linear = control.linearised(
-                    self._integrator, at, source, s, last, part.state, names
-                )
-                found = self._derivatives(result, linear, smoothing)
+                found = self._derivatives(result, part, at, source, s, last, names, smoothing)
                 whole = found if whole is None else whole.then(found)
                 at, last = part.state, s
         if whole is None or not whole.status.ok:
@@ -98,20 +93,35 @@ class StepDifferentiator:
         return whole
 
     def _derivatives(
-        self, result: StepResult, linear: LinearisedStep, smoothing: float
+        self,
+        result: StepResult,
+        part: StepResult,
+        state: State,
+        source: CommandSource,
+        s: float,
+        last: float,
+        names: tuple[str, ...],
+        smoothing: float,
     ) -> StepDerivatives:
-        """Derivatives of one sub-step."""
+        """Derivatives of one sub-step, `part`, of a step."""
         try:
-            dx_dx, of_p, switches = response(linear, smoothing)
+            found = self.simulator.control.response(
+                self._integrator, state, source, s, last, part, names=names, smoothing=smoothing
+            )
         except np.linalg.LinAlgError:
-            return self._none(result, Status.SINGULAR, ())
-        if not (np.isfinite(dx_dx).all() and np.isfinite(of_p).all()):
-            return self._none(result, Status.NOT_FINITE, ())
-        edges = np.cumsum(list(linear.sizes.values()))[:-1]
-        parts = dict(zip(linear.sizes, np.split(of_p, edges, axis=1), strict=True))
-        of_u = parts.pop("u")[:, self.simulator.robot.driven]
+            return self._none(result, Status.SINGULAR, names)
+        parts = [found.of_state, found.of_torque, *found.of_parameters.values()]
+        if not all(np.isfinite(array).all() for array in parts):
+            return self._none(result, Status.NOT_FINITE, names)
+        of_u = found.of_torque[:, self.simulator.robot.driven]
         return StepDerivatives(
-            result, Status.CONVERGED, dx_dx, of_u, parts, switches, linear.settled
+            result,
+            Status.CONVERGED,
+            found.of_state,
+            of_u,
+            found.of_parameters,
+            found.switches,
+            found.settled,
         )
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:

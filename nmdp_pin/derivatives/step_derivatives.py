@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nmdp_pin.derivatives.active_set import Switch
 from nmdp_pin.integrators.integrator import StepResult
+from nmdp_pin.integrators.step_response import Switch
 from nmdp_pin.status import Status
 
 

@@ -1,295 +1,185 @@
-"""Forms of the dynamics, from which the equations of a step are made."""
+"""Systems as records of the kernels, in a form of the dynamics, with the memory of one thread."""
 
 from __future__ import annotations
 
-import abc
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY, FrictionCone
-from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin.control.controller import Command
-from nmdp_pin.dynamics.contact_arrays import ContactArrays
-from nmdp_pin.dynamics.evaluation import Evaluation
-from nmdp_pin.dynamics.joint_bounds import JointBounds
-from nmdp_pin.dynamics.mimic_springs import MimicSprings
-from nmdp_pin.dynamics.reference import VELOCITIES, Reference, ReferenceTangent, Slopes
-from nmdp_pin.dynamics.spatial import placements_of, support_of
-from nmdp_pin.dynamics.step_problem import StepProblem
-from nmdp_pin.dynamics.torque_law import JointTorques
-from nmdp_pin.dynamics.touched_surfaces import TouchedSurfaces
-from nmdp_pin.kernels.contact_kinematics import contact_velocities, locate, relative_placements
-from nmdp_pin.kernels.energy import mechanical_energy
-from nmdp_pin.kernels.evaluation_arrays import Layout
+from nmdp_pin.contact.friction_cone import FrictionCone
+from nmdp_pin.contact.wrench_space import WrenchSpace
+from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin.dynamics.joint_bounds import joints_of
+from nmdp_pin.dynamics.kinematic_tree import tree_of
+from nmdp_pin.dynamics.python_calls import LawCalls, PinocchioCalls, SurfaceCalls
+from nmdp_pin.kernels import stage
+from nmdp_pin.kernels.callbacks import register
+from nmdp_pin.kernels.contacts import REACH, Contacts
+from nmdp_pin.kernels.friction_cone import Cone
+from nmdp_pin.kernels.joints import Torque
+from nmdp_pin.kernels.stage import Linear, Point, Stage
+from nmdp_pin.kernels.step import Memory
 from nmdp_pin.system import System
 
 
-class Workspace:
-    """Scratch memory of one thread: pinocchio's data, and views of it.
+class Form:
+    """A form of the dynamics of a system.
 
     Args:
-        model: model of the robot.
-    """
-
-    def __init__(self, model: pin.Model) -> None:
-        self.data = data = model.createData()
-        self.placements = placements_of(data, model.njoints)
-        self.tau, self.M = data.tau, data.M
-        self.dtau_dq, self.dtau_dv = data.dtau_dq, data.dtau_dv
-        # pinocchio gives the J of a single dof as a vector
-        self.J: np.ndarray = np.reshape(data.J, (6, model.nv), order="F")
-
-
-class Form(abc.ABC):
-    """A form of the dynamics of a system, with the scratch memory of one thread.
-
-    Args:
-        system: simulated system, whose contact law is a wrench space.
+        system: simulated system.
+        material: whether the inertia is that of material points ([N] eq. 12), whose positions are
+            compared in first order and whose velocities in second; else inverse dynamics (eq. 6).
         zeroth_order: whether the contact model's derivative is left unused ([N] eq. 10, 11).
         secants: whether zeroth order estimates this derivative from the points evaluated.
+        reach: distance up to which pairs are contacts of a step [m].
     """
 
     def __init__(
         self,
-        system: System[WrenchSpace],
+        system: System[Any],
         *,
+        material: bool = False,
         zeroth_order: bool = False,
         secants: bool = True,
+        reach: float = REACH,
     ) -> None:
-        robot, terrain = system.robot, system.terrain
-        self.system, self.wrench_space = system, system.law
-        self.model = model = robot.model
-        self.nv: int = model.nv
-        self.zeroth_order, self.secants = zeroth_order, zeroth_order and secants
-        self.workspace = Workspace(model)
-        self.flat = model.nq == model.nv  # configurations are added like vectors
-        self.contacts = ContactArrays.of(robot)
-        self.surfaces = TouchedSurfaces(robot, terrain)
-        self.bounds = JointBounds.of(robot)
-        self.mimics = MimicSprings.of(robot)
-        self.shape, self.rows = system.weights_shape, system.law.rows
-        self.no_forces = np.zeros(self.shape)
-        self.no_forces[self.contacts.n :, :1] = 0.5  # the middle of the intervals of dry friction
-        self.touches_bodies = bool(self.contacts.touched.any())
-        # Cones are compiled, a law that is derived from them may differ. On closed forms a kernel
-        # locates their contacts too.
-        cones = system.law.parameters if type(system.law) is FrictionCone else None
-        self.cones, self.cone_scene = cones, None
-        if cones and terrain.compiled and not (self.touches_bodies or self.secants):
-            self.cone_scene = (*terrain.arrays.tables, *cones, self.contacts.joints)
-        points = self.contacts
-        # arguments of the kernels of a stage that do not change
-        self.force_arrays: tuple[np.ndarray, ...] = (
-            *self.mimics,
-            *self.bounds,
-            points.touched,
-            points.support,
-            points.local,
-            points.radii,
+        robot, law = system.robot, system.law
+        self.system, self.model = system, robot.model
+        self.material, self.zeroth_order = material, zeroth_order
+        self.m = max(law.n_vertices, 1)  # weights of a row, which joints have as well
+        self.pinocchio = PinocchioCalls(robot.model)
+        candidates = candidates_of(robot, system.terrain)
+        surfaces = SurfaceCalls(robot, system.terrain, candidates)
+        self.candidates = replace(
+            candidates,
+            handle=register(surfaces, self),
+            reach=float(reach),
+            distant=type(law) is not FrictionCone or law.zeta > 0.0,
         )
-        self.derivative_arrays: tuple[np.ndarray, ...] = (
-            *self.bounds,
-            points.touched,
-            points.support,
-            points.moves,
-            points.above,
-            points.radii,
+        self.joints = joints_of(robot)
+        # Cones are compiled; a law that is derived from them may differ. Laws of other kinds have
+        # no vertices.
+        cone, called, rows = Cone(np.zeros((2, self.m)), 0.0, 1, 0.0), 0, 3
+        if type(law) is FrictionCone:
+            cone = law.cone
+        elif isinstance(law, WrenchSpace):
+            rows = law.rows
+            called = register(LawCalls(law, self.candidates.points, self.candidates.radii), self)
+        derivative = stage.EXACT
+        if zeroth_order:
+            derivative = stage.SECANT if secants else stage.LEFT_OUT
+        self.tree = tree_of(robot)
+        self.record = stage.System(
+            tree=self.tree,
+            dynamics=self.pinocchio.arrays(register(self.pinocchio, self)),
+            joints=self.joints,
+            candidates=self.candidates,
+            cone=cone,
+            called=called,
+            rows=rows,
+            derivative=derivative,
+            recovery=0.0,
         )
-        self.layout = Layout(model.nv, model.njoints, self.contacts.n, *self.shape, self.rows)
-        self.n_indices = self.contacts.n + self.shape[0]
-        self.torques = JointTorques(model, robot.limits.effort)
-        self.weightless = pin.Model(model)
-        self.weightless.gravity = pin.Motion.Zero()
-        bodies = list(model.inertias)[1:]
-        self._bodies = (
-            support_of(model, np.arange(1, model.njoints))[0],
-            np.array([body.mass for body in bodies]),
-            np.array([body.lever for body in bodies]),
-            np.array([body.inertia for body in bodies]),
-            np.array(model.armature),
-            np.array(model.gravity.linear),
-        )
-        self.weight = float(pin.computeTotalMass(model)) * STANDARD_GRAVITY
-        data = self.workspace.data
-        self.largest_inertia = float(pin.crba(model, data, robot.standing).diagonal().max())
+        self.pinocchio.system = self.record
+        self.n_candidates = len(self.candidates.rows)
+        self.n_joints = len(self.joints.dofs)
+        self.n_points = len(robot.contact_points)
 
-    @abc.abstractmethod
-    def start(self, q: np.ndarray, v: np.ndarray, h: float, order: int) -> Reference:
-        """The reference of the first stage of a step.
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights of all candidates and of the joints."""
+        return self.n_candidates + self.n_joints, self.m
 
-        Args:
-            q: configuration at the start of the step, shape (nq,).
-            v: velocity there, shape (nv,).
-            h: length of the step [s].
-            order: order of the time scheme.
-        """
+    @property
+    def kind(self) -> int:
+        """The form in first order."""
+        return stage.POSITIONS if self.material else stage.NEWTON_EULER
 
-    @abc.abstractmethod
-    def problem(
-        self,
-        reference: Reference,
-        command: Command,
-        rate: float,
-        acceleration_rate: float,
-    ) -> StepProblem:
-        """The equations of a stage.
-
-        Args:
-            reference: reference of its differences.
-            command: command at its end.
-            rate: rate of its velocity [1/s].
-            acceleration_rate: rate of its acceleration [1/s].
-        """
-
-    @abc.abstractmethod
-    def slopes(self, problem: StepProblem, at: Evaluation) -> Slopes:
-        """The rates of change at the end of a stage."""
-
-    def kinetic(self, problem: StepProblem, at: Evaluation) -> float:
-        """The kinetic energy K = v' M v / 2 at a point [J]."""
-        return self.energies(at.P, at.S, at.v)[0]
-
-    def kinetic_derivatives(
-        self, problem: StepProblem, at: Evaluation
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient (nv,) of K, tangent, and its Gauss-Newton Hessian (nv, nv).
-
-        They are D' M v + (d(M a)/dq at a = v)' v / 2, and D' M D.
-        """
-        v, rate = at.v, problem.rate
-        data, still = self.workspace.data, np.zeros(len(at.v))
-        pin.computeRNEADerivatives(self.weightless, data, at.q, still, v)
-        M, D = data.M, at.D
-        if D.size == 0:
-            gradient, hessian = M @ (rate * v), M * rate**2
-        else:
-            MD = M @ D
-            gradient, hessian = MD.T @ v, D.T @ MD
-        return gradient + 0.5 * (data.dtau_dq.T @ v), hessian
-
-    def shifted(self, start: Reference, terms: list[tuple[float, Slopes]]) -> Reference:
-        """The reference moved along slopes, each for its time [s]."""
-        dq, dv = np.zeros(self.nv), np.zeros(self.nv)
-        rates = None if start.rates is None else start.rates.copy()
-        for s, slopes in terms:
-            dq += s * slopes.v
-            dv += s * slopes.a
-            if rates is not None and slopes.accelerations is not None:
-                rates += s * slopes.accelerations
-        return Reference(self.integrate(start.q, dq), start.v + dv, start.carriers, rates)
-
-    def start_tangent(self, start: Reference, h: float, n: int) -> ReferenceTangent:
-        """Derivative of `start` with respect to (q, v), filled up with zeros to n columns."""
-        return ReferenceTangent(np.eye(self.nv, n), np.eye(self.nv, n, k=self.nv))
-
-    def shifted_tangent(
-        self,
-        start: Reference,
-        of_start: ReferenceTangent,
-        terms: list[tuple[float, Slopes]],
-        of_slopes: list[Slopes],
-    ) -> ReferenceTangent:
-        """Derivative of `shifted`.
-
-        Args:
-            start: as in `shifted`.
-            of_start: derivative of the start.
-            terms: as in `shifted`.
-            of_slopes: derivatives of the slopes.
-        """
-        dq, of_dq, of_v = np.zeros(self.nv), np.zeros_like(of_start.q), of_start.v
-        rates = of_start.rates
-        for (s, slopes), of in zip(terms, of_slopes, strict=True):
-            dq += s * slopes.v
-            of_dq += s * of.v
-            of_v = of_v + s * of.a
-            if rates is not None and of.accelerations is not None:
-                rates = rates + s * of.accelerations
-        if self.flat:
-            return ReferenceTangent(of_start.q + of_dq, of_v, rates)
-        by_q = pin.dIntegrate(self.model, start.q, dq, pin.ARG0)
-        by_dq = pin.dIntegrate(self.model, start.q, dq, pin.ARG1)
-        return ReferenceTangent(by_q @ of_start.q + by_dq @ of_dq, of_v, rates)
-
-    def moved(self, reference: Reference, along: ReferenceTangent, step: float) -> Reference:
-        """The reference moved by a step along one of its tangents."""
-        q = self.integrate(reference.q, step * along.q)
-        carriers = self.carriers(q) if len(reference.carriers) else VELOCITIES
-        rates, placements = reference.rates, reference.placements
-        if rates is not None and along.rates is not None:
-            rates = rates + step * along.rates
-        if placements is not None and along.placements is not None:
-            placements = placements + step * along.placements
-        return Reference(q, reference.v + step * along.v, carriers, rates, placements)
-
-    def slopes_tangent(
-        self,
-        problem: StepProblem,
-        at: Evaluation,
-        of_reference: ReferenceTangent,
-        of_q: np.ndarray,
-        of_v: np.ndarray,
-    ) -> Slopes:
-        """Derivative of `slopes`.
-
-        Args:
-            problem: equations of the stage.
-            at: end of the stage.
-            of_reference: derivative of the stage's reference.
-            of_q: derivative of q at the end, tangent, shape (nv, K).
-            of_v: derivative of the velocity at the end, shape (nv, K).
-        """
-        return Slopes(of_v, problem.acceleration_rate * (of_v - of_reference.v))
-
-    def carriers(self, q: np.ndarray) -> np.ndarray:
-        """Placements of the carriers of the contacts relative to the touched bodies, (n, 4, 3)."""
-        points, work = self.contacts, self.workspace
-        pin.forwardKinematics(self.model, work.data, q)
-        result = np.empty((points.n, 4, 3))
-        relative_placements(work.placements, points.joints, points.touched, result)
-        return result
-
-    def contact_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities of the sphere centres relative to the touched bodies, shape (n, 3)."""
-        points, work = self.contacts, self.workspace
-        pin.computeJointJacobians(self.model, work.data, q)
-        placements, centre = np.empty((points.n, 4, 3)), np.empty((points.n, 3))
-        P, result = work.placements, np.empty((points.n, 3))
-        locate(P, points.joints, points.touched, points.local, placements, centre)
-        contact_velocities(P, work.J.T, points.touched, points.support, centre, v, result)
-        return result
-
-    def vertices(self, contacts: ContactState, near: np.ndarray | None) -> np.ndarray:
-        """Vertices V of all contacts, shape (n, rows, m); zero away from the surfaces."""
-        if near is None:
-            return np.ascontiguousarray(self.wrench_space.vertices(contacts))
-        space = self.wrench_space
-        V = np.zeros((len(contacts.depth), space.rows, space.n_vertices))
-        V[near] = space.vertices(contacts.take(near))
-        return V
+    def no_forces(self) -> np.ndarray:
+        """Weights without forces: none of contacts, the middle of the intervals of joints."""
+        w = np.zeros(self.shape)
+        w[self.n_candidates :, :1] = 0.5
+        return w
 
     def integrate(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """The configuration at tangent dq from q."""
-        return q + dq if self.flat else pin.integrate(self.model, q, dq)
+        result: np.ndarray = pin.integrate(self.model, q, dq)
+        return result
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The tangent that leads from q0 to q1."""
-        return q1 - q0 if self.flat else pin.difference(self.model, q0, q1)
+        result: np.ndarray = pin.difference(self.model, q0, q1)
+        return result
 
-    def energies(self, P: np.ndarray, S: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy and potential energy of gravity [J].
+    def new_stage(self, contacts: Contacts | None = None) -> Stage:
+        """A stage whose arrays are to be filled, at rest in the standing pose, of length 1 s."""
+        nv, n = self.model.nv, self.model.njoints - 1
+        standing = np.array(self.system.robot.standing, dtype=float)
+        return Stage(
+            form=self.kind,
+            displaced=True,
+            q_ref=standing,
+            v_ref=np.zeros(nv),
+            rate=1.0,
+            acceleration_rate=1.0,
+            target=np.zeros((n, 4, 3)),
+            torque=Torque(np.zeros(nv), np.zeros(nv), np.zeros(nv), standing.copy(), np.zeros(nv)),
+            contacts=contacts or new_contacts(self.candidates),
+        )
 
-        Args:
-            P: placements of all joints, shape (n_joints, 4, 3).
-            S: motions of the dofs at the world's origin, shape (nv, 6).
-            v: velocity, shape (nv,).
-        """
-        kinetic, potential = mechanical_energy(P, S, *self._bodies, v)
-        return kinetic, potential
+    def new_point(self) -> Point:
+        """Memory for the equations at a point."""
+        model, k, rows = self.model, self.n_candidates, self.record.rows
+        nv, n, total, m = model.nv, model.njoints - 1, k + self.n_joints, self.m
+        secants = k if self.record.derivative == stage.SECANT else 0
+        return Point(
+            q=np.array(self.system.robot.standing, dtype=float),
+            w=np.zeros((total, m)),
+            v=np.zeros(nv),
+            error=np.zeros(nv),
+            D=np.eye(nv),
+            E=np.eye(nv),
+            P=np.zeros((n + 1, 4, 3)),
+            S=np.zeros((nv, 6)),
+            twists=np.zeros((n + 1, 6)),
+            turns=np.zeros((nv, 6)),
+            tau=np.zeros(nv),
+            G=np.zeros(nv),
+            A=np.zeros((nv, nv)),
+            places=new_places(k),
+            V=np.zeros((total, rows, m)),
+            wrench=np.zeros((total, rows)),
+            motion=np.zeros((total, rows)),
+            work=np.zeros((total, m)),
+            origin=np.zeros((k, 6)),
+            loads=np.zeros((n, 6)),
+            active=np.zeros(total, dtype=np.int64),
+            n_active=np.zeros(2, dtype=np.int64),
+            sums=np.zeros(3),
+            slopes=np.zeros((secants, rows, m, 3)),
+        )
 
-    def energies_at(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """`energies` at a state, whose placements and Jacobian remain in the workspace."""
-        work = self.workspace
-        pin.computeJointJacobians(self.model, work.data, q)
-        return self.energies(work.placements, work.J.T, v)
+    def new_linear(self) -> Linear:
+        """Memory for the derivatives at a point."""
+        nv, rows, total = self.model.nv, self.record.rows, self.shape[0]
+        return Linear(np.zeros((nv, nv)), np.zeros((total, rows, nv)), np.zeros((total, rows, nv)))
+
+    def new_memory(self) -> Memory:
+        """Memory for the steps of this form, one at a time."""
+        n, total = self.model.njoints - 1, self.shape[0]
+        return Memory(
+            stage=self.new_stage(),
+            origin=self.new_point(),
+            scratch=self.new_point(),
+            points=tuple(self.new_point() for _ in range(6)),
+            linear=self.new_linear(),
+            w=np.zeros(self.shape),
+            ahead=np.zeros(self.model.nv),
+            rates=np.zeros((n, 4, 3)),
+            slopes=np.zeros((n, 4, 3)),
+            velocities=np.zeros((total + 1, 3)),
+            energies=np.zeros(4),
+            suspects=np.zeros(total, dtype=bool),
+        )

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.kernels.subtree import Bodies
-from nmdp_pin.kernels.tree import FREE, LINEAR, PLANAR, REVOLUTE, SPHERICAL, UNBOUNDED, Tree
+from nmdp_pin.kernels.manifold import (
+    FREE,
+    LINEAR,
+    PLANAR,
+    REVOLUTE,
+    SPHERICAL,
+    UNBOUNDED,
+    Manifold,
+)
+from nmdp_pin.kernels.tree import Tree
+from nmdp_pin.robot import Robot
 
 _KINDS = {  # by the short name that pinocchio gives
     **dict.fromkeys(("RX", "RY", "RZ", "RevoluteUnaligned"), REVOLUTE),
@@ -19,44 +31,87 @@ _KINDS = {  # by the short name that pinocchio gives
 }
 
 
-def tree_of(model: pin.Model) -> Tree:
-    """The arrays of a model.
+def tree_of(robot: Robot) -> Tree:
+    """The arrays of a robot; its joints may be of any kind that pinocchio has."""
+    model = robot.model
+    joints = list(model.joints)[1:]
+    frames = [_array(M) for M in list(model.jointPlacements)[1:]]
+    mass_matrix = pin.crba(model, model.createData(), robot.standing)
+    return Tree(
+        space=manifold_of(model),
+        parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
+        first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
+        moves=support_of(model),
+        placements=np.array(frames).reshape(-1, 4, 3),
+        motions=np.concatenate([np.zeros((0, 6)), *map(_motions, joints)]),
+        moments=second_moments(model),
+        rotors=np.array(model.armature, dtype=float),
+        gravity=np.array(model.gravity.linear, dtype=float),
+        weight=float(pin.computeTotalMass(model)) * STANDARD_GRAVITY,
+        inertia=float(mass_matrix.diagonal().max(initial=0.0)),
+    )
+
+
+def check_kinematics(model: pin.Model) -> None:
+    """Check that the kernels have the kinematics of all joints.
 
     Raises:
         IntegratorError: a joint is of another kind; the message names it.
     """
-    joints = list(model.joints)[1:]
-    kinds = []
-    for name, joint in zip(list(model.names)[1:], joints, strict=True):
-        kind = joint.shortname().removeprefix("JointModel")
-        if kind not in _KINDS:
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        if _name(joint) not in _KINDS:
             raise IntegratorError(
-                f"joint '{name}' is of the kind {kind}, which pbd and pbfd lack; they have "
+                f"joint '{name}' is of the kind {_name(joint)}, which pbd and pbfd lack; they have "
                 f"{', '.join(_KINDS)}: lock the joint, or use another method"
             )
-        kinds.append(_KINDS[kind])
-    motions = [_motions(joint, kind) for joint, kind in zip(joints, kinds, strict=True)]
-    frames = [_array(M) for M in list(model.jointPlacements)[1:]]
-    return Tree(
+
+
+def manifold_of(model: pin.Model) -> Manifold:
+    """The configuration space of a model.
+
+    Raises:
+        IntegratorError: a joint has coordinates that are no vector space known here.
+    """
+    kinds, first_q, first_v = [], [], []
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        q, v = joint.idx_q, joint.idx_v
+        for part in _parts(joint):
+            kind = _KINDS.get(_name(part))
+            if kind is None and part.nq != part.nv:
+                raise IntegratorError(f"joint '{name}' is of an unknown kind, {_name(part)}")
+            kinds.append(LINEAR if kind is None else kind)
+            first_q.append(q)
+            first_v.append(v)
+            q, v = q + part.nq, v + part.nv
+    return Manifold(
         kinds=np.array(kinds, dtype=np.int64),
-        first_q=np.array([*(joint.idx_q for joint in joints), model.nq], dtype=np.int64),
-        placements=np.array(frames).reshape(-1, 4, 3),
-        motions=np.concatenate([np.zeros((0, 6)), *motions]),
-        rotors=np.array(model.armature, dtype=float),
-        damping=np.array(model.damping, dtype=float),
-        gravity=np.array(model.gravity.linear, dtype=float),
-        **bodies_of(model)._asdict(),
+        first_q=np.array([*first_q, model.nq], dtype=np.int64),
+        first_v=np.array([*first_v, model.nv], dtype=np.int64),
+        flat=model.nq == model.nv,
     )
 
 
-def bodies_of(model: pin.Model) -> Bodies:
-    """The bodies of a model with joints of any kind."""
-    joints = list(model.joints)[1:]
-    return Bodies(
-        parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
-        first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
-        moments=second_moments(model),
-    )
+def _name(joint: pin.JointModel) -> str:
+    return str(joint.shortname()).removeprefix("JointModel")
+
+
+def _parts(joint: pin.JointModel) -> Iterator[pin.JointModel]:
+    """The joints of which a composite joint consists, or the joint itself."""
+    if _name(joint) != "Composite":
+        yield joint
+        return
+    for part in joint.extract().joints:
+        yield from _parts(part)
+
+
+def support_of(model: pin.Model) -> np.ndarray:
+    """Dofs that move each joint, as zeros and ones, the universe first, shape (njoints, nv)."""
+    sizes = [joint.nv for joint in list(model.joints)[1:]]
+    joint_of = np.repeat(np.arange(1, model.njoints), sizes)
+    supports = np.zeros((model.njoints, model.njoints))
+    for joint in range(model.njoints):
+        supports[joint, list(model.supports[joint])] = 1.0
+    return np.ascontiguousarray(supports[:, joint_of])
 
 
 def second_moments(model: pin.Model) -> np.ndarray:
@@ -79,8 +134,11 @@ def _array(M: pin.SE3) -> np.ndarray:
     return np.vstack([M.rotation.T, M.translation])
 
 
-def _motions(joint: pin.JointModel, kind: int) -> np.ndarray:
-    """Motions of a joint's dofs in the frame of its body, shape (nv, 6)."""
+def _motions(joint: pin.JointModel) -> np.ndarray:
+    """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6)."""
+    kind = _KINDS.get(_name(joint))
+    if kind is None:
+        return np.zeros((joint.nv, 6))
     data, q = joint.createData(), np.zeros(joint.nq)
     if kind in (UNBOUNDED, PLANAR):
         q[-2] = 1.0

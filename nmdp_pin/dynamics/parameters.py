@@ -1,4 +1,4 @@
-"""Parameters of a step other than its start, and steps with perturbed parameters."""
+"""Parameters of a step other than its start, and systems with perturbed parameters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import DerivativeError
+from nmdp_pin.kernels.manifold import Manifold, difference_derivative
 from nmdp_pin.robot import Robot
 from nmdp_pin.system import Law, System
 from nmdp_pin.terrain import Shape, Terrain
@@ -22,8 +23,7 @@ MODEL = ("friction", "stiffness", "mass")
 
 PARAMETERS = (*COMMAND, *MODEL)
 
-_TARGET_STEP = 1e-6  # [rad, m]; the other parameters enter linearly, so that any step is exact
-_RELATIVE = 1e-2  # of the parameters of models
+_RELATIVE = 1e-2  # of the parameters of models, which enter linearly: any step is exact
 _POINT = 1e-2  # [kg] given to joints that carry nothing
 
 
@@ -52,28 +52,35 @@ def columns(system: System[Law], name: str) -> int:
     return sizes.get(name, int(system.robot.model.nv))
 
 
-def other_commands(
-    model: pin.Model, command: Command, name: str
-) -> Iterator[tuple[Command, Command, float]]:
-    """Two commands around the given one for each entry of a parameter, and their distance.
+def residual_by_command(
+    name: str, space: Manifold, command: Command, error: np.ndarray, v: np.ndarray
+) -> np.ndarray:
+    """Derivative of -tau by a parameter of the command, of motors that are not saturated, (nv, nv).
+
+    Args:
+        name: name of the parameter, of `COMMAND`.
+        space: configuration space.
+        command: the command.
+        error: difference(q_target, q), shape (nv,).
+        v: velocity, shape (nv,).
 
     Raises:
         DerivativeError: the command has no target.
     """
-    nv = model.nv
-    if name in ("q_target", "kp") and command.q_target is None:
+    one = np.eye(len(v))
+    if name == "tau":
+        return -one
+    if name == "v_target":
+        return -one * (0.0 if command.kd is None else command.kd)
+    if name == "kd":
+        return one * (v - (0.0 if command.v_target is None else command.v_target))
+    if command.q_target is None:
         raise DerivativeError(f"the command has no q_target, without which '{name}' means nothing")
-    if name == "q_target":
-        for dq in _TARGET_STEP * np.eye(nv):
-            ahead, behind = (pin.integrate(model, command.q_target, s * dq) for s in (1.0, -1.0))
-            pair = (replace(command, q_target=ahead), replace(command, q_target=behind))
-            yield (*pair, 2.0 * _TARGET_STEP)
-        return
-    given = getattr(command, name)
-    given = np.zeros(nv) if given is None else given
-    for one in np.eye(nv):
-        ahead, behind = given + one, given - one
-        yield replace(command, **{name: ahead}), replace(command, **{name: behind}), 2.0
+    if name == "kp":
+        return one * error
+    difference_derivative(space, -error, one)
+    kp = np.zeros(len(v)) if command.kp is None else command.kp
+    return -np.reshape(kp, (-1, 1)) * one
 
 
 def other_systems(

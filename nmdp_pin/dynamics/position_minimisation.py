@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pinocchio as pin
 from scipy.linalg.blas import dtrsv
 
+from nmdp_pin.kernels.levenberg_marquardt import Minimisation, open_step
 from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.position_scene import Scene, StepStart
-from nmdp_pin.kernels.position_solver import Memory
-from nmdp_pin.kernels.position_step import begin, evaluate, linearise, place
+from nmdp_pin.kernels.position_step import Scene, StepStart, evaluate_step, linearise_step
 
 
 class PositionMinimisation:
@@ -19,40 +16,35 @@ class PositionMinimisation:
 
     Args:
         model: model that provides the derivative of integrate().
-        scene: data that all steps share.
+        scene: what all steps share.
         memory: scratch memory of the evaluations.
-        query: function that describes the surfaces at the contacts of the memory.
     """
 
-    def __init__(
-        self, model: pin.Model, scene: Scene, memory: Memory, query: Callable[[], None]
-    ) -> None:
-        self._model, self._scene, self._memory, self._query = model, scene, memory, query
+    def __init__(self, model: pin.Model, scene: Scene, memory: Minimisation) -> None:
+        self._model, self._scene, self._memory = model, scene, memory
 
     def begin(self, start: StepStart) -> bool:
         """State a step; False where its mass matrix is singular."""
         self._start, self._stored = start, np.nan
-        return bool(begin(self._scene, start, self._memory.ref, self._memory.point))
+        return bool(open_step(self._scene, start, self._memory))
 
     def evaluate(self, q: np.ndarray) -> tuple[float, float]:
         """Value of the function, and norm of the residual [N, N m]."""
-        memory, scene = self._memory, self._scene
-        memory.point.q[:] = q
-        place(scene, memory.point)
-        self._query()
-        value, error = evaluate(scene, self._start, memory.ref, memory.point)
+        memory = self._memory
+        memory.trial.q[:] = q
+        value, error = evaluate_step(self._scene, self._start, memory.ref, memory.trial)
         if np.isnan(self._stored):
-            self._stored = memory.energies[2] = memory.point.forces.energies[0]
+            self._stored = memory.energies[2] = memory.trial.forces.energies[0]
         return value, error
 
     def gradient(self) -> np.ndarray:
         """Gradient with respect to y, shape (nv,)."""
-        point = self._memory.point
+        trial = self._memory.trial
         if self._scene.law.kind != FRICTIONAL:
-            return self._scaled(point.r)
-        linearise(self._scene, self._start, point, self._memory.ref, True)
-        s = self._scaled(point.r)
-        force = point.A.T @ dtrsv(self._memory.ref.U, s, lower=0)
+            return self._scaled(trial.r)
+        linearise_step(self._scene, self._start, self._memory.ref, trial, True)
+        s = self._scaled(trial.r)
+        force = trial.A.T @ dtrsv(self._memory.ref.U, s, lower=0)
         return self._scaled(force)
 
     def retract(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:

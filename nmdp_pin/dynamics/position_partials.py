@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from nmdp_pin.dynamics.parameters import COMMAND
-from nmdp_pin.errors import DerivativeError
-from nmdp_pin.kernels.inertial_potential import inertial_gradient
-from nmdp_pin.kernels.joint_law import replace_kinks
+from nmdp_pin.dynamics.parameters import COMMAND, residual_by_command
+from nmdp_pin.kernels.inertia import inertial_gradient
+from nmdp_pin.kernels.joints import Torque
+from nmdp_pin.kernels.levenberg_marquardt import Minimisation
 from nmdp_pin.kernels.manifold import add_turning, difference_derivative
-from nmdp_pin.kernels.penalty import FRICTIONAL
-from nmdp_pin.kernels.penalty_contacts import penalty_forces
+from nmdp_pin.kernels.penalty import FRICTIONAL, penalty_forces
 from nmdp_pin.kernels.position_partials import StartPartials, start_partials
-from nmdp_pin.kernels.position_scene import Point, Scene, StepStart
-from nmdp_pin.kernels.position_solver import Memory
-from nmdp_pin.kernels.position_step import linearise
+from nmdp_pin.kernels.position_step import (
+    Scene,
+    StepStart,
+    Trial,
+    linearise_step,
+    replace_kinks,
+)
+
+_TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +40,7 @@ class PositionPartials:
         velocity_of_q: dv1/dq1 [1/s], shape (nv, nv).
         velocity_of_start: dv1/dstart, shape (nv, 2 nv).
         of_parameters: dr/dp by name, shape (nv, k) each.
-        depths: penetrations of the contacts, negative where they are apart [m], shape (m,).
+        touching: indices of the contact points that are at a surface, shape (m,).
     """
 
     of_q: np.ndarray
@@ -43,13 +49,13 @@ class PositionPartials:
     velocity_of_q: np.ndarray
     velocity_of_start: np.ndarray
     of_parameters: Mapping[str, np.ndarray]
-    depths: np.ndarray
+    touching: np.ndarray
 
 
 def partials_of(
     scene: Scene,
     start: StepStart,
-    memory: Memory,
+    memory: Minimisation,
     command: Any,
     *,
     names: Iterable[str] = (),
@@ -68,12 +74,14 @@ def partials_of(
     Raises:
         DerivativeError: the command has no target.
     """
-    point, nv = memory.point, len(start.v0)
-    following, start = _without_kinks(scene, start, point)
-    scene = scene._replace(
-        joints=scene.joints._replace(friction=np.zeros(nv), effort=np.full(nv, np.inf))
+    trial, nv = memory.trial, len(start.v0)
+    following, start = _without_kinks(scene, start, trial)
+    joints = scene.joints
+    scene = replace(
+        scene,
+        joints=replace(joints, friction=np.zeros_like(joints.friction), effort=np.full(nv, np.inf)),
     )
-    linearise(scene, start, point, memory.ref, True)  # writes point.A
+    linearise_step(scene, start, memory.ref, trial, True)  # writes trial.A
     of_start, velocity_of_start = _of_start(scene, start, memory)
     frictional = scene.law.kind == FRICTIONAL
     of_parameters = {
@@ -83,23 +91,34 @@ def partials_of(
         if name in of_parameters:
             of_parameters[name] *= following[:, None]
     return PositionPartials(
-        of_q=point.A.copy(),
+        of_q=trial.A.copy(),
         of_start=of_start,
-        of_torque=-following[:, None] * (np.eye(nv) if frictional else point.D.T),
-        velocity_of_q=point.D / start.h,
+        of_torque=-following[:, None] * (np.eye(nv) if frictional else trial.D.T),
+        velocity_of_q=trial.D / start.h,
         velocity_of_start=velocity_of_start,
         of_parameters=of_parameters,
-        depths=scene.contacts.radii - point.surfaces.distance,
+        touching=_touching(scene, memory),
     )
 
 
-def _of_start(scene: Scene, start: StepStart, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
+def _touching(scene: Scene, memory: Minimisation) -> np.ndarray:
+    """Indices of the contact points that are apart on one side and pressed on the other."""
+    contacts = memory.ref.contacts
+    n = contacts.n[0]
+    near = np.abs(memory.trial.places.depth[:n]) <= _TOUCHING
+    result: np.ndarray = scene.candidates.points[contacts.index[:n][near]]
+    return result
+
+
+def _of_start(
+    scene: Scene, start: StepStart, memory: Minimisation
+) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of r and of v1 with respect to the start, shapes (nv, 2 nv).
 
     The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
     q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
     """
-    tree, point, nv, h = scene.tree, memory.point, len(start.v0), start.h
+    tree, trial, nv, h = scene.tree, memory.trial, len(start.v0), start.h
     square, one = (nv, nv), np.eye(nv)
     parts = StartPartials(
         targets=np.empty(square),
@@ -109,97 +128,80 @@ def _of_start(scene: Scene, start: StepStart, memory: Memory) -> tuple[np.ndarra
         contacts=np.zeros(square),
         D0=one.copy(),
     )
-    start_partials(scene, start, memory.ref, point, parts)
+    start_partials(scene, start, memory.ref, trial, parts)
     of_v = np.zeros((nv, 2 * nv))
     of_v[:, :nv] = parts.D0 / -h
-    rotors = tree.rotors * start.rate
-    result = (start.kd + rotors)[:, None] * of_v
+    rotors = tree.rotors / h
+    result = (start.torque.kd + rotors)[:, None] * of_v
     result[:, nv:] -= np.diag(rotors)
     if scene.law.kind != FRICTIONAL:
-        result = point.D.T @ result
-        force = start.kd * point.v - start.tau + rotors * (point.v - start.v0)
+        result = trial.D.T @ result
+        force = start.torque.kd * trial.v - start.torque.constant + rotors * (trial.v - start.v0)
         turned = np.zeros(square)
-        add_turning(tree, point.y, -parts.D0, force, turned)
+        add_turning(tree.space, trial.y, -parts.D0, force, turned)
         result[:, :nv] += turned
     back = parts.back @ np.linalg.inv(parts.right)
-    result[:, :nv] += start.rate / h * (2.0 * parts.targets - back @ parts.left) + parts.contacts
-    result[:, nv:] += start.rate * back
+    result[:, :nv] += 1.0 / h**2 * (2.0 * parts.targets - back @ parts.left) + parts.contacts
+    result[:, nv:] += back / h
     return result, of_v
 
 
-def _without_kinks(scene: Scene, start: StepStart, point: Point) -> tuple[np.ndarray, StepStart]:
+def _without_kinks(scene: Scene, start: StepStart, trial: Trial) -> tuple[np.ndarray, StepStart]:
     """The step with gains and torques that replace friction and limits near its end.
 
     Dry friction is a damper or a constant torque, a saturated motor a constant torque. Also 1 for
     the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
     """
-    tau, kp, kd = start.tau.copy(), start.kp.copy(), start.kd.copy()
-    following = np.ones(len(tau))
-    replace_kinks(scene, start, point, tau, kp, kd, following)
-    return following, start._replace(tau=tau, kp=kp, kd=kd)
+    old = start.torque
+    torque = Torque(old.constant.copy(), old.kp.copy(), old.kd.copy(), old.q_target, old.signs)
+    following = np.ones(len(torque.kp))
+    replace_kinks(scene, start, trial, torque, following)
+    return following, replace(start, torque=torque)
 
 
 def _of_parameter(
-    name: str, scene: Scene, start: StepStart, memory: Memory, command: Any, n_shapes: int
+    name: str, scene: Scene, start: StepStart, memory: Minimisation, command: Any, n_shapes: int
 ) -> np.ndarray:
     """dr/dp, shape (nv, k)."""
-    point, nv = memory.point, len(start.v0)
+    trial, nv = memory.trial, len(start.v0)
     frictional = scene.law.kind == FRICTIONAL
-    D, D_t = (np.eye(nv), np.eye(nv)) if frictional else (point.D, point.D_t)
-    if name == "tau":
-        return -D.T
-    if name == "v_target":
-        return -D.T * (0.0 if command.kd is None else command.kd)
-    if name == "kd":
-        target = 0.0 if command.v_target is None else command.v_target
-        return D.T * (point.v - target)
-    if name in ("kp", "q_target"):
-        return _of_spring(name, scene, start, memory, command, D_t)
+    if name in COMMAND:
+        result = residual_by_command(name, scene.tree.space, command, trial.e, trial.v)
+        if frictional:
+            return result
+        if name == "q_target":
+            turned = np.zeros((nv, nv))
+            D0 = np.eye(nv)
+            difference_derivative(scene.tree.space, -trial.e, D0)
+            add_turning(scene.tree.space, trial.e, -D0, start.torque.kp * trial.e, turned)
+            return trial.D_t.T @ result + turned
+        return (trial.D_t if name == "kp" else trial.D).T @ result
     if name == "mass":
         return _of_masses(scene, start, memory)
     if name == "stiffness":
-        unit, none = (scene.law._replace(stiffness=value) for value in (1.0, 0.0))
+        unit, none = (replace(scene.law, stiffness=value) for value in (1.0, 0.0))
         wrenches = _wrenches(scene, start, memory, unit) - _wrenches(scene, start, memory, none)
         return -_generalised(scene, memory, wrenches)[:, None]
     result = np.zeros((nv, n_shapes))
-    friction, shape = point.surfaces.friction.copy(), point.surfaces.shape
+    n, places = memory.ref.contacts.n[0], trial.places
+    friction, shape = places.friction.copy(), places.surface[:n]
     try:
         parts = []
         for value in (1.0, 0.0):
-            point.surfaces.friction[:] = value
+            places.friction[:] = value
             parts.append(_wrenches(scene, start, memory, scene.law))
     finally:
-        point.surfaces.friction[:] = friction
+        places.friction[:] = friction
     for index in np.unique(shape[shape >= 0]):
         own = np.where((shape == index)[:, None], parts[0] - parts[1], 0.0)
         result[:, index] = -_generalised(scene, memory, own)
     return result
 
 
-def _of_spring(
-    name: str, scene: Scene, start: StepStart, memory: Memory, command: Any, D_t: np.ndarray
-) -> np.ndarray:
-    """Derivative with respect to kp or q_target."""
-    point, nv = memory.point, len(start.v0)
-    if command.q_target is None:
-        raise DerivativeError(
-            "the command has no q_target, without which kp means nothing and nothing can be "
-            "differentiated with respect to q_target"
-        )
-    if name == "kp":
-        return D_t.T * point.e
-    D0 = np.eye(nv)
-    difference_derivative(scene.tree, -point.e, D0)
-    result = -(D_t.T * start.kp) @ D0
-    if scene.law.kind != FRICTIONAL:
-        add_turning(scene.tree, point.e, -D0, start.kp * point.e, result)
-    return result
-
-
-def _of_masses(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
+def _of_masses(scene: Scene, start: StepStart, memory: Minimisation) -> np.ndarray:
     """Derivative with respect to masses, as in `parameters`."""
-    tree, point, nv = scene.tree, memory.point, len(start.v0)
-    n = len(tree.kinds)
+    tree, trial, nv = scene.tree, memory.trial, len(start.v0)
+    n = len(tree.parents)
     result, wrenches = np.empty((nv, n)), np.empty((n, 6))
     for b in range(n):
         moments = np.zeros_like(tree.moments)
@@ -209,30 +211,30 @@ def _of_masses(scene: Scene, start: StepStart, memory: Memory) -> np.ndarray:
         else:
             moments[b, 3, 3] = 1.0
         column = np.empty(nv)
-        one = tree._replace(moments=moments)
-        inertial_gradient(point.P[1:], memory.ref.target, one, point.S, wrenches, column)
-        result[:, b] = start.rate / start.h * column
+        one = replace(tree, moments=moments)
+        inertial_gradient(trial.P[1:], memory.ref.target, one, trial.S, wrenches, column)
+        result[:, b] = column / start.h**2
     return result
 
 
-def _wrenches(scene: Scene, start: StepStart, memory: Memory, law: Any) -> np.ndarray:
-    """Wrenches at the world's origin under another law, shape (m, 6)."""
-    point = memory.point
-    kept = point.forces.wrenches.copy(), point.forces.origin.copy(), point.forces.energies.copy()
-    penalty_forces(scene._replace(law=law), start.h, memory.ref, point)
-    result = point.forces.origin.copy()
-    point.forces.wrenches[:], point.forces.origin[:], point.forces.energies[:] = kept
+def _wrenches(scene: Scene, start: StepStart, memory: Minimisation, law: Any) -> np.ndarray:
+    """Wrenches of the contacts at the world's origin under another law, shape (n, 6)."""
+    trial, contacts = memory.trial, memory.ref.contacts
+    forces = copy.deepcopy(trial.forces)
+    penalty_forces(law, start.h, scene.candidates, contacts, trial.places, trial.P, forces)
+    result: np.ndarray = forces.origin[: contacts.n[0]]
     return result
 
 
-def _generalised(scene: Scene, memory: Memory, wrenches: np.ndarray) -> np.ndarray:
+def _generalised(scene: Scene, memory: Minimisation, wrenches: np.ndarray) -> np.ndarray:
     """The generalised force of the contacts' wrenches at the world's origin, shape (nv,)."""
-    tree, contacts = scene.tree, scene.contacts
-    bodies = np.zeros((len(tree.kinds) + 1, 6))
-    np.add.at(bodies, contacts.joints, wrenches)
-    np.subtract.at(bodies, contacts.touched, wrenches)
-    for b in range(len(tree.kinds) - 1, -1, -1):
+    tree, contacts = scene.tree, memory.ref.contacts
+    carried, touched = contacts.bodies[: len(wrenches)].T
+    bodies = np.zeros((len(tree.parents) + 1, 6))
+    np.add.at(bodies, carried, wrenches)
+    np.subtract.at(bodies, touched, wrenches)
+    for b in range(len(tree.parents) - 1, -1, -1):
         bodies[tree.parents[b] + 1] += bodies[b + 1]
-    body_of = np.repeat(np.arange(len(tree.kinds)), np.diff(tree.first_dofs))
-    result: np.ndarray = np.vecdot(memory.point.S, bodies[body_of + 1])
+    body_of = np.repeat(np.arange(len(tree.parents)), np.diff(tree.first_dofs))
+    result: np.ndarray = np.vecdot(memory.trial.S, bodies[body_of + 1])
     return result

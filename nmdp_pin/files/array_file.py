@@ -181,16 +181,17 @@ def take_meta(
 def check_dimensions(
     arrays: Mapping[str, np.ndarray], dimensions: Mapping[str, int], path: str | os.PathLike[str]
 ) -> None:
-    """Check the types and numbers of axes of arrays.
+    """Check the types and numbers of axes of arrays; `contacts` are indices, the others numbers.
 
     Raises:
         RecordingError: an array has another type or number of axes.
     """
     for name, array in arrays.items():
-        if array.ndim != dimensions[name] or array.dtype.kind != "f":
+        kind, what = ("i", "integers") if name == "contacts" else ("f", "floats")
+        if array.ndim != dimensions[name] or array.dtype.kind != kind:
             raise RecordingError(
                 f"'{os.fspath(path)}': {name} is {array.ndim}-dimensional of type {array.dtype}, "
-                f"expected {dimensions[name]} dimensions of floats"
+                f"expected {dimensions[name]} dimensions of {what}"
             )
 
 

@@ -12,16 +12,21 @@ from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
 from nmdp_pin.state import State, WarmStart
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file format; files of others are refused."""
 
 DIMENSIONS: dict[str, int] = {
     "q": 1,
     "v": 1,
+    "contacts": 1,
     "w": 2,
+    "joints": 1,
+    "a": 1,
     "forces": 2,
 }
 """Arrays that hold a state, and how many axes they have."""
+
+_WARM = ("contacts", "w", "joints", "a")
 
 
 def save_state(path: str | os.PathLike[str], state: State) -> None:
@@ -58,8 +63,8 @@ def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     h_next = None if state.h_next is None else float(state.h_next)
     meta: dict[str, Any] = {"t": float(state.t), "h_next": h_next}
     if state.warm is not None:
-        arrays["w"], meta["gamma"] = state.warm.w, float(state.warm.gamma)
-        arrays["forces"] = state.warm.forces
+        arrays |= {name: getattr(state.warm, name) for name in _WARM}
+        meta["gamma"], arrays["forces"] = float(state.warm.gamma), state.warm.forces
     return {name: array for name, array in arrays.items() if array is not None}, meta
 
 
@@ -71,6 +76,13 @@ def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Sta
     """
     warm = None
     if "w" in arrays:
-        warm = WarmStart(arrays["w"], float(meta["gamma"]), arrays.get("forces"))
+        warm = WarmStart(
+            contacts=arrays["contacts"],
+            w=arrays["w"],
+            joints=arrays["joints"],
+            a=arrays["a"],
+            gamma=float(meta["gamma"]),
+            forces=arrays.get("forces"),
+        )
     h_next = None if meta["h_next"] is None else float(meta["h_next"])
     return State(float(meta["t"]), arrays["q"], arrays["v"], warm, h_next)

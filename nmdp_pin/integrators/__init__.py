@@ -4,13 +4,11 @@ import inspect
 
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
-from nmdp_pin.integrators.ne_mdp import NeMdp
-from nmdp_pin.integrators.ne_ncp import NeNcp
 from nmdp_pin.integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
 from nmdp_pin.integrators.pbd import Pbd, Pbfd
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    c.name: c for c in (NeMdp, NeNcp, NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)
+    c.name: c for c in (NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)
 }
 
 

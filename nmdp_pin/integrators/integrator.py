@@ -12,8 +12,8 @@ import numpy as np
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.errors import DerivativeError
+from nmdp_pin.integrators.step_response import StepResponse
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -49,6 +49,8 @@ class StepResult:
             without error control.
         local_error: estimated error of the configuration at the end [rad, m], shape (nv,); None
             where the method has none.
+        order: order of the scheme that made the (last sub-)step; steps of second order are
+            repeated in first order where they are not accepted.
         primal: primal residual of methods that solve a complementarity problem, the distance of
             the impulses from the friction cones [N s]; NaN for the others.
         dual: likewise, distance of the contacts' velocities from the dual cones [m/s].
@@ -73,6 +75,7 @@ class StepResult:
     discarded: int = 0
     error: float = math.nan
     local_error: np.ndarray | None = None
+    order: int = 1
     primal: float = math.nan
     dual: float = math.nan
     complementarity: float = math.nan
@@ -110,34 +113,42 @@ class Integrator(abc.ABC):
         return 1
 
     @abc.abstractmethod
-    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
+    def step(
+        self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
+    ) -> StepResult:
         """Make one step; pure: the same arguments give the same bits.
 
         Args:
             state: state at its start.
             command: command at its stages.
             h: length of the step [s].
+            accuracy: error of the configuration per second that is asked for, from which an
+                iterative method may take its tolerances [rad/s, m/s].
         """
 
-    def linearised(
+    def response(
         self,
         state: State,
         command: CommandSource,
         h: float,
-        end: State,
+        result: StepResult,
+        *,
         names: tuple[str, ...] = (),
-    ) -> LinearisedStep:
-        """Derivatives of the equations of a step at its end.
+        smoothing: float = 0.0,
+    ) -> StepResponse:
+        """Derivatives of a step.
 
         Args:
             state: state at its start.
             command: command at its stages.
             h: length of the step [s].
-            end: result of `step`.
+            result: the step, which converged.
             names: parameters to differentiate with respect to, from `parameters.PARAMETERS`.
+            smoothing: share of a contact's weights up to which they are known; 0 is exact.
 
         Raises:
             DerivativeError: the method has no derivatives, or none with respect to a parameter.
+            numpy.linalg.LinAlgError: the equations at the end are singular.
         """
         raise DerivativeError(
             f"there are no derivatives of '{self.name}'; use ne-nmdp, pbd-nmdp, ne-zonmdp, "

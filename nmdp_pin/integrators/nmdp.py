@@ -3,51 +3,78 @@
 from __future__ import annotations
 
 import functools
-from typing import ClassVar
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.dynamics.evaluation import Evaluation
+from nmdp_pin.control.controller import Command, CommandSource
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.linearised_step import LinearisedStep
-from nmdp_pin.dynamics.newton_euler import NewtonEuler
-from nmdp_pin.dynamics.position_based import PositionBased
-from nmdp_pin.dynamics.reference import Slopes
-from nmdp_pin.dynamics.step_problem import StepProblem
+from nmdp_pin.dynamics.torques import plain, torques_of
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators.energy_bound import EnergyBound
 from nmdp_pin.integrators.integrator import Integrator, StepResult
-from nmdp_pin.integrators.linearised import differentiable, linearised_step, stage_ends
+from nmdp_pin.integrators.nmdp_response import DifferentiableForm
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.integrators.plastic import confirms, impact
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
-from nmdp_pin.integrators.stage_solver import stage_solver
-from nmdp_pin.integrators.stages import Stages, Work
-from nmdp_pin.solvers.pgm import ProjectedGradient
+from nmdp_pin.integrators.stage_minimiser import MINIMISERS, StageMinimiser
+from nmdp_pin.integrators.step_response import StepResponse
+from nmdp_pin.kernels import step as kernel
+from nmdp_pin.kernels.callbacks import register
+from nmdp_pin.kernels.contacts import REACH
+from nmdp_pin.kernels.step import Memory
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 
-_FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
+_STATUS = tuple(Status)  # by its code, which the kernels return
+DISSIPATION = "dissipation"
+_SHARE = 0.1  # of the energy that moves, which a step may gain
+_LONG = 0.003  # [s] from which on stages have the full tolerances
+_OF_ACCURACY = 0.01, 0.1  # tolerance of the weight [s/m], and slip, for an accuracy of 1 m/s
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
 )
 
 
+class _MinimiserOf(Protocol):
+    """Function that makes the solver of the stages of a form."""
+
+    def __call__(self, form: Form, memory: Memory, tight: bool) -> StageMinimiser: ...
+
+
+def _minimiser_of(objective: str, vi_newton: ViNewton | None, options: Any) -> _MinimiserOf | None:
+    """The solver of an objective; None: Newton's method."""
+    unused = options if objective == DISSIPATION else vi_newton
+    if objective != DISSIPATION and objective not in MINIMISERS:
+        raise IntegratorError(
+            f"objective '{objective}' is not known; choose from "
+            f"{sorted([*MINIMISERS, DISSIPATION])}"
+        )
+    if unused is not None:
+        raise IntegratorError(
+            f"objective '{objective}' is not solved by {type(unused).__name__}: leave out its "
+            "options"
+        )
+    if objective == DISSIPATION:
+        return None
+    return functools.partial(MINIMISERS[objective], options=options)
+
+
 class Nmdp(Integrator):
     """Combination of a form of the dynamics, a time scheme and a solver.
 
-    Each stage of the scheme is an implicit step: the weights of the dissipation principle, or
-    argmin K(q), over (q, w) with G(q, w) = 0.
+    Each stage of the scheme is an implicit step: the weights of the dissipation principle, over
+    (q, w) with G(q, w) = 0.
 
     Args:
         system: simulated system, whose contact law is a wrench space.
-        objective: "dissipation" (the principle itself, as a variational inequality: no K),
-            "kinetic" (the papers' text) or "end_effector" (the objective that the authors ran).
+        objective: "dissipation" (the principle itself, as a variational inequality: no K), or an
+            objective that the papers minimise, "kinetic" (their text) or "end_effector" (which the
+            authors ran).
         order: order of the time scheme, 2 (SDIRK2) or 1 (backward Euler).
         warm_start: whether to begin with the last weights; False: with w = 0, as the papers.
         restarts: whether to try other guesses, and a shorter step, where the first guess fails.
@@ -62,44 +89,69 @@ class Nmdp(Integrator):
             lacks.
     """
 
-    form_type: ClassVar[type[Form]]
+    material: ClassVar[bool]
     zeroth_order: ClassVar[bool] = False
 
     def __init__(
         self,
         system: System[WrenchSpace],
         *,
-        objective: str = "dissipation",
+        objective: str = DISSIPATION,
         order: int = 2,
         warm_start: bool = True,
         restarts: bool = True,
         secants: bool = True,
         max_evaluations: int = 1000,
         vi_newton: ViNewton | None = None,
-        projected_gradient: ProjectedGradient | None = None,
+        projected_gradient: Any = None,
     ) -> None:
-        space = system.law
-        if not (self.zeroth_order or space.differentiable):
-            raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(space).__name__))
-        self.scheme = scheme_of_order(order)
-        self.form = self.form_type(system, zeroth_order=self.zeroth_order, secants=secants)
-        self.bound = EnergyBound()
-        self.objective = objective
-        self.solver = stage_solver(
-            self.form,
-            objective,
-            vi_newton,
-            projected_gradient,
-            bound=self.bound,
-            warm_start=warm_start,
-            restarts=restarts,
-            max_evaluations=max_evaluations,
+        law = system.law
+        if not (self.zeroth_order or law.differentiable):
+            raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(law).__name__))
+        if max_evaluations < 1:
+            raise IntegratorError(f"max_evaluations must be >= 1, got {max_evaluations!r}")
+        of_objective = _minimiser_of(objective, vi_newton, projected_gradient)
+        self.objective, self.scheme = objective, scheme_of_order(order)
+        self.form = Form(
+            system,
+            material=self.material,
+            zeroth_order=self.zeroth_order,
+            secants=secants,
+            reach=math.inf if of_objective else REACH,
+        )
+        self.method = vi_newton or ViNewton()
+        self._warm_start, self._restarts = warm_start, restarts
+        self._budget = max_evaluations
+        self._memory = self.form.new_memory()
+        self._minimiser_of, self._minimiser, self._handle = of_objective, None, 0
+        if of_objective is not None:
+            self._minimiser = of_objective(self.form, self._memory, tight=False)
+            self._handle = register(self._minimiser, self)
+        self._no_warm = WarmStart(
+            np.zeros(0, dtype=np.int64),
+            np.zeros((0, self.form.m)),
+            np.full(self.form.n_joints, 0.5),
+            np.zeros(system.robot.model.nv),
         )
 
-    @functools.cached_property
-    def _exact(self) -> Form:
-        """The form with the exact derivative of the contact model, in zeroth order as well."""
-        return differentiable(self.form, self.form.system) if self.zeroth_order else self.form
+    @functools.cache  # noqa: B019  # as many entries as there are accuracies
+    def _options(self, accuracy: float) -> kernel.Options:
+        """Options of the kernel for an error of the configuration per second."""
+        method = self.method
+        of_weight, of_slip = _OF_ACCURACY
+        return kernel.Options(
+            tolerance=min(method.tolerance, of_weight * accuracy),
+            slip=0.0 if self._handle else min(method.slip, of_slip * accuracy),
+            long=_LONG if accuracy == math.inf else 0.0,
+            loose=method.loose,
+            proximal=method.proximal,
+            max_iterations=method.max_iterations,
+            warm_start=self._warm_start,
+            restarts=self._restarts,
+            budget=self._budget,
+            share=_SHARE,
+            minimiser=self._handle,
+        )
 
     @property
     def order(self) -> int:
@@ -107,141 +159,131 @@ class Nmdp(Integrator):
         return self.scheme.order
 
     def step(
-        self, state: State, command: CommandSource, h: float, scheme: Scheme | None = None
+        self,
+        state: State,
+        command: CommandSource,
+        h: float,
+        *,
+        accuracy: float = np.inf,
+        scheme: Scheme | None = None,
     ) -> StepResult:
         """See `Integrator.step`; by another scheme of first order, if given.
 
         A step of second order is repeated in first order where it does not converge, gains
         energy, or has an impact that rebounds or penetrates too deeply.
         """
-        made = self.stages(state, command, h, scheme or self.scheme)
-        if not made.status.ok or made.suspects is not None:
-            made = self._repeated(state, command, made)
-        if not made.status.ok:
+        scheme = scheme or self.scheme
+        form = self.form
+        commands = [command.at(state.t + c * h) for c in scheme.c]
+        start = self._start(state, commands, h, state.warm or self._no_warm)
+        end = self._new_end()
+        if self._minimiser is not None:
+            self._minimiser.begin(None if state.warm is None else state.warm.gamma)
+        kernel.make_step(
+            form.record,
+            self._options(accuracy),
+            scheme.record,
+            BACKWARD_EULER.record,
+            start,
+            self._memory,
+            end,
+        )
+        iterations, evaluations, rejected, outcome, order, touching = end.counts.tolist()
+        residual, gap, kinetic, potential = end.numbers.tolist()
+        if outcome != 0:
             return failed_step(
                 state,
-                made.status,
-                n_contacts=self.form.contacts.n,
-                iterations=made.work.iterations,
-                evaluations=made.work.evaluations,
+                _STATUS[outcome],
+                n_contacts=len(end.depths),
+                iterations=iterations,
+                evaluations=evaluations,
                 h=h,
-                residual=made.end.residual,
-                rejected=made.work.rejected,
+                residual=residual,
+                rejected=rejected,
             )
-        return self._finished(state, made)
+        gamma = 1.0
+        if self._minimiser is not None:
+            gamma, gap = self._minimiser.gamma, self._minimiser.value
+        after = WarmStart(end.contacts[:touching], end.w[:touching], end.joints, end.a, gamma)
+        return finished_step(
+            state,
+            State(state.t + h, end.q, end.v, after),
+            wrenches=end.wrenches,
+            tau=end.tau,
+            contact_depths=end.depths,
+            iterations=iterations,
+            evaluations=evaluations,
+            step_sizes=(h,),
+            residual=residual,
+            objective=gap,
+            kinetic_energy=kinetic,
+            potential_energy=potential,
+            rejected=rejected,
+            local_error=end.error,
+            order=order,
+        )
 
-    def made(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
-        """The stages of a step, in first order where those of the scheme are not accepted."""
-        made = self.stages(state, command, h, scheme)
-        return self._repeated(state, command, made)
+    def _start(
+        self, state: State, commands: Sequence[Command], h: float, warm: WarmStart
+    ) -> kernel.Start:
+        """Start of a step with given weights."""
+        torques = torques_of(self.form.model, state.q, *commands)
+        return kernel.Start(
+            plain(state.q),
+            plain(state.v),
+            plain(warm.a),
+            plain(warm.contacts),
+            plain(warm.w),
+            plain(warm.joints),
+            float(h),
+            *torques,
+        )
 
-    def _repeated(self, state: State, command: CommandSource, made: Stages) -> Stages:
-        """The stages of a step in first order, where those that were made are not accepted."""
-        suspects = made.suspects
-        if made.scheme.order == 1 or (made.status.ok and suspects is None):
-            return made
-        again = self.stages(state, command, made.h, BACKWARD_EULER)
-        work = again.work.plus(*made.work)
-        if suspects is not None:
-            agrees = again.status.ok and confirms(self.form, state, again, suspects)
-            if agrees or not again.status.ok:
-                return made._replace(work=work)
-        return again._replace(work=work)
+    @functools.cached_property
+    def _differentiable(self) -> DifferentiableForm:
+        if self._minimiser_of is None:
+            return DifferentiableForm(self.form)
+        return DifferentiableForm(self.form, functools.partial(self._minimiser_of, tight=True))
 
-    def linearised(
+    def response(
         self,
         state: State,
         command: CommandSource,
         h: float,
-        end: State,
-        names: tuple[str, ...] = (),
+        result: StepResult,
         *,
+        names: tuple[str, ...] = (),
+        smoothing: float = 0.0,
         scheme: Scheme | None = None,
-    ) -> LinearisedStep:
-        """See `Integrator.linearised`; of a step by another scheme of first order, if given."""
-        scheme = scheme or self.scheme
-        ends = stage_ends(self.form, scheme, state, h, end)
-        if ends is None:
-            made = self.made(state, command, h, scheme)
-            scheme, ends = made.scheme, [(at.q, at.w) for at in made.points]
-        start = self._exact.start(state.q, state.v, scheme.a[0][0] * h, self.order)
-        return linearised_step(
-            self._exact, self.solver, scheme, start, state.t, command, h, ends, names
+    ) -> StepResponse:
+        """See `Integrator.response`; of a step by another scheme of first order, if given."""
+        scheme, end = scheme or self.scheme, result.state
+        if result.order < scheme.order:
+            scheme = BACKWARD_EULER
+        commands = [command.at(state.t + c * h) for c in scheme.c]
+        start = self._start(state, commands, h, end.warm or self._no_warm)
+        x = np.concatenate([end.q, end.v])
+        return self._differentiable.response(
+            self._options(np.inf), scheme.record, start, x, commands, names, smoothing
         )
 
-    def stages(self, state: State, command: CommandSource, h: float, scheme: Scheme) -> Stages:
-        """Solve the stages of a step one after another, and check its end."""
-        form = self.form
-        w, gamma = self.solver.begin(state.warm)
-        before = form.energies_at(state.q, state.v)
-        start = form.start(state.q, state.v, scheme.a[0][0] * h, self.scheme.order)
-        problems: list[StepProblem] = []
-        points: list[Evaluation] = []
-        slopes: list[Slopes] = []
-        work, value, status = Work(), 0.0, Status.CONVERGED
-        few = _FEW_GUESSES if scheme.order > 1 else None
-        for row, c in zip(scheme.a, scheme.c, strict=True):
-            terms = [(a * h, slope) for a, slope in zip(row, slopes, strict=False)]
-            reference = form.shifted(start, terms) if terms else start
-            rate = 1.0 / (row[-1] * h)
-            at_end = command.at(state.t + c * h)
-            problem = form.problem(reference, at_end, rate, scheme.acceleration * rate)
-            given = sum(a * h * float(at.tau @ at.v) for a, at in zip(row, points, strict=False))
-            found, work, after = self.solver.solve(
-                problem, w, gamma, work, (*before, given), guesses=few
-            )
-            problems.append(problem)
-            points.append(found.point)
-            status, gamma, value = found.status, found.gamma, found.value
-            if not status.ok:
-                break
-            if len(problems) < len(scheme.a):
-                slopes.append(form.slopes(problem, found.point))
-                w = self.solver.carried(found.point)
-        result = Stages(
-            scheme,
-            h,
-            tuple(problems),
-            tuple(points),
-            tuple(slopes),
-            status,
-            gamma,
-            value,
-            after,
-            work,
-        )
-        if not status.ok or scheme.order == 1:
-            return result
-        done = result.torque_work()
-        gain, moving = sum(after) - sum(before) - done, before[0] + max(done, 0.0)
-        if not self.bound.allows(gain, moving, form.weight):
-            return result._replace(status=Status.ENERGY_GAINED)
-        status, suspects = impact(form, state, result, gain, done, before[0])
-        return (
-            result
-            if status.ok and suspects is None
-            else result._replace(status=status, suspects=suspects)
-        )
-
-    def _finished(self, state: State, made: Stages) -> StepResult:
-        """The result of stages that were accepted."""
-        end = made.end
-        warm = WarmStart(self.solver.carried(end), made.gamma)
-        return finished_step(
-            state,
-            State(state.t + made.h, end.q, end.v, warm),
-            wrenches=made.mean_wrenches(),
-            tau=end.tau,
-            contact_depths=np.maximum(end.depth, 0.0),
-            iterations=made.work.iterations,
-            evaluations=made.work.evaluations,
-            step_sizes=(made.h,),
-            residual=end.residual,
-            objective=made.value,
-            kinetic_energy=made.energies[0],
-            potential_energy=made.energies[1],
-            rejected=made.work.rejected,
-            local_error=made.local_error(state.v),
+    def _new_end(self) -> kernel.End:
+        """Arrays of a result."""
+        form, model = self.form, self.form.model
+        points, v = len(form.system.robot.contact_points), np.empty((4, model.nv))
+        return kernel.End(
+            q=np.empty(model.nq),
+            v=v[0],
+            a=v[1],
+            tau=v[2],
+            wrenches=np.empty((points, 6)),
+            depths=np.empty(points),
+            error=v[3],
+            contacts=np.empty(form.n_candidates, dtype=np.int64),
+            w=np.empty((form.n_candidates, form.m)),
+            joints=np.empty(form.n_joints),
+            counts=np.empty(6, dtype=np.int64),
+            numbers=np.empty(4),
         )
 
 
@@ -249,14 +291,14 @@ class NeNmdp(Nmdp):
     """The Newton-Euler form ([N] eq. 6)."""
 
     name: ClassVar[str] = "ne-nmdp"
-    form_type = NewtonEuler
+    material = False
 
 
 class NeZonmdp(Nmdp):
     """The Newton-Euler form without the derivative of the contact model ([N] eq. 10)."""
 
     name: ClassVar[str] = "ne-zonmdp"
-    form_type = NewtonEuler
+    material = False
     zeroth_order = True
 
 
@@ -264,12 +306,12 @@ class PbdNmdp(Nmdp):
     """The position-based form ([N] eq. 12)."""
 
     name: ClassVar[str] = "pbd-nmdp"
-    form_type = PositionBased
+    material = True
 
 
 class PbdZonmdp(Nmdp):
     """The position-based form without the derivative of the contact model."""
 
     name: ClassVar[str] = "pbd-zonmdp"
-    form_type = PositionBased
+    material = True
     zeroth_order = True

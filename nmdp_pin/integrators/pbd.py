@@ -14,12 +14,13 @@ from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.control.controller import Command, CommandSource
-from nmdp_pin.dynamics.linearised_step import LinearisedStage, LinearisedStep
-from nmdp_pin.dynamics.penalty_scene import start_of
 from nmdp_pin.dynamics.position_partials import PositionPartials, partials_of
+from nmdp_pin.dynamics.torques import plain, torques_of
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.position_minimiser import PositionMinimiser
+from nmdp_pin.integrators.step_response import StepResponse, Switch, split_response
+from nmdp_pin.kernels.joints import Torque
 from nmdp_pin.kernels.levenberg_marquardt import (
     ERROR,
     EVALUATIONS,
@@ -28,19 +29,16 @@ from nmdp_pin.kernels.levenberg_marquardt import (
     VALUE,
 )
 from nmdp_pin.kernels.penalty import CONSERVATIVE, FRICTIONAL
-from nmdp_pin.kernels.position_scene import StepStart
+from nmdp_pin.kernels.position_step import StepStart
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
-
-_TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
 
 class PositionBasedStep(Integrator):
     """One minimisation a step, over the configuration at its end.
 
-    Contact forces are those of a `Penalty`, and the order is one. Everything is compiled except
-    for the terrain's meshes.
+    Contact forces are those of a `Penalty`, and the order is one. Everything is compiled.
 
     Args:
         system: simulated system, whose contact law is a penalty.
@@ -78,6 +76,7 @@ class PositionBasedStep(Integrator):
         if limit < 1:
             raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations!r}")
         robot, terrain = system.robot, system.terrain
+        self.model, self._n_points = robot.model, len(robot.contact_points)
         self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self.law = system.law.for_weight(self.weight)
         self.minimiser = PositionMinimiser(
@@ -86,33 +85,42 @@ class PositionBasedStep(Integrator):
             optimiser=self.optimiser,
             tolerance=tolerance,
             max_iterations=int(limit),
-            weight=self.weight,
         )
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
         """Data of the step for the kernels; arguments as those of `step`."""
-        return start_of(self.minimiser.scene, state, command, h, h)
+        stage = torques_of(self.model, state.q, command)
+        torque = Torque(
+            stage.constant[0], stage.kp[0], stage.kd[0], stage.q_target[0], np.zeros(len(state.v))
+        )
+        return StepStart(plain(state.q), plain(state.v), torque, float(h))
 
-    def step(self, state: State, command: CommandSource, h: float) -> StepResult:
+    def step(
+        self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
+    ) -> StepResult:
         """See `Integrator.step`; `objective` is E or |r|^2 / 2, `residual` |r|."""
         start = self.start(state, command.at(state.t + h), h)
         status = self.minimiser.solve(start)
         scene, memory = self.minimiser.scene, self.minimiser.memory
         account = memory.account
-        point, error = memory.point, float(account[ERROR])
+        trial, error = memory.trial, float(account[ERROR])
         ok = status.ok
-        wrenches = point.forces.wrenches.copy() if ok else np.zeros_like(point.forces.wrenches)
-        depths = scene.contacts.radii - point.surfaces.distance
+        wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
+        if ok:
+            n = int(memory.ref.contacts.n[0])
+            points = scene.candidates.points[memory.ref.contacts.index[:n]]
+            np.add.at(wrenches, points, trial.forces.wrenches[:n])
+            np.maximum.at(depths, points, trial.places.depth[:n])
         factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
         return StepResult(
-            state=State(state.t + h, memory.q.copy(), point.v.copy()) if ok else state,
+            state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,
             status=status,
-            tau=point.tau.copy() if ok else np.zeros(len(state.v)),
+            tau=trial.tau.copy() if ok else np.zeros(len(state.v)),
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
-            contact_depths=np.maximum(depths, 0.0) if ok else np.zeros(len(depths)),
+            contact_depths=depths,
             iterations=int(account[ITERATIONS]),
             evaluations=int(account[EVALUATIONS]),
             step_sizes=(h,),
@@ -129,8 +137,7 @@ class PositionBasedStep(Integrator):
     ) -> int:
         """Make steps until one fails, without holding a lock, and return their number.
 
-        They equal those of `step` to the bit. No step is made where the terrain has meshes, or by
-        "lbfgs".
+        They equal those of `step` to the bit. No step is made by "lbfgs".
 
         Args:
             state: state at the start of the first step.
@@ -140,36 +147,32 @@ class PositionBasedStep(Integrator):
             x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
         start = self.start(state, replace(command, tau=None), h)
-        torques = np.ascontiguousarray(torques + start.tau)
-        start = start._replace(q0=start.q0.copy(), v0=start.v0.copy(), tau=torques[0].copy())
-        if command.q_target is None:
-            start = start._replace(q_target=start.q0)  # follows the state, as in `start`
+        torques = np.ascontiguousarray(torques + start.torque.constant)
+        start = replace(start, q0=start.q0.copy(), v0=start.v0.copy())
         return self.minimiser.roll(start, torques, x)
 
-    def linearised(
+    def response(
         self,
         state: State,
         command: CommandSource,
         h: float,
-        end: State,
+        result: StepResult,
+        *,
         names: tuple[str, ...] = (),
-    ) -> LinearisedStep:
-        """See `Integrator.linearised`."""
-        parts = self.partials(state, command.at(state.t + h), h, end.q, names=names)
-        of_p = np.hstack([parts.of_torque, *parts.of_parameters.values()])
-        sizes = {"u": len(end.v)} | {name: D.shape[1] for name, D in parts.of_parameters.items()}
-        touching = np.flatnonzero(np.abs(parts.depths) <= _TOUCHING)
-        stage = LinearisedStage(
-            parts.of_q,
-            parts.of_start,
-            of_p,
-            parts.velocity_of_q,
-            parts.velocity_of_start,
-            None,
-            tuple(map(int, touching)),
-            _TOUCHING,
+        smoothing: float = 0.0,
+    ) -> StepResponse:
+        """See `Integrator.response`; without weights there is nothing to smooth."""
+        q1 = result.state.q
+        parts = self.partials(state, command.at(state.t + h), h, q1, names=names)
+        right = np.hstack([parts.of_start, parts.of_torque, *parts.of_parameters.values()])
+        dq = np.linalg.solve(parts.of_q, -right)
+        dv = parts.velocity_of_q @ dq
+        dv[:, : parts.of_start.shape[1]] += parts.velocity_of_start
+        return split_response(
+            np.vstack([dq, dv]),
+            {name: D.shape[1] for name, D in parts.of_parameters.items()},
+            tuple(Switch(int(point), "touch") for point in parts.touching),
         )
-        return LinearisedStep((stage,), sizes, settled=True)
 
     def partials(
         self,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.kernels import step as kernel
 
 
 @dataclass(frozen=True)
@@ -39,31 +40,13 @@ class Scheme:
         """Ends of the stages, as shares of the step."""
         return tuple(sum(row) for row in self.a)
 
-    def error(self, h: float, velocities: list[np.ndarray]) -> np.ndarray:
-        """Estimated error of the configuration at the end of a step, shape (nv,).
-
-        The velocities at the start and at the ends of the stages give a quadrature of one order
-        more; the difference from the method's own is the estimate. It needs no further solve.
-
-        Args:
-            h: length of the step [s].
-            velocities: velocities at the start and at the end of each stage.
-        """
-        weights = _error_weights(self.a)
-        result: np.ndarray = (h * weights[0]) * velocities[0]
-        for weight, velocity in zip(weights[1:], velocities[1:], strict=True):
-            result += (h * weight) * velocity
-        return result
-
-
-@functools.cache
-def _error_weights(a: tuple[tuple[float, ...], ...]) -> tuple[float, ...]:
-    """Weights of the interpolatory quadrature at the start and the stages, less the method's."""
-    nodes = np.array([0.0, *map(sum, a)])
-    powers = np.vander(nodes, increasing=True).T
-    weights = np.linalg.solve(powers, 1.0 / np.arange(1, len(nodes) + 1))
-    weights[1:] -= a[-1]
-    return tuple(weights.tolist())
+    @functools.cached_property
+    def record(self) -> kernel.Scheme:
+        """The coefficients as the kernels take them."""
+        a = np.zeros((len(self.a), len(self.a)))
+        for row, entries in zip(a, self.a, strict=True):
+            row[: len(entries)] = entries
+        return kernel.Scheme(self.order, a, float(self.acceleration))
 
 
 BACKWARD_EULER = Scheme("backward-euler", 1, ((1.0,),))

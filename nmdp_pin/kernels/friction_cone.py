@@ -5,14 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.record import record
 
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
 _CEILING = -0.5  # z of the normal below which the tangents are built from the other pole
 
 
+@record
+class Cone:
+    """v_j = k (d^p + zeta) R (mu t_j + e_z), with d the penetration and R e_z the normal.
+
+    Args:
+        tangents: t_j in the plane, shape (2, m).
+        stiffness: k [N/m^p].
+        power: p.
+        zeta: force without contact [m^p].
+    """
+
+    tangents: np.ndarray
+    stiffness: float
+    power: int
+    zeta: float
+
+
 @jit
-def tangent_frame(n0: float, n1: float, n2: float, R: np.ndarray) -> None:
+def tangent_frame(normal: np.ndarray, R: np.ndarray) -> None:
     """Write the least rotation R from the nearer pole with R e_z = n, shape (3, 3)."""
+    n0, n1, n2 = normal[0], normal[1], normal[2]
     sign = -1.0 if n2 < _CEILING else 1.0
     a = 1.0 / (1.0 + sign * n2)
     bisector = n2 + sign
@@ -22,103 +41,128 @@ def tangent_frame(n0: float, n1: float, n2: float, R: np.ndarray) -> None:
 
 
 @jit
-def cone_vertices(
-    depth: np.ndarray,
-    normal: np.ndarray,
-    friction: np.ndarray,
-    tangents: np.ndarray,
-    stiffness: float,
-    power: int,
-    zeta: float,
-    V: np.ndarray,
-) -> None:
-    """v_j = k (d^p + zeta) R (mu t_j + e_z), with d the penetration and R e_z the normal.
+def cone_vertices(cone: Cone, depth: float, normal: np.ndarray, mu: float, V: np.ndarray) -> bool:
+    """Vertices of one contact, shape (3, m); False where they are zero.
 
     Args:
-        depth: penetration, negative when apart [m], shape (n,).
-        normal: normals of the surfaces, shape (n, 3).
-        friction: mu, shape (n,).
-        tangents: t_j in the plane, shape (2, m).
-        stiffness: k [N/m^p].
-        power: p.
-        zeta: force without contact [m^p].
-        V: output [N], shape (n, 3, m).
+        cone: parameters.
+        depth: penetration, negative when apart [m].
+        normal: normal of the surface, shape (3,).
+        mu: friction coefficient.
+        V: output [N], shape (3, m).
     """
+    size = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    if size == 0.0:
+        for a in range(3):
+            for j in range(V.shape[1]):
+                V[a, j] = 0.0
+        return False
     R = np.empty((3, 3))
-    for i in range(depth.size):
-        size = stiffness * (max(depth[i], 0.0) ** power + zeta)
-        if size == 0.0:
-            V[i] = 0.0
-            continue
-        tangent_frame(normal[i, 0], normal[i, 1], normal[i, 2], R)
-        for j in range(tangents.shape[1]):
-            x, y = friction[i] * tangents[0, j], friction[i] * tangents[1, j]
-            for a in range(3):
-                V[i, a, j] = size * (R[a, 0] * x + R[a, 1] * y + R[a, 2])
+    tangent_frame(normal, R)
+    for j in range(V.shape[1]):
+        x, y = mu * cone.tangents[0, j], mu * cone.tangents[1, j]
+        for a in range(3):
+            V[a, j] = size * (R[a, 0] * x + R[a, 1] * y + R[a, 2])
+    return True
 
 
 @jit
 def cone_derivative(
+    cone: Cone,
+    depth: float,
+    normal: np.ndarray,
+    mu: float,
+    w: np.ndarray,
+    force: np.ndarray,
+    of_depth: np.ndarray,
+    N: np.ndarray,
+    D: np.ndarray,
+) -> None:
+    """Derivative of f = V w = k (d^p + zeta) R s of one contact, s the weighted mean of the edges.
+
+    The depth gives p d^(p-1) / (d^p + zeta) f dd', the frame k (d^p + zeta) d(R s)/dn dn, where
+    R s = s_z n + s_t - a (n . s_t) b, b = n + sign e_z and a = 1 / (1 + sign n_z).
+
+    Args:
+        cone: parameters.
+        depth: as in `cone_vertices`.
+        normal: as in `cone_vertices`.
+        mu: as in `cone_vertices`.
+        w: weights, shape (m,).
+        force: V w, shape (3,).
+        of_depth: dd by a motion of the body, shape (6,).
+        N: dn by a motion of the body [1/m], shape (3, 6).
+        D: output [N/m], shape (3, 6).
+    """
+    least = _TOUCH ** (1.0 / cone.power)
+    slope = 0.0
+    if depth > least:
+        size = depth**cone.power
+        slope = cone.power * (size / (size + cone.zeta)) / depth
+    for a in range(3):
+        for b in range(6):
+            D[a, b] = slope * force[a] * of_depth[b]
+    if not (depth > 0.0 or cone.zeta > 0.0):
+        return
+    sign = -1.0 if normal[2] < _CEILING else 1.0
+    inverse = 1.0 / (1.0 + sign * normal[2])
+    s0, s1, s2 = 0.0, 0.0, 0.0
+    for j in range(len(w)):
+        s0 += mu * cone.tangents[0, j] * w[j]
+        s1 += sign * mu * cone.tangents[1, j] * w[j]
+        s2 += w[j]
+    along = normal[0] * s0 + normal[1] * s1
+    magnitude = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
+    for b in range(6):
+        n0, n1, n2 = N[0, b], N[1, b], N[2, b]
+        if n0 == 0.0 and n1 == 0.0 and n2 == 0.0:
+            continue
+        share = -inverse * (s0 * n0 + s1 * n1) + sign * inverse**2 * along * n2
+        kept = s2 - inverse * along
+        D[0, b] += magnitude * (kept * n0 + share * normal[0])
+        D[1, b] += magnitude * (kept * n1 + share * normal[1])
+        D[2, b] += magnitude * (kept * n2 + share * (normal[2] + sign))
+
+
+@jit
+def all_vertices(
+    cone: Cone, depth: np.ndarray, normal: np.ndarray, mu: np.ndarray, V: np.ndarray
+) -> None:
+    """`cone_vertices` of n contacts, V of shape (n, 3, m)."""
+    for i in range(len(depth)):
+        cone_vertices(cone, depth[i], normal[i], mu[i], V[i])
+
+
+@jit
+def all_derivatives(
+    cone: Cone,
     depth: np.ndarray,
     normal: np.ndarray,
     curvature: np.ndarray,
-    friction: np.ndarray,
-    tangents: np.ndarray,
-    stiffness: float,
-    power: int,
-    zeta: float,
+    mu: np.ndarray,
     w: np.ndarray,
     force: np.ndarray,
     D: np.ndarray,
 ) -> None:
-    """d(V w)/dx of f = k (d^p + zeta) R s, with dd/dx = -n'.
-
-    The depth gives -p d^(p-1) / (d^p + zeta) f n', the frame k (d^p + zeta) d(R s)/dn dn/dx, where
-    R s = s_z n + s_t - a (n . s_t) b, b = n + sign e_z and a = 1 / (1 + sign n_z).
+    """`cone_derivative` of n spheres, of which D, shape (n, 3, 3), is the part of translations.
 
     Args:
-        depth: as in `cone_vertices`.
-        normal: as in `cone_vertices`.
-        friction: as in `cone_vertices`.
-        tangents: as in `cone_vertices`.
-        stiffness: as in `cone_vertices`.
-        power: as in `cone_vertices`.
-        zeta: as in `cone_vertices`.
-        curvature: dn/dx [1/m], shape (n, 3, 3), or (0, 3, 3) where the surfaces are flat.
+        cone: parameters.
+        depth: penetrations, shape (n,).
+        normal: normals, shape (n, 3).
+        curvature: derivatives of the normals, or (0, 3, 3) where the surfaces are flat.
+        mu: friction coefficients, shape (n,).
         w: weights, shape (n, m).
         force: V w, shape (n, 3).
-        D: output [N/m], shape (n, 3, 3).
+        D: output, shape (n, 3, 3).
     """
-    least = _TOUCH ** (1.0 / power)
-    turn = np.empty((3, 3))
-    for i in range(depth.size):
-        d = max(depth[i], least)
-        size = d**power
-        slope = -power * (size / (size + zeta)) / d if depth[i] > least else 0.0
+    of_depth, N, own = np.zeros(6), np.zeros((3, 6)), np.empty((3, 6))
+    for i in range(len(depth)):
+        for a in range(3):
+            of_depth[a] = -normal[i, a]
+            for b in range(3):
+                N[a, b] = curvature[i, a, b] if curvature.shape[0] else 0.0
+        cone_derivative(cone, depth[i], normal[i], mu[i], w[i], force[i], of_depth, N, own)
         for a in range(3):
             for b in range(3):
-                D[i, a, b] = slope * force[i, a] * normal[i, b]
-        if curvature.shape[0] == 0 or not (depth[i] > 0.0 or zeta > 0.0):
-            continue
-        sign = -1.0 if normal[i, 2] < _CEILING else 1.0
-        a_ = 1.0 / (1.0 + sign * normal[i, 2])
-        s0, s1, s2 = 0.0, 0.0, 0.0
-        for j in range(tangents.shape[1]):
-            s0 += friction[i] * tangents[0, j] * w[i, j]
-            s1 += sign * friction[i] * tangents[1, j] * w[i, j]
-            s2 += w[i, j]
-        n0, n1 = normal[i, 0], normal[i, 1]
-        along = n0 * s0 + n1 * s1
-        bisector = (n0, n1, normal[i, 2] + sign)
-        for a in range(3):
-            turn[a, 0] = -a_ * bisector[a] * s0
-            turn[a, 1] = -a_ * bisector[a] * s1
-            turn[a, 2] = sign * a_**2 * along * bisector[a]
-            turn[a, a] += s2 - a_ * along
-        magnitude = stiffness * (max(depth[i], 0.0) ** power + zeta)
-        for a in range(3):
-            for b in range(3):
-                total = 0.0
-                for c in range(3):
-                    total += turn[a, c] * curvature[i, c, b]
-                D[i, a, b] += magnitude * total
+                D[i, a, b] = own[a, b]

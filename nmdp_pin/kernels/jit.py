@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import event
+from numba.core.dispatcher import LiftedCode
 
 from nmdp_pin.kernels.kernel_cache import KernelCache
 
@@ -28,9 +29,14 @@ def jit(function: F) -> F:
     return _kept(numba.njit(**_OPTIONS)(function))
 
 
-def inlined_jit(function: F) -> F:
-    """Compile a kernel into its callers; worth it where records of many arrays are passed."""
-    return _kept(numba.njit(**_OPTIONS, forceinline=True)(function))
+def inlined(function: F) -> F:
+    """Make a kernel a part of its only caller, which compiles sooner than both of them."""
+    return numba.njit(**_OPTIONS, inline="always")(function)
+
+
+def calling_jit(function: F) -> F:
+    """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
+    return _kept(numba.njit(**(_OPTIONS | {"nogil": False}))(function))
 
 
 def _kept(kernel: Any) -> Any:
@@ -72,7 +78,12 @@ class _Compilation(event.Listener):
 
 
 def _is_kernel(compilation: event.Event) -> bool:
-    """Whether a function of this package is compiled; functions made by exec have no module."""
+    """Whether a function of this package is compiled; functions made by exec have no module.
+
+    What calls Python inside a kernel is compiled anew in each process, in milliseconds.
+    """
+    if isinstance(compilation.data["dispatcher"], LiftedCode):
+        return False
     return str(compilation.data["dispatcher"].py_func.__module__).startswith(__package__)
 
 

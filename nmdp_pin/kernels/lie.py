@@ -159,3 +159,12 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
         for j in range(6):
             H[j, i] = 0.5 * g[1, j] + a * g[2, j] + b * g[4, j]
             H[j, i] += slope * (a1 * f[2, j] + b1 * f[4, j])
+
+
+@jit
+def cross_motions(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Out = ad(a) b: (w_a x v_b + v_a x w_b, w_a x w_b)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        out[i] = a[3 + j] * b[k] - a[3 + k] * b[j] + a[j] * b[3 + k] - a[k] * b[3 + j]
+        out[3 + i] = a[3 + j] * b[3 + k] - a[3 + k] * b[3 + j]

@@ -1,4 +1,4 @@
-"""Configurations of a tree of joints as points of a manifold, with pinocchio's conventions.
+"""Configurations as points of a product of manifolds, with pinocchio's conventions.
 
 A tangent dq leads from q to integrate(q, dq). D is the derivative of difference(q0, q1) with
 respect to a tangent at q1. It is the identity but for blocks on its diagonal at planar, spherical
@@ -21,15 +21,58 @@ from nmdp_pin.kernels.lie import (
     translation_exp,
     translation_log,
 )
-from nmdp_pin.kernels.tree import (
-    LINEAR,
-    PLANAR,
-    REVOLUTE,
-    SPHERICAL,
-    UNBOUNDED,
-    Tree,
-    rotation_of_quaternion,
-)
+from nmdp_pin.kernels.record import record
+
+# Kinds of the factors, by their coordinates.
+REVOLUTE = 0  # an angle
+UNBOUNDED = 1  # cosine and sine of an angle
+LINEAR = 2  # any number of lengths or angles
+PLANAR = 3  # x, y, cosine and sine of an angle
+SPHERICAL = 4  # a unit quaternion (x, y, z, w)
+FREE = 5  # a translation, then a unit quaternion
+
+
+@record
+class Manifold:
+    """The factors of a configuration space, one for each joint without parts.
+
+    Args:
+        kinds: kinds of the factors, shape (n,).
+        first_q: index of the first coordinate of each factor, shape (n + 1,).
+        first_v: index of the first dof of each factor, shape (n + 1,).
+        flat: whether all factors are vector spaces of the coordinates.
+    """
+
+    kinds: np.ndarray
+    first_q: np.ndarray
+    first_v: np.ndarray
+    flat: bool
+
+
+@jit
+def rotation_of_quaternion(q: np.ndarray, R: np.ndarray) -> None:
+    """The rotation of a unit quaternion (x, y, z, w), by its columns.
+
+    Args:
+        q: quaternion, shape (4,).
+        R: output, R[j] being column j, shape (3, 3).
+    """
+    x, y, z, w = q[0], q[1], q[2], q[3]
+    R[0, 0], R[1, 0], R[2, 0] = (
+        1.0 - 2.0 * (y * y + z * z),
+        2.0 * (x * y - z * w),
+        2.0 * (x * z + y * w),
+    )
+    R[0, 1], R[1, 1], R[2, 1] = (
+        2.0 * (x * y + z * w),
+        1.0 - 2.0 * (x * x + z * z),
+        2.0 * (y * z - x * w),
+    )
+    R[0, 2], R[1, 2], R[2, 2] = (
+        2.0 * (x * z - y * w),
+        2.0 * (y * z + x * w),
+        1.0 - 2.0 * (x * x + y * y),
+    )
 
 
 @jit
@@ -83,28 +126,38 @@ def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def integrate(tree: Tree, q: np.ndarray, dq: np.ndarray, out: np.ndarray) -> None:
-    """The configuration at tangent dq from q.
+def integrate(
+    space: Manifold, q: np.ndarray, t: float, direction: np.ndarray, out: np.ndarray
+) -> None:
+    """The configuration at tangent t * direction from q.
 
     Args:
-        tree: joints of the tree.
+        space: configuration space.
         q: configuration, shape (nq,).
-        dq: tangent, shape (nv,).
+        t: factor of the direction.
+        direction: tangent, shape (nv,).
         out: output other than q, shape (nq,).
     """
+    if space.flat:
+        for k in range(len(direction)):
+            out[k] = q[k] + t * direction[k]
+        return
     twist, p, R = np.empty(6), np.empty(3), np.empty((3, 3))
-    for b in range(len(tree.kinds)):
-        kind = tree.kinds[b]
-        i, k = tree.first_q[b], tree.first_dofs[b]
+    dq = np.empty(len(direction))
+    for k in range(len(direction)):
+        dq[k] = t * direction[k]
+    for b in range(len(space.kinds)):
+        kind = space.kinds[b]
+        i, k = space.first_q[b], space.first_v[b]
         if kind in (REVOLUTE, LINEAR):
-            for j in range(tree.first_q[b + 1] - i):
+            for j in range(space.first_q[b + 1] - i):
                 out[i + j] = q[i + j] + dq[k + j]
         elif kind == UNBOUNDED:
             _turn_pair(q[i : i + 2], dq[k], out[i : i + 2])
         elif kind == SPHERICAL:
             _turn_quaternion(q[i : i + 4], dq[k : k + 3], out[i : i + 4])
         else:
-            _twist(kind, dq[k : tree.first_dofs[b + 1]], twist)
+            _twist(kind, dq[k : space.first_v[b + 1]], twist)
             translation_exp(twist[:3], twist[3:], p)
             if kind == PLANAR:
                 c, s = q[i + 2], q[i + 3]
@@ -134,21 +187,25 @@ def _rotation_between(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def difference(tree: Tree, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> None:
+def difference(space: Manifold, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> None:
     """The tangent that leads from q0 to q1.
 
     Args:
-        tree: joints of the tree.
+        space: the configurations.
         q0: first configuration, shape (nq,).
         q1: second configuration, shape (nq,).
         out: output, shape (nv,).
     """
+    if space.flat:
+        for k in range(len(out)):
+            out[k] = q1[k] - q0[k]
+        return
     p, w, v, R = np.empty(3), np.zeros(3), np.empty(3), np.empty((3, 3))
-    for b in range(len(tree.kinds)):
-        kind = tree.kinds[b]
-        i, k = tree.first_q[b], tree.first_dofs[b]
+    for b in range(len(space.kinds)):
+        kind = space.kinds[b]
+        i, k = space.first_q[b], space.first_v[b]
         if kind in (REVOLUTE, LINEAR):
-            for j in range(tree.first_q[b + 1] - i):
+            for j in range(space.first_q[b + 1] - i):
                 out[k + j] = q1[i + j] - q0[i + j]
         elif kind == UNBOUNDED:
             out[k] = _angle(q0[i : i + 2], q1[i : i + 2])
@@ -174,22 +231,22 @@ def difference(tree: Tree, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> N
 
 
 @jit
-def difference_derivative(tree: Tree, d: np.ndarray, D: np.ndarray) -> None:
+def difference_derivative(space: Manifold, d: np.ndarray, D: np.ndarray) -> None:
     """The blocks of D where difference(q0, q1) = d.
 
     The derivative with respect to a tangent at q0 has the blocks -D(-d).
 
     Args:
-        tree: joints of the tree.
+        space: the configurations.
         d: difference(q0, q1), shape (nv,).
         D: output, of which the blocks are written, shape (nv, nv).
     """
     twist, block = np.empty(6), np.empty((6, 6))
-    for b in range(len(tree.kinds)):
-        kind = tree.kinds[b]
+    for b in range(len(space.kinds)):
+        kind = space.kinds[b]
         if not has_blocks(kind):
             continue
-        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        k, end = space.first_v[b], space.first_v[b + 1]
         _twist(kind, d[k:end], twist)
         log_derivative(twist, block)
         for i in range(end - k):
@@ -198,12 +255,12 @@ def difference_derivative(tree: Tree, d: np.ndarray, D: np.ndarray) -> None:
 
 
 @jit
-def pull_force(tree: Tree, D: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
+def pull_force(space: Manifold, D: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
     """Out = D' force, shapes (nv,); out is not force."""
-    for b in range(len(tree.kinds)):
-        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+    for b in range(len(space.kinds)):
+        k, end = space.first_v[b], space.first_v[b + 1]
         for j in range(k, end):
-            if not has_blocks(tree.kinds[b]):
+            if not has_blocks(space.kinds[b]):
                 out[j] = force[j]
                 continue
             out[j] = 0.0
@@ -213,13 +270,13 @@ def pull_force(tree: Tree, D: np.ndarray, force: np.ndarray, out: np.ndarray) ->
 
 @jit
 def add_weighted(
-    tree: Tree, L: np.ndarray, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
+    space: Manifold, L: np.ndarray, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
 ) -> None:
     """A += factor L' diag(weights) D, L being the identity but for blocks as those of D."""
-    for b in range(len(tree.kinds)):
-        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+    for b in range(len(space.kinds)):
+        k, end = space.first_v[b], space.first_v[b + 1]
         for i in range(k, end):
-            if not has_blocks(tree.kinds[b]):
+            if not has_blocks(space.kinds[b]):
                 A[i, i] += factor * weights[i]
                 continue
             for j in range(k, end):
@@ -228,22 +285,24 @@ def add_weighted(
 
 
 @jit
-def add_turning(tree: Tree, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: np.ndarray) -> None:
+def add_turning(
+    space: Manifold, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: np.ndarray
+) -> None:
     """A += the derivative of D' force, which is a function of d, along dd = D; force is held.
 
     Args:
-        tree: joints of the tree.
+        space: the configurations.
         d: difference(q0, q1), shape (nv,).
         D: derivative of d with respect to q1 or q0, shape (nv, nv).
         force: constant force, shape (nv,).
         A: shape (nv, nv).
     """
     twist, f, H = np.empty(6), np.empty(6), np.empty((6, 6))
-    for b in range(len(tree.kinds)):
-        kind = tree.kinds[b]
+    for b in range(len(space.kinds)):
+        kind = space.kinds[b]
         if not has_blocks(kind):
             continue
-        k, end = tree.first_dofs[b], tree.first_dofs[b + 1]
+        k, end = space.first_v[b], space.first_v[b + 1]
         _twist(kind, d[k:end], twist)
         _twist(kind, force[k:end], f)
         log_second_derivative(twist, f, H)
@@ -251,3 +310,36 @@ def add_turning(tree: Tree, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: 
             for j in range(end - k):
                 for l in range(end - k):
                     A[k + i, k + j] += H[_entry(kind, i), _entry(kind, l)] * D[k + l, k + j]
+
+
+@jit
+def add_multiplied_rows(
+    space: Manifold, X: np.ndarray, D: np.ndarray, factor: float, Y: np.ndarray
+) -> None:
+    """Y += factor X D, shapes (., nv)."""
+    for i in range(X.shape[0]):
+        for b in range(len(space.kinds)):
+            k, end = space.first_v[b], space.first_v[b + 1]
+            blocks = has_blocks(space.kinds[b])
+            for j in range(k, end):
+                total = X[i, j]
+                if blocks:
+                    total = 0.0
+                    for l in range(k, end):
+                        total += X[i, l] * D[l, j]
+                Y[i, j] += factor * total
+
+
+@jit
+def add_rows(
+    space: Manifold, weights: np.ndarray, D: np.ndarray, factor: float, A: np.ndarray
+) -> None:
+    """A += factor diag(weights) D."""
+    for b in range(len(space.kinds)):
+        k, end = space.first_v[b], space.first_v[b + 1]
+        for i in range(k, end):
+            if not has_blocks(space.kinds[b]):
+                A[i, i] += factor * weights[i]
+                continue
+            for j in range(k, end):
+                A[i, j] += factor * weights[i] * D[i, j]

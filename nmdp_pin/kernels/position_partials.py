@@ -5,26 +5,24 @@ All derivatives with respect to configurations are tangent.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from nmdp_pin.kernels.contact_kinematics import cross_into
-from nmdp_pin.kernels.inertial_potential import reference_derivative
+from nmdp_pin.kernels.contacts import Contacts
+from nmdp_pin.kernels.inertia import reference_derivative
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.manifold import difference_derivative, integrate
-from nmdp_pin.kernels.momentum import placement_rate
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
-    Law,
+    PenaltyLaw,
     Touch,
     carried_slip,
+    describe_contact,
     new_touch,
 )
-from nmdp_pin.kernels.penalty_contacts import describe_contact, rotate_to_world, world_centre
-from nmdp_pin.kernels.position_scene import Contacts, Point, Scene, StepReference, StepStart
-from nmdp_pin.kernels.tree import Tree, forward_kinematics, world_motions
-from nmdp_pin.kernels.vector3 import dot
+from nmdp_pin.kernels.position_step import Scene, StepReference, StepStart, Trial
+from nmdp_pin.kernels.record import record
+from nmdp_pin.kernels.tree import Tree, forward_kinematics, placement_rate, world_motions
+from nmdp_pin.kernels.vector3 import cross_into, dot, place, rotate, rotate_back
 
 
 @jit
@@ -40,7 +38,7 @@ def placement_derivative(
         dof: index of the dof.
         change: output, changes of the bodies, shape (n, 4, 3).
     """
-    for b in range(len(tree.kinds)):
+    for b in range(len(tree.parents)):
         above = b
         while above >= 0 and tree.first_dofs[above] > dof:
             above = tree.parents[above]
@@ -52,28 +50,29 @@ def placement_derivative(
 
 @jit
 def target_derivative(
-    scene: Scene, point: Point, P: np.ndarray, S: np.ndarray, B: np.ndarray
+    scene: Scene, trial: Trial, P: np.ndarray, S: np.ndarray, B: np.ndarray
 ) -> None:
     """The derivative of dE/dq with respect to a motion that carries the targets along.
 
     Args:
         scene: data that all steps share.
-        point: end of the step.
+        trial: end of the step.
         P: placements from which the targets move, shape (n + 1, 4, 3).
         S: motions of the dofs there, shape (nv, 6).
         B: output, whose column l is that of dof l, shape (nv, nv).
     """
     tree = scene.tree
-    n, nv = len(tree.kinds), len(S)
+    n, nv = len(tree.parents), len(S)
     change, row = np.empty((1, n, 4, 3)), np.empty((1, nv))
     for dof in range(nv):
         placement_derivative(tree, P, S, dof, change[0])
-        reference_derivative(point.P[1:], tree, point.S, change, row)
+        reference_derivative(trial.P[1:], tree, trial.S, change, row)
         for k in range(nv):
             B[k, dof] = row[0, k]
 
 
-class StartPartials(NamedTuple):
+@record
+class StartPartials:
     """Parts of the derivatives with respect to the start; all arrays are written.
 
     Args:
@@ -97,7 +96,7 @@ class StartPartials(NamedTuple):
 
 @jit
 def start_partials(
-    scene: Scene, start: StepStart, ref: StepReference, point: Point, parts: StartPartials
+    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, parts: StartPartials
 ) -> None:
     """Write the parts of the derivatives with respect to the start.
 
@@ -105,31 +104,34 @@ def start_partials(
         scene: data that all steps share.
         start: data of the step.
         ref: reference after `begin`.
-        point: end of the step, after `evaluate`.
+        trial: end of the step, after `evaluate`.
         parts: output; `right`, `left` and `D0` are identities and `contacts` zero before.
     """
     tree, nv = scene.tree, len(start.v0)
     q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
     for k in range(nv):
-        d[k] = -point.y[k]
-    difference_derivative(tree, d, parts.D0)
+        d[k] = -trial.y[k]
+    space = tree.space
+    difference_derivative(space, d, parts.D0)
     for k in range(nv):
         d[k] = start.h * start.v0[k]
-    difference_derivative(tree, d, parts.left)
+    difference_derivative(space, d, parts.left)
     for k in range(nv):
         d[k] = -d[k]
-    difference_derivative(tree, d, parts.right)
-    integrate(tree, start.q0, d, q)
+    difference_derivative(space, d, parts.right)
+    integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
-    target_derivative(scene, point, P, S, parts.back)
+    target_derivative(scene, trial, P, S, parts.back)
     world_motions(tree, ref.P0, S)
-    target_derivative(scene, point, ref.P0, S, parts.targets)
-    add_contacts(scene, start, ref, point, S, parts.contacts)
+    target_derivative(scene, trial, ref.P0, S, parts.targets)
+    add_contacts(scene, start, ref, trial, S, parts.contacts)
 
 
 @jit
-def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: np.ndarray) -> None:
+def _wrench_change(
+    law: PenaltyLaw, t: Touch, move: np.ndarray, turn: np.ndarray, out: np.ndarray
+) -> None:
     """The change of a contact's wrench by a motion of its body at the start of the step.
 
     With the displacement u = x - x_0 + (Q - 1) o it is du = -dx_0 + dphi_0 x (Q o), and
@@ -185,15 +187,8 @@ def _wrench_change(law: Law, t: Touch, move: np.ndarray, turn: np.ndarray, out: 
 
 
 @jit
-def _in_body(P: np.ndarray, body: int, a: np.ndarray, out: np.ndarray) -> None:
-    """Components in the axes of a body of a vector given in the world."""
-    for j in range(3):
-        out[j] = dot(P[body, j], a)
-
-
-@jit
 def add_contacts(
-    scene: Scene, start: StepStart, ref: StepReference, point: Point, S0: np.ndarray, R: np.ndarray
+    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, S0: np.ndarray, R: np.ndarray
 ) -> None:
     """Subtract the derivative of the contacts' generalised force by a motion of the start.
 
@@ -201,24 +196,22 @@ def add_contacts(
         scene: data that all steps share.
         start: data of the step.
         ref: reference after `begin`.
-        point: end of the step, after `evaluate`.
+        trial: end of the step, after `evaluate`.
         S0: motions of the dofs at the start, shape (nv, 6).
         R: derivative that is changed, shape (nv, nv).
     """
-    contacts, tree = scene.contacts, scene.tree
+    contacts, tree, candidates = ref.contacts, scene.tree, scene.candidates
     t, u, c, c0 = new_touch(), np.empty(3), np.empty(3), np.empty(3)
     move, turn, part = np.empty(3), np.empty(3), np.empty(3)
     wrench, world = np.empty(6), np.empty(6)
-    for i in range(len(contacts.joints)):
-        if not describe_contact(
-            scene.law, start.h, contacts, i, ref.carriers, point.frames, point.surfaces, u, t
-        ):
+    for i in range(contacts.n[0]):
+        if not describe_contact(scene.law, start.h, candidates, contacts, trial.places, i, u, t):
             continue
-        touched = contacts.touched[i]
-        world_centre(point.P, contacts, i, c)
-        world_centre(ref.P0, contacts, i, c0)
+        touched = contacts.bodies[i, 1]
+        place(trial.P[touched], trial.places.centre[i], c)
+        place(ref.P0[contacts.bodies[i, 0]], candidates.local[contacts.index[i]], c0)
         for side in range(2):
-            body = (contacts.joints[i] if side == 0 else touched) - 1
+            body = contacts.bodies[i, side] - 1
             sign = 1.0 if side == 0 else -1.0
             while body >= 0:
                 for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
@@ -226,17 +219,17 @@ def add_contacts(
                     cross_into(s[3:], c0, part)
                     for j in range(3):
                         part[j] = sign * (part[j] + s[j])
-                    _in_body(ref.P0, touched, part, move)
+                    rotate_back(ref.P0[touched], part, move)
                     for j in range(3):
                         part[j] = sign * s[3 + j]
-                    _in_body(ref.P0, touched, part, turn)
+                    rotate_back(ref.P0[touched], part, turn)
                     _wrench_change(scene.law, t, move, turn, wrench)
-                    rotate_to_world(point.P, touched, wrench[:3], world[:3])
-                    rotate_to_world(point.P, touched, wrench[3:], world[3:])
+                    rotate(trial.P[touched], wrench[:3], world[:3])
+                    rotate(trial.P[touched], wrench[3:], world[3:])
                     cross_into(c, world[:3], part)
                     for j in range(3):
                         world[3 + j] += part[j]
-                    _subtract_force(tree, contacts, i, point.S, world, l, R)
+                    _subtract_force(tree, contacts, i, trial.S, world, l, R)
                 body = tree.parents[body]
 
 
@@ -252,7 +245,7 @@ def _subtract_force(
 ) -> None:
     """R[:, column] -= generalised force of a wrench of contact i at the world's origin."""
     for side in range(2):
-        body = (contacts.joints[i] if side == 0 else contacts.touched[i]) - 1
+        body = contacts.bodies[i, side] - 1
         sign = 1.0 if side == 0 else -1.0
         while body >= 0:
             for k in range(tree.first_dofs[body], tree.first_dofs[body + 1]):

@@ -1,6 +1,7 @@
 """Affine variational inequalities over a product of simplices, by an active-set method.
 
-The set is that of blocks x_i >= 0, sum(x_i) <= 1. Each iteration projects x - F(x) / unit onto the
+The set is that of blocks x_i >= 0, sum(x_i) <= 1; block b has the variables from first[b] to
+first[b + 1]. Each iteration projects x - F(x) / unit onto the
 set, which determines a face, and solves F = 0 on that face; the solution is found when the face
 no longer changes: Newton's method on the natural map.
 """
@@ -10,39 +11,40 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
+from nmdp_pin.kernels.linear import finite, solve_in_place
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
 
 @jit
-def clip_to_simplices(x: np.ndarray, m: int) -> None:
+def clip_to_simplices(x: np.ndarray, first: np.ndarray) -> None:
     """Remove rounding errors in place: no entry below zero, no block's sum above one."""
-    for b in range(x.size // m):
+    for b in range(first.size - 1):
         total = 0.0
-        for e in range(b * m, b * m + m):
+        for e in range(first[b], first[b + 1]):
             x[e] = max(x[e], 0.0)
             total += x[e]
         if total > 1.0:
-            for e in range(b * m, b * m + m):
+            for e in range(first[b], first[b + 1]):
                 x[e] /= total * _BELOW_ONE
 
 
 @jit
-def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
+def face_of(y: np.ndarray, first: np.ndarray, ordered: np.ndarray, face: np.ndarray) -> bool:
     """Find the face on which the projection of y lies, and whether it differs from `face`.
 
     Args:
-        y: point, shape (n m,).
-        m: size of a block.
-        face: variables above zero, then sums at one, shape (n m + n,); overwritten.
+        y: point, shape (n,).
+        first: first variable of each block, shape (blocks + 1,).
+        ordered: workspace, shape (n,).
+        face: variables above zero, then sums at one, shape (n + blocks,); overwritten.
     """
-    n = y.size // m
-    changed, ordered = False, np.empty(m)
-    for b in range(n):
+    n, changed = y.size, False
+    for b in range(first.size - 1):
+        begin, m = first[b], first[b + 1] - first[b]
         for e in range(m):  # ascending, by insertion
-            value, place = y[b * m + e], e
+            value, place = y[begin + e], e
             while place > 0 and ordered[place - 1] > value:
                 ordered[place] = ordered[place - 1]
                 place -= 1
@@ -59,10 +61,10 @@ def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
             if value - top > threshold:
                 tau = threshold
         tight = positive > 1.0
-        if face[n * m + b] != tight:
-            face[n * m + b] = tight
+        if face[n + b] != tight:
+            face[n + b] = tight
             changed = True
-        for e in range(b * m, b * m + m):
+        for e in range(begin, begin + m):
             above = y[e] - top > tau if tight else y[e] > 0.0
             if face[e] != above:
                 face[e] = above
@@ -72,12 +74,11 @@ def face_of(y: np.ndarray, m: int, face: np.ndarray) -> bool:
 
 @jit
 def solve_on_face(
-    M: np.ndarray, constant: np.ndarray, m: int, face: np.ndarray, x: np.ndarray
+    M: np.ndarray, constant: np.ndarray, block_of: np.ndarray, face: np.ndarray, x: np.ndarray
 ) -> bool:
     """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular."""
     n, size = x.size, face.size
-    rows = np.empty(size, np.int64)
-    k = 0
+    rows, k = np.empty(size, np.int64), 0
     for e in range(size):
         if face[e]:
             rows[k] = e
@@ -85,7 +86,8 @@ def solve_on_face(
     free = 0
     while free < k and rows[free] < n:
         free += 1
-    x[:] = 0.0
+    for e in range(n):
+        x[e] = 0.0
     if free == 0:
         return True
     A, right = np.zeros((k, k)), np.ones((k, 1))
@@ -95,13 +97,11 @@ def solve_on_face(
         for c in range(free):
             A[a, c] = M[ra, rows[c]]
         for c in range(free, k):
-            if ra // m == rows[c] - n:
+            if block_of[ra] == rows[c] - n:
                 A[a, c] = 1.0
                 A[c, a] = 1.0
-    pivots = np.empty(k, np.int64)
-    if not lu_factor(A, pivots):
+    if not solve_in_place(A, right):
         return False
-    lu_solve(A, pivots, right)
     if not finite(right.ravel()):
         return False
     for a in range(free):
@@ -110,7 +110,7 @@ def solve_on_face(
 
 
 @jit
-def add_product(
+def add_sparse_product(
     M: np.ndarray, x: np.ndarray, factor: float, constant: np.ndarray, out: np.ndarray
 ) -> None:
     """Out = constant + factor M x with an x of which most entries are zero.
@@ -135,7 +135,9 @@ def add_product(
 
 
 @jit
-def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.ndarray) -> bool:
+def solve_affine_vi(
+    M: np.ndarray, g: np.ndarray, x0: np.ndarray, first: np.ndarray, x: np.ndarray
+) -> bool:
     """Find x in the set with (g + M (x - x0))' (y - x) >= 0 for every y in the set.
 
     M need not be symmetric; where it is symmetric and positive definite, x minimises a quadratic
@@ -145,35 +147,36 @@ def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.
         M: matrix with a positive diagonal, shape (n, n).
         g: value F(x0), shape (n,).
         x0: point at which the problem is stated and the search begins, shape (n,).
-        m: size of a block.
+        first: first variable of each block, shape (blocks + 1,).
         x: output, the solution, feasible to the last bit, shape (n,).
 
     Returns:
         False where the faces cycle, M is singular on a face, or a number is not finite.
     """
-    n = x0.size
-    blocks = n // m
-    constant = np.empty(n)
-    add_product(M, x0, -1.0, g, constant)
+    n, blocks = x0.size, first.size - 1
+    constant, block_of = np.empty(n), np.empty(n, np.int64)
+    add_sparse_product(M, x0, -1.0, g, constant)
     # One unit a block, so that the projection of a block is the usual one.
     unit = np.empty(blocks)
     for b in range(blocks):
-        unit[b] = M[b * m, b * m]
-        for e in range(b * m + 1, b * m + m):
+        unit[b] = 0.0
+        for e in range(first[b], first[b + 1]):
             unit[b] = max(unit[b], M[e, e])
+            block_of[e] = b
         if not (unit[b] > 0.0 and unit[b] < np.inf):
             return False
     if not finite(constant):
         return False
     face = np.zeros(n + blocks, np.bool_)
-    tried = np.zeros((MOST_FACES, n + blocks), np.bool_)
-    y, F = np.empty(n), g.copy()
-    x[:] = x0
+    tried = np.empty((MOST_FACES, n + blocks), np.bool_)
+    y, F, ordered = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        F[i], x[i] = g[i], x0[i]
     for trial in range(MOST_FACES):
         for i in range(n):
-            y[i] = x[i] - F[i] / unit[i // m]
-        if not face_of(y, m, face) and trial > 0:
-            clip_to_simplices(x, m)
+            y[i] = x[i] - F[i] / unit[block_of[i]]
+        if not face_of(y, first, ordered, face) and trial > 0:
+            clip_to_simplices(x, first)
             return True
         for before in range(trial):
             same = True
@@ -183,8 +186,9 @@ def solve_affine_vi(M: np.ndarray, g: np.ndarray, x0: np.ndarray, m: int, x: np.
                     break
             if same:
                 return False
-        tried[trial] = face
-        if not solve_on_face(M, constant, m, face, x):
+        for e in range(face.size):
+            tried[trial, e] = face[e]
+        if not solve_on_face(M, constant, block_of, face, x):
             return False
-        add_product(M, x, 1.0, constant, F)
+        add_sparse_product(M, x, 1.0, constant, F)
     return False

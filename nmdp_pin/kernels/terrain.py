@@ -75,12 +75,12 @@ def query(
         nearest, least = _nearest_simple(kinds, shapes, p)
         n, bends = (0.0, 0.0, 0.0), False
         if nearest >= 0:
-            n, bends = _describe(kinds, shapes, nearest, p, least, hessian)
+            n, bends = describe(kinds, shapes, nearest, p, least, hessian)
         if heights is not None:
             for s in range(len(kinds)):
                 if kinds[s, 0] != FIELD:
                     continue
-                local, size, grid = _seen_from(shapes, s, p), _sizes(shapes, s), _grid(kinds, s)
+                local, size, grid = seen_from(shapes, s, p), _sizes(shapes, s), _grid(kinds, s)
                 if field_bound(grid, size, intervals, local) >= least:
                     continue
                 phi, own, other_bends = field_surface(
@@ -98,7 +98,7 @@ def query(
             curvature[:] = 0.0
             bent = True
         if bends:
-            _turn_tensor(shapes, nearest, hessian, curvature, k)
+            turn_tensor(shapes, nearest, hessian, curvature, k)
     if bent:
         for k in range(len(points)):
             if math.isnan(distance[k]):
@@ -111,20 +111,24 @@ def _nearest_simple(kinds: np.ndarray, shapes: np.ndarray, p: Vector3) -> tuple[
     """The first of the nearest planes and primitives, -1 where there is none; its distance [m]."""
     nearest, least = -1, math.inf
     for s in range(len(kinds)):
-        kind = kinds[s, 0]
-        if kind == FIELD:
+        if kinds[s, 0] == FIELD:
             continue
-        if kind == PLANE:
-            phi = dot(p, (shapes[s, 5], shapes[s, 8], shapes[s, 11])) - shapes[s, 12]
-        else:
-            phi = primitive_distance(kind, _seen_from(shapes, s, p), _sizes(shapes, s))
+        phi = shape_distance(kinds, shapes, s, p)
         if phi < least:
             nearest, least = s, phi
     return nearest, least
 
 
 @jit
-def _describe(
+def shape_distance(kinds: np.ndarray, shapes: np.ndarray, s: int, p: Vector3) -> float:
+    """Signed distance to a plane or primitive [m]."""
+    if kinds[s, 0] == PLANE:
+        return dot(p, (shapes[s, 5], shapes[s, 8], shapes[s, 11])) - shapes[s, 12]
+    return primitive_distance(kinds[s, 0], seen_from(shapes, s, p), _sizes(shapes, s))
+
+
+@jit
+def describe(
     kinds: np.ndarray,
     shapes: np.ndarray,
     s: int,
@@ -132,10 +136,19 @@ def _describe(
     distance: float,
     hessian: np.ndarray,
 ) -> tuple[Vector3, bool]:
-    """Normal of a plane or primitive, and whether there is a Hessian, written in its own frame."""
+    """Normal of a plane or primitive, and whether there is a Hessian, written in its own frame.
+
+    Args:
+        kinds: as in the module's description.
+        shapes: as in the module's description.
+        s: row of the shape.
+        p: point [m].
+        distance: signed distance of the point [m].
+        hessian: output where there is a Hessian [1/m], shape (3, 3).
+    """
     if kinds[s, 0] == PLANE:
         return (shapes[s, 5], shapes[s, 8], shapes[s, 11]), False
-    local, half = _seen_from(shapes, s, p), _sizes(shapes, s)
+    local, half = seen_from(shapes, s, p), _sizes(shapes, s)
     own = primitive_normal(kinds[s, 0], local, half, distance)
     bends = primitive_hessian(kinds[s, 0], local, half, own, hessian)
     return _turned(shapes, s, own), bends
@@ -154,7 +167,7 @@ def _grid(kinds: np.ndarray, s: int) -> Grid:
 
 
 @jit
-def _seen_from(shapes: np.ndarray, s: int, p: Vector3) -> Vector3:
+def seen_from(shapes: np.ndarray, s: int, p: Vector3) -> Vector3:
     """A point of the world in the frame of a shape [m]."""
     x, y, z = p[0] - shapes[s, 0], p[1] - shapes[s, 1], p[2] - shapes[s, 2]
     return (
@@ -175,7 +188,7 @@ def _turned(shapes: np.ndarray, s: int, own: Vector3) -> Vector3:
 
 
 @jit
-def _turn_tensor(shapes: np.ndarray, s: int, own: np.ndarray, world: np.ndarray, k: int) -> None:
+def turn_tensor(shapes: np.ndarray, s: int, own: np.ndarray, world: np.ndarray, k: int) -> None:
     """Write R H R' into `world[k]`, shape (3, 3)."""
     for a in range(3):
         for b in range(3):

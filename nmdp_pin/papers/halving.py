@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.dynamics.linearised_step import LinearisedStep
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp import Nmdp
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme
+from nmdp_pin.integrators.step_response import StepResponse
 from nmdp_pin.state import State
 from nmdp_pin.step_control import StepControl, check_min_step, halved, merged
 
@@ -66,22 +66,22 @@ class PrintedHalving(StepControl):
         """One sub-step whose differences of velocities are over `last`."""
         if not isinstance(integrator, Nmdp) or last == s:
             return integrator.step(state, command, s)
-        return integrator.step(state, command, s, _scheme(s, last))
+        return integrator.step(state, command, s, scheme=_scheme(s, last))
 
-    def linearised(
+    def response(
         self,
         integrator: Integrator,
         state: State,
         command: CommandSource,
         s: float,
         last: float,
-        end: State,
-        names: tuple[str, ...],
-    ) -> LinearisedStep:
-        """See `StepControl.linearised`."""
+        result: StepResult,
+        **options: Any,
+    ) -> StepResponse:
+        """See `StepControl.response`."""
         if not isinstance(integrator, Nmdp) or last == s:
-            return integrator.linearised(state, command, s, end, names)
-        return integrator.linearised(state, command, s, end, names, scheme=_scheme(s, last))
+            return integrator.response(state, command, s, result, **options)
+        return integrator.response(state, command, s, result, scheme=_scheme(s, last), **options)
 
 
 def _scheme(s: float, last: float) -> Scheme:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.solvers.pgm import ProjectedGradient
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.step_control import Halving
 

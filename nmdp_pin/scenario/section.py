@@ -159,7 +159,7 @@ def _options_section(
     fields: dict[str, Any] = {}
     for name, (hint, default) in _parameters(cls).items():
         if name not in skip and name not in base.model_fields:
-            fields[name] = (dict(types).get(name, _strict(hint)), Field(default))
+            fields[name] = (_strict(dict(types).get(name, hint)), Field(default))
     section = create_model(f"{base.__name__}[{cls.__name__}]", __base__=base, **fields)
     section.target = staticmethod(cls)  # type: ignore[assignment]  # a function stays unbound
     return section

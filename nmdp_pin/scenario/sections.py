@@ -18,6 +18,7 @@ from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, TerrainError
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.papers import PrintedHalving, preset_options
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.scenario.robot_section import FilePath
 from nmdp_pin.scenario.section import (
     Number,
@@ -173,7 +174,7 @@ class IntegratorSection(OptionsSection):
 
 def _integrators() -> dict[str, type[OptionsSection]]:
     return {
-        name: options_section(IntegratorSection, cls, skip=_COMPOSED)
+        name: options_section(IntegratorSection, cls, skip=_COMPOSED, types=_PAPERS_OPTIONS)
         for name, cls in INTEGRATORS.items()
     }
 
@@ -197,6 +198,7 @@ def fit_contact(table: dict[str, Any]) -> None:
 
 
 _COMPOSED = frozenset({"system"})  # what Simulator gives a method
+_PAPERS_OPTIONS = {"projected_gradient": ProjectedGradient | None}  # which methods do not know
 
 
 class PushSection(Section):

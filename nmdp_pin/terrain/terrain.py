@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,6 +20,28 @@ from nmdp_pin.terrain.surface import Nearest, Surface
 from nmdp_pin.terrain.triangle_surface import TriangleSurface
 
 Query = Literal["closed-form", "coal"]
+
+
+class CalledSurfaces(NamedTuple):
+    """Shapes whose distances are found by a search: height fields, and what coal measures.
+
+    Args:
+        arrays: shapes that the kernels search.
+        by_coal: shapes that coal measures.
+    """
+
+    arrays: ShapeArrays
+    by_coal: tuple[CoalShape | TriangleSurface, ...]
+
+    def query(self, points: np.ndarray) -> Surface:
+        """Surface of the nearest shape at points, as `Terrain.query`; shape (n, 3)."""
+        surface = self.arrays.query(points)
+        if not self.by_coal:
+            return surface
+        nearest = Nearest(surface)
+        for shape in self.by_coal:
+            shape.update(points, nearest)
+        return nearest.surface()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +67,10 @@ class Terrain:
     """Whether all shapes are planes."""
     arrays: ShapeArrays = field(init=False, repr=False)
     """What `nmdp_pin.kernels.terrain.query` reads: all shapes but those that coal measures."""
-    compiled: bool = field(init=False)
-    """Whether `arrays` say everything: coal measures no shape."""
+    closed_forms: ShapeArrays = field(init=False, repr=False)
+    """The planes and primitives among them."""
+    called: CalledSurfaces | None = field(init=False, repr=False)
+    """The other shapes; None: there are none."""
     measured_by: Query = field(init=False)
     """The option `query`."""
     _by_coal: tuple[CoalShape | TriangleSurface, ...] = field(init=False, repr=False)
@@ -68,13 +92,18 @@ class Terrain:
         }
         in_order = sorted(asked.items(), key=lambda item: (order(item[1]), item[0]))
         closed = {i: shape for i, shape in enumerate(shapes) if i not in asked}
+        by_coal = tuple(_asked_of_coal(shape, i) for i, shape in in_order)
+        fields = {i: shape for i, shape in closed.items() if isinstance(shape, HeightField)}
+        simple = {i: shape for i, shape in closed.items() if i not in fields}
+        others = CalledSurfaces(shape_arrays(fields), by_coal) if fields or asked else None
         for name, value in (
             ("shapes", shapes),
             ("flat", all(isinstance(shape, Plane) for shape in shapes)),
             ("arrays", shape_arrays(closed)),
-            ("compiled", not asked),
+            ("closed_forms", shape_arrays(simple)),
+            ("called", others),
             ("measured_by", query),
-            ("_by_coal", tuple(_asked_of_coal(shape, i) for i, shape in in_order)),
+            ("_by_coal", by_coal),
         ):
             object.__setattr__(self, name, value)
 
@@ -119,13 +148,7 @@ class Terrain:
             raise TerrainError(f"points must have shape (n, 3), got {points.shape}")
         if not points.flags.writeable:  # numba would compile anew
             points = points.copy()
-        surface = self.arrays.query(points)
-        if self.compiled:
-            return surface
-        nearest = Nearest(surface)
-        for shape in self._by_coal:
-            shape.update(points, nearest)
-        return nearest.surface()
+        return CalledSurfaces(self.arrays, self._by_coal).query(points)
 
 
 def _asked_of_coal(shape: Shape, index: int) -> CoalShape | TriangleSurface:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 
@@ -216,11 +215,12 @@ def numbers(result: StepResult) -> dict[str, np.ndarray]:
         if f.name not in ("state", "status") and getattr(result, f.name) is not None
     }
     found |= {"t": np.array(result.state.t), "q": result.state.q, "v": result.state.v}
-    if result.state.warm is not None:
-        found |= {"w": result.state.warm.w, "gamma": np.array(result.state.warm.gamma)}
-        assert math.isfinite(result.state.warm.gamma)
-        if result.state.warm.forces is not None:
-            found["forces"] = result.state.warm.forces
+    warm = result.state.warm
+    if warm is not None:
+        found |= {name: getattr(warm, name) for name in ("contacts", "w", "joints", "a")}
+        found["gamma"] = np.array(warm.gamma)
+        if warm.forces is not None:
+            found["forces"] = warm.forces
     return found
 
 

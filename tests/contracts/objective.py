@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import core_samples as samples
 import numpy as np
 import pytest
 
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.objective import Objective
+from nmdp_pin.papers.objectives import Objective
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
 _NO_CURVATURE = 1e-10  # relative; rounding of a positive semidefinite matrix
 
+FormOf = Callable[..., Form]
+
 
 class ObjectiveContract:
-    """Needs the fixtures `objective`, `form`, the class of a form, and `order`."""
+    """Needs the fixtures `objective`, `form`, which gives the form of a system, and `order`."""
 
     ROBOTS = ("robosimian planar", "spider", "wheels", "wheels+points", "chain fixed")
 
     @pytest.mark.parametrize("name", ROBOTS)
     @pytest.mark.parametrize("ground", ["tilted", "sphere"])
     def test_gradient(
-        self, objective: Objective, form: type[Form], order: int, name: str, ground: str
+        self, objective: Objective, form: FormOf, order: int, name: str, ground: str
     ) -> None:
         """The gradient agrees with central differences of the value."""
         problem, q, w = self._at(form, order, name, ground)
@@ -36,7 +40,7 @@ class ObjectiveContract:
 
     @pytest.mark.parametrize("name", ROBOTS)
     def test_hessian_is_positive_semidefinite(
-        self, objective: Objective, form: type[Form], order: int, name: str
+        self, objective: Objective, form: FormOf, order: int, name: str
     ) -> None:
         """The Hessian is symmetric and has no negative eigenvalue."""
         problem, q, w = self._at(form, order, name, "sphere")
@@ -46,32 +50,30 @@ class ObjectiveContract:
         assert np.abs(hessian - hessian.T).max() <= _NO_CURVATURE * largest
         assert np.linalg.eigvalsh(hessian)[0] >= -_NO_CURVATURE * largest
 
-    def test_at_rest_it_is_zero(self, objective: Objective, form: type[Form], order: int) -> None:
+    def test_at_rest_it_is_zero(self, objective: Objective, form: FormOf, order: int) -> None:
         """Not to move is the minimum: value and gradient vanish there."""
         robot = samples.robot("wheels")
         problem, q, w = samples.problem_at(robot, "flat", samples.CONE, seed=0, form=form)
         still = np.zeros(robot.model.nv)
-        reference = problem.form.start(q, still, 0.05, order)
-        rest = problem.form.problem(reference, Command(), 20.0, 20.0)
-        at = rest.evaluate(q, w)
+        rest = samples.Problem(problem.form, q, still, Command(), 0.05, order)
+        at = rest.evaluate(rest.q_ref, w)
         gradient, _ = objective.derivatives(rest, at, rest.linearise(at))
         assert objective.value(rest, at) == pytest.approx(0.0, abs=1e-20)
         assert np.abs(gradient).max() <= 1e-10
 
-    def test_no_contact_points(self, objective: Objective, form: type[Form], order: int) -> None:
+    def test_no_contact_points(self, objective: Objective, form: FormOf, order: int) -> None:
         """A robot without contact points has a finite value."""
         robot = samples.robot("no-contact")
         made = form(System(robot, Terrain([Plane()]), samples.CONE))
-        reference = made.start(robot.standing, np.ones(10), 0.01, order)
-        problem = made.problem(reference, Command(), 100.0, 100.0)
-        at = problem.evaluate(robot.standing + 0.1, np.zeros((0, samples.CONE.n_vertices)))
+        problem = samples.Problem(made, robot.standing, np.ones(10), Command(), 0.01, order)
+        at = problem.evaluate(robot.standing + 0.1, np.zeros(made.shape))
         gradient, hessian = objective.derivatives(problem, at, problem.linearise(at))
         assert np.isfinite(objective.value(problem, at))
         assert gradient.shape == (10,)
         assert hessian.shape == (10, 10)
 
     @staticmethod
-    def _at(form: type[Form], order: int, name: str, ground: str):  # type: ignore[no-untyped-def]
+    def _at(form: FormOf, order: int, name: str, ground: str):  # type: ignore[no-untyped-def]
         return samples.problem_at(
             samples.robot(name), ground, samples.CONE, 5, form=form, order=order
         )

@@ -1,0 +1,88 @@
+"""Pairs of contact spheres and shapes as arrays for the kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin.kernels.contacts import REACH, Candidates, Contacts, Places
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+
+
+def pairs_of(robot: Robot, terrain: Terrain) -> list[tuple[int, int]]:
+    """Contact points with the rows of the shapes that each may touch, in the order of the points.
+
+    Row -1 stands for all the shapes of a body, or of the world, that have no closed form or that
+    coal measures: they are one surface that Python describes.
+    """
+    rows_of, n = {}, 0
+    for joint, surface in _surfaces(robot, terrain).items():
+        k = len(surface.closed_forms.kinds)
+        rows_of[joint] = [*range(n, n + k)] + [-1] * (surface.called is not None)
+        n += k
+    touched = enumerate(np.asarray(robot.contact_points.touches).tolist())
+    return [(point, row) for point, joint in touched for row in rows_of[joint]]
+
+
+def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
+    """The surfaces of the world, which is joint 0, and of bodies."""
+    return {0: terrain} | {int(joint): surface for joint, surface in robot.surfaces.items()}
+
+
+def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
+    """The pairs of a robot on a terrain, see `pairs_of`.
+
+    Args:
+        robot: robot with contact points and surfaces of bodies.
+        terrain: static world.
+    """
+    kinds, shapes, first = [], [], 0
+    for surface in _surfaces(robot, terrain).values():
+        tables = surface.closed_forms
+        kinds.append(tables.kinds + np.array([0, first, 0, 0, 0, 0]))
+        shapes.append(tables.shapes)
+        first += len(surface.shapes)
+    points, pairs = robot.contact_points, pairs_of(robot, terrain)
+    index = np.array([point for point, _ in pairs], dtype=np.int64)
+    bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)
+    return Candidates(
+        bodies=np.ascontiguousarray(bodies[index]).reshape(-1, 2),
+        local=np.ascontiguousarray(points.positions[index]).reshape(-1, 3),
+        radii=np.asarray(points.radii, dtype=float)[index],
+        rows=np.array([row for _, row in pairs], dtype=np.int64),
+        points=index,
+        kinds=np.concatenate(kinds),
+        shapes=np.concatenate(shapes),
+        handle=0,
+        called=any(row < 0 for _, row in pairs),
+        reach=REACH,
+        distant=False,
+    )
+
+
+def new_contacts(candidates: Candidates) -> Contacts:
+    """A list of contacts with all candidates in it."""
+    k = len(candidates.rows)
+    return Contacts(
+        n=np.full(1, k),
+        index=np.arange(k),
+        bodies=candidates.bodies.copy(),
+        listed=np.ones(k, dtype=bool),
+        reference=np.zeros((k, 4, 3)),
+    )
+
+
+def new_places(k: int) -> Places:
+    """Memory for the places of k contacts."""
+    return Places(
+        placements=np.zeros((k, 4, 3)),
+        centre=np.zeros((k, 3)),
+        depth=np.zeros(k),
+        normal=np.zeros((k, 3)),
+        arm=np.zeros((k, 3)),
+        curvature=np.zeros((k, 3, 3)),
+        curved=np.zeros(k, dtype=bool),
+        covered=np.zeros(k, dtype=bool),
+        friction=np.zeros(k),
+        surface=np.full(k, -1),
+    )

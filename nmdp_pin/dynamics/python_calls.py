@@ -1,0 +1,255 @@
+"""What kernels call in Python: pinocchio, surfaces without closed form, and contact models."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.kernels.contacts import Candidates
+from nmdp_pin.kernels.material import material_inertia
+from nmdp_pin.kernels.stage import Dynamics, Point, Stage, System
+from nmdp_pin.robot import Robot
+from nmdp_pin.terrain import Terrain
+
+
+class PinocchioCalls:
+    """Pinocchio's algorithms, which read and write arrays that the kernels share.
+
+    Args:
+        model: model of the robot.
+
+    Attributes:
+        system: what all steps share, of which these arrays are a part.
+    """
+
+    system: System
+
+    def __init__(self, model: pin.Model) -> None:
+        self.data = data = model.createData()
+        self.q, self.v, self.a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
+        weightless, still = pin.Model(model), np.zeros(model.nv)
+        weightless.gravity = pin.Motion.Zero()
+        # M v is the inverse dynamics of the acceleration v at rest and without weight.
+        self.inverse_dynamics = partial(
+            pin.computeRNEADerivatives, model, data, self.q, self.v, self.a
+        )
+        self._momentum = partial(
+            pin.computeRNEADerivatives, weightless, data, self.q, still, self.v
+        )
+        self.kinematics = partial(pin.computeJointJacobians, model, data, self.q)
+
+    def material_inertia(self, velocities: bool, stage: Stage, at: Point) -> None:
+        """Inertia of material points, whose kernel is compiled where it is needed.
+
+        Args:
+            velocities: whether velocities are compared, instead of positions.
+            stage: equations of the stage.
+            at: the point, whose q and v are the shared ones.
+        """
+        (self._momentum if velocities else self.kinematics)()
+        material_inertia(self.system, stage, at)
+
+    def arrays(self, handle: int) -> Dynamics:
+        """The shared arrays.
+
+        Args:
+            handle: number under which this object is registered.
+        """
+        data, nv = self.data, len(self.v)
+        # pinocchio gives the J of a single dof as a vector
+        S = np.reshape(data.J, (6, nv), order="F").T
+        return Dynamics(
+            handle=handle,
+            q=self.q,
+            v=self.v,
+            a=self.a,
+            P=placements_of(data),
+            S=S,
+            tau=data.tau,
+            M=data.M.T,  # symmetric, and stored by columns
+            of_q=data.dtau_dq,
+            of_v=data.dtau_dv,
+        )
+
+
+def placements_of(data: pin.Data) -> np.ndarray:
+    """View of all oMi, shape (n_joints, 4, 3): the rotation's columns, then the translation.
+
+    Raises:
+        RuntimeError: pinocchio stores them in another layout.
+    """
+    n = len(data.oMi)
+    view = np.lib.stride_tricks.as_strided(data.oMi[0].rotation, (n, 4, 3), (96, 24, 8))
+    last = data.oMi[n - 1]
+    if view[-1, 3].__array_interface__["data"] != last.translation.__array_interface__["data"]:
+        raise RuntimeError("pinocchio stores its placements in a layout that is not known here")
+    return view
+
+
+class SurfaceCalls:
+    """Surfaces without closed form: those of the terrain and of bodies.
+
+    Args:
+        robot: robot with contact points and surfaces of bodies.
+        terrain: static world.
+        candidates: pairs that may touch.
+    """
+
+    def __init__(self, robot: Robot, terrain: Terrain, candidates: Candidates) -> None:
+        surfaces = {0: terrain} | {int(joint): surface for joint, surface in robot.surfaces.items()}
+        self._rows, self._radii = candidates.rows, candidates.radii
+        self._touched = candidates.bodies[:, 1]
+        self._called, first = {}, 0
+        for joint, surface in surfaces.items():
+            if surface.called is not None:
+                self._called[joint] = (surface.called, first)
+            first += len(surface.shapes)
+
+    def surfaces(
+        self,
+        index: np.ndarray,
+        centre: np.ndarray,
+        depth: np.ndarray,
+        normal: np.ndarray,
+        curvature: np.ndarray,
+        curved: np.ndarray,
+        friction: np.ndarray,
+        surface: np.ndarray,
+    ) -> None:
+        """Describe the surfaces without closed form at contacts; those of others are left.
+
+        Args:
+            index: candidates of the contacts, shape (n,); the other arguments are as in
+                `kernels.contacts.Places`, and written but for the centres.
+            centre: centres.
+            depth: penetrations; NaN where the centre is too far away.
+            normal: normals.
+            curvature: derivatives of the normals.
+            curved: whether there are any.
+            friction: friction coefficients.
+            surface: shapes.
+        """
+        n = len(index)
+        asked = (self._rows[index] < 0) & np.isfinite(centre[:n]).all(axis=1)
+        for joint, (shapes, first) in self._called.items():
+            own = np.flatnonzero(asked & (self._touched[index] == joint))
+            if not len(own):
+                continue
+            found = shapes.query(centre[own])
+            depth[own], normal[own] = self._radii[index[own]] - found.distance, found.normal
+            curved[own] = found.curvature is not None
+            if found.curvature is not None:
+                curvature[own] = found.curvature
+            friction[own], surface[own] = found.friction, first + found.shape
+
+
+class LawCalls:
+    """A contact model in Python.
+
+    Args:
+        law: the contact model.
+        points: contact point of each candidate, shape (k,).
+        radii: radius of each candidate [m], shape (k,).
+    """
+
+    def __init__(self, law: WrenchSpace, points: np.ndarray, radii: np.ndarray) -> None:
+        self._law, self._points, self._radii = law, points, radii
+
+    def vertices(
+        self,
+        index: np.ndarray,
+        placements: np.ndarray,
+        centre: np.ndarray,
+        depth: np.ndarray,
+        normal: np.ndarray,
+        friction: np.ndarray,
+        surface: np.ndarray,
+        V: np.ndarray,
+    ) -> None:
+        """Write the vertices of n contacts into V, shape (>= n, rows, m).
+
+        Args:
+            index: candidates of the contacts, shape (n,); the other arguments are as in
+                `kernels.contacts.Places`.
+            placements: placements of the carriers.
+            centre: centres.
+            depth: penetrations.
+            normal: normals.
+            friction: friction coefficients.
+            surface: shapes.
+            V: output.
+        """
+        n = len(index)
+        if n:
+            contacts = self._state(
+                index, placements[:n], centre[:n], depth[:n], normal[:n], None, friction[:n],
+                surface[:n],
+            )  # fmt: skip
+            V[:n] = self._law.vertices(contacts)
+
+    def vertex_derivative(
+        self,
+        index: np.ndarray,
+        placements: np.ndarray,
+        centre: np.ndarray,
+        depth: np.ndarray,
+        normal: np.ndarray,
+        curvature: np.ndarray,
+        curved: np.ndarray,
+        friction: np.ndarray,
+        surface: np.ndarray,
+        w: np.ndarray,
+        wrench: np.ndarray,
+        rows: np.ndarray,
+        D: np.ndarray,
+    ) -> None:
+        """Write the derivatives of V w of some contacts into D, shape (n, rows, 6).
+
+        Args:
+            index: as in `vertices`.
+            placements: as in `vertices`.
+            centre: as in `vertices`.
+            depth: as in `vertices`.
+            normal: as in `vertices`.
+            curvature: derivatives of the normals.
+            curved: whether there are any.
+            friction: as in `vertices`.
+            surface: as in `vertices`.
+            w: weights.
+            wrench: wrenches V w.
+            rows: the contacts that are asked for.
+            D: output.
+        """
+        bends = np.where(curved[rows, None, None], curvature[rows], 0.0)
+        contacts = self._state(
+            index[rows], placements[rows], centre[rows], depth[rows], normal[rows],
+            bends if bends.any() else None, friction[rows], surface[rows],
+        )  # fmt: skip
+        own = self._law.derivative(contacts, w[rows], wrench[rows])
+        D[rows, :, : own.shape[2]] = own
+
+    def _state(
+        self,
+        index: np.ndarray,
+        placements: np.ndarray,
+        centre: np.ndarray,
+        depth: np.ndarray,
+        normal: np.ndarray,
+        curvature: np.ndarray | None,
+        friction: np.ndarray,
+        surface: np.ndarray,
+    ) -> ContactState:
+        return ContactState(
+            centre,
+            placements[:, :3].transpose(0, 2, 1),
+            depth,
+            normal,
+            curvature,
+            friction,
+            self._radii[index],
+            surface,
+            self._points[index],
+        )

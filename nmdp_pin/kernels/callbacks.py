@@ -1,0 +1,113 @@
+"""Calls from kernels back to Python, for what Python owns: pinocchio, coal, and users' laws.
+
+A kernel knows a number, under which the object that answers is registered. Exceptions of the callee
+reach the caller of the kernel.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+from numba import objmode
+
+from nmdp_pin.kernels.jit import calling_jit
+
+_HANDLES = itertools.count(1)
+_CALLEES: dict[int, Any] = {}
+
+
+def register(answering: Any, owner: object) -> int:
+    """The number of an object that answers calls as long as its owner lives."""
+    handle = next(_HANDLES)
+    _CALLEES[handle] = answering
+    weakref.finalize(owner, _CALLEES.pop, handle)
+    return handle
+
+
+def callee(handle: int) -> Any:
+    """The object of a number. Cached kernels refer to this function, and not to the objects."""
+    return _CALLEES[handle]
+
+
+@calling_jit
+def call_inverse_dynamics(handle: int) -> None:
+    """Inverse dynamics with derivatives, kinematics and mass matrix at the shared q, v and a."""
+    with objmode():
+        callee(handle).inverse_dynamics()
+
+
+@calling_jit
+def call_kinematics(handle: int) -> None:
+    """Placements and motions at the shared q."""
+    with objmode():
+        callee(handle).kinematics()
+
+
+@calling_jit
+def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) -> None:
+    """Inertia of material points at the shared q and v; see `PinocchioCalls.material_inertia`."""
+    with objmode():
+        callee(handle).material_inertia(velocities, stage, at)
+
+
+@calling_jit
+def call_surfaces(handle: int, index: np.ndarray, places: Any) -> None:
+    """Places of contacts with surfaces without closed form; see `SurfaceCalls.surfaces`."""
+    centre, depth, normal = places.centre, places.depth, places.normal
+    curvature, curved = places.curvature, places.curved
+    friction, surface = places.friction, places.surface
+    with objmode():
+        callee(handle).surfaces(index, centre, depth, normal, curvature, curved, friction, surface)
+
+
+@calling_jit
+def call_vertices(handle: int, index: np.ndarray, places: Any, V: np.ndarray) -> None:
+    """Vertices of a contact model in Python; see `LawCalls.vertices`."""
+    placements, centre, depth = places.placements, places.centre, places.depth
+    normal, friction, surface = places.normal, places.friction, places.surface
+    with objmode():
+        callee(handle).vertices(index, placements, centre, depth, normal, friction, surface, V)
+
+
+@calling_jit
+def call_vertex_derivative(
+    handle: int,
+    index: np.ndarray,
+    places: Any,
+    w: np.ndarray,
+    wrench: np.ndarray,
+    rows: np.ndarray,
+    D: np.ndarray,
+) -> None:
+    """Derivative of V w of a contact model in Python; see `LawCalls.vertex_derivative`."""
+    placements, centre, depth = places.placements, places.centre, places.depth
+    normal, friction, surface = places.normal, places.friction, places.surface
+    curvature, curved = places.curvature, places.curved
+    with objmode():
+        callee(handle).vertex_derivative(
+            index,
+            placements,
+            centre,
+            depth,
+            normal,
+            curvature,
+            curved,
+            friction,
+            surface,
+            w,
+            wrench,
+            rows,
+            D,
+        )
+
+
+@calling_jit
+def call_minimise(
+    handle: int, point: int, rate: float, order: int, budget: int, counts: np.ndarray
+) -> None:
+    """Solution of the shared stage by a solver in Python, from and in one of the shared points."""
+    with objmode():
+        callee(handle).minimise(point, rate, order, budget, counts)

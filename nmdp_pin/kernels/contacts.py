@@ -1,0 +1,535 @@
+"""Contacts: pairs of a contact sphere and a shape, their places, normals and motions.
+
+A candidate is a pair of a sphere of one body and a shape of another body or of the world; the
+contacts of a step are the candidates that may touch in it. Every contact is expressed in the frame
+of the body that it touches, whose placement is P[b]; the world is the body 0.
+
+A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
+force acts; for a sphere of radius r the arm is -r n. A motion (dx, dphi) of its body moves the
+centre by dx and rotates by dphi; it changes the normal by N (dx, dphi), the arm by L (dx, dphi),
+and the penetration by -n . (dx + dphi x o).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin.kernels.callbacks import call_surfaces
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.record import record
+from nmdp_pin.kernels.terrain import describe, shape_distance, turn_tensor
+from nmdp_pin.kernels.vector3 import (
+    ahead,
+    cross_into,
+    minus,
+    place,
+    relative,
+    rotate_back,
+    scaled,
+)
+
+REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
+SEAM = 1e-7  # [m] gap between shapes that counts as none
+_LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
+
+
+@record
+class Candidates:
+    """Pairs that may touch.
+
+    Args:
+        bodies: the body that carries the sphere, and the one that has the shape, shape (k, 2).
+        local: centres of the spheres in the frames of their bodies [m], shape (k, 3).
+        radii: radii of the spheres [m], shape (k,).
+        rows: rows of the shapes in the tables, -1 for surfaces that Python describes, shape (k,).
+        points: indices of the spheres among the robot's contact points, ascending, shape (k,).
+        kinds: table of kinds, as in `terrain`, shape (s, 6).
+        shapes: table of shapes, in the frames of their bodies, shape (s, 17).
+        handle: number of the object that describes the surfaces without closed form.
+        called: whether there are any.
+        reach: distance up to which a candidate is a contact of a step [m].
+        distant: whether contacts act that do not touch.
+    """
+
+    bodies: np.ndarray
+    local: np.ndarray
+    radii: np.ndarray
+    rows: np.ndarray
+    points: np.ndarray
+    kinds: np.ndarray
+    shapes: np.ndarray
+    handle: int
+    called: bool
+    reach: float
+    distant: bool
+
+
+@record
+class Contacts:
+    """Contacts of a step: n of the candidates, in their order.
+
+    Args:
+        n: number of contacts, shape (1,).
+        index: their candidates, shape (k,).
+        bodies: as in `Candidates`, of the contacts, shape (k, 2).
+        listed: whether each candidate is a contact, shape (k,).
+        reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
+    """
+
+    n: np.ndarray
+    index: np.ndarray
+    bodies: np.ndarray
+    listed: np.ndarray
+    reference: np.ndarray
+
+
+@record
+class Places:
+    """The contacts at one configuration.
+
+    Args:
+        placements: placements of the bodies that carry them, relative to those that they touch,
+            shape (k, 4, 3).
+        centre: centres of the spheres [m], shape (k, 3).
+        depth: penetrations, negative when apart [m], shape (k,).
+        normal: outward normals of the surfaces, shape (k, 3).
+        arm: arms o from the centres to the points of the forces [m], shape (k, 3).
+        curvature: derivatives of the normals by the centres, if `curved` [1/m], (k, 3, 3).
+        curved: whether a surface is curved, shape (k,).
+        covered: whether another shape covers the place, which then is no contact, shape (k,).
+        friction: friction coefficients, shape (k,).
+        surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
+    """
+
+    placements: np.ndarray
+    centre: np.ndarray
+    depth: np.ndarray
+    normal: np.ndarray
+    arm: np.ndarray
+    curvature: np.ndarray
+    curved: np.ndarray
+    covered: np.ndarray
+    friction: np.ndarray
+    surface: np.ndarray
+
+
+@jit
+def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
+    """Make contacts of the candidates that are listed."""
+    n = 0
+    for c in range(len(candidates.rows)):
+        if contacts.listed[c]:
+            contacts.index[n] = c
+            contacts.bodies[n, 0] = candidates.bodies[c, 0]
+            contacts.bodies[n, 1] = candidates.bodies[c, 1]
+            n += 1
+    contacts.n[0] = n
+
+
+@jit
+def relative_placement(P: np.ndarray, a: int, b: int, out: np.ndarray) -> None:
+    """The placement of body a relative to body b."""
+    if b != 0:
+        relative(P[b], P[a], out)
+        return
+    for r in range(4):
+        for j in range(3):
+            out[r, j] = P[a, r, j]
+
+
+@jit
+def select_contacts(
+    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts
+) -> None:
+    """List the candidates that may touch in a time h, by their places at its start and end.
+
+    Args:
+        candidates: pairs that may touch.
+        P: placements at the start, shape (n + 1, 4, 3).
+        twists: motions of the bodies there, shape (n + 1, 6).
+        h: length of the step [s].
+        contacts: output.
+    """
+    M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
+    for k in range(len(candidates.rows)):
+        a, b, row = candidates.bodies[k, 0], candidates.bodies[k, 1], candidates.rows[k]
+        if row < 0:
+            contacts.listed[k] = True
+            continue
+        relative_placement(P, a, b, M)
+        place(M, candidates.local[k], c)
+        relative_velocity(P, twists, a, b, c, v, x)
+        here = (c[0], c[1], c[2])
+        there = ahead(here, h, (v[0], v[1], v[2]))
+        least = min(
+            shape_distance(candidates.kinds, candidates.shapes, row, here),
+            shape_distance(candidates.kinds, candidates.shapes, row, there),
+        )
+        reach = candidates.reach + h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        contacts.listed[k] = not least - candidates.radii[k] > reach
+    list_contacts(candidates, contacts)
+
+
+@jit
+def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
+    """List candidates besides the contacts that touch at placements P; False where none does."""
+    M, c, missed = np.empty((4, 3)), np.empty(3), False
+    for k in range(len(candidates.rows)):
+        if contacts.listed[k]:
+            continue
+        relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
+        place(M, candidates.local[k], c)
+        phi = shape_distance(
+            candidates.kinds, candidates.shapes, candidates.rows[k], (c[0], c[1], c[2])
+        )
+        if phi < candidates.radii[k]:
+            contacts.listed[k] = missed = True
+    if missed:
+        list_contacts(candidates, contacts)
+    return missed
+
+
+@jit
+def relative_velocity(
+    P: np.ndarray,
+    twists: np.ndarray,
+    a: int,
+    b: int,
+    point: np.ndarray,
+    out: np.ndarray,
+    work: np.ndarray,
+) -> None:
+    """Velocity of a point of body a relative to body b, in the axes of b.
+
+    Args:
+        P: placements, shape (n + 1, 4, 3).
+        twists: motions of the bodies at the world's origin, shape (n + 1, 6).
+        a: index of the first body.
+        b: index of the second body.
+        point: the point in the frame of b, shape (3,).
+        out: output, shape (3,).
+        work: workspace, shape (3,).
+    """
+    place(P[b], point, work)
+    w0 = twists[a, 3] - twists[b, 3]
+    w1 = twists[a, 4] - twists[b, 4]
+    w2 = twists[a, 5] - twists[b, 5]
+    x = twists[a, 0] - twists[b, 0] + w1 * work[2] - w2 * work[1]
+    y = twists[a, 1] - twists[b, 1] + w2 * work[0] - w0 * work[2]
+    z = twists[a, 2] - twists[b, 2] + w0 * work[1] - w1 * work[0]
+    if b == 0:
+        out[0], out[1], out[2] = x, y, z
+        return
+    work[0], work[1], work[2] = x, y, z
+    rotate_back(P[b], work, out)
+
+
+@jit
+def place_references(candidates: Candidates, contacts: Contacts, P: np.ndarray) -> None:
+    """Write the placements of the contacts' bodies at the reference of a stage."""
+    for i in range(contacts.n[0]):
+        relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], contacts.reference[i])
+
+
+@jit
+def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at: Places) -> None:
+    """Places of the contacts, without the curvatures of closed forms; see `bend_contacts`.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        P: placements of the bodies, shape (n + 1, 4, 3).
+        at: output.
+    """
+    n, curvature = contacts.n[0], np.empty((3, 3))
+    for i in range(n):
+        c = contacts.index[i]
+        relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
+        place(at.placements[i], candidates.local[c], at.centre[i])
+        row = candidates.rows[c]
+        p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
+        at.curved[i] = False
+        if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
+            at.depth[i], at.surface[i] = math.nan, -1
+        elif row >= 0:
+            phi = shape_distance(candidates.kinds, candidates.shapes, row, p)
+            at.depth[i] = candidates.radii[c] - phi
+            at.friction[i] = candidates.shapes[row, 15]
+            at.surface[i] = candidates.kinds[row, 1]
+            normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, curvature)
+            at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
+    if candidates.called:
+        call_surfaces(candidates.handle, contacts.index[:n], at)
+    for i in range(n):
+        for j in range(3):
+            at.arm[i, j] = -candidates.radii[contacts.index[i]] * at.normal[i, j]
+    _leave_seams(candidates, contacts, at)
+
+
+@jit
+def _leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+    """Mark the contacts of a sphere whose point on the surface another shape covers.
+
+    Where shapes join, the edge of one of them is no edge of their union: what slides over the seam
+    feels the shape that is nearer alone.
+    """
+    n, i = contacts.n[0], 0
+    least = -math.inf if candidates.distant else 0.0
+    while i < n:
+        point, end = candidates.points[contacts.index[i]], i + 1
+        while end < n and candidates.points[contacts.index[end]] == point:
+            end += 1
+        acting = 0
+        for k in range(i, end):
+            at.covered[k] = False
+            if at.depth[k] > least:
+                acting += 1
+        if acting > 1:
+            for k in range(i, end):
+                at.covered[k] = at.depth[k] > least and _is_covered(
+                    candidates, contacts, at, i, end, k
+                )
+            for k in range(i, end):
+                if at.covered[k]:
+                    at.depth[k] = -REACH
+        i = end
+
+
+@jit
+def _is_covered(
+    candidates: Candidates, contacts: Contacts, at: Places, begin: int, end: int, k: int
+) -> bool:
+    """Whether a nearer shape covers the point of contact k on its surface."""
+    c = contacts.index[k]
+    if candidates.rows[c] < 0:
+        return False
+    phi = candidates.radii[c] - at.depth[k]
+    normal = (at.normal[k, 0], at.normal[k, 1], at.normal[k, 2])
+    centre = (at.centre[k, 0], at.centre[k, 1], at.centre[k, 2])
+    foot = minus(centre, scaled(normal, phi))
+    for other in range(begin, end):
+        row = candidates.rows[contacts.index[other]]
+        nearer = at.depth[other] > at.depth[k] or (at.depth[other] == at.depth[k] and other < k)
+        if not (row >= 0 and nearer):
+            continue
+        if shape_distance(candidates.kinds, candidates.shapes, row, foot) <= SEAM:
+            return True
+    return False
+
+
+@jit
+def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
+    """Write the curvature at contact i of a closed form."""
+    row = candidates.rows[contacts.index[i]]
+    if row < 0:
+        return
+    own = np.empty((3, 3))
+    p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
+    phi = candidates.radii[contacts.index[i]] - at.depth[i]
+    _, curved = describe(candidates.kinds, candidates.shapes, row, p, phi, own)
+    at.curved[i] = curved
+    if curved:
+        turn_tensor(candidates.shapes, row, own, at.curvature, i)
+
+
+@jit
+def surface_rates(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    i: int,
+    N: np.ndarray,
+    L: np.ndarray,
+) -> None:
+    """Derivatives of normal and arm of contact i by a motion of its body, shapes (3, 6)."""
+    radius, curved = candidates.radii[contacts.index[i]], at.curved[i]
+    for j in range(3):
+        for k in range(6):
+            N[j, k] = at.curvature[i, j, k] if curved and k < 3 else 0.0
+            L[j, k] = -radius * N[j, k]
+
+
+@jit
+def displacement(
+    placement: np.ndarray,
+    reference: np.ndarray,
+    centre: np.ndarray,
+    arm: np.ndarray,
+    motion: np.ndarray,
+) -> None:
+    """Motion since the reference on which a contact's wrench works [m, rad].
+
+    Three entries are the displacement of the touching material point; six are that of the centre,
+    and the rotation as its axis times the sine of its angle.
+
+    Args:
+        placement: placement of the carrier, shape (4, 3).
+        reference: reference placement of the carrier, which need not be rigid, shape (4, 3).
+        centre: centre of the contact, shape (3,).
+        arm: arm from the centre to the touching point, shape (3,).
+        motion: output, shape (3,) or (6,).
+    """
+    force = motion.size == 3
+    x, local = np.empty(3), np.empty(3)
+    for a in range(3):
+        x[a] = centre[a] + (arm[a] if force else 0.0)
+        local[a] = x[a] - placement[3, a]
+    for a in range(3):
+        motion[a] = x[a] - reference[3, a]
+        for c in range(3):
+            along = (
+                placement[c, 0] * local[0] + placement[c, 1] * local[1] + placement[c, 2] * local[2]
+            )
+            motion[a] -= reference[c, a] * along
+    if force:
+        return
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        turn_ji, turn_ij = 0.0, 0.0
+        for c in range(3):
+            turn_ji += placement[c, j] * reference[c, i]
+            turn_ij += placement[c, i] * reference[c, j]
+        motion[3 + k] = 0.5 * (turn_ji - turn_ij)
+
+
+@jit
+def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> None:
+    """Q = R_ref R', the rotation of a carrier back to the reference, shape (3, 3)."""
+    for a in range(3):
+        for b in range(3):
+            Q[a, b] = (
+                reference[0, a] * placement[0, b]
+                + reference[1, a] * placement[1, b]
+                + reference[2, a] * placement[2, b]
+            )
+
+
+@jit
+def velocity_motion(
+    P: np.ndarray,
+    twists: np.ndarray,
+    a: int,
+    b: int,
+    point: np.ndarray,
+    h: float,
+    motion: np.ndarray,
+) -> None:
+    """Motion on which a contact's wrench works in a time h at the velocity of its end [m, rad].
+
+    Args:
+        P: placements, shape (n + 1, 4, 3).
+        twists: motions of the bodies at the world's origin, shape (n + 1, 6).
+        a: index of the body that carries the contact.
+        b: index of the body that it touches.
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        h: length of the stage [s].
+        motion: output, shape (3,) or (6,).
+    """
+    work, turn = np.empty(3), np.empty(3)
+    relative_velocity(P, twists, a, b, point, motion[:3], work)
+    for k in range(3):
+        motion[k] *= h
+    if motion.size == 6:
+        for k in range(3):
+            work[k] = h * (twists[a, 3 + k] - twists[b, 3 + k])
+        rotate_back(P[b], work, turn)
+        for k in range(3):
+            motion[3 + k] = turn[k]
+
+
+@jit
+def wrench_at_origin(
+    P: np.ndarray, b: int, point: np.ndarray, wrench: np.ndarray, out: np.ndarray
+) -> None:
+    """The wrench of a contact about the world's origin, in the world's axes, shape (6,).
+
+    Args:
+        P: placements, shape (n + 1, 4, 3).
+        b: index of the touched body.
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        wrench: wrench in the axes of b, shape (3,) or (6,).
+        out: output, shape (6,).
+    """
+    p = np.empty(3)
+    place(P[b], point, p)
+    for a in range(3):
+        out[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
+    cross_into(p, out[:3], out[3:])
+    if wrench.size == 6:
+        for a in range(3):
+            out[3 + a] += P[b, 0, a] * wrench[3] + P[b, 1, a] * wrench[4] + P[b, 2, a] * wrench[5]
+
+
+@jit
+def stiffness_at_origin(
+    P: np.ndarray,
+    b: int,
+    centre: np.ndarray,
+    wrench: np.ndarray,
+    D: np.ndarray,
+    carried: bool,
+    out: np.ndarray,
+) -> None:
+    """Derivative of a wrench at the world's origin by motions relative to the touched body.
+
+    Args:
+        P: placements, shape (n + 1, 4, 3).
+        b: index of the touched body.
+        centre: centre of the contact in the frame of b, shape (3,).
+        wrench: force of the contact in the axes of b, shape (>= 3,).
+        D: derivative of its wrench about the centre by (dx, dphi), in the axes of b, shape (6, 6);
+            overwritten.
+        carried: whether the centre's motion carries the force along.
+        out: output, row-major, shape (36,).
+    """
+    c, f = np.empty(3), np.empty(3)
+    place(P[b], centre, c)
+    for a in range(3):
+        f[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
+    if b != 0:
+        _turn(P[b], D)
+    for j in range(6):  # D times the motion of the centre that one of the origin causes
+        x, y, z = D[j, 0], D[j, 1], D[j, 2]
+        D[j, 3] += c[1] * z - c[2] * y
+        D[j, 4] += c[2] * x - c[0] * z
+        D[j, 5] += c[0] * y - c[1] * x
+    if carried:  # -[f] of the motion of the centre
+        D[3, 1] += f[2]
+        D[3, 2] -= f[1]
+        D[4, 0] -= f[2]
+        D[4, 2] += f[0]
+        D[5, 0] += f[1]
+        D[5, 1] -= f[0]
+        along = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
+        for i in range(3):  # [f][c] = c f' - (f . c) 1
+            for j in range(3):
+                D[3 + i, 3 + j] += c[i] * f[j]
+            D[3 + i, 3 + i] -= along
+    for k in range(6):
+        x, y, z = D[0, k], D[1, k], D[2, k]
+        out[k], out[6 + k], out[12 + k] = x, y, z
+        out[18 + k] = D[3, k] + c[1] * z - c[2] * y
+        out[24 + k] = D[4, k] + c[2] * x - c[0] * z
+        out[30 + k] = D[5, k] + c[0] * y - c[1] * x
+
+
+@jit
+def _turn(axes: np.ndarray, D: np.ndarray) -> None:
+    """Rotate both sides of D to the axes of the world, in place; axes[j] is column j of R."""
+    half = np.empty((6, 6))
+    for p in range(0, 6, 3):
+        for i in range(3):
+            for q in range(6):
+                half[p + i, q] = (
+                    axes[0, i] * D[p, q] + axes[1, i] * D[p + 1, q] + axes[2, i] * D[p + 2, q]
+                )
+    for q in range(0, 6, 3):
+        for p in range(6):
+            for j in range(3):
+                D[p, q + j] = (
+                    half[p, q] * axes[0, j]
+                    + half[p, q + 1] * axes[1, j]
+                    + half[p, q + 2] * axes[2, j]
+                )

@@ -1,0 +1,162 @@
+"""The baseline: the convex maximal dissipation principle on linearised dynamics ([N] eq. 3)."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from nmdp_pin.contact.wrench_space import WrenchSpace
+from nmdp_pin.control.controller import CommandSource
+from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.integrators.outcome import failed_step, finished_step
+from nmdp_pin.kernels.contacts import REACH
+from nmdp_pin.kernels.joints import interval
+from nmdp_pin.papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
+from nmdp_pin.papers.simplex_qp import SimplexQP
+from nmdp_pin.state import State, WarmStart
+from nmdp_pin.status import Status
+from nmdp_pin.system import System
+
+_PROXIMAL = 1e-9  # relative: makes weights unique where several give the same motion
+
+
+class NeMdp(Integrator):
+    """One quadratic program a step: M, C, J and V at the start of the step, v = v(w) linear.
+
+    First order and explicit in the contact: stable with steps of a few milliseconds.
+
+    Args:
+        system: simulated system, whose contact law is a wrench space.
+        pd: "implicit" is linear in the end of the step, (M + h kd + h^2 kp) v1 = M v0 + h (...);
+            "explicit" takes the torque at the start of the step, as the papers' authors do.
+        qp_solver: "proxqp" of ProxSuite, or "daqp".
+
+    Raises:
+        IntegratorError: `pd` or `qp_solver` is not known.
+    """
+
+    name: ClassVar[str] = "ne-mdp"
+
+    def __init__(
+        self, system: System[WrenchSpace], *, pd: str = "implicit", qp_solver: str = "proxqp"
+    ) -> None:
+        if pd not in ("implicit", "explicit"):
+            raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
+        self.pd = pd
+        self._step = SemiImplicit(system, reach=REACH)
+        self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
+
+    def step(
+        self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
+    ) -> StepResult:
+        """See `Integrator.step`; contact forces and depths are those at the start of the step."""
+        linear, form = self._step, self._step.form
+        start = linear.start(state, command.at(state.t + h), h)
+        impulses, w = self._impulses(start), self._filled(start.w)
+        least = np.zeros(len(state.v))
+        for j, dof in enumerate(form.joints.dofs.tolist()):
+            least[dof] = interval(form.joints, j, state.q)[0]
+        if self.pd == "explicit":
+            linear.hold_torque(state.q, state.v)
+        linear.saturate(state.q, state.v, again=False)
+        for _ in range(MOST_SATURATIONS):
+            M_hat, right = linear.equations(start)
+            v, w1, status = self._velocity(M_hat, start.M, right + h * least, impulses, w)
+            if not status.ok:
+                break
+            q = form.integrate(state.q, h * v)
+            if not linear.saturate(q, v, again=True):
+                break
+        else:
+            status = Status.STALLED
+        n_contacts, counts = form.n_points, {"iterations": 1, "evaluations": 1}
+        if not status.ok:
+            return failed_step(state, status, n_contacts=n_contacts, h=h, **counts)
+        tau, (_, energies) = linear.torque(q, v), linear.end(q, v)
+        work = float(h * tau @ v)
+        gain, moving = (
+            sum(energies) - sum(start.energies) - work,
+            start.energies[0] + max(work, 0.0),
+        )
+        # The authors' explicit PD gains without bound.
+        if self.pd == "implicit" and not linear.allows(gain, moving):
+            status = Status.ENERGY_GAINED
+            return failed_step(state, status, n_contacts=n_contacts, h=h, **counts)
+        n, joints = start.n, w1[start.n : start.n + form.n_joints, 0]
+        wrench = (start.at.V[:n] @ w1[:n, :, None])[:, :, 0]
+        warm = WarmStart(linear.contacts(), w1[:n], joints, np.zeros(len(v)))
+        return finished_step(
+            state,
+            State(state.t + h, q, v, warm),
+            wrenches=linear.wrenches(start, wrench),
+            tau=tau,
+            contact_depths=linear.depths(start.at),
+            step_sizes=(h,),
+            residual=0.0,
+            objective=0.5 * float(v @ (start.M @ v)),
+            kinetic_energy=energies[0],
+            potential_energy=energies[1],
+            **counts,
+        )
+
+    def _filled(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of the step's contacts and joints, followed by zeros, in the shape of the QP."""
+        result = np.zeros(self._step.form.shape)
+        result[: len(rows)] = rows
+        return result
+
+    def _impulses(self, start: StepStart) -> np.ndarray:
+        """Impulse of each vertex, shape (nw, nv)."""
+        (total, m), nv = self._step.form.shape, len(start.bias)
+        result = np.zeros((total, m, nv))
+        k = len(start.J)
+        result[:k] = start.h * start.at.V[:k].transpose(0, 2, 1) @ start.J
+        return result.reshape(-1, nv)
+
+    def _velocity(
+        self,
+        M_hat: np.ndarray,
+        M: np.ndarray,
+        right: np.ndarray,
+        impulses: np.ndarray,
+        w: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, Status]:
+        """Velocity and weights of the least kinetic energy.
+
+        Args:
+            M_hat: M with the terms of the velocity at the end, shape (nv, nv).
+            M: mass matrix, shape (nv, nv).
+            right: M_hat v without weights, shape (nv,).
+            impulses: impulse of each vertex, shape (n m, nv).
+            w: initial weights, shape (n, m).
+        """
+        solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
+        if singular:
+            return right, w, Status.NOT_FINITE
+        free, response = solution[:, 0], solution[:, 1:]
+        w, status = self._least_energy(M, free, response, w)
+        v = free + response @ w.ravel()
+        if status.ok and not np.isfinite(v).all():
+            status = Status.NOT_FINITE
+        return v, w, status
+
+    def _least_energy(
+        self, M: np.ndarray, free: np.ndarray, response: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, Status]:
+        """Weights that minimise v1' M v1 / 2, from the initial weights w."""
+        H = response.T @ M @ response
+        scale = H.diagonal().max(initial=0.0)
+        if not np.isfinite(scale):
+            return w, Status.NOT_FINITE
+        if scale == 0.0:
+            return w, Status.CONVERGED
+        x = w.ravel()
+        g = response.T @ (M @ (free + response @ x))
+        found = self._qp.solve(H + _PROXIMAL * scale * np.eye(len(x)), g, x)
+        if found is None:
+            return w, Status.QP_FAILED
+        return found.reshape(w.shape), Status.CONVERGED

@@ -1,0 +1,258 @@
+"""Inertia of material points against sums over point masses and finite differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from kernel_scenes import DIFFERENCE as OF_TREE
+from kernel_scenes import KINDS as TREES
+from kernel_scenes import Tree, robot_of
+
+from nmdp_pin.contact import FrictionCone
+from nmdp_pin.dynamics.form import Form
+from nmdp_pin.dynamics.kinematic_tree import second_moments, tree_of
+from nmdp_pin.kernels import inertia
+from nmdp_pin.kernels.stage import POSITIONS, VELOCITIES, evaluate
+from nmdp_pin.kernels.tree import body_twists
+from nmdp_pin.system import System
+from nmdp_pin.terrain import Plane, Terrain
+
+STEP = 1e-6  # [rad, m] of central differences of quadratic potentials of size 1
+DIFFERENCE = 1e-8  # their error
+ROUNDING = 1e-12  # of sums over ten bodies
+POINTS = 1e-11  # rounding of sums over fifty point masses
+RATE, ACCELERATION_RATE = 20.0, 30.0  # [1/s] of a stage
+FAR, CONE = Terrain([Plane(height=-1e3)]), FrictionCone(stiffness=1e4)
+
+
+def tree(kinds, seed):
+    """A random tree of joints with ten point masses on each body, and its arrays."""
+    rng, model = np.random.default_rng(seed), pin.Model()
+    for k, kind in enumerate(kinds):
+        parent = int(rng.choice(list(model.supports[k])))
+        joint = model.addJoint(parent, kind, pin.SE3.Random(), f"joint{k}")
+        body = pin.Inertia.Zero()
+        for point, mass in zip(rng.normal(size=(10, 3)), rng.uniform(0.1, 1.0, 10), strict=True):
+            body += pin.Inertia(mass, point, np.zeros((3, 3)))
+        model.appendBodyToJoint(joint, body, pin.SE3.Identity())
+    return model
+
+
+KINDS = {
+    "hinges": [pin.JointModelRX(), pin.JointModelRZ(), pin.JointModelPY(), pin.JointModelRY()],
+    "floating": [pin.JointModelFreeFlyer(), pin.JointModelRX(), pin.JointModelSpherical()],
+    "planar": [pin.JointModelPlanar(), pin.JointModelRUBY(), pin.JointModelTranslation()],
+}
+
+
+class Scene:
+    """A model at a random configuration with random affine references."""
+
+    def __init__(self, kinds, seed=0):
+        pin.seed(seed)
+        rng = np.random.default_rng(seed)
+        self.model = model = tree(KINDS[kinds], seed)
+        self.data = model.createData()
+        self.q = pin.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq))
+        self.n = n = model.njoints - 1
+        self.reference = rng.normal(size=(n, 4, 3))
+        self.bodies = tree_of(robot_of(model))
+        self.wrenches = np.zeros((n, 6))
+
+    def at(self, q):
+        """Placements and motions at a configuration."""
+        S = pin.computeJointJacobians(self.model, self.data, q).reshape(6, -1).T.copy()
+        placements = [np.vstack([M.rotation.T, M.translation]) for M in list(self.data.oMi)[1:]]
+        return np.array(placements), S
+
+    def gradient(self, q):
+        """Value and gradient by the kernel."""
+        placements, S = self.at(q)
+        gradient = np.zeros(self.model.nv)
+        value = inertia.inertial_gradient(
+            placements, self.reference, self.bodies, S, self.wrenches, gradient
+        )
+        return value, gradient
+
+    def differences(self, function):
+        """Central differences along the tangent."""
+        columns = []
+        for dq in STEP * np.eye(self.model.nv):
+            ahead, behind = (pin.integrate(self.model, self.q, s * dq) for s in (1.0, -1.0))
+            columns.append((function(ahead) - function(behind)) / (2.0 * STEP))
+        return np.stack(columns, axis=-1)
+
+
+def test_value_is_the_sum_over_point_masses():
+    """E of a body is that of its points, each of which is drawn to its own reference."""
+    rng = np.random.default_rng(1)
+    points, masses = rng.normal(size=(10, 3)), rng.uniform(0.1, 1.0, 10)
+    homogeneous = np.column_stack([points, np.ones(10)])
+    moment = (homogeneous.T * masses) @ homogeneous
+    P, P_hat = rng.normal(size=(2, 4, 3))
+    apart = homogeneous @ (P - P_hat)
+    value = inertia.inertial_wrenches(P[None], P_hat[None], moment[None], np.zeros((1, 6)))
+    assert value == pytest.approx(0.5 * masses @ (apart**2).sum(axis=1), rel=ROUNDING)
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_gradient_is_the_derivative_of_the_value(kinds):
+    """Central differences of E along the tangent give the gradient."""
+    scene = Scene(kinds)
+    expected = scene.differences(lambda q: np.array(scene.gradient(q)[0]))
+    size = np.abs(expected).max()
+    assert scene.gradient(scene.q)[1] == pytest.approx(expected, abs=DIFFERENCE * size)
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_hessian_is_the_derivative_of_the_gradient(kinds):
+    """Central differences of the gradient along the tangent give the Hessian."""
+    scene = Scene(kinds)
+    expected = scene.differences(lambda q: scene.gradient(q)[1])
+    scene.gradient(scene.q)
+    placements, S = scene.at(scene.q)
+    nv = scene.model.nv
+    hessian = np.zeros((nv, nv))
+    arguments = (placements, scene.reference, scene.bodies, S, scene.wrenches)
+    inertia.inertial_hessian(*arguments, hessian)
+    inertia.inertial_hessian(*arguments, hessian)  # it is added
+    assert 0.5 * hessian == pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_reference_derivative_is_exact(kinds):
+    """The gradient is affine in the reference: a difference of any length gives its derivative."""
+    scene = Scene(kinds)
+    change = np.random.default_rng(2).normal(size=(2, *scene.reference.shape))
+    here, expected = scene.gradient(scene.q)[1], []
+    reference = scene.reference
+    for direction in change:
+        scene.reference = reference + direction
+        expected.append(scene.gradient(scene.q)[1] - here)
+    placements, S = scene.at(scene.q)
+    derivative = np.zeros((2, scene.model.nv))
+    inertia.reference_derivative(placements, scene.bodies, S, change, derivative)
+    size = np.abs(expected).max()
+    assert derivative == pytest.approx(np.array(expected), abs=ROUNDING * size)
+
+
+def test_second_moments_are_those_of_the_points():
+    """The integrals of rho x~ x~' over the bodies, about the origins of their joints."""
+    scene = Tree()
+    points = np.concatenate([scene.points, np.ones((5, 10, 1))], axis=2)
+    expected = np.einsum("bp,bpi,bpj->bij", scene.masses, points, points)
+    assert second_moments(scene.model) == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_rates_of_placements_are_differences():
+    """Along the velocity."""
+    scene, twists, rates = Tree(), np.empty((6, 6)), np.full((5, 4, 3), np.nan)
+    _, P, S = scene.at(scene.q)
+    body_twists(scene.arrays, S, scene.v, twists)
+    inertia.placement_rates(P, twists, rates)
+    along = scene.differences(lambda q: scene.at(q)[1][1:]) @ scene.v
+    assert rates == pytest.approx(along, abs=10.0 * OF_TREE)  # of a velocity of size 4
+
+
+def test_derivative_of_placements():
+    """Differences of pinocchio's placements, zero for bodies that a dof does not move."""
+    scene = Tree()
+    found = np.full((scene.nv, 5, 4, 3), np.nan)
+    _, P, S = scene.at(scene.q)
+    inertia.placements_derivative(P, S, scene.arrays.moves, found)
+    expected = np.moveaxis(scene.differences(lambda q: scene.at(q)[1][1:]), -1, 0)
+    assert found == pytest.approx(expected, abs=OF_TREE)
+    assert (found == 0.0).all(axis=(2, 3)).any()
+
+
+def test_derivative_of_the_rates_of_placements():
+    """Differences of pinocchio's velocities of the bodies' axes and origins, with v held."""
+    scene, found = Tree(), np.full((5, 4, 3, Tree().nv), np.nan)
+
+    def rates(q):
+        data = scene.at(q)[0]
+        pin.forwardKinematics(scene.model, data, q, scene.v)
+        result = []
+        for M, motion in list(zip(data.oMi, data.v, strict=True))[1:]:
+            turned = np.cross(M.rotation @ motion.angular, M.rotation.T)
+            result.append(np.vstack([turned, M.rotation @ motion.linear]))
+        return result
+
+    _, P, S = scene.at(scene.q)
+    inertia.rates_derivative(P[1:].copy(), scene.arrays, S, scene.v, found)
+    expected = scene.differences(rates)
+    assert found == pytest.approx(expected, abs=OF_TREE * np.abs(expected).max())
+
+
+def test_momentum_that_the_points_would_have():
+    """G = minus the sum of m J'Z over the points, and its differences added to A."""
+    scene = Tree()
+    Z = scene.rng.standard_normal((5, 4, 3))
+
+    def residual(q):
+        data = scene.at(q)[0]
+        total = np.zeros(scene.nv)
+        for b in range(5):
+            speeds = Z[b, 3] + scene.points[b] @ Z[b, :3]
+            J = scene.point_jacobians(data, b)
+            total -= np.einsum("p,pai,pa->i", scene.masses[b], J, speeds)
+        return total
+
+    _, P, S = scene.at(scene.q)
+    before = scene.rng.standard_normal((scene.nv, scene.nv))
+    G, A = np.full(scene.nv, np.nan), before.copy()
+    inertia.momentum_change(scene.arrays, P, S, Z, G, A)
+    assert pytest.approx(residual(scene.q), abs=POINTS) == G
+    expected = scene.differences(residual)
+    assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A - before
+
+
+@pytest.mark.parametrize("kinds", TREES)
+@pytest.mark.parametrize("kind", [POSITIONS, VELOCITIES])
+def test_inertia_of_a_stage_is_that_of_the_points_and_rotors(kind, kinds):
+    """Points have the accelerations of their own targets, rotors that of the reference.
+
+    Of positions G is the sum of rate acceleration_rate m J'(X - X_hat), of velocities that of
+    rate m J'(J v - Z); the derivative is that of differences, with v following q.
+    """
+    scene = Tree(kinds=kinds)
+    model, rng, nv = scene.model, scene.rng, scene.nv
+    model.armature = rotors = rng.uniform(0.1, 1.0, nv)
+    form = Form(System(scene.robot, FAR, CONE), material=True)
+    acceleration_rate = ACCELERATION_RATE if kind == POSITIONS else RATE
+    stage = replace(
+        form.new_stage(),
+        form=kind,
+        rate=RATE,
+        acceleration_rate=acceleration_rate,
+        q_ref=scene.moved(-0.5 * rng.standard_normal(nv)),
+        v_ref=rng.standard_normal(nv),
+        target=rng.standard_normal((5, 4, 3)),
+    )
+
+    def residual(q):
+        v, data = RATE * pin.difference(model, stage.q_ref, q), scene.at(q)[0]
+        total = rotors * (v - stage.v_ref)
+        total *= acceleration_rate if kind == POSITIONS else RATE
+        for b in range(5):
+            J = scene.point_jacobians(data, b)
+            aim = stage.target[b, 3] + scene.points[b] @ stage.target[b, :3]
+            if kind == POSITIONS:
+                X = np.array([data.oMi[b + 1].act(x) for x in scene.points[b]])
+                change = RATE * acceleration_rate * (X - aim)
+            else:
+                change = RATE * (J @ v - aim)
+            total += np.einsum("p,pai,pa->i", scene.masses[b], J, change)
+        return total
+
+    at = form.new_point()
+    at.q[:] = scene.q
+    evaluate(form.record, stage, at)
+    expected = residual(scene.q)
+    assert pytest.approx(expected, abs=POINTS * np.abs(expected).max()) == at.G
+    expected = scene.differences(residual)
+    assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == at.A
+    _, P, S = scene.at(scene.q)
+    assert np.array_equal(at.P, P)
+    assert np.array_equal(at.S, S)
