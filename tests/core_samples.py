@@ -14,12 +14,12 @@ import urdf_samples as urdf
 from nmdp_pin.contact import FrictionCone, WrenchSpace
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.torques import torques_of
 from nmdp_pin.integrators.scheme import scheme_of_order
 from nmdp_pin.kernels.stage import evaluate
-from nmdp_pin.kernels.step import Start, add_wrenches, open_step, state_stage
+from nmdp_pin.kernels.step import add_wrenches, open_step, state_stage
 from nmdp_pin.papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin.robot import ContactPoints, Robot, load_robot
+from nmdp_pin.state import State
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
 from nmdp_pin.testing import assert_same, central_differences, ground_through, weights
@@ -164,15 +164,7 @@ class Problem(StageEquations):
         rng: np.random.Generator | None = None,
     ) -> None:
         memory, system, scheme = form.new_memory(), form.record, scheme_of_order(order)
-        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, form.m)), np.full(form.n_joints, 0.5)
-        start = Start(
-            q0,
-            v0,
-            np.zeros(form.model.nv),
-            *nothing,
-            h / scheme.a[-1][-1],
-            *torques_of(form.model, q0, command),
-        )
+        start = form.start(State(0.0, q0, v0), [command], h / scheme.a[-1][-1], None)
         first = memory.points[0]
         open_step(system, start, memory)
         state_stage(system, scheme.record, start, 0, memory, first)

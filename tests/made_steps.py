@@ -7,12 +7,11 @@ import pinocchio as pin
 
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.torques import torques_of
 from nmdp_pin.integrators.integrator import StepResult
 from nmdp_pin.integrators.nmdp import Nmdp
 from nmdp_pin.integrators.scheme import scheme_of_order
 from nmdp_pin.kernels.stage import saturate_at
-from nmdp_pin.kernels.step import Memory, Start, open_step, state_stage
+from nmdp_pin.kernels.step import Memory, open_step, state_stage
 from nmdp_pin.papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin.state import State
 
@@ -33,10 +32,8 @@ def stages_of(
     """
     made = integrator.form
     form = Form(made.system, material=made.material, reach=np.inf)
-    model, scheme, stages = form.model, scheme_of_order(result.order).record, []
-    nothing = np.zeros(0, dtype=np.int64), np.zeros((0, form.m)), np.zeros(form.n_joints)
-    torques = torques_of(model, state.q, command)
-    start = Start(state.q, state.v, np.zeros(model.nv), *nothing, h, *torques)
+    scheme, stages = scheme_of_order(result.order).record, []
+    start = form.start(state, [command], h, None)
     first = None
     for i, (q, w) in enumerate(_ends(integrator, result, scheme.a, state.q, h)):
         memory = form.new_memory()  # which the equations keep

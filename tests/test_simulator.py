@@ -1,7 +1,9 @@
 """The simulator: refused input, runs, failures, pickling, replay."""
 
 import copy
+import gc
 import pickle
+import weakref
 from dataclasses import replace
 
 import core_samples as samples
@@ -458,3 +460,13 @@ def test_fuzz(name, method):
             result = simulator.step(state, command, 10.0 ** rng.uniform(-4, 0))
             assert_sound(result, state)
             assert pin.isNormalized(model, result.state.q, 1e-6)
+
+
+def test_a_simulator_that_nobody_holds_is_freed():
+    """Nothing outlives a simulator: sweeps make thousands."""
+    simulator = Simulator(samples.robot("pendulum"), GROUND, CONE)
+    simulator.step(State(0.0, np.zeros(1), np.zeros(1)), Command(), 0.01)
+    held = weakref.ref(simulator)
+    del simulator
+    gc.collect()
+    assert held() is None

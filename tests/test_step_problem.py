@@ -1,5 +1,6 @@
 """Both forms of the dynamics keep the contract of step problems; and what is particular to each."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import core_samples as samples
@@ -17,11 +18,13 @@ from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin.control import Command
 from nmdp_pin.dynamics.python_calls import placements_of
 from nmdp_pin.dynamics.torques import torques_of
+from nmdp_pin.integrators import NeNmdp
 from nmdp_pin.integrators.scheme import scheme_of_order
-from nmdp_pin.kernels.step import Start, open_step, state_stage
+from nmdp_pin.kernels.step import Start, list_weights, open_step, state_stage
 from nmdp_pin.papers.objectives import OBJECTIVES
 from nmdp_pin.papers.stage_equations import StageEquations
 from nmdp_pin.robot import ContactPoints, Robot
+from nmdp_pin.state import State
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Terrain
 
@@ -363,3 +366,16 @@ def test_skew():
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 7, 3))
     np.testing.assert_allclose(np.einsum("nij,nj->ni", skew(a), b), np.cross(a, b), atol=1e-15)
+
+
+def test_a_start_writes_into_its_own_memory_alone():
+    """Robots of fewer than three dofs have vectors too short for a velocity of a contact."""
+    robot = samples.robot("pendulum")
+    method = NeNmdp(System(robot, Terrain([Plane(height=-0.5)]), samples.CONE))
+    form, guard = method.form, np.full(3, 7.0)
+    memory = form.new_memory()
+    memory = replace(memory, origin=replace(memory.origin, G=guard[:1]))
+    start = form.start(State(0.0, np.zeros(1), np.ones(1)), [Command()], 0.01, None)
+    open_step(form.record, start, memory)
+    list_weights(form.record, start, method._options(np.inf), memory)
+    assert (guard[1:] == 7.0).all()

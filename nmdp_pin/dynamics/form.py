@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,17 +11,20 @@ import pinocchio as pin
 
 from nmdp_pin.contact.friction_cone import FrictionCone
 from nmdp_pin.contact.wrench_space import WrenchSpace
+from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin.dynamics.joint_bounds import joints_of
 from nmdp_pin.dynamics.kinematic_tree import tree_of
 from nmdp_pin.dynamics.python_calls import LawCalls, PinocchioCalls, SurfaceCalls
+from nmdp_pin.dynamics.torques import plain, torques_of
 from nmdp_pin.kernels import stage
 from nmdp_pin.kernels.callbacks import register
 from nmdp_pin.kernels.contacts import REACH, Contacts
 from nmdp_pin.kernels.friction_cone import Cone
 from nmdp_pin.kernels.joints import Torque
 from nmdp_pin.kernels.stage import Linear, Point, Stage
-from nmdp_pin.kernels.step import Memory
+from nmdp_pin.kernels.step import Memory, Start
+from nmdp_pin.state import State, WarmStart
 from nmdp_pin.system import System
 
 
@@ -102,6 +106,38 @@ class Form:
         w = np.zeros(self.shape)
         w[self.n_candidates :, :1] = 0.5
         return w
+
+    def no_warm(self) -> WarmStart:
+        """The warm start of a step before which nothing touched."""
+        return WarmStart(
+            np.zeros(0, dtype=np.int64),
+            np.zeros((0, self.system.law.n_vertices)),
+            np.full(self.n_joints, 0.5),
+            np.zeros(self.model.nv),
+        )
+
+    def start(
+        self, state: State, commands: Sequence[Command], h: float, warm: WarmStart | None
+    ) -> Start:
+        """Start of a step.
+
+        Args:
+            state: state at the start, whose own warm start is not used.
+            commands: commands of the stages.
+            h: length of the step [s].
+            warm: weights and acceleration to begin with.
+        """
+        warm = warm or self.no_warm()
+        return Start(
+            plain(state.q),
+            plain(state.v),
+            plain(warm.a),
+            plain(warm.contacts),
+            plain(warm.w),
+            plain(warm.joints),
+            float(h),
+            *torques_of(self.model, state.q, *commands),
+        )
 
     def integrate(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """The configuration at tangent dq from q."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
-from nmdp_pin.control.controller import Command, CommandSource
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.torques import plain, torques_of
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp_response import DifferentiableForm
@@ -127,15 +125,10 @@ class Nmdp(Integrator):
         if of_objective is not None:
             self._minimiser = of_objective(self.form, self._memory, tight=False)
             self._handle = register(self._minimiser, self)
-        self._no_warm = WarmStart(
-            np.zeros(0, dtype=np.int64),
-            np.zeros((0, self.form.m)),
-            np.full(self.form.n_joints, 0.5),
-            np.zeros(system.robot.model.nv),
-        )
+        # One entry for each accuracy, as long as the method lives.
+        self._options = functools.cache(self._new_options)
 
-    @functools.cache  # noqa: B019  # as many entries as there are accuracies
-    def _options(self, accuracy: float) -> kernel.Options:
+    def _new_options(self, accuracy: float) -> kernel.Options:
         """Options of the kernel for an error of the configuration per second."""
         method = self.method
         of_weight, of_slip = _OF_ACCURACY
@@ -175,7 +168,7 @@ class Nmdp(Integrator):
         scheme = scheme or self.scheme
         form = self.form
         commands = [command.at(state.t + c * h) for c in scheme.c]
-        start = self._start(state, commands, h, state.warm or self._no_warm)
+        start = form.start(state, commands, h, state.warm)
         end = self._new_end()
         if self._minimiser is not None:
             self._minimiser.begin(None if state.warm is None else state.warm.gamma)
@@ -223,22 +216,6 @@ class Nmdp(Integrator):
             order=order,
         )
 
-    def _start(
-        self, state: State, commands: Sequence[Command], h: float, warm: WarmStart
-    ) -> kernel.Start:
-        """Start of a step with given weights."""
-        torques = torques_of(self.form.model, state.q, *commands)
-        return kernel.Start(
-            plain(state.q),
-            plain(state.v),
-            plain(warm.a),
-            plain(warm.contacts),
-            plain(warm.w),
-            plain(warm.joints),
-            float(h),
-            *torques,
-        )
-
     @functools.cached_property
     def _differentiable(self) -> DifferentiableForm:
         if self._minimiser_of is None:
@@ -261,7 +238,7 @@ class Nmdp(Integrator):
         if result.order < scheme.order:
             scheme = BACKWARD_EULER
         commands = [command.at(state.t + c * h) for c in scheme.c]
-        start = self._start(state, commands, h, end.warm or self._no_warm)
+        start = self.form.start(state, commands, h, end.warm)
         x = np.concatenate([end.q, end.v])
         return self._differentiable.response(
             self._options(np.inf), scheme.record, start, x, commands, names, smoothing

@@ -24,7 +24,7 @@ from nmdp_pin.kernels.levenberg_marquardt import (
 )
 from nmdp_pin.kernels.penalty import CONSERVATIVE
 from nmdp_pin.kernels.position_step import StepStart
-from nmdp_pin.kernels.step import _EPS, _ROUNDINGS
+from nmdp_pin.kernels.step import ROUNDING
 from nmdp_pin.solvers.lbfgs import lbfgs
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -79,7 +79,7 @@ class PositionMinimiser:
 
     def _floor(self, start: StepStart) -> float:
         """Rounding error of |r|, over 1 + |q0|_max [N, N m]."""
-        return float(_ROUNDINGS * _EPS * self.scene.tree.inertia / start.h**2)
+        return float(ROUNDING * self.scene.tree.inertia / start.h**2)
 
     def solve(self, start: StepStart) -> Status:
         """Make the step in `memory`, starting at q0, and return its status."""

@@ -16,8 +16,7 @@ from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import (
     add_product,
     eliminate,
-    lu_factor,
-    lu_solve,
+    solve_in_place,
     solve_redundant,
 )
 from nmdp_pin.kernels.record import record
@@ -115,16 +114,15 @@ def respond(
         dq: output, shape (nv, n).
     """
     nv, n, nw = rates.G_q.shape[0], Z.shape[1], rates.w.size
-    LU, pivots, X = rates.G_q.copy(), np.empty(nv, np.int64), np.zeros((nv, n + nw))
-    if not lu_factor(LU, pivots):
-        return False
+    X = np.zeros((nv, n + nw))
     add_product(rates.G_z, Z, X)
     for i in range(nv):
         for j in range(G_p.shape[1]):
             X[i, n - G_p.shape[1] + j] += G_p[i, j]
         for j in range(nw):
             X[i, n + j] = rates.forces[j, i]
-    lu_solve(LU, pivots, X)
+    if not solve_in_place(rates.G_q.copy(), X):
+        return False
     P = np.empty((nv, nw))
     for i in range(nv):
         for j in range(n):

@@ -17,6 +17,7 @@ from nmdp_pin.kernels.contacts import (
     Contacts,
     missed_contacts,
     place_references,
+    relative_placement,
     relative_velocity,
     select_contacts,
 )
@@ -39,7 +40,7 @@ from nmdp_pin.kernels.stage import (
     saturate_at,
 )
 from nmdp_pin.kernels.tree import body_twists, kinetic_energy, potential_energy
-from nmdp_pin.kernels.vector3 import cross_into, rotate
+from nmdp_pin.kernels.vector3 import cross_into, place, rotate
 from nmdp_pin.kernels.vi_newton import CONVERGED, STALLED, Tolerances, solve_stage
 
 BUDGET_SPENT = 8  # an outcome beside those of `vi_newton` and `impacts`
@@ -50,8 +51,8 @@ _OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solut
 _FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
 _FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
 _MOST_MISSED = 4  # lists of contacts that a step tries
-_EPS = 2.220446049250313e-16
-_ROUNDINGS = 8.0  # rounding errors of M q / h^2 that add up in G: measured 1 to 3
+# Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
+ROUNDING = 8.0 * 2.220446049250313e-16
 _LEAST_REACH = 0.02  # [m] by which an iteration may move a contact at rest
 
 # Counters of a step: iterations, evaluations and rejected iterations, the outcome, the order of the
@@ -225,7 +226,7 @@ def attainable(system: System, stage: Stage, relative: float) -> float:
     for i in range(stage.q_ref.size):
         square += stage.q_ref[i] * stage.q_ref[i]
     size = (1.0 + math.sqrt(square)) * stage.rate * stage.acceleration_rate
-    return max(relative * system.tree.weight, _ROUNDINGS * _EPS * system.tree.inertia * size)
+    return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
 
 
 @jit
@@ -257,7 +258,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     """
     contacts, candidates, origin = memory.stage.contacts, system.candidates, memory.origin
     n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
-    work = np.empty(3)
+    M, centre, work = np.empty((4, 3)), np.empty(3), np.empty(3)
     for i in range(n):
         c = contacts.index[i]
         while k < start.contacts.size and start.contacts[k] < c:
@@ -268,9 +269,10 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
             if options.warm_start:
                 memory.w[i, e] = start.w[k, e] if known else 1.0 / m
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-        _centre_at(origin.P, a, b, candidates.local[c], work)
-        relative_velocity(origin.P, origin.twists, a, b, work, memory.velocities[i], origin.G)
+        relative_placement(origin.P, a, b, M)
+        place(M, candidates.local[c], centre)
         u = memory.velocities[i]
+        relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
         most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     for j in range(start.joints.size):
         for e in range(m):
@@ -279,18 +281,6 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
     return math.sqrt(most)
-
-
-@jit
-def _centre_at(P: np.ndarray, a: int, b: int, local: np.ndarray, out: np.ndarray) -> None:
-    """Centre of a sphere of body a in the frame of body b."""
-    x = np.empty(3)
-    for j in range(3):
-        x[j] = P[a, 3, j] - P[b, 3, j]
-        for c in range(3):
-            x[j] += P[a, c, j] * local[c]
-    for j in range(3):
-        out[j] = P[b, j, 0] * x[0] + P[b, j, 1] * x[1] + P[b, j, 2] * x[2]
 
 
 @jit
@@ -362,6 +352,12 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
 
 
 @jit
+def _predicts(options: Options) -> bool:
+    """Whether the first guess of a stage is its prediction; else it is the reference."""
+    return options.restarts and options.warm_start and options.minimiser == 0
+
+
+@jit
 def guess(system: System, options: Options, number: int, memory: Memory, at: Point) -> float:
     """Write initial guess `number` of a stage into a point; how loose it is, below 0: no more.
 
@@ -371,10 +367,9 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
     stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
     h, m = 1.0 / stage.rate, at.w.shape[1]
     share, weights, loose, full = 1.0, 1.0, 3.0, False
-    others = options.restarts and options.warm_start
-    if options.minimiser or not others:
+    if not _predicts(options):
         share = 0.0
-        if number > (1 if others else 0):
+        if number > (1 if options.restarts and options.warm_start else 0):
             return -1.0
         if number == 1:
             weights = 0.0
@@ -440,7 +435,7 @@ def solve_from_guesses(
     """
     stage = memory.stage
     share = share_of_tolerance(options, stage)
-    others = options.restarts and options.warm_start
+    predicted = _predicts(options)
     tolerance = attainable(system, stage, share * options.tolerance)
     outcome, here, there = STALLED, first, first + 1
     for number in range(guesses):
@@ -459,7 +454,7 @@ def solve_from_guesses(
                 tolerance,
                 share * options.slip / stage.rate,
                 max(options.loose * loose * system.tree.weight, tolerance),
-                _FAR * system.tree.weight if number == 0 and others else math.inf,
+                _FAR * system.tree.weight if number == 0 and predicted else math.inf,
                 _OF_GUESS,
                 reach,
                 options.proximal,

@@ -20,7 +20,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import inlined, jit
 from nmdp_pin.kernels.joints import saturate
-from nmdp_pin.kernels.linear import finite, lu_factor, lu_solve
+from nmdp_pin.kernels.linear import finite, solve_in_place
 from nmdp_pin.kernels.manifold import integrate
 from nmdp_pin.kernels.record import record
 from nmdp_pin.kernels.simplex_vi import solve_affine_vi
@@ -84,12 +84,11 @@ def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
         dq: output, shape (n,).
     """
     n = G.size
-    LU, pivots, x = A.copy(), np.empty(n, np.int64), np.empty((n, 1))
-    if not lu_factor(LU, pivots):
-        return False
+    x = np.empty((n, 1))
     for i in range(n):
         x[i, 0] = -G[i]
-    lu_solve(LU, pivots, x)
+    if not solve_in_place(A.copy(), x):
+        return False
     for i in range(n):
         dq[i] = x[i, 0]
     return finite(dq)
@@ -150,10 +149,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
     nv, k, m, rows = dq.size, at.n_active[0], at.w.shape[1], at.V.shape[1]
     touching = at.n_active[1]
     nf = touching * rows + k - touching
-    LU, pivots, X = linear.A.copy(), np.empty(nv, np.int64), np.empty((nv, 1 + nf))
-    if not lu_factor(LU, pivots):
-        return SINGULAR
-    row_of, axis_of = np.empty(nf, np.int64), np.empty(nf, np.int64)
+    X, row_of, axis_of = np.empty((nv, 1 + nf)), np.empty(nf, np.int64), np.empty(nf, np.int64)
     c = 0
     for x in range(k):
         for a in range(rows if x < touching else 1):
@@ -163,7 +159,8 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
         X[l, 0] = -at.G[l]
         for c in range(nf):
             X[l, 1 + c] = linear.J_force[row_of[c], axis_of[c], l]
-    lu_solve(LU, pivots, X)
+    if not solve_in_place(linear.A.copy(), X):
+        return SINGULAR
     for l in range(nv):
         dq[l] = X[l, 0]
     for i in range(w1.shape[0]):

@@ -260,7 +260,7 @@ class NeNcp(Integrator):
             return self._failed(state, Status.NOT_FINITE, solution.iterations, h)
         kept = forces.any(axis=1)
         warm = replace(
-            linear.no_warm(),
+            linear.form.no_warm(),
             contacts=index[kept],
             w=np.zeros((int(kept.sum()), 0)),
             forces=forces[kept],

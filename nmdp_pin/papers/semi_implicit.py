@@ -10,13 +10,11 @@ import pinocchio as pin
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.torques import torques_of
 from nmdp_pin.integrators.scheme import BACKWARD_EULER
 from nmdp_pin.kernels.contacts import Contacts
 from nmdp_pin.kernels.joints import add_springs, saturate
 from nmdp_pin.kernels.stage import Point, evaluate, kinematics, linearise
 from nmdp_pin.kernels.step import (
-    Start,
     add_wrenches,
     allowed_gain,
     energies_of,
@@ -24,7 +22,7 @@ from nmdp_pin.kernels.step import (
     state_stage,
 )
 from nmdp_pin.kernels.tree import body_twists
-from nmdp_pin.state import State, WarmStart
+from nmdp_pin.state import State
 from nmdp_pin.system import System
 
 MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
@@ -74,11 +72,8 @@ class SemiImplicit:
     def start(self, state: State, command: Command, h: float) -> StepStart:
         """The start of a step."""
         form, memory, record = self.form, self._memory, self.form.record
-        torques = torques_of(self.model, state.q, command)
-        warm = state.warm or self.no_warm()
-        start = Start(
-            state.q, state.v, warm.a, warm.contacts, warm.w, warm.joints, float(h), *torques
-        )
+        warm = state.warm or form.no_warm()
+        start = form.start(state, [command], h, warm)
         open_step(record, start, memory)
         at, contacts = memory.points[0], memory.stage.contacts
         state_stage(record, BACKWARD_EULER.record, start, 0, memory, at)
@@ -105,16 +100,6 @@ class SemiImplicit:
             pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
             self._linear.J_force[:total].copy(),
             energies_of(record, memory.origin),
-        )
-
-    def no_warm(self) -> WarmStart:
-        """A start without contacts."""
-        form = self.form
-        return WarmStart(
-            np.zeros(0, dtype=np.int64),
-            np.zeros((0, form.system.law.n_vertices)),
-            np.full(form.n_joints, 0.5),
-            np.zeros(self.model.nv),
         )
 
     def saturate(self, q: np.ndarray, v: np.ndarray, *, again: bool) -> bool:
