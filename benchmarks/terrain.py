@@ -6,11 +6,8 @@ OMP_NUM_THREADS=1 python benchmarks/terrain.py
 from __future__ import annotations
 
 import statistics
-import sys
 import time
-from collections.abc import Callable
 
-import coal
 import numpy as np
 
 from nmdp_pin.terrain import Box, HeightField, Mesh, Plane, Terrain
@@ -109,59 +106,6 @@ def microseconds(terrain: Terrain, points: np.ndarray) -> float:
     return 1e6 * statistics.median(times)
 
 
-def box(p: np.ndarray) -> tuple[float, np.ndarray]:
-    """Signed distance and normal of the box of half sizes 0.5, 0.3, 0.2."""
-    gap = np.abs(p) - [0.5, 0.3, 0.2]
-    if gap.max() <= 0.0:
-        return float(gap.max()), np.copysign(np.arange(3) == gap.argmax(), p)
-    apart = np.maximum(gap, 0.0)
-    return float(np.linalg.norm(apart)), np.copysign(apart / np.linalg.norm(apart), p)
-
-
-def ball(p: np.ndarray) -> tuple[float, np.ndarray]:
-    """Signed distance and normal of the ball of radius 0.4."""
-    r = float(np.linalg.norm(p))
-    return r - 0.4, p / r
-
-
-def rod(p: np.ndarray) -> tuple[float, np.ndarray]:
-    """Signed distance and normal of the cylinder of radius 0.3 and half length 0.4."""
-    rho = np.hypot(p[0], p[1])
-    gap = np.array([rho - 0.3, abs(p[2]) - 0.4])
-    out = (gap == gap.max()).astype(float) if gap.max() <= 0.0 else np.maximum(gap, 0.0)
-    out /= np.linalg.norm(out)
-    distance = np.linalg.norm(np.maximum(gap, 0.0)) + min(gap.max(), 0.0)
-    return float(distance), np.array([*(out[0] * p[:2] / rho), np.copysign(out[1], p[2])])
-
-
-def print_accuracy() -> None:
-    """Print the largest errors of coal's answers for a point against closed forms."""
-    solids: dict[str, tuple[coal.CollisionGeometry, Callable]] = {
-        "box": (coal.Box(1.0, 0.6, 0.4), box),
-        "sphere": (coal.Sphere(0.4), ball),
-        "cylinder": (coal.Cylinder(0.3, 0.8), rod),
-    }
-    probes = {
-        "sphere of radius 0": coal.Sphere(0.0),
-        "capsule of 1e-12 m": coal.Capsule(1e-12, 1e-12),
-    }
-    points = np.random.default_rng(0).uniform(-0.6, 0.6, (10000, 3))
-    print("| solid | probe | distance outside [m] | inside [m] | normal outside | inside |")
-    print("|---|---|---|---|---|---|")
-    for name, (solid, formula) in solids.items():
-        for probe_name, probe in probes.items():
-            ask, worst = coal.ComputeDistance(solid, probe), np.zeros((2, 2))
-            for p in points:
-                result = coal.DistanceResult()
-                here = coal.Transform3s(np.eye(3), p)
-                phi = ask(coal.Transform3s(), here, coal.DistanceRequest(), result)
-                distance, normal = formula(p)
-                errors = [abs(phi - distance), np.abs(result.normal - normal).max()]
-                worst[:, int(distance < 0.0)] = np.maximum(worst[:, int(distance < 0.0)], errors)
-            distances, normals = ([f"{error:.1e}" for error in row] for row in worst)
-            print(f"| {name} | {probe_name} | {' | '.join([*distances, *normals])} |")
-
-
 def print_times() -> None:
     """Print the table of times."""
     cases = (
@@ -180,4 +124,4 @@ def print_times() -> None:
 
 
 if __name__ == "__main__":
-    print_accuracy() if "--accuracy" in sys.argv else print_times()
+    print_times()

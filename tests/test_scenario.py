@@ -131,7 +131,7 @@ def test_paths_start_from_the_file(own, monkeypatch, tmp_path_factory):
     for loaded in (scenario, again):
         setup = loaded.build()
         assert setup.robot.source == str(own.parent / "own.urdf")
-        assert len(setup.terrain.shapes[0].triangles) == 4
+        assert len(setup.terrain.shapes[0].indices) == 4
 
 
 def test_path_from_the_command_line_starts_from_the_working_directory(own, monkeypatch):

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.contacts import REACH, Candidates, Contacts, Places
+from nmdp_pin.kernels.contacts import MINIMA, REACH, Candidates, Contacts, Places
+from nmdp_pin.kernels.terrain import MESH
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
+from nmdp_pin.terrain.triangles import joined
 
 
 def pairs_of(robot: Robot, terrain: Terrain) -> list[tuple[int, int]]:
     """Contact points with the rows of the shapes that each may touch, in the order of the points.
 
-    Row -1 stands for all the shapes of a body, or of the world, that have no closed form or that
-    coal measures: they are one surface that Python describes.
+    The row of a mesh is repeated, once for each of its local minima of the distance.
     """
-    rows_of, n = {}, 0
+    rows_of: dict[int, list[int]] = {}
+    n = 0
     for joint, surface in _surfaces(robot, terrain).items():
-        k = len(surface.closed_forms.kinds)
-        rows_of[joint] = [*range(n, n + k)] + [-1] * (surface.called is not None)
-        n += k
+        kinds = surface.arrays.kinds[:, 0].tolist()
+        counts = [MINIMA if kind == MESH else 1 for kind in kinds]
+        rows_of[joint] = np.repeat(np.arange(n, n + len(kinds)), counts).tolist()
+        n += len(kinds)
     touched = enumerate(np.asarray(robot.contact_points.touches).tolist())
     return [(point, row) for point, joint in touched for row in rows_of[joint]]
 
@@ -36,12 +39,12 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         robot: robot with contact points and surfaces of bodies.
         terrain: static world.
     """
-    kinds, shapes, first = [], [], 0
-    for surface in _surfaces(robot, terrain).values():
-        tables = surface.closed_forms
-        kinds.append(tables.kinds + np.array([0, first, 0, 0, 0, 0]))
-        shapes.append(tables.shapes)
+    kinds, first, meshes = [], 0, 0
+    surfaces = _surfaces(robot, terrain).values()
+    for surface in surfaces:
+        kinds.append(surface.arrays.kinds + np.array([0, first, meshes]))
         first += len(surface.shapes)
+        meshes += len(surface.arrays.triangles.trees)
     points, pairs = robot.contact_points, pairs_of(robot, terrain)
     index = np.array([point for point, _ in pairs], dtype=np.int64)
     bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)
@@ -52,9 +55,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         rows=np.array([row for _, row in pairs], dtype=np.int64),
         points=index,
         kinds=np.concatenate(kinds),
-        shapes=np.concatenate(shapes),
-        handle=0,
-        called=any(row < 0 for _, row in pairs),
+        shapes=np.concatenate([surface.arrays.shapes for surface in surfaces]),
+        triangles=joined([surface.arrays.triangles for surface in surfaces]),
         reach=REACH,
         distant=False,
     )
@@ -68,6 +70,7 @@ def new_contacts(candidates: Candidates) -> Contacts:
         index=np.arange(k),
         bodies=candidates.bodies.copy(),
         listed=np.ones(k, dtype=bool),
+        faces=np.full(k, -1),
         reference=np.zeros((k, 4, 3)),
     )
 

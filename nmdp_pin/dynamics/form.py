@@ -15,7 +15,7 @@ from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin.dynamics.joint_bounds import joints_of
 from nmdp_pin.dynamics.kinematic_tree import tree_of
-from nmdp_pin.dynamics.python_calls import LawCalls, PinocchioCalls, SurfaceCalls
+from nmdp_pin.dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin.dynamics.torques import plain, torques_of
 from nmdp_pin.kernels import stage
 from nmdp_pin.kernels.callbacks import register
@@ -54,11 +54,8 @@ class Form:
         self.material, self.zeroth_order = material, zeroth_order
         self.m = max(law.n_vertices, 1)  # weights of a row, which joints have as well
         self.pinocchio = PinocchioCalls(robot.model)
-        candidates = candidates_of(robot, system.terrain)
-        surfaces = SurfaceCalls(robot, system.terrain, candidates)
         self.candidates = replace(
-            candidates,
-            handle=register(surfaces, self),
+            candidates_of(robot, system.terrain),
             reach=float(reach),
             distant=type(law) is not FrictionCone or law.zeta > 0.0,
         )

@@ -145,7 +145,7 @@ def _with_friction(system: System[Law], index: int, friction: float) -> System[L
 def _with_shape(terrain: Terrain, index: int, friction: float) -> Terrain:
     shapes = list(terrain.shapes)
     shapes[index] = replace(shapes[index], friction=friction)
-    return Terrain(shapes, query=terrain.measured_by)
+    return Terrain(shapes)
 
 
 def _with_mass(robot: Robot, joint: int, mass: float) -> Robot:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin.dynamics.joint_bounds import joints_of
 from nmdp_pin.dynamics.kinematic_tree import check_kinematics, tree_of
-from nmdp_pin.dynamics.python_calls import SurfaceCalls
 from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.levenberg_marquardt import ENTRIES, Minimisation
 from nmdp_pin.kernels.penalty import ContactForces, PenaltyLaw
@@ -24,7 +20,6 @@ def scene_of(
     *,
     kind: int,
     semidefinite: bool,
-    register: Callable[[object], int],
 ) -> Scene:
     """What all steps of a system share.
 
@@ -33,7 +28,6 @@ def scene_of(
             `Penalty.for_weight`.
         kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
         semidefinite: as in `Scene`.
-        register: function that registers what kernels call.
 
     Raises:
         IntegratorError: a joint is of a kind that the kernels lack.
@@ -43,11 +37,9 @@ def scene_of(
     check_kinematics(robot.model)
     if law.normal_stiffness is None:
         raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
-    candidates = candidates_of(robot, system.terrain)
-    surfaces = SurfaceCalls(robot, system.terrain, candidates)
     return Scene(
         tree=tree_of(robot),
-        candidates=replace(candidates, handle=register(surfaces)),
+        candidates=candidates_of(robot, system.terrain),
         joints=joints_of(robot),
         law=PenaltyLaw(
             kind=kind,

@@ -1,4 +1,4 @@
-"""What kernels call in Python: pinocchio, surfaces without closed form, and contact models."""
+"""What kernels call in Python: pinocchio and contact models."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin.kernels.contacts import Candidates
 from nmdp_pin.kernels.material import material_inertia
 from nmdp_pin.kernels.stage import Dynamics, Point, Stage, System
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
 
 
 class PinocchioCalls:
@@ -87,63 +84,6 @@ def placements_of(data: pin.Data) -> np.ndarray:
     if view[-1, 3].__array_interface__["data"] != last.translation.__array_interface__["data"]:
         raise RuntimeError("pinocchio stores its placements in a layout that is not known here")
     return view
-
-
-class SurfaceCalls:
-    """Surfaces without closed form: those of the terrain and of bodies.
-
-    Args:
-        robot: robot with contact points and surfaces of bodies.
-        terrain: static world.
-        candidates: pairs that may touch.
-    """
-
-    def __init__(self, robot: Robot, terrain: Terrain, candidates: Candidates) -> None:
-        surfaces = {0: terrain} | {int(joint): surface for joint, surface in robot.surfaces.items()}
-        self._rows, self._radii = candidates.rows, candidates.radii
-        self._touched = candidates.bodies[:, 1]
-        self._called, first = {}, 0
-        for joint, surface in surfaces.items():
-            if surface.called is not None:
-                self._called[joint] = (surface.called, first)
-            first += len(surface.shapes)
-
-    def surfaces(
-        self,
-        index: np.ndarray,
-        centre: np.ndarray,
-        depth: np.ndarray,
-        normal: np.ndarray,
-        curvature: np.ndarray,
-        curved: np.ndarray,
-        friction: np.ndarray,
-        surface: np.ndarray,
-    ) -> None:
-        """Describe the surfaces without closed form at contacts; those of others are left.
-
-        Args:
-            index: candidates of the contacts, shape (n,); the other arguments are as in
-                `kernels.contacts.Places`, and written but for the centres.
-            centre: centres.
-            depth: penetrations; NaN where the centre is too far away.
-            normal: normals.
-            curvature: derivatives of the normals.
-            curved: whether there are any.
-            friction: friction coefficients.
-            surface: shapes.
-        """
-        n = len(index)
-        asked = (self._rows[index] < 0) & np.isfinite(centre[:n]).all(axis=1)
-        for joint, (shapes, first) in self._called.items():
-            own = np.flatnonzero(asked & (self._touched[index] == joint))
-            if not len(own):
-                continue
-            found = shapes.query(centre[own])
-            depth[own], normal[own] = self._radii[index[own]] - found.distance, found.normal
-            curved[own] = found.curvature is not None
-            if found.curvature is not None:
-                curvature[own] = found.curvature
-            friction[own], surface[own] = found.friction, first + found.shape
 
 
 class LawCalls:

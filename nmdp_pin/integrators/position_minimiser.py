@@ -7,7 +7,6 @@ import numpy as np
 from nmdp_pin.contact.penalty import Penalty
 from nmdp_pin.dynamics.penalty_scene import new_memory, scene_of
 from nmdp_pin.dynamics.position_minimisation import PositionMinimisation
-from nmdp_pin.kernels.callbacks import register
 from nmdp_pin.kernels.levenberg_marquardt import (
     ENERGY_GAINED,
     ERROR,
@@ -66,7 +65,6 @@ class PositionMinimiser:
             system,
             kind=kind,
             semidefinite=semidefinite,
-            register=lambda callee: register(callee, self),
         )
         self.memory = new_memory(self.scene)
         self._minimisation = PositionMinimisation(system.robot.model, self.scene, self.memory)

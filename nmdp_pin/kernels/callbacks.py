@@ -54,16 +54,6 @@ def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) ->
 
 
 @calling_jit
-def call_surfaces(handle: int, index: np.ndarray, places: Any) -> None:
-    """Places of contacts with surfaces without closed form; see `SurfaceCalls.surfaces`."""
-    centre, depth, normal = places.centre, places.depth, places.normal
-    curvature, curved = places.curvature, places.curved
-    friction, surface = places.friction, places.surface
-    with objmode():
-        callee(handle).surfaces(index, centre, depth, normal, curvature, curved, friction, surface)
-
-
-@calling_jit
 def call_vertices(handle: int, index: np.ndarray, places: Any, V: np.ndarray) -> None:
     """Vertices of a contact model in Python; see `LawCalls.vertices`."""
     placements, centre, depth = places.placements, places.centre, places.depth

@@ -4,6 +4,9 @@ A candidate is a pair of a sphere of one body and a shape of another body or of 
 contacts of a step are the candidates that may touch in it. Every contact is expressed in the frame
 of the body that it touches, whose placement is P[b]; the world is the body 0.
 
+A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
+found again at other configurations by a walk over the mesh from the same face.
+
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n. A motion (dx, dphi) of its body moves the
 centre by dx and rotates by dphi; it changes the normal by N (dx, dphi), the arm by L (dx, dphi),
@@ -16,13 +19,22 @@ import math
 
 import numpy as np
 
-from nmdp_pin.kernels.callbacks import call_surfaces
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.record import record
-from nmdp_pin.kernels.terrain import describe, shape_distance, turn_tensor
+from nmdp_pin.kernels.terrain import MESH, describe, shape_distance, turn_tensor
+from nmdp_pin.kernels.triangles import (
+    SAME,
+    Triangles,
+    closest_point,
+    describe_minimum,
+    local_minima,
+    settle,
+)
 from nmdp_pin.kernels.vector3 import (
+    Vector3,
     ahead,
     cross_into,
+    dot,
     minus,
     place,
     relative,
@@ -31,7 +43,7 @@ from nmdp_pin.kernels.vector3 import (
 )
 
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
-SEAM = 1e-7  # [m] gap between shapes that counts as none
+MINIMA = 6  # contacts of a sphere with a mesh
 _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 
 
@@ -43,12 +55,11 @@ class Candidates:
         bodies: the body that carries the sphere, and the one that has the shape, shape (k, 2).
         local: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         radii: radii of the spheres [m], shape (k,).
-        rows: rows of the shapes in the tables, -1 for surfaces that Python describes, shape (k,).
+        rows: rows of the shapes in the tables, that of a mesh `MINIMA` times, shape (k,).
         points: indices of the spheres among the robot's contact points, ascending, shape (k,).
-        kinds: table of kinds, as in `terrain`, shape (s, 6).
+        kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
-        handle: number of the object that describes the surfaces without closed form.
-        called: whether there are any.
+        triangles: meshes, in the frames of their bodies.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
     """
@@ -60,8 +71,7 @@ class Candidates:
     points: np.ndarray
     kinds: np.ndarray
     shapes: np.ndarray
-    handle: int
-    called: bool
+    triangles: Triangles
     reach: float
     distant: bool
 
@@ -75,6 +85,7 @@ class Contacts:
         index: their candidates, shape (k,).
         bodies: as in `Candidates`, of the contacts, shape (k, 2).
         listed: whether each candidate is a contact, shape (k,).
+        faces: faces of meshes from which their contacts are found, -1: none, shape (k,).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
 
@@ -82,6 +93,7 @@ class Contacts:
     index: np.ndarray
     bodies: np.ndarray
     listed: np.ndarray
+    faces: np.ndarray
     reference: np.ndarray
 
 
@@ -153,38 +165,93 @@ def select_contacts(
         contacts: output.
     """
     M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
+    end = 0
     for k in range(len(candidates.rows)):
         a, b, row = candidates.bodies[k, 0], candidates.bodies[k, 1], candidates.rows[k]
-        if row < 0:
-            contacts.listed[k] = True
+        if k < end:
             continue
         relative_placement(P, a, b, M)
         place(M, candidates.local[k], c)
         relative_velocity(P, twists, a, b, c, v, x)
         here = (c[0], c[1], c[2])
         there = ahead(here, h, (v[0], v[1], v[2]))
+        reach = candidates.reach + h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        reach += candidates.radii[k]
+        if candidates.kinds[row, 0] == MESH:
+            end = k + MINIMA
+            for i in range(k, end):
+                contacts.faces[i], contacts.listed[i] = -1, candidates.reach == math.inf
+            _add_minima(candidates, contacts, k, there, reach)
+            _add_minima(candidates, contacts, k, here, reach)
+            continue
         least = min(
             shape_distance(candidates.kinds, candidates.shapes, row, here),
             shape_distance(candidates.kinds, candidates.shapes, row, there),
         )
-        reach = candidates.reach + h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        contacts.listed[k] = not least - candidates.radii[k] > reach
+        contacts.listed[k] = not least > reach
     list_contacts(candidates, contacts)
+
+
+@jit
+def _add_minima(
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, limit: float
+) -> bool:
+    """List contacts with a mesh at the local minima of the distance that have none; False: none.
+
+    Where there are more than `MINIMA`, the nearest ones are contacts.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        k: first candidate of the sphere and the mesh.
+        p: centre of the sphere [m].
+        limit: largest distance of a minimum [m].
+    """
+    mesh, row, added = candidates.triangles, candidates.rows[k], False
+    if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
+        return False
+    found = np.empty(MINIMA, np.int64)
+    n = local_minima(mesh, candidates.kinds[row, 2], p, limit, candidates.shapes[row, 16], found)
+    for x in range(n):
+        nearest, _, foot = closest_point(mesh, found[x], p)
+        place_of, known, furthest = -1, False, nearest
+        for i in range(k, k + MINIMA):
+            t, gap = contacts.faces[i], math.inf
+            if t >= 0:
+                _, _, other = settle(mesh, t, p)
+                known |= _gap(other, foot) <= SAME
+                off = minus(p, other)
+                gap = dot(off, off)
+            if gap > furthest:
+                place_of, furthest = i, gap
+        if not known and place_of >= 0:
+            contacts.faces[place_of], contacts.listed[place_of] = found[x], True
+            added = True
+    return added
+
+
+@jit
+def _gap(a: Vector3, b: Vector3) -> float:
+    """Largest difference of the coordinates of two points."""
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
 
 
 @jit
 def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
     """List candidates besides the contacts that touch at placements P; False where none does."""
-    M, c, missed = np.empty((4, 3)), np.empty(3), False
+    M, c, missed, end = np.empty((4, 3)), np.empty(3), False, 0
     for k in range(len(candidates.rows)):
-        if contacts.listed[k]:
+        row = candidates.rows[k]
+        mesh = candidates.kinds[row, 0] == MESH
+        if k < end or (contacts.listed[k] and not mesh):
             continue
         relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
         place(M, candidates.local[k], c)
-        phi = shape_distance(
-            candidates.kinds, candidates.shapes, candidates.rows[k], (c[0], c[1], c[2])
-        )
-        if phi < candidates.radii[k]:
+        p = (c[0], c[1], c[2])
+        if mesh:
+            end = k + MINIMA
+            missed |= _add_minima(candidates, contacts, k, p, candidates.radii[k])
+        elif shape_distance(candidates.kinds, candidates.shapes, row, p) < candidates.radii[k]:
             contacts.listed[k] = missed = True
     if missed:
         list_contacts(candidates, contacts)
@@ -243,29 +310,47 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
         P: placements of the bodies, shape (n + 1, 4, 3).
         at: output.
     """
-    n, curvature = contacts.n[0], np.empty((3, 3))
+    n, hessian = contacts.n[0], np.empty((3, 3))
     for i in range(n):
         c = contacts.index[i]
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
         place(at.placements[i], candidates.local[c], at.centre[i])
         row = candidates.rows[c]
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-        at.curved[i] = False
+        at.curved[i] = at.covered[i] = False
+        at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
-            at.depth[i], at.surface[i] = math.nan, -1
-        elif row >= 0:
+            at.depth[i] = math.nan
+        elif candidates.kinds[row, 0] == MESH:
+            _place_on_mesh(candidates, contacts, at, i, p)
+        else:
             phi = shape_distance(candidates.kinds, candidates.shapes, row, p)
             at.depth[i] = candidates.radii[c] - phi
-            at.friction[i] = candidates.shapes[row, 15]
-            at.surface[i] = candidates.kinds[row, 1]
-            normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, curvature)
+            normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
             at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
-    if candidates.called:
-        call_surfaces(candidates.handle, contacts.index[:n], at)
     for i in range(n):
         for j in range(3):
             at.arm[i, j] = -candidates.radii[contacts.index[i]] * at.normal[i, j]
     _leave_seams(candidates, contacts, at)
+
+
+@jit
+def _place_on_mesh(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, p: Vector3
+) -> None:
+    """Depth, normal and curvature of contact i, with a mesh, at its centre p."""
+    c = contacts.index[i]
+    row, face = candidates.rows[c], contacts.faces[c]
+    if face < 0:
+        at.depth[i], at.covered[i] = -REACH, True
+        at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = 0.0, 0.0, 1.0
+        return
+    face, feature, foot = settle(candidates.triangles, face, p)
+    phi, normal, at.curved[i] = describe_minimum(
+        candidates.triangles, face, feature, foot, p, candidates.shapes[row, 16], at.curvature[i]
+    )
+    at.depth[i] = candidates.radii[c] - phi
+    at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
 
 
 @jit
@@ -281,16 +366,10 @@ def _leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None
         point, end = candidates.points[contacts.index[i]], i + 1
         while end < n and candidates.points[contacts.index[end]] == point:
             end += 1
-        acting = 0
-        for k in range(i, end):
-            at.covered[k] = False
-            if at.depth[k] > least:
-                acting += 1
-        if acting > 1:
+        if end > i + 1:
             for k in range(i, end):
-                at.covered[k] = at.depth[k] > least and _is_covered(
-                    candidates, contacts, at, i, end, k
-                )
+                if at.depth[k] > least and not at.covered[k]:
+                    at.covered[k] = _is_covered(candidates, contacts, at, i, end, k)
             for k in range(i, end):
                 if at.covered[k]:
                     at.depth[k] = -REACH
@@ -303,27 +382,44 @@ def _is_covered(
 ) -> bool:
     """Whether a nearer shape covers the point of contact k on its surface."""
     c = contacts.index[k]
-    if candidates.rows[c] < 0:
-        return False
-    phi = candidates.radii[c] - at.depth[k]
-    normal = (at.normal[k, 0], at.normal[k, 1], at.normal[k, 2])
-    centre = (at.centre[k, 0], at.centre[k, 1], at.centre[k, 2])
-    foot = minus(centre, scaled(normal, phi))
+    phi, foot = _foot(candidates, contacts, at, k)
     for other in range(begin, end):
-        row = candidates.rows[contacts.index[other]]
-        nearer = at.depth[other] > at.depth[k] or (at.depth[other] == at.depth[k] and other < k)
-        if not (row >= 0 and nearer):
+        d = contacts.index[other]
+        row = candidates.rows[d]
+        if other == k or (candidates.kinds[row, 0] == MESH and contacts.faces[d] < 0):
             continue
-        if shape_distance(candidates.kinds, candidates.shapes, row, foot) <= SEAM:
+        nearer = at.depth[other] > at.depth[k] or (at.depth[other] == at.depth[k] and other < k)
+        if row == candidates.rows[c]:
+            # Inside a mesh, and behind another side of it, the nearest face is all that counts.
+            beside, there = _foot(candidates, contacts, at, other)
+            nearer = abs(beside) < abs(phi) or (abs(beside) == abs(phi) and other < k)
+            if nearer and (beside < 0.0 or phi < 0.0 or _gap(foot, there) <= SAME):
+                return True
+        elif not nearer:
+            continue
+        elif candidates.kinds[row, 0] == MESH:
+            _, _, there = settle(candidates.triangles, contacts.faces[d], foot)
+            if _gap(foot, there) <= SAME:
+                return True
+        elif shape_distance(candidates.kinds, candidates.shapes, row, foot) <= SAME:
             return True
     return False
 
 
 @jit
+def _foot(candidates: Candidates, contacts: Contacts, at: Places, k: int) -> tuple[float, Vector3]:
+    """Signed distance of the centre of contact k [m], and the closest point of its surface."""
+    phi = candidates.radii[contacts.index[k]] - at.depth[k]
+    centre = (at.centre[k, 0], at.centre[k, 1], at.centre[k, 2])
+    normal = (at.normal[k, 0], at.normal[k, 1], at.normal[k, 2])
+    return phi, minus(centre, scaled(normal, phi))
+
+
+@jit
 def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
-    """Write the curvature at contact i of a closed form."""
+    """Write the curvature at contact i of a closed form; that of a mesh is there."""
     row = candidates.rows[contacts.index[i]]
-    if row < 0:
+    if candidates.kinds[row, 0] == MESH:
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])

@@ -1,16 +1,14 @@
-"""Query of a terrain at points: the nearest of planes, primitives and height fields.
+"""Query of a terrain at points: the nearest of planes, primitives and triangle meshes.
 
 The shapes are rows of two tables, in the order in which they count where they tie.
 
-`kinds`, integers, shape (n, 6): the kind, the index of the shape in the terrain, and of a
-height field nx, ny, the index of its first height and the first row of its intervals.
+`kinds`, integers, shape (n, 3): the kind, the index of the shape in the terrain, and of a mesh its
+index among the meshes.
 
 `shapes`, shape (n, 17): position (3) and rotation, row by row (9), of the shape's frame, three
 sizes, friction, and the rounding of coordinates [m]. The sizes are the half extents of a
-primitive [m]; the offset n.x of a plane [m], whose normal n is the z axis of its frame, and two
-zeros; dx, dy and the bottom's height of a height field [m], whose frame is at sample (0, 0).
-
-`heights`, one after another, and `intervals`, shape (k, 2), are those of all height fields [m].
+primitive [m], or the offset n.x of a plane [m], whose normal n is the z axis of its frame, and two
+zeros. The vertices of meshes are in the frame of the terrain.
 """
 
 from __future__ import annotations
@@ -19,17 +17,22 @@ import math
 
 import numpy as np
 
-from nmdp_pin.kernels.grid_triangle import Grid
-from nmdp_pin.kernels.height_field import STACK, field_bound, field_surface
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.primitives import (
     primitive_distance,
     primitive_hessian,
     primitive_normal,
 )
+from nmdp_pin.kernels.triangles import (
+    Triangles,
+    box_gap,
+    describe_minimum,
+    nearest_face,
+    settle,
+)
 from nmdp_pin.kernels.vector3 import Vector3, dot
 
-PLANE, FIELD = 0, 5  # the kinds beside those of `primitives`
+PLANE, MESH = 0, 5  # the kinds beside those of `primitives`
 _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 
 
@@ -37,8 +40,7 @@ _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a 
 def query(
     kinds: np.ndarray,
     shapes: np.ndarray,
-    heights: np.ndarray | None,
-    intervals: np.ndarray,
+    triangles: Triangles,
     points: np.ndarray,
     distance: np.ndarray,
     normal: np.ndarray,
@@ -53,57 +55,58 @@ def query(
     Args:
         kinds: as in the module's description.
         shapes: as in the module's description.
-        heights: as in the module's description; None: there are no height fields, whose part is
-            then not compiled.
-        intervals: as in the module's description.
+        triangles: the meshes.
         points: points in the world [m], shape (n, 3).
         distance: output [m], shape (n,).
         normal: output, shape (n, 3).
-        curvature: output where the result is True [1/m], shape (n, 3, 3).
+        curvature: output [1/m], shape (n, 3, 3).
         friction: output, shape (n,).
         shape: output, integers, shape (n,).
     """
     hessian, other = np.empty((3, 3)), np.empty((3, 3))
-    stack = np.empty(STACK, np.int64)
     bent = False
     for k in range(len(points)):
         p = (points[k, 0], points[k, 1], points[k, 2])
+        curvature[k] = 0.0
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
             distance[k], friction[k], shape[k] = math.nan, math.nan, -1
             normal[k, 0] = normal[k, 1] = normal[k, 2] = math.nan
+            curvature[k] = math.nan
             continue
         nearest, least = _nearest_simple(kinds, shapes, p)
         n, bends = (0.0, 0.0, 0.0), False
         if nearest >= 0:
             n, bends = describe(kinds, shapes, nearest, p, least, hessian)
-        if heights is not None:
-            for s in range(len(kinds)):
-                if kinds[s, 0] != FIELD:
-                    continue
-                local, size, grid = seen_from(shapes, s, p), _sizes(shapes, s), _grid(kinds, s)
-                if field_bound(grid, size, intervals, local) >= least:
-                    continue
-                phi, own, other_bends = field_surface(
-                    grid, size, heights, intervals, shapes[s, 16], local, stack, other
-                )
-                if phi < least:
-                    nearest, least, bends = s, phi, other_bends
-                    n = _turned(shapes, s, own)
-                    hessian, other = other, hessian
+        for s in range(len(kinds)):
+            if kinds[s, 0] != MESH:
+                continue
+            m = kinds[s, 2]
+            apart = box_gap(triangles, triangles.trees[m, 0] + 1, p)
+            if apart > 0.0 and apart >= least * abs(least):
+                continue
+            phi, own, own_bends = _mesh_surface(triangles, m, p, shapes[s, 16], other)
+            if phi < least:
+                nearest, least, n, bends = s, phi, own, own_bends
+                hessian, other = other, hessian
         distance[k], friction[k], shape[k] = least, 0.0, -1
         normal[k, 0], normal[k, 1], normal[k, 2] = n
         if nearest >= 0:
             friction[k], shape[k] = shapes[nearest, 15], kinds[nearest, 1]
-        if bends and not bent:
-            curvature[:] = 0.0
-            bent = True
-        if bends:
+        if bends and kinds[nearest, 0] == MESH:
+            curvature[k] = hessian
+        elif bends:
             turn_tensor(shapes, nearest, hessian, curvature, k)
-    if bent:
-        for k in range(len(points)):
-            if math.isnan(distance[k]):
-                curvature[k] = math.nan
+        bent |= bends
     return bent
+
+
+@jit
+def _mesh_surface(
+    triangles: Triangles, m: int, p: Vector3, rounding: float, hessian: np.ndarray
+) -> tuple[float, Vector3, bool]:
+    """Signed distance to a mesh, its gradient, and whether there is a Hessian."""
+    t, feature, foot = settle(triangles, nearest_face(triangles, m, p), p)
+    return describe_minimum(triangles, t, feature, foot, p, rounding, hessian)
 
 
 @jit
@@ -111,7 +114,7 @@ def _nearest_simple(kinds: np.ndarray, shapes: np.ndarray, p: Vector3) -> tuple[
     """The first of the nearest planes and primitives, -1 where there is none; its distance [m]."""
     nearest, least = -1, math.inf
     for s in range(len(kinds)):
-        if kinds[s, 0] == FIELD:
+        if kinds[s, 0] == MESH:
             continue
         phi = shape_distance(kinds, shapes, s, p)
         if phi < least:
@@ -158,12 +161,6 @@ def describe(
 def _sizes(shapes: np.ndarray, s: int) -> Vector3:
     """The three sizes of a shape [m]."""
     return shapes[s, 12], shapes[s, 13], shapes[s, 14]
-
-
-@jit
-def _grid(kinds: np.ndarray, s: int) -> Grid:
-    """The four integers of a height field."""
-    return kinds[s, 2], kinds[s, 3], kinds[s, 4], kinds[s, 5]
 
 
 @jit

@@ -171,7 +171,7 @@ class Scenario(Section):
         """
         with self._blame("terrain"):
             shapes = [section.shape for section in self.terrain.shapes]
-            return Terrain(shapes, query=self.terrain.query)
+            return Terrain(shapes)
 
     def build(self, *, visuals: bool = True) -> Setup:
         """Compose robot, terrain, contact model, method and controller.

@@ -91,9 +91,6 @@ class TerrainSection(Section):
     """The static world, composed of shapes."""
 
     shapes: tuple[AnyShape, ...] = Field(description="the shapes that the world is made of")
-    query: Literal["closed-form", "coal"] = Field(
-        "closed-form", description="what measures distances to the shapes"
-    )
 
 
 CONTROLS: dict[str, type[StepControl]] = {

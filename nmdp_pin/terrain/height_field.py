@@ -13,7 +13,7 @@ from nmdp_pin.errors import TerrainError
 from nmdp_pin.files.array_file import read_npy
 from nmdp_pin.files.input_file import read_text
 from nmdp_pin.terrain.shape import Solid, checked_positive, checked_row, checked_table
-from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
+from nmdp_pin.terrain.triangles import triangle_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as Table
@@ -151,17 +151,6 @@ class HeightField(Solid):
         coal's own HeightField has no distance query (coal 3.0.3).
         """
         return triangle_geometry(*self.triangles())
-
-    def triangle_surface(self, index: int) -> TriangleSurface:
-        """Distance query of coal for the block, shape `index` of a terrain, world frame."""
-        M = self.placement
-        vertices, faces = self.triangles()
-        world = vertices @ M.rotation.T + M.translation
-        ny, nx = self.samples.shape
-        # The top, four walls and the bottom.
-        sizes = [2 * (nx - 1) * (ny - 1), *(2 * n for n in (nx - 1, ny - 1, nx - 1, ny - 1))]
-        groups = tuple(np.cumsum(sizes).tolist())
-        return TriangleSurface(world, faces, self.friction, index=index, groups=groups)
 
 
 def _read(path: Path) -> np.ndarray:

@@ -21,7 +21,7 @@ from nmdp_pin.terrain.shape import (
     checked_table,
 )
 from nmdp_pin.terrain.topology import topology
-from nmdp_pin.terrain.triangle_surface import TriangleSurface, triangle_geometry
+from nmdp_pin.terrain.triangles import triangle_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as Table
@@ -60,7 +60,7 @@ class Mesh(Solid):
     faces: Table | None = None
     scale: float | tuple[float, float, float] = 1.0
     corners: np.ndarray = field(init=False, repr=False)
-    triangles: np.ndarray = field(init=False, repr=False)
+    indices: np.ndarray = field(init=False, repr=False)
 
     def _check_size(self) -> None:
         scale = np.array(
@@ -85,7 +85,7 @@ class Mesh(Solid):
             raise TerrainError(f"{source}: {error}") from None
         vertices.setflags(write=False)
         faces.setflags(write=False)
-        self._set(corners=vertices, triangles=faces)
+        self._set(corners=vertices, indices=faces)
 
     def _given(self) -> tuple[np.ndarray, np.ndarray]:
         """The arrays of the options, checked."""
@@ -101,13 +101,11 @@ class Mesh(Solid):
 
     def collision_geometry(self) -> coal.BVHModelOBBRSS:
         """A new bounding-volume hierarchy, in the shape's frame."""
-        return triangle_geometry(self.corners, self.triangles)
+        return triangle_geometry(*self.triangles())
 
-    def triangle_surface(self, index: int) -> TriangleSurface:
-        """Distance query for the mesh, shape `index` of a terrain, world frame."""
-        M = self.placement
-        world = self.corners @ M.rotation.T + M.translation
-        return TriangleSurface(world, self.triangles, self.friction, index=index)
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices in the shape's frame [m], shape (v, 3), and faces, shape (f, 3)."""
+        return self.corners, self.indices
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:

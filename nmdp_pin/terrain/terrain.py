@@ -4,44 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
-from nmdp_pin.terrain.coal_shape import CoalShape
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
 from nmdp_pin.terrain.plane import Plane
 from nmdp_pin.terrain.primitives import Primitive
 from nmdp_pin.terrain.shape import Shape
-from nmdp_pin.terrain.shape_arrays import ShapeArrays, order, shape_arrays
-from nmdp_pin.terrain.surface import Nearest, Surface
-from nmdp_pin.terrain.triangle_surface import TriangleSurface
-
-Query = Literal["closed-form", "coal"]
-
-
-class CalledSurfaces(NamedTuple):
-    """Shapes whose distances are found by a search: height fields, and what coal measures.
-
-    Args:
-        arrays: shapes that the kernels search.
-        by_coal: shapes that coal measures.
-    """
-
-    arrays: ShapeArrays
-    by_coal: tuple[CoalShape | TriangleSurface, ...]
-
-    def query(self, points: np.ndarray) -> Surface:
-        """Surface of the nearest shape at points, as `Terrain.query`; shape (n, 3)."""
-        surface = self.arrays.query(points)
-        if not self.by_coal:
-            return surface
-        nearest = Nearest(surface)
-        for shape in self.by_coal:
-            shape.update(points, nearest)
-        return nearest.surface()
+from nmdp_pin.terrain.shape_arrays import ShapeArrays, shape_arrays
+from nmdp_pin.terrain.surface import Surface
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,27 +28,18 @@ class Terrain:
 
     Args:
         shapes: one shape, or a sequence of at least one.
-        query: computation of distances: "closed-form", compiled, with coal for meshes only; or
-            "coal" (formerly hpp-fcl) for every shape.
 
     Raises:
-        TerrainError: a shape is missing or of a wrong type, or `query` is unknown.
+        TerrainError: a shape is missing or of a wrong type.
     """
 
     shapes: tuple[Shape, ...]
     flat: bool = field(init=False)
     """Whether all shapes are planes."""
     arrays: ShapeArrays = field(init=False, repr=False)
-    """What `nmdp_pin.kernels.terrain.query` reads: all shapes but those that coal measures."""
-    closed_forms: ShapeArrays = field(init=False, repr=False)
-    """The planes and primitives among them."""
-    called: CalledSurfaces | None = field(init=False, repr=False)
-    """The other shapes; None: there are none."""
-    measured_by: Query = field(init=False)
-    """The option `query`."""
-    _by_coal: tuple[CoalShape | TriangleSurface, ...] = field(init=False, repr=False)
+    """What kernels read of the shapes."""
 
-    def __init__(self, shapes: Shape | Sequence[Shape], *, query: Query = "closed-form") -> None:
+    def __init__(self, shapes: Shape | Sequence[Shape]) -> None:
         shapes = (shapes,) if isinstance(shapes, Shape) else tuple(shapes)
         if not shapes:
             raise TerrainError("a terrain needs at least one shape, e.g. Plane()")
@@ -85,31 +49,13 @@ class Terrain:
                     "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and "
                     f"Mesh; got {shape!r}"
                 )
-        if query not in get_args(Query):
-            raise TerrainError(f"query must be one of {get_args(Query)}, got {query!r}")
-        asked = {
-            i: shape for i, shape in enumerate(shapes) if query == "coal" or isinstance(shape, Mesh)
-        }
-        in_order = sorted(asked.items(), key=lambda item: (order(item[1]), item[0]))
-        closed = {i: shape for i, shape in enumerate(shapes) if i not in asked}
-        by_coal = tuple(_asked_of_coal(shape, i) for i, shape in in_order)
-        fields = {i: shape for i, shape in closed.items() if isinstance(shape, HeightField)}
-        simple = {i: shape for i, shape in closed.items() if i not in fields}
-        others = CalledSurfaces(shape_arrays(fields), by_coal) if fields or asked else None
-        for name, value in (
-            ("shapes", shapes),
-            ("flat", all(isinstance(shape, Plane) for shape in shapes)),
-            ("arrays", shape_arrays(closed)),
-            ("closed_forms", shape_arrays(simple)),
-            ("called", others),
-            ("measured_by", query),
-            ("_by_coal", by_coal),
-        ):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "shapes", shapes)
+        object.__setattr__(self, "flat", all(isinstance(shape, Plane) for shape in shapes))
+        object.__setattr__(self, "arrays", shape_arrays(shapes))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the shapes; distance queries are built again."""
-        return _terrain, (self.shapes, self.measured_by)
+        """Pickle the shapes; tables are made again."""
+        return Terrain, (self.shapes,)
 
     @property
     def friction(self) -> np.ndarray:
@@ -148,15 +94,4 @@ class Terrain:
             raise TerrainError(f"points must have shape (n, 3), got {points.shape}")
         if not points.flags.writeable:  # numba would compile anew
             points = points.copy()
-        return CalledSurfaces(self.arrays, self._by_coal).query(points)
-
-
-def _asked_of_coal(shape: Shape, index: int) -> CoalShape | TriangleSurface:
-    """Distance query of coal for a shape."""
-    if isinstance(shape, Mesh | HeightField):
-        return shape.triangle_surface(index)
-    return CoalShape(shape, index)
-
-
-def _terrain(shapes: tuple[Shape, ...], query: Query) -> Terrain:
-    return Terrain(shapes, query=query)
+        return self.arrays.query(points)

@@ -1,8 +1,6 @@
-"""Normals of a closed triangle mesh, at its faces, edges and vertices."""
+"""Normals and neighbours of the faces of a closed triangle mesh."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,23 +9,15 @@ from nmdp_pin.errors import TerrainError
 _FLAT = 1e-13  # [-] double area over squared longest edge, below which a face is a line
 
 
-class Topology(NamedTuple):
-    """Normals of a closed mesh of f faces and v vertices.
+def topology(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unit normals of the faces of a mesh, which is checked to be the boundary of a solid.
 
     Args:
-        face: unit normals, shape (f, 3).
-        edge: sums of the normals of the two faces at the edge from corner k to corner k + 1,
-            shape (f, 3, 3).
-        vertex: sums of the normals of the faces weighted by their angles, shape (v, 3).
-    """
+        vertices: vertices [m], shape (v, 3).
+        faces: indices of the corners, anticlockwise from outside, shape (f, 3).
 
-    face: np.ndarray
-    edge: np.ndarray
-    vertex: np.ndarray
-
-
-def topology(vertices: np.ndarray, faces: np.ndarray) -> Topology:
-    """Check that a mesh is the boundary of a solid, and make its normals.
+    Returns:
+        Normals, shape (f, 3), and the faces beyond the edges from corner k to k + 1, shape (f, 3).
 
     Raises:
         TerrainError: a face without area, an edge that does not join two faces that agree on
@@ -44,16 +34,10 @@ def topology(vertices: np.ndarray, faces: np.ndarray) -> Topology:
             f"face {flat[0]} has no area ({len(flat)} such faces): "
             "merge its corners or remove it (e.g. 'merge by distance' in Blender)"
         )
-    face = area / double[:, None]
-    edge = face[:, None, :] + face[_neighbours(faces, len(vertices))]
+    across = _neighbours(faces, len(vertices))
     if ((corners[:, 0] - vertices[0]) * area).sum() <= 0.0:
         raise TerrainError("the faces point inwards: reverse the order of their corners")
-    before = -np.roll(edges, 1, axis=1)
-    sine = np.sqrt((np.cross(edges, before) ** 2).sum(axis=2))
-    angle = np.arctan2(sine, (edges * before).sum(axis=2))
-    vertex = np.zeros_like(vertices)
-    np.add.at(vertex, faces, angle[:, :, None] * face[:, None, :])
-    return Topology(face, edge, vertex)
+    return area / double[:, None], across
 
 
 def _neighbours(faces: np.ndarray, n_vertices: int) -> np.ndarray:
