@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.kernels.contacts import MINIMA, REACH, Candidates, Contacts, Places
+from nmdp_pin.kernels.contacts import MINIMA, REACH, RIM, Candidates, Contacts, Places
 from nmdp_pin.kernels.terrain import MESH
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
 from nmdp_pin.terrain.triangles import joined
 
 
-def pairs_of(robot: Robot, terrain: Terrain) -> list[tuple[int, int]]:
-    """Contact points with the rows of the shapes that each may touch, in the order of the points.
+def pairs_of(robot: Robot, terrain: Terrain) -> list[tuple[int, int, int]]:
+    """Contact points, places on their rims and rows of the shapes, in the order of the points.
 
-    The row of a mesh is repeated, once for each of its local minima of the distance.
+    The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
     """
-    rows_of: dict[int, list[int]] = {}
+    rows_of: dict[int, list[tuple[int, bool]]] = {}
     n = 0
     for joint, surface in _surfaces(robot, terrain).items():
-        kinds = surface.arrays.kinds[:, 0].tolist()
-        counts = [MINIMA if kind == MESH else 1 for kind in kinds]
-        rows_of[joint] = np.repeat(np.arange(n, n + len(kinds)), counts).tolist()
+        kinds = surface.arrays.kinds[:, 0]
+        rows_of[joint] = list(enumerate((kinds == MESH).tolist(), n))
         n += len(kinds)
-    touched = enumerate(np.asarray(robot.contact_points.touches).tolist())
-    return [(point, row) for point, joint in touched for row in rows_of[joint]]
+    points, pairs = robot.contact_points, []
+    rims = [bool(rim.any()) for rim in points.rims]
+    touched = np.asarray(points.touches).tolist()
+    for point, (rim, joint) in enumerate(zip(rims, touched, strict=True)):
+        for slot in range(RIM if rim else 1):
+            for row, mesh in rows_of[joint]:
+                pairs += [(point, slot, row)] * (MINIMA if mesh and not rim else 1)
+    return pairs
 
 
 def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
@@ -45,20 +50,23 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         kinds.append(surface.arrays.kinds + np.array([0, first, meshes]))
         first += len(surface.shapes)
         meshes += len(surface.arrays.triangles.trees)
-    points, pairs = robot.contact_points, pairs_of(robot, terrain)
-    index = np.array([point for point, _ in pairs], dtype=np.int64)
+    points = robot.contact_points
+    index, slots, rows = np.array(pairs_of(robot, terrain), np.int64).reshape(-1, 3).T.copy()
     bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)
     return Candidates(
         bodies=np.ascontiguousarray(bodies[index]).reshape(-1, 2),
         local=np.ascontiguousarray(points.positions[index]).reshape(-1, 3),
         radii=np.asarray(points.radii, dtype=float)[index],
-        rows=np.array([row for _, row in pairs], dtype=np.int64),
+        rows=rows,
         points=index,
+        rims=np.ascontiguousarray(points.rims[index]).reshape(-1, 3),
+        slots=slots,
         kinds=np.concatenate(kinds),
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces]),
         triangles=joined([surface.arrays.triangles for surface in surfaces]),
         reach=REACH,
         distant=False,
+        rolling=False,
     )
 
 
@@ -71,6 +79,8 @@ def new_contacts(candidates: Candidates) -> Contacts:
         bodies=candidates.bodies.copy(),
         listed=np.ones(k, dtype=bool),
         faces=np.full(k, -1),
+        held=candidates.local.copy(),
+        rolls=np.zeros(k, dtype=bool),
         reference=np.zeros((k, 4, 3)),
     )
 

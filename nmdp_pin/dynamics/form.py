@@ -58,6 +58,7 @@ class Form:
             candidates_of(robot, system.terrain),
             reach=float(reach),
             distant=type(law) is not FrictionCone or law.zeta > 0.0,
+            rolling=type(law) is FrictionCone,
         )
         self.joints = joints_of(robot)
         # Cones are compiled; a law that is derived from them may differ. Laws of other kinds have

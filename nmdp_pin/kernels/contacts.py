@@ -4,11 +4,17 @@ A candidate is a pair of a sphere of one body and a shape of another body or of 
 contacts of a step are the candidates that may touch in it. Every contact is expressed in the frame
 of the body that it touches, whose placement is P[b]; the world is the body 0.
 
+The sphere may be swept along a circle, a rim. It then has `RIM` contacts with a shape: one at the
+point that is nearest, which moves along the rim, and the others at quarter turns from where that
+is expected at the end of the step, fixed to the body. Where the rim is nearly parallel to the
+surface, as of a standing cylinder, all are fixed to the body.
+
 A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
 found again at other configurations by a walk over the mesh from the same face.
 
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
-force acts; for a sphere of radius r the arm is -r n. A motion (dx, dphi) of its body moves the
+force acts; for a sphere of radius r the arm is -r n, for a rim of radius R, in the direction u of
+its nearest point, R u - r n. A motion (dx, dphi) of its body moves the
 centre by dx and rotates by dphi; it changes the normal by N (dx, dphi), the arm by L (dx, dphi),
 and the penetration by -n . (dx + dphi x o).
 """
@@ -28,6 +34,7 @@ from nmdp_pin.kernels.triangles import (
     closest_point,
     describe_minimum,
     local_minima,
+    nearest_face,
     settle,
 )
 from nmdp_pin.kernels.vector3 import (
@@ -35,15 +42,21 @@ from nmdp_pin.kernels.vector3 import (
     ahead,
     cross_into,
     dot,
+    length,
     minus,
     place,
     relative,
+    rotate,
     rotate_back,
     scaled,
 )
 
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
 MINIMA = 6  # contacts of a sphere with a mesh
+RIM = 4  # contacts of a rim with a shape
+_STANDING = 0.05  # [-] sine of the angle between rim and surface below which no point is nearest
+_AIMED = 1e-13  # [-] slope of the distance along a rim that counts as none
+_TURNS = 10  # largest number of Newton steps to the nearest point of a rim
 _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 
 
@@ -57,11 +70,14 @@ class Candidates:
         radii: radii of the spheres [m], shape (k,).
         rows: rows of the shapes in the tables, that of a mesh `MINIMA` times, shape (k,).
         points: indices of the spheres among the robot's contact points, ascending, shape (k,).
+        rims: axes of the rims in the frames of their bodies, as long as their radii [m], (k, 3).
+        slots: number of the contact among those of the rim, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
         triangles: meshes, in the frames of their bodies.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
+        rolling: whether contacts may move along rims.
     """
 
     bodies: np.ndarray
@@ -69,11 +85,14 @@ class Candidates:
     radii: np.ndarray
     rows: np.ndarray
     points: np.ndarray
+    rims: np.ndarray
+    slots: np.ndarray
     kinds: np.ndarray
     shapes: np.ndarray
     triangles: Triangles
     reach: float
     distant: bool
+    rolling: bool
 
 
 @record
@@ -86,6 +105,8 @@ class Contacts:
         bodies: as in `Candidates`, of the contacts, shape (k, 2).
         listed: whether each candidate is a contact, shape (k,).
         faces: faces of meshes from which their contacts are found, -1: none, shape (k,).
+        held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
+        rolls: whether a contact moves along a rim, shape (k,).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
 
@@ -94,6 +115,8 @@ class Contacts:
     bodies: np.ndarray
     listed: np.ndarray
     faces: np.ndarray
+    held: np.ndarray
+    rolls: np.ndarray
     reference: np.ndarray
 
 
@@ -104,7 +127,7 @@ class Places:
     Args:
         placements: placements of the bodies that carry them, relative to those that they touch,
             shape (k, 4, 3).
-        centre: centres of the spheres [m], shape (k, 3).
+        centre: centres of the spheres, or of the rims along which they move [m], shape (k, 3).
         depth: penetrations, negative when apart [m], shape (k,).
         normal: outward normals of the surfaces, shape (k, 3).
         arm: arms o from the centres to the points of the forces [m], shape (k, 3).
@@ -177,6 +200,14 @@ def select_contacts(
         there = ahead(here, h, (v[0], v[1], v[2]))
         reach = candidates.reach + h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         reach += candidates.radii[k]
+        if _radius(candidates, k) > 0.0:
+            _spin(P, twists, a, b, h, candidates.local[k], there, M)
+            at_end = _aim(candidates, contacts, k, M)
+            relative_placement(P, a, b, M)
+            place(M, contacts.held[k], c)
+            at_start, _ = _surface_at(candidates, contacts, k, (c[0], c[1], c[2]))
+            contacts.listed[k] = not min(at_start, at_end) > reach
+            continue
         if candidates.kinds[row, 0] == MESH:
             end = k + MINIMA
             for i in range(k, end):
@@ -190,6 +221,114 @@ def select_contacts(
         )
         contacts.listed[k] = not least > reach
     list_contacts(candidates, contacts)
+
+
+@jit
+def _radius(candidates: Candidates, k: int) -> float:
+    """Radius of the rim of a candidate, 0 of a sphere [m]."""
+    r = candidates.rims[k]
+    return math.sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
+
+
+@jit
+def _spin(
+    P: np.ndarray,
+    twists: np.ndarray,
+    a: int,
+    b: int,
+    h: float,
+    point: np.ndarray,
+    there: Vector3,
+    M: np.ndarray,
+) -> None:
+    """Placement of body a relative to body b after a time h at constant velocity.
+
+    Args:
+        P: placements at the start, shape (n + 1, 4, 3).
+        twists: motions of the bodies there, shape (n + 1, 6).
+        a: index of the first body.
+        b: index of the second body.
+        h: time [s].
+        point: point of body a in its frame, shape (3,).
+        there: where the point is after that time [m].
+        M: relative placement at the start, which is overwritten, shape (4, 3).
+    """
+    w, v, x = np.empty(3), np.empty(3), np.empty(3)
+    for j in range(3):
+        x[j] = h * (twists[a, 3 + j] - twists[b, 3 + j])
+    rotate_back(P[b], x, w)
+    angle = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    if angle > 0.0:
+        for j in range(3):
+            w[j] /= angle
+        sine, cosine = math.sin(angle), math.cos(angle)
+        for column in range(3):
+            cross_into(w, M[column], v)
+            along = (1.0 - cosine) * (
+                w[0] * M[column, 0] + w[1] * M[column, 1] + w[2] * M[column, 2]
+            )
+            for j in range(3):
+                M[column, j] = cosine * M[column, j] + sine * v[j] + along * w[j]
+    rotate(M, point, v)
+    for j in range(3):
+        M[3, j] = there[j] - v[j]
+
+
+@jit
+def _surface_at(
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3
+) -> tuple[float, Vector3]:
+    """Signed distance of a point to the shape of a candidate [m], and its gradient.
+
+    The nearest face of a mesh becomes that of the candidate.
+    """
+    row, hessian = candidates.rows[k], np.empty((3, 3))
+    if candidates.kinds[row, 0] == MESH:
+        mesh = candidates.triangles
+        face = nearest_face(mesh, candidates.kinds[row, 2], p)
+        face, feature, foot = settle(mesh, face, p)
+        contacts.faces[k] = face
+        rounding = candidates.shapes[row, 16]
+        phi, normal, _ = describe_minimum(mesh, face, feature, foot, p, rounding, hessian)
+        return phi, normal
+    phi = shape_distance(candidates.kinds, candidates.shapes, row, p)
+    normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
+    return phi, normal
+
+
+@jit
+def _aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> float:
+    """Choose the point of a rim for candidate k at a placement of its body; its distance [m]."""
+    c, a, e, x, radius = np.empty(3), np.empty(3), np.empty(3), np.empty(3), _radius(candidates, k)
+    place(M, candidates.local[k], c)
+    rotate(M, candidates.rims[k], a)
+    # without a nearest point, the first direction is fixed to the body
+    least = 0
+    for j in range(3):
+        a[j] /= radius
+        if abs(candidates.rims[k, j]) < abs(candidates.rims[k, least]):
+            least = j
+    cross_into(a, M[least], e)
+    u = (e[0], e[1], e[2])
+    u, sine = scaled(u, 1.0 / length(u)), 0.0
+    for turn in range(2):
+        off = turn * radius
+        p = (c[0] + off * u[0], c[1] + off * u[1], c[2] + off * u[2])
+        _, n = _surface_at(candidates, contacts, k, p)
+        along = dot(n, a)
+        flat = (n[0] - along * a[0], n[1] - along * a[1], n[2] - along * a[2])
+        sine = length(flat)
+        if sine > SAME:
+            u = scaled(flat, -1.0 / sine)
+    for _ in range(candidates.slots[k]):
+        u = (a[1] * u[2] - a[2] * u[1], a[2] * u[0] - a[0] * u[2], a[0] * u[1] - a[1] * u[0])
+    for j in range(3):
+        x[j] = radius * u[j]
+    rotate_back(M, x, contacts.held[k])
+    for j in range(3):
+        contacts.held[k, j] += candidates.local[k, j]
+    contacts.rolls[k] = candidates.rolling and candidates.slots[k] == 0 and sine > _STANDING
+    return _surface_at(candidates, contacts, k, (c[0] + x[0], c[1] + x[1], c[2] + x[2]))[0]
 
 
 @jit
@@ -242,10 +381,15 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
     M, c, missed, end = np.empty((4, 3)), np.empty(3), False, 0
     for k in range(len(candidates.rows)):
         row = candidates.rows[k]
-        mesh = candidates.kinds[row, 0] == MESH
+        rim = _radius(candidates, k) > 0.0
+        mesh = candidates.kinds[row, 0] == MESH and not rim
         if k < end or (contacts.listed[k] and not mesh):
             continue
         relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
+        if rim:
+            if _aim(candidates, contacts, k, M) < candidates.radii[k]:
+                contacts.listed[k] = missed = True
+            continue
         place(M, candidates.local[k], c)
         p = (c[0], c[1], c[2])
         if mesh:
@@ -314,13 +458,15 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
     for i in range(n):
         c = contacts.index[i]
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
-        place(at.placements[i], candidates.local[c], at.centre[i])
+        place(at.placements[i], contacts.held[c], at.centre[i])
         row = candidates.rows[c]
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
         at.curved[i] = at.covered[i] = False
         at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
             at.depth[i] = math.nan
+        elif contacts.rolls[c]:
+            _place_on_rim(candidates, contacts, at, i)
         elif candidates.kinds[row, 0] == MESH:
             _place_on_mesh(candidates, contacts, at, i, p)
         else:
@@ -328,10 +474,68 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
             at.depth[i] = candidates.radii[c] - phi
             normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
             at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
-    for i in range(n):
-        for j in range(3):
-            at.arm[i, j] = -candidates.radii[contacts.index[i]] * at.normal[i, j]
+        if not contacts.rolls[c]:
+            for j in range(3):
+                at.arm[i, j] = -candidates.radii[c] * at.normal[i, j]
     _leave_seams(candidates, contacts, at)
+
+
+@jit
+def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
+    """Contact i at the nearest point of its rim, found by Newton's method from the one held."""
+    c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
+    row, a, own, radius = candidates.rows[c], np.empty(3), np.empty((3, 3)), _radius(candidates, c)
+    x = (centre[0], centre[1], centre[2])
+    place(M, candidates.local[c], centre)
+    rotate(M, candidates.rims[c], a)
+    middle = (centre[0], centre[1], centre[2])
+    axis = scaled((a[0], a[1], a[2]), 1.0 / radius)
+    u = scaled(minus(x, middle), 1.0 / radius)
+    phi, n, bends = 0.0, axis, False
+    for _ in range(_TURNS):
+        x = ahead(middle, radius, u)
+        if candidates.kinds[row, 0] == MESH:
+            face, feature, foot = settle(candidates.triangles, contacts.faces[c], x)
+            phi, n, bends = describe_minimum(
+                candidates.triangles, face, feature, foot, x, candidates.shapes[row, 16],
+                at.curvature[i],
+            )  # fmt: skip
+        else:
+            phi = shape_distance(candidates.kinds, candidates.shapes, row, x)
+            n, bends = describe(candidates.kinds, candidates.shapes, row, x, phi, own)
+            if bends:
+                turn_tensor(candidates.shapes, row, own, at.curvature, i)
+        t = _cross(axis, u)
+        slope, outward = dot(n, t), dot(n, u)
+        if abs(slope) <= _AIMED:
+            break
+        angle = math.atan2(slope, -outward)
+        if bends:
+            bend = radius * dot(t, _times(at.curvature[i], t))
+            angle = slope / (bend + abs(outward) + _AIMED)
+        u = ahead(scaled(u, math.cos(angle)), -math.sin(angle), t)
+        u = scaled(u, 1.0 / length(u))
+    r = candidates.radii[c]
+    at.depth[i], at.curved[i] = r - phi, bends
+    for j in range(3):
+        at.normal[i, j] = n[j]
+        at.arm[i, j] = radius * u[j] - r * n[j]
+
+
+@jit
+def _cross(a: Vector3, b: Vector3) -> Vector3:
+    """The vector product of a and b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@jit
+def _times(A: np.ndarray, x: Vector3) -> Vector3:
+    """The product of a matrix, shape (3, 3), and a vector."""
+    return (
+        A[0, 0] * x[0] + A[0, 1] * x[1] + A[0, 2] * x[2],
+        A[1, 0] * x[0] + A[1, 1] * x[1] + A[1, 2] * x[2],
+        A[2, 0] * x[0] + A[2, 1] * x[1] + A[2, 2] * x[2],
+    )
 
 
 @jit
@@ -363,8 +567,8 @@ def _leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None
     n, i = contacts.n[0], 0
     least = -math.inf if candidates.distant else 0.0
     while i < n:
-        point, end = candidates.points[contacts.index[i]], i + 1
-        while end < n and candidates.points[contacts.index[end]] == point:
+        end = i + 1
+        while end < n and _is_same_sphere(candidates, contacts.index[i], contacts.index[end]):
             end += 1
         if end > i + 1:
             for k in range(i, end):
@@ -374,6 +578,14 @@ def _leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None
                 if at.covered[k]:
                     at.depth[k] = -REACH
         i = end
+
+
+@jit
+def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
+    """Whether two candidates are of the same sphere, or of the same place on a rim."""
+    return (
+        candidates.points[c] == candidates.points[d] and candidates.slots[c] == candidates.slots[d]
+    )
 
 
 @jit
@@ -409,17 +621,20 @@ def _is_covered(
 @jit
 def _foot(candidates: Candidates, contacts: Contacts, at: Places, k: int) -> tuple[float, Vector3]:
     """Signed distance of the centre of contact k [m], and the closest point of its surface."""
-    phi = candidates.radii[contacts.index[k]] - at.depth[k]
-    centre = (at.centre[k, 0], at.centre[k, 1], at.centre[k, 2])
-    normal = (at.normal[k, 0], at.normal[k, 1], at.normal[k, 2])
-    return phi, minus(centre, scaled(normal, phi))
+    d = at.depth[k]
+    foot = (
+        at.centre[k, 0] + at.arm[k, 0] + d * at.normal[k, 0],
+        at.centre[k, 1] + at.arm[k, 1] + d * at.normal[k, 1],
+        at.centre[k, 2] + at.arm[k, 2] + d * at.normal[k, 2],
+    )
+    return candidates.radii[contacts.index[k]] - d, foot
 
 
 @jit
 def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
-    """Write the curvature at contact i of a closed form; that of a mesh is there."""
+    """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     row = candidates.rows[contacts.index[i]]
-    if candidates.kinds[row, 0] == MESH:
+    if candidates.kinds[row, 0] == MESH or contacts.rolls[contacts.index[i]]:
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
@@ -441,10 +656,54 @@ def surface_rates(
 ) -> None:
     """Derivatives of normal and arm of contact i by a motion of its body, shapes (3, 6)."""
     radius, curved = candidates.radii[contacts.index[i]], at.curved[i]
+    if contacts.rolls[contacts.index[i]]:
+        _rim_rates(candidates, contacts, at, i, N, L)
+        return
     for j in range(3):
         for k in range(6):
             N[j, k] = at.curvature[i, j, k] if curved and k < 3 else 0.0
             L[j, k] = -radius * N[j, k]
+
+
+@jit
+def _rim_rates(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    i: int,
+    N: np.ndarray,
+    L: np.ndarray,
+) -> None:
+    """Derivatives of normal and arm of a contact that moves along its rim, shapes (3, 6).
+
+    The nearest point x = c + R u has n . t = 0, t = a x u being the rim's direction there. With
+    y = dx + dphi x R u and the turn dtheta of u about the axis a, that gives
+    (R t'H t - n . u) dtheta = -(t'H y + (t x n) . dphi); then dn = H (y + R t dtheta) and
+    do = dphi x R u + R t dtheta - r dn.
+    """
+    c, r = contacts.index[i], candidates.radii[contacts.index[i]]
+    axis, y, radius = np.empty(3), np.zeros(3), _radius(candidates, c)
+    rotate(at.placements[i], candidates.rims[c], axis)
+    n = (at.normal[i, 0], at.normal[i, 1], at.normal[i, 2])
+    arm = ahead((at.arm[i, 0], at.arm[i, 1], at.arm[i, 2]), r, n)
+    u = scaled(arm, 1.0 / radius)
+    t = _cross(scaled((axis[0], axis[1], axis[2]), 1.0 / radius), u)
+    Ht = _times(at.curvature[i], t) if at.curved[i] else (0.0, 0.0, 0.0)
+    lever, stiff = _cross(t, n), radius * dot(t, Ht) - dot(n, u)
+    for k in range(6):
+        y[:] = 0.0
+        if k < 3:
+            y[k] = 1.0
+        else:  # e_k x R u
+            p, q = (k - 2) % 3, (k - 1) % 3
+            y[q], y[p] = arm[p], -arm[q]
+        turned = dot(Ht, y) + (lever[k - 3] if k >= 3 else 0.0)
+        slide = -radius * turned / stiff
+        moved = (y[0] + slide * t[0], y[1] + slide * t[1], y[2] + slide * t[2])
+        change = _times(at.curvature[i], moved) if at.curved[i] else (0.0, 0.0, 0.0)
+        for j in range(3):
+            N[j, k] = change[j]
+            L[j, k] = (y[j] if k >= 3 else 0.0) + slide * t[j] - r * change[j]
 
 
 @jit

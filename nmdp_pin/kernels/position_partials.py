@@ -209,7 +209,7 @@ def add_contacts(
             continue
         touched = contacts.bodies[i, 1]
         place(trial.P[touched], trial.places.centre[i], c)
-        place(ref.P0[contacts.bodies[i, 0]], candidates.local[contacts.index[i]], c0)
+        place(ref.P0[contacts.bodies[i, 0]], contacts.held[contacts.index[i]], c0)
         for side in range(2):
             body = contacts.bodies[i, side] - 1
             sign = 1.0 if side == 0 else -1.0

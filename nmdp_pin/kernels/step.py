@@ -256,7 +256,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
 
     A contact that approaches starts from its full normal force, close to the end of an impact.
     """
-    contacts, candidates, origin = memory.stage.contacts, system.candidates, memory.origin
+    contacts, origin = memory.stage.contacts, memory.origin
     n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
     M, centre, work = np.empty((4, 3)), np.empty(3), np.empty(3)
     for i in range(n):
@@ -270,7 +270,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
                 memory.w[i, e] = start.w[k, e] if known else 1.0 / m
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
         relative_placement(origin.P, a, b, M)
-        place(M, candidates.local[c], centre)
+        place(M, contacts.held[c], centre)
         u = memory.velocities[i]
         relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
         most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])

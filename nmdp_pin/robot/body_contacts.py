@@ -133,13 +133,14 @@ def _with_pairs(
         for position, k in enumerate(index.tolist())
     )
     return ContactPoints(
-        names, points.joints[index], points.positions[index], points.radii[index], touched_by
-    )
+        names, points.joints[index], points.positions[index], points.radii[index], touched_by,
+        points.rims[index],
+    )  # fmt: skip
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
     """Whether the body consists of balls that are its contact spheres."""
-    own = (points.joints == joint) & (points.touches == 0)
+    own = (points.joints == joint) & (points.touches == 0) & ~points.rims.any(axis=1)
     for shape in surface.shapes:
         if not isinstance(shape, Sphere):
             return False
@@ -182,7 +183,7 @@ def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b
     for first, second in itertools.product(*shapes):
         deepest = max(deepest, _overlap(first, data.oMi[a], second, data.oMi[b]))
     for carrier, touched in ((a, b), (b, a)):
-        own = (points.joints == carrier) & (points.touches == 0)
+        own = (points.joints == carrier) & (points.touches == 0) & ~points.rims.any(axis=1)
         if own.any() and touched in surfaces:
             M = data.oMi[touched].actInv(data.oMi[carrier])
             centres = points.positions[own] @ M.rotation.T + M.translation

@@ -10,12 +10,15 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.robot.contact_points import reach as reach_of_rims
 from nmdp_pin.robot.model import RobotModel
 from nmdp_pin.robot.settings import ContactPoint
 
 # More points than this only cost time: a body that touches the ground rests on three of them.
 MAX_POINTS = 64
-RIM_POINTS = 8
+# Centre [m] and radius [m] of a sphere, and the axis of the circle along which it is swept, as long
+# as the radius of the circle [m].
+Swept = tuple[np.ndarray, float, np.ndarray]
 # Faces, edges and corners of a cube: the directions in which a mesh is felt. Around each face are
 # eight more, turned by 5 degrees: they find the corners of a sole that is level.
 _CUBE = [np.array(d) for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)]
@@ -40,15 +43,16 @@ LEVEL = 0.01
 
 def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[ContactPoint]:
     """Contact points of a link or frame: from its collision geometry, else its origin."""
-    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0)]
+    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0, np.zeros(3))]
     return [
         ContactPoint(
             name=link if len(found) == 1 else f"{link}_{k}",
             link=link,
             position=[float(x) for x in centre],
             radius=radius,
+            rim=[float(x) for x in rim],
         )
-        for k, (centre, radius) in enumerate(found)
+        for k, (centre, radius, rim) in enumerate(found)
     ]
 
 
@@ -132,7 +136,10 @@ def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[
         depth: fewer where the hull of fewer is so near [m].
     """
     centres = np.array([point.position for point in points]).reshape(-1, 3)
-    reach = centres @ directions(_SIDES).T + np.array([point.radius for point in points])[:, None]
+    out = directions(_SIDES)
+    rims = np.array([point.rim for point in points]).reshape(-1, 1, 3)
+    radii = np.array([point.radius for point in points])[:, None]
+    reach = centres @ out.T + radii + reach_of_rims(rims, out)
     left = np.full(_SIDES, np.inf)
     chosen: list[int] = []
     while len(chosen) < count and left.max() > depth:
@@ -198,9 +205,17 @@ def _farthest_link(model: pin.Model, collision: pin.GeometryModel, joint: int) -
     def reach(link: str) -> float:
         placement = model.frames[model.getFrameId(link, pin.BODY)].placement
         points = _link_points(model, collision, link)
-        return float(max(np.linalg.norm(placement.act(x)) + radius for x, radius in points))
+        return max(_extent(placement.act(x), r, placement.rotation @ rim) for x, r, rim in points)
 
     return max(_links_of(model, collision, joint), key=reach)
+
+
+def _extent(centre: np.ndarray, radius: float, rim: np.ndarray) -> float:
+    """Largest distance from the origin of a sphere that may be swept along a circle [m]."""
+    size = float(np.linalg.norm(rim))
+    along = float(centre @ rim) / (size or 1.0)
+    across = np.sqrt(max(0.0, float(centre @ centre) - along**2)) + size
+    return float(np.hypot(along, across)) + radius
 
 
 def _lowest_links(
@@ -214,14 +229,15 @@ def _lowest_links(
         for link in _links_of(model, collision, joint):
             placement = data.oMf[model.getFrameId(link, pin.BODY)]
             points = _link_points(model, collision, link)
-            heights[link, joint] = min(placement.act(x)[2] - radius for x, radius in points)
+            up = placement.rotation[2]
+            heights[link, joint] = min(
+                placement.act(x)[2] - r - reach_of_rims(rim, up) for x, r, rim in points
+            )
     lowest = min(heights.values(), default=0.0)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
 
 
-def _link_points(
-    model: pin.Model, collision: pin.GeometryModel, link: str
-) -> list[tuple[np.ndarray, float]]:
+def _link_points(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[Swept]:
     """Spheres in the frame of a link that stand for its collision geometry."""
     shapes = shapes_of(model, collision, link)
     return [point for shape in shapes for point in _shape_points(model, shape)]
@@ -239,30 +255,30 @@ def placement_in_link(model: pin.Model, shape: pin.GeometryObject) -> pin.SE3:
     return model.frames[shape.parentFrame].placement.inverse() * shape.placement
 
 
-def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[tuple[np.ndarray, float]]:
+def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[Swept]:
     """Spheres in the frame of the link that stand for one collision shape."""
     placed = placement_in_link(model, shape)
-    return [(placed.act(centre), radius) for centre, radius in extreme_points(shape.geometry)]
+    return [
+        (placed.act(centre), radius, placed.rotation @ rim)
+        for centre, radius, rim in extreme_points(shape.geometry)
+    ]
 
 
-def extreme_points(shape: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:
-    """Centres and radii of the spheres by which a shape touches, in its own frame."""
+def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
+    """Spheres, some swept along a circle, by which a shape touches, in its own frame."""
+    still = np.zeros(3)
     if isinstance(shape, coal.Sphere):
-        return [(np.zeros(3), float(shape.radius))]
+        return [(np.zeros(3), float(shape.radius), still)]
     if isinstance(shape, coal.Capsule):
         ends = np.array([[0.0, 0.0, -shape.halfLength], [0.0, 0.0, shape.halfLength]])
-        return [(end, float(shape.radius)) for end in ends]
+        return [(end, float(shape.radius), still) for end in ends]
     if isinstance(shape, coal.Box):
         corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.halfSide
-        return [(corner, 0.0) for corner in corners]
+        return [(corner, 0.0, still) for corner in corners]
     if isinstance(shape, coal.Cylinder):
-        angles = 2.0 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-        return [
-            (np.array([shape.radius * np.cos(a), shape.radius * np.sin(a), end]), 0.0)
-            for end in (-shape.halfLength, shape.halfLength)
-            for a in angles
-        ]
-    return [(vertex, 0.0) for vertex in _mesh_extremes(mesh_vertices(shape))]
+        rim, half = np.array([0.0, 0.0, shape.radius]), shape.halfLength
+        return [(np.array([0.0, 0.0, end]), 0.0, rim) for end in (-half, half)]
+    return [(vertex, 0.0, still) for vertex in _mesh_extremes(mesh_vertices(shape))]
 
 
 def mesh_vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:

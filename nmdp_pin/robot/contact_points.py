@@ -1,4 +1,4 @@
-"""Contact points of a robot."""
+"""Contact points of a robot: spheres, and spheres swept along circles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from nmdp_pin.robot.settings import ContactPoint
 class ContactPoints:
     """Spheres fixed to the robot that may touch the terrain, or the surface of another body.
 
-    A sphere that may touch several surfaces is listed several times.
+    A sphere swept along a circle, such as the rim of a wheel, is one point. What may touch several
+    surfaces is listed several times.
 
     Args:
         names: unique names of the points, (n,).
@@ -26,6 +27,8 @@ class ContactPoints:
         radii: radii of the spheres, 0 for a bare point [m], shape (n,).
         touches: index of the joint of the surface that each point may touch, 0 for the terrain,
             which come first, shape (n,); the default is the terrain for all points.
+        rims: axes of the circles in the joint's frame, as long as their radii [m], 0 of a sphere,
+            shape (n, 3); the default is 0 for all points.
     """
 
     names: tuple[str, ...]
@@ -33,6 +36,7 @@ class ContactPoints:
     positions: np.ndarray
     radii: np.ndarray
     touches: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
+    rims: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
     def __post_init__(self) -> None:
         # Kernels are compiled for each order of memory.
@@ -40,6 +44,8 @@ class ContactPoints:
         object.__setattr__(self, "positions", positions)
         if not len(self.touches):
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
+        if not len(self.rims):
+            object.__setattr__(self, "rims", np.zeros((len(self.names), 3)))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():
             raise RobotError("contact points with the terrain must come before those with bodies")
 
@@ -58,10 +64,21 @@ class ContactPoints:
         n, data = self.n_terrain, model.createData()
         pin.forwardKinematics(model, data, q)
         centres = in_world(data, self.joints[:n], self.positions[:n])
-        return np.asarray(centres[:, 2] - self.radii[:n])
+        up = np.array([data.oMi[int(joint)].rotation[2] for joint in self.joints[:n]])
+        return np.asarray(centres[:, 2] - self.radii[:n] - reach(self.rims[:n], up.reshape(-1, 3)))
 
     def __len__(self) -> int:
         return len(self.names)
+
+
+def reach(rims: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """How far circles reach from their centres in unit directions [m], shape (...).
+
+    Args:
+        rims: axes of the circles, as long as their radii [m], shape (..., 3).
+        directions: shape (..., 3).
+    """
+    return np.asarray(np.linalg.norm(np.cross(rims, directions), axis=-1))
 
 
 def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -102,6 +119,12 @@ def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) ->
         joints=np.array([frame.parentJoint for frame in frames], dtype=int),
         positions=np.array(centres).reshape(-1, 3),
         radii=np.array([point.radius for point in points]),
+        rims=np.array(
+            [
+                frame.placement.rotation @ np.array(point.rim)
+                for frame, point in zip(frames, points, strict=True)
+            ]
+        ).reshape(-1, 3),
     )
 
 

@@ -99,7 +99,7 @@ def link_depths(robot: Robot, terrain: Terrain, q: np.ndarray) -> Mapping[str, n
     for item in robot.collision_model.geometryObjects:
         if not item.parentJoint:
             continue
-        for centre, radius in extreme_points(item.geometry):
+        for centre, radius, _ in extreme_points(item.geometry):
             points.append(item.placement.act(centre))
             radii.append(radius)
             joints.append(int(item.parentJoint))

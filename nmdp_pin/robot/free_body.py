@@ -35,8 +35,8 @@ def free_body(
 ) -> Robot:
     """A solid body of uniform density as a robot without motors.
 
-    Contact points are the corners of a box, eight points on each rim of a cylinder, and the spheres
-    of round shapes.
+    Contact points are the corners of a box, the two rims of a cylinder, and the spheres of round
+    shapes.
 
     Args:
         name: name of the body.

@@ -31,12 +31,14 @@ class ContactPoint(_Table):
         link: link or frame that carries the sphere.
         position: centre in the frame of the link [m].
         radius: radius, 0 for a bare point [m].
+        rim: axis of a circle along which the sphere is swept, as long as its radius [m].
     """
 
     name: Annotated[str, Field(min_length=1)]
     link: Annotated[str, Field(min_length=1)]
     position: Annotated[list[Finite], Field(min_length=3, max_length=3)] = [0.0, 0.0, 0.0]
     radius: Annotated[Finite, Field(ge=0.0)] = 0.0
+    rim: Annotated[list[Finite], Field(min_length=3, max_length=3)] = [0.0, 0.0, 0.0]
 
 
 class Standing(_Table):

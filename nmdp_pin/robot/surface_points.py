@@ -13,6 +13,7 @@ from nmdp_pin.robot.contact_geometry import SAME_POINT, extreme_points, shapes_o
 from nmdp_pin.robot.settings import ContactPoint
 
 # A step costs time for each of them: more is a mistake.
+RIM_POINTS = 8
 MOST_CONTACT_POINTS = 1024
 # Places on the whole surface from which points are chosen: eight for each of the most points.
 _PLACES = 8192
@@ -115,7 +116,11 @@ def _moved(placement: pin.SE3, points: np.ndarray) -> np.ndarray:
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
     """Corners, points on rims and extreme vertices; none of round shapes, (n, 3)."""
-    bare = [point for point, radius in extreme_points(shape) if radius == 0.0]
+    if isinstance(shape, coal.Cylinder):
+        rim = shape.radius * _circle(np.arange(RIM_POINTS) / RIM_POINTS)
+        ends = (np.full((RIM_POINTS, 1), z) for z in (-shape.halfLength, shape.halfLength))
+        return np.concatenate([np.column_stack([rim, end]) for end in ends])
+    bare = [point for point, radius, _ in extreme_points(shape) if radius == 0.0]
     return np.array(bare).reshape(-1, 3)
 
 

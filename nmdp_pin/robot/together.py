@@ -96,4 +96,5 @@ def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoi
         np.concatenate([first.positions, second.positions])[order],
         np.concatenate([first.radii, second.radii])[order],
         touches[order],
+        np.concatenate([first.rims, second.rims])[order],
     )
