@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from test_derivatives_step import check
 
-from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain
+from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain
+from nmdp_pin import run as simulate
 from nmdp_pin.kernels.contacts import place_contacts
 from nmdp_pin.kernels.step import open_step
 from nmdp_pin.robot.free_body import free_body
@@ -166,3 +167,10 @@ def test_rims_are_of_the_geometry_of_a_link() -> None:
         q = np.concatenate([np.zeros(3), pin.Quaternion(R).coeffs()])
         low = -0.5 * WIDTH * np.cos(tilt) - RADIUS * np.sin(tilt)
         assert points.bottoms(body.model, q).min() == pytest.approx(low)
+
+
+def test_a_rover_climbs_a_ramp() -> None:
+    """Its wheels roll 3 m up a ramp and over hills."""
+    recording = simulate(Scenario.load("rover-hills"))
+    assert recording.q[:, 2].max() > 0.25
+    assert recording.q[-1, 0] == pytest.approx(3.0, rel=0.02)

@@ -28,6 +28,8 @@ EXPECTED = {
     "falling-box-slope",
     "falling-box-stairs",
     "go2-stand",
+    "go2-stairs",
+    "rover-hills",
     "chain-slope",
     "chain-slide",
     "chain-swing",
