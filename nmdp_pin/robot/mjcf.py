@@ -109,7 +109,7 @@ def _refuse(m: Any, file: str) -> None:
         largest = _LARGEST if key in (*places, *shapes, "gravity") else np.finfo(float).max
         if not (np.abs(numbers) <= largest).all():
             raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
-        if key.endswith(("armature", "damping")) and (numbers < 0.0).any():
+        if key in (*dofs, "actuator_armature", "actuator_damping") and (numbers < 0.0).any():
             raise RobotError("must be >= 0", file=file, element=key)
 
 

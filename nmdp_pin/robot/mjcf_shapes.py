@@ -7,7 +7,6 @@ from typing import Any
 import coal
 import numpy as np
 import pinocchio as pin
-import trimesh
 
 from nmdp_pin.robot.mjcf_tree import MjcfTree, names_of, placement
 from nmdp_pin.terrain.triangle_surface import triangle_geometry
@@ -55,7 +54,9 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
         case mjtGeom.mjGEOM_BOX:
             return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
         case mjtGeom.mjGEOM_ELLIPSOID:
-            ball = trimesh.creation.icosphere(subdivisions=_FINE)
+            from trimesh.creation import icosphere  # slow to import
+
+            ball = icosphere(subdivisions=_FINE)
             return triangle_geometry(ball.vertices * size, ball.faces)
         case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
             mesh = m.mesh(int(m.geom_dataid[k])).id
