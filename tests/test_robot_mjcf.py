@@ -50,7 +50,8 @@ ALL = """<mujoco model="all"><option gravity="1 0 -5"/>
 <body name="toy" pos="2 0 0" quat="1 1 0 0"><freejoint name="free"/>
 <geom type="cylinder" size="0.05 0.1" pos="0.1 0 0"/></body></worldbody>
 <equality><joint joint1="l" joint2="r" polycoef="0.01 2 0 0 0"/></equality>
-<actuator><position joint="yaw" kp="20" kv="2" gear="3" forcerange="-5 5" armature="0.1" damping="0.3"/>
+<actuator>
+<position joint="yaw" kp="20" kv="2" gear="3" forcerange="-5 5" armature="0.1" damping="0.3"/>
 <motor joint="lift" gear="-4" ctrlrange="-2 2"/><velocity joint="l" kv="7"/></actuator>
 <keyframe><key qpos="0.3 0.2 1 1 0 0 0.05 0.06 2 1 0 0 0 1 0"/></keyframe></mujoco>"""
 
