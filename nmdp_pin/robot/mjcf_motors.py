@@ -48,7 +48,7 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
     reach = np.zeros((m.nv, 2))  # least and largest effort
     armature, damping, kp, kd = np.zeros((4, m.nv))
     motors: dict[int, int] = {}  # joint by dof
-    away, odd = [], []
+    away, odd, targets = [], [], []
     scalar = m.jnt_type >= int(mj.mjtJoint.mjJNT_SLIDE)  # and hinges
     for a in range(m.nactuator):
         name = f"'{m.actuator(a).name or a}'"
@@ -69,6 +69,8 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
         plain = m.actuator_dyntype[a] == mj.mjtDyn.mjDYN_NONE and m.actuator_plugin[a] < 0
         if fixed and plain and not biased and m.actuator_ctrllimited[control]:
             force = np.sort(m.actuator_gainprm[a, 0] * m.actuator_ctrlrange[control])
+        elif m.actuator_ctrlnum[a] and m.actuator_ctrllimited[control]:
+            targets.append(name)
         if fixed and affine and bias[0] == 0.0 and (bias[1:] <= 0.0).all():
             kp[v] -= gear**2 * bias[1]
             kd[v] -= gear**2 * bias[2]
@@ -86,6 +88,7 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
     said = [
         (away, "actuators that move no hinge or slide"),
         (odd, "activations, gains and biases that are not those of a motor or servo, of"),
+        (targets, "ranges of controls (ctrlrange) that are no torques, of"),
     ]
     left_out = [f"not simulated: {what}: {', '.join(some)}" for some, what in said if some]
     if lopsided:
