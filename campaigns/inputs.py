@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.mutation import mutated_archive, mutated_bytes, mutated_text
+from campaigns.mutation import mutated_archive, mutated_bytes, mutated_text, mutated_xml
 from nmdp_pin import recorder as recorder_module
 from nmdp_pin.contact.fitted import OnnxVertices, WrenchSamples
 from nmdp_pin.contact.planar_sliding import LimitSurface, SlidingSamples
@@ -36,6 +36,29 @@ from nmdp_pin.terrain import HeightField, Mesh
 
 _SHORT = ("duration=0.05", "integrator.dt=0.01")
 _STEPS = 2  # of what is accepted
+_NEEDED = {"onnx": "onnx", "mjcf": "mujoco"}  # packages of kinds of files
+_MJCF = """<mujoco model="grip"><compiler angle="degree"/><option gravity="0 0.1 -9"/>
+<default><joint damping="0.1" armature="0.01"/><default class="a"><geom rgba="1 0 0 1"/></default>
+</default>
+<asset><mesh name="tip" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/></asset>
+<worldbody><geom type="plane" size="1 1 1"/>
+<body name="base" pos="0 0 1" euler="10 20 30"><freejoint name="free"/>
+<inertial pos="0 0 0.1" mass="2" diaginertia="0.1 0.2 0.15"/>
+<geom class="a" type="box" size="0.1 0.2 0.05"/><site name="eye" pos="0 0 1"/>
+<body name="arm" pos="0.1 0 0"><joint name="yaw" axis="0 0 1" range="-90 90" ref="10"/>
+<joint name="lift" type="slide" axis="0 1 1" pos="0 0 0.1" range="-0.1 0.2" frictionloss="0.3"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" mass="1"/>
+<body name="left" pos="0.3 0.05 0"><joint name="l" type="slide" range="0 0.05"/>
+<geom type="ellipsoid" size="0.05 0.02 0.02"/></body>
+<body name="right" pos="0.3 -0.05 0"><joint name="r" type="slide" range="0 0.05"/>
+<geom type="mesh" mesh="tip"/></body>
+<body name="tail" pos="0 0 0.2"><joint name="ball" type="ball"/>
+<geom type="cylinder" size="0.05 0.1"/></body></body></body></worldbody>
+<equality><joint joint1="r" joint2="l" polycoef="0 1 0 0 0"/></equality>
+<actuator><position joint="yaw" kp="20" kv="2" forcerange="-5 5"/>
+<motor joint="lift" gear="3" ctrlrange="-2 2"/><velocity joint="l" kv="1"/></actuator>
+<keyframe><key qpos="0 0 1 1 0 0 0 0.1 0.1 0.01 0.01 1 0 0 0"/></keyframe></mujoco>
+"""
 
 
 @dataclass(frozen=True)
@@ -258,6 +281,13 @@ def _urdfs(folder: Path) -> list[Path]:
     return [Path(shutil.copy(source / name / f"{name}.urdf", folder)) for name in names]
 
 
+def _mjcfs(folder: Path) -> list[Path]:
+    source = resources.files("mujoco") / "testdata" / "model.xml"
+    (folder / "robot.xml").write_text(_MJCF)
+    (folder / "all.xml").write_text(source.read_text())
+    return [folder / "robot.xml", folder / "all.xml"]
+
+
 def _meshes(folder: Path) -> list[Path]:
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], np.float32)
     faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
@@ -276,8 +306,6 @@ def _read_mesh(path: Path) -> None:
 
 
 def _network(folder: Path) -> list[Path]:
-    if importlib.util.find_spec("onnx") is None:
-        return []
     sys.path.insert(0, os.fspath(Path(__file__).parents[1] / "tests"))
     samples = importlib.import_module("onnx_samples")
     return [samples.write(folder / "net.onnx", samples.weights(6, 5, 3), 6)]
@@ -298,10 +326,11 @@ INPUTS = tuple(
         Input("scenario", _scenarios, _read_scenario, mutated_text),
         Input("robot-settings", _robot_settings, _read_robot_settings, mutated_text),
         Input("urdf", _urdfs, _read_robot, mutated_text),
+        Input("mjcf", _mjcfs, _read_robot, mutated_xml),
         Input("mesh", _meshes, _read_mesh, mutated_text),
         Input("onnx", _network, lambda p: _load(OnnxVertices, p), mutated_bytes),
     )
-    if kind.name != "onnx" or importlib.util.find_spec("onnx") is not None
+    if kind.name not in _NEEDED or importlib.util.find_spec(_NEEDED[kind.name]) is not None
 )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import re
+import xml.etree.ElementTree as ET
 import zipfile
 from typing import Any
 
 import numpy as np
 
 _NUMBER = re.compile(rb"-?\d+\.?\d*(?:[eE][-+]?\d+)?")
+_TOKEN = re.compile(rb"[^\s]+")
 _WORDS = (
     *(b"nan", b"inf", b"-inf", b"0", b"-0.0", b"-1", b"1", b"1e308", b"-1e308", b"1e-320"),
     *(b"9" * 30, b"9" * 6000, b"1e999999", b"0x10", b"''", b'""', b"[]", b"{}", b"[[[[[[", b"null"),
@@ -65,6 +68,31 @@ def mutated_text(content: bytes, rng: np.random.Generator) -> bytes:
                 lines[i], lines[j] = lines[j], lines[i]
                 content = b"\n".join(lines)
     return content
+
+
+def mutated_xml(content: bytes, rng: np.random.Generator) -> bytes:
+    """XML that stays well formed: values replaced, scaled or removed; elements removed, copied."""
+    root = ET.fromstring(content)
+    for _ in range(int(rng.integers(1, 4))):
+        elements = list(root.iter())
+        element, other = (elements[int(k)] for k in rng.integers(0, len(elements), 2))
+        keys = list(element.attrib)
+        key = keys[int(rng.integers(0, len(keys)))] if keys else ""
+        match int(rng.integers(0, 6)):
+            case 0 | 1 if keys:
+                value = _replaced(element.attrib[key].encode(), _TOKEN, rng)
+                element.set(key, value.decode("latin-1"))
+            case 2 if keys:
+                factor = 10.0 ** rng.uniform(-12.0, 12.0) * float(rng.choice([-1.0, 1.0]))
+                value = _NUMBER.sub(b"%g" % factor, element.attrib[key].encode(), count=1)
+                element.set(key, value.decode("latin-1"))
+            case 3 if keys:
+                del element.attrib[key]
+            case 4:
+                element.insert(int(rng.integers(0, len(element) + 1)), copy.deepcopy(other))
+            case 5 if len(element):
+                element.remove(element[int(rng.integers(0, len(element)))])
+    return ET.tostring(root)
 
 
 def mutated_archive(content: bytes, rng: np.random.Generator) -> bytes:

@@ -1,4 +1,4 @@
-"""gym-hopper and gym-walker are Gymnasium's own, as Pinocchio reads their MJCF."""
+"""gym-hopper and gym-walker are Gymnasium's own, as MuJoCo reads their MJCF."""
 
 import importlib.util
 import warnings
@@ -10,8 +10,9 @@ import pytest
 
 from nmdp_pin.robot import load_robot
 
-if importlib.util.find_spec("gymnasium") is None:
-    pytest.skip("needs gymnasium: extra 'gym'", allow_module_level=True)
+for package, extra in (("gymnasium", "gym"), ("mujoco", "mjcf")):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"needs {package}: extra '{extra}'", allow_module_level=True)
 
 DIGITS = 1e-5  # relative: the URDFs have six digits
 

@@ -44,9 +44,12 @@ LEVEL = 0.01
 def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[ContactPoint]:
     """Contact points of a link or frame: from its collision geometry, else its origin."""
     found = _link_points(model, collision, link) or [(np.zeros(3), 0.0, np.zeros(3))]
+    mark = "_"
+    while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
+        mark += "_"  # another link is called so, and a point of it
     return [
         ContactPoint(
-            name=link if len(found) == 1 else f"{link}_{k}",
+            name=link if len(found) == 1 else f"{link}{mark}{k}",
             link=link,
             position=[float(x) for x in centre],
             radius=radius,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
@@ -32,6 +33,9 @@ class Description:
         base: how the root link is held; None: not in the file.
         root: placement of the root link in the world.
         mimics: joints that copy others.
+        posture: standing positions of the joints, 0 where absent [rad or m].
+        kp: position gains of servos, by joint [N m/rad or N/m].
+        kd: velocity gains of servos, by joint [N m s/rad or N s/m].
         warnings: oddities that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
@@ -47,6 +51,9 @@ class Description:
     base: Base | None = None
     root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # never written to
     mimics: tuple[Mimic, ...] = ()
+    posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)
+    kp: Mapping[str, float] = field(default_factory=dict)
+    kd: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     missing_visuals: tuple[tuple[str, str], ...] = ()
     missing_collisions: tuple[tuple[str, str], ...] = ()

@@ -61,7 +61,8 @@ def load_robot(
     """Load a robot and make it ready for simulation.
 
     Args:
-        source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
+        source: a bundled name, a name of example-robot-data, or the path of a .urdf, an MJCF file
+            (.xml, .mjcf; extra `mjcf`) or a robot.toml.
         base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
             the table of example-robot-data says, else "fixed" for a URDF whose root link is
             `world`, else "free-flyer".
@@ -93,7 +94,7 @@ def describe(files: RobotFiles, *, visuals: bool) -> Description:
         RobotError: names the file and the element that cannot be used.
     """
     if files.urdf.suffix in MJCF:
-        return read_mjcf(files.urdf, visuals=visuals)
+        return read_mjcf(files.urdf, files.package_dirs, visuals=visuals)
     return describe_urdf(read_urdf(files.urdf), files.package_dirs, visuals=visuals)
 
 
@@ -141,6 +142,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     idle = {m.joint for m in copies}
     driven = [] if files.settings.passive else [n for n in motors if n in moving and n not in idle]
     model = body.model
+    kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
     bounds = JointLimits.of(model, described.mimics) if options.limits else None
     return Robot(
         name=files.name or described.name,
@@ -153,6 +155,8 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
         limits=bounds or JointLimits.none(model.nv),
+        kp=kp,
+        kd=kd,
         notes=tuple(notes),
         warnings=described.warnings,
         missing_visuals=described.missing_visuals,

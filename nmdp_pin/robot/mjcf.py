@@ -1,244 +1,150 @@
-"""Reading an MJCF file: checked and rewritten here, parsed by pinocchio."""
+"""Description of a robot from an MJCF file, as MuJoCo compiles it."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.description import Description
-from nmdp_pin.robot.mesh_files import inside_package
-from nmdp_pin.robot.mesh_trial import try_meshes
-from nmdp_pin.robot.settings import Base
-from nmdp_pin.robot.xml_file import read_xml
+from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.mjcf_file import compile_mjcf
+from nmdp_pin.robot.mjcf_left_out import left_out
+from nmdp_pin.robot.mjcf_motors import motors_of
+from nmdp_pin.robot.mjcf_shapes import shapes_of
+from nmdp_pin.robot.mjcf_tree import SLIDE, MjcfTree
+from nmdp_pin.robot.urdf import MAX_LINKS, MAX_MOVING
 
-# Sections that change the motion and are not simulated.
-_LEFT_OUT = ("equality", "tendon", "keyframe", "deformable")
+_MAX_SHAPES = 5000
+# Places, masses and meshes beyond this are mistakes: MuJoCo stops a simulation at such numbers.
+_LARGEST = 1e10
+_SHOWN = 3  # the first groups of geometry, which MuJoCo's viewer shows
 
 
-def read_mjcf(path: Path, *, visuals: bool) -> Description:
+def read_mjcf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
     """Description of an MJCF file.
 
-    A free joint of the root body becomes a floating base. The joints of a body that has several
-    become a chain of bodies. Geometry of the world itself is left out.
+    A free joint of the only body of the world that moves becomes a floating base; those of several
+    become a translation and a rotation each, the axes of the base. The joints of a body that has
+    several become a chain. Geometry that no joint moves is left out, unless it belongs to a body
+    that carries others that move.
 
     Args:
         path: the file.
+        package_dirs: folders in which its files may lie, besides its package.
         visuals: whether what it looks like is read too.
 
     Raises:
         RobotError: the file cannot be read, or holds what is not supported; says what.
+        MissingExtra: mujoco is not installed.
     """
-    root = read_xml(path)
-    file = str(path)
-    if root.tag != "mujoco":
-        raise RobotError(f"starts with <{root.tag}>; an MJCF file starts with <mujoco>", file=file)
-    _refuse(root, file)
-    _place_meshes(root, path)
-    warnings = [f"its <{tag}> is not simulated" for tag in _LEFT_OUT if root.find(tag) is not None]
-    for tag in _LEFT_OUT:
-        for element in root.findall(tag):
-            root.remove(element)
-    world = root.find("worldbody")
-    if world is None or world.find("body") is None:
-        raise RobotError("has no <body> in its <worldbody>", file=file)
-    if any(joint.get("stiffness", "0") != "0" for joint in root.iter("joint")):
-        warnings.append("the springs of its joints (stiffness) are not simulated")
-    floor = world.findall("geom")
-    if floor:
-        warnings.append(
-            f"{len(floor)} <geom> of the world left out; the ground is the scenario's terrain"
-        )
-    for geom in floor:
-        world.remove(geom)
-    base, pose = _free_base(world, file)
-    for body in list(world.iter("body")):
-        _one_joint_a_body(body)
-    model, visual, collision = _build(root, file, visuals=visuals)
-    _scale_mass(root, model, file)
-    if pose is not None:
-        pose = pin.SE3(pin.Quaternion(*pose[3:]).normalized(), pose[:3])
-    motors = [joint for m in root.iterfind("actuator/*") if (joint := m.get("joint"))]
-    hinges = list(model.names)[1:]
+    m = compile_mjcf(path, package_dirs)
+    _refuse(m, str(path))
+    try:
+        tree = MjcfTree(m)
+        motors = motors_of(m, tree.joints)
+        tree.set_bounds(motors)
+    except ValueError as error:
+        raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error
+    tree.model.gravity.linear = _gravity(m)
+    posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
+    mimics, others = _mimics(m, tree.joints, motors.driven)
+    touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    touching[[*m.pair_geom1, *m.pair_geom2]] = True
+    gains = [
+        {name: float(values[v]) for name, v in _dofs(m, tree.joints) if values[v] > 0.0}
+        for values in (motors.kp, motors.kd)
+    ]
+    said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
+    still = sum(int(body) == 0 or int(body) not in tree.at for body in m.geom_bodyid)
+    if still:
+        said.append(f"{still} <geom> of the world left out; the ground is the scenario's terrain")
     return Description(
         path,
-        root.get("model") or path.stem,
-        model,
-        visual,
-        collision,
-        hinges=hinges,
-        motors=[name for name in hinges if name in motors]
-        if root.find("actuator/*") is not None
-        else None,
-        base=base,
-        root=pose or pin.SE3.Identity(),
-        warnings=tuple(warnings),
+        m.names.split(b"\0")[0].decode() or path.stem,
+        tree.model,
+        shapes_of(m, tree, m.geom_group < _SHOWN) if visuals else None,
+        shapes_of(m, tree, touching),
+        hinges=list(tree.model.names)[1:],
+        motors=[tree.joints[j] for j in motors.driven] if m.nactuator else None,
+        base="free-flyer" if tree.floats else "fixed",
+        root=root,
+        mimics=mimics,
+        posture=posture,
+        kp=gains[0],
+        kd=gains[1],
+        warnings=(*said, *motors.left_out, *others, *left_out(m, floats=tree.floats)),
     )
 
 
-def _refuse(root: ET.Element, file: str) -> None:
-    """Refuse elements that Pinocchio's parser would drop from masses or joints."""
-    for tag, why in (
-        ("include", "put the files together first"),
-        ("attach", "put the models together first"),
-        ("replicate", "write the copies out first"),
-        ("composite", "write its bodies out first"),
-        ("flexcomp", "soft bodies are not simulated"),
-    ):
-        if next(root.iter(tag), None) is not None:
-            raise RobotError(f"holds <{tag}>, which is not read; {why}", file=file)
-    for joint in root.iter("joint"):
-        if joint.get("type", "hinge") not in ("hinge", "slide", "ball", "free"):
-            raise RobotError(
-                f"has the type '{joint.get('type')}'; allowed: hinge, slide, ball, free",
-                file=file,
-                element=f"joint '{joint.get('name', '')}'",
-            )
-
-
-def _place_meshes(root: ET.Element, path: Path) -> None:
-    """Resolve and check the paths of meshes.
+def _refuse(m: Any, file: str) -> None:
+    """Refuse what is too large, and numbers that are none.
 
     Raises:
-        RobotError: a mesh outside the package of the file, or one that is not there.
+        RobotError: the first of them.
     """
-    compiler = root.find("compiler")
-    folder = Path()
-    if compiler is not None:
-        folder = Path(compiler.attrib.pop("meshdir", compiler.attrib.pop("assetdir", ".")))
-        compiler.attrib.pop("assetdir", None)
-    found_meshes = []
-    for mesh in root.iterfind("asset/mesh"):
-        name = mesh.get("file")
-        if name is None:
+    for count, most, what in (
+        (m.nbody - 1, MAX_LINKS, "bodies"),
+        (m.njnt, MAX_MOVING, "joints"),
+        (m.ngeom, _MAX_SHAPES, "geometries"),
+    ):
+        if count > most:
+            raise RobotError(f"has {count} {what}; at most {most} are read", file=file)
+    if m.nbody == 1:
+        raise RobotError("has no <body> in its <worldbody>", file=file)
+    if m.nflex:
+        raise RobotError("holds <flex>; soft bodies are not simulated", file=file)
+    places = ("body_pos", "body_mass", "body_ipos", "body_inertia", "jnt_pos", "qpos0", "key_qpos")
+    shapes = ("geom_pos", "geom_size", "site_pos", "mesh_vert")
+    dofs = ("dof_armature", "dof_damping", "dof_frictionloss")
+    ranges = ("jnt_range", "jnt_actfrcrange")
+    motors = ("gear", "armature", "damping", "gainprm", "biasprm", "forcerange", "ctrlrange")
+    values = {key: getattr(m, key) for key in (*places, *shapes, *dofs, *ranges)}
+    values |= {f"actuator_{key}": getattr(m, f"actuator_{key}") for key in motors}
+    values |= {"eq_data": m.eq_data, "gravity": m.opt.gravity}
+    for key, numbers in values.items():
+        largest = _LARGEST if key in (*places, *shapes, "gravity") else np.finfo(float).max
+        if not (np.abs(numbers) <= largest).all():
+            raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
+        if key in (*dofs, "actuator_armature", "actuator_damping") and (numbers < 0.0).any():
+            raise RobotError("must be >= 0", file=file, element=key)
+
+
+def _gravity(m: Any) -> np.ndarray:
+    """Acceleration of gravity [m/s^2], shape (3,)."""
+    from mujoco import mjtDisableBit
+
+    return np.zeros(3) if m.opt.disableflags & mjtDisableBit.mjDSBL_GRAVITY else m.opt.gravity
+
+
+def _dofs(m: Any, names: Sequence[str]) -> list[tuple[str, int]]:
+    """Name and dof of each hinge and slide."""
+    return [(names[j], int(m.jnt_dofadr[j])) for j in np.flatnonzero(m.jnt_type >= SLIDE).tolist()]
+
+
+def _mimics(
+    m: Any, names: Sequence[str], driven: Sequence[int]
+) -> tuple[tuple[Mimic, ...], list[str]]:
+    """Equalities that make a joint copy another, and a sentence on all others.
+
+    Of the two joints of an equality that one is the primary which has a motor.
+    """
+    from mujoco import mjtEq
+
+    found, others = [], []
+    for e in np.flatnonzero(m.eq_active0).tolist():
+        a, b = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+        offset, slope, *curved = m.eq_data[e, :5].tolist()
+        if m.eq_type[e] != mjtEq.mjEQ_JOINT or b < 0 or any(curved):
+            kind = mjtEq(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
+            others.append(f"'{m.equality(e).name or e}' ({kind})")
             continue
-        found = inside_package(path, folder / name, f"mesh '{name}'")
-        if found is None:
-            raise RobotError("was not found", file=str(path), element=f"mesh '{name}'")
-        mesh.set("name", mesh.get("name") or Path(name).stem)
-        mesh.set("file", str(found))
-        found_meshes.append(found)
-    try_meshes(found_meshes, str(path))
-    for asset in root.findall("asset"):
-        for kind in ("texture", "hfield", "skin"):
-            for element in asset.findall(kind):
-                asset.remove(element)
-        for material in asset.findall("material"):
-            material.attrib.pop("texture", None)
-
-
-def _free_base(world: ET.Element, file: str) -> tuple[Base, np.ndarray | None]:
-    """Remove the free joint of the root body; returns the base and its pose (x y z, w x y z)."""
-    bodies = world.findall("body")
-    free = [
-        (body, joint)
-        for body in bodies
-        for joint in [*body.findall("freejoint"), *body.findall("joint")]
-        if joint.tag == "freejoint" or joint.get("type") == "free"
-    ]
-    if len(bodies) > 1:
-        raise RobotError(
-            f"has {len(bodies)} bodies in its <worldbody>; give a file with one robot, and objects "
-            "as [[objects]] of the scenario",
-            file=file,
-        )
-    if not free:
-        return "fixed", None
-    body, joint = free[0]
-    body.remove(joint)
-    position = _vector(body.attrib.pop("pos", "0 0 0"), 3, file, body)
-    if any(key in body.attrib for key in ("euler", "axisangle", "xyaxes", "zaxis")):
-        raise RobotError(
-            "the orientation of a free body must be a quat",
-            file=file,
-            element=f"body '{body.get('name', '')}'",
-        )
-    return "free-flyer", np.concatenate(
-        [position, _vector(body.attrib.pop("quat", "1 0 0 0"), 4, file, body)]
-    )
-
-
-def _vector(text: str, size: int, file: str, body: ET.Element) -> np.ndarray:
-    try:
-        values = np.array([float(part) for part in text.split()])
-    except ValueError:
-        values = np.zeros(0)
-    if values.shape != (size,) or not np.isfinite(values).all() or (size == 4 and not values.any()):
-        raise RobotError(
-            f"'{text}' must hold {size} finite numbers",
-            file=file,
-            element=f"body '{body.get('name', '')}'",
-        )
-    return values
-
-
-def _one_joint_a_body(body: ET.Element) -> None:
-    """Move all joints of a body except the last to massless bodies, in place.
-
-    Pinocchio makes one joint of them otherwise, whose axes turn each other.
-    """
-    joints = body.findall("joint")
-    if len(joints) < 2:
-        return
-    own = ET.Element("body", {"name": body.get("name", "")})
-    for child in list(body):
-        if child not in joints[:-1]:
-            body.remove(child)
-            own.append(child)
-    name = body.get("name", "")
-    body.set("name", f"{name}/{joints[0].get('name', '0')}")
-    inner = body
-    for joint in joints[1:-1]:
-        body.remove(joint)
-        between = ET.SubElement(inner, "body", {"name": f"{name}/{joint.get('name', '')}"})
-        between.append(joint)
-        inner = between
-    inner.append(own)
-
-
-def _build(
-    root: ET.Element, file: str, *, visuals: bool
-) -> tuple[pin.Model, pin.GeometryModel | None, pin.GeometryModel]:
-    """Pinocchio's models of the rewritten file."""
-    text = ET.tostring(root)
-    # Pinocchio leaves geometry that touches nothing out of the masses; MuJoCo counts it.
-    for geom in root.iter("geom"):
-        geom.set("contype", "1")
-        geom.set("conaffinity", "1")
-    solid = ET.tostring(root)
-    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:
-        first, second = os.path.join(folder, "solid.xml"), os.path.join(folder, "looks.xml")
-        Path(first).write_bytes(solid)
-        Path(second).write_bytes(text)
-        try:
-            model = pin.buildModelFromMJCF(first)
-            collision = pin.buildGeomFromMJCF(model, second, pin.COLLISION)
-            visual = pin.buildGeomFromMJCF(model, second, pin.VISUAL) if visuals else None
-        except (ValueError, RuntimeError, KeyError, IndexError) as error:
-            raise RobotError(f"pinocchio cannot read it: {error}", file=file) from error
-    return model, visual, collision
-
-
-def _scale_mass(root: ET.Element, model: pin.Model, file: str) -> None:
-    """Scale all inertias to the total mass that the file asks for, in place."""
-    compiler = root.find("compiler")
-    text = None if compiler is None else compiler.get("settotalmass")
-    if text is None:
-        return
-    try:
-        wanted = float(text)
-    except ValueError:
-        wanted = -1.0
-    total = sum(inertia.mass for inertia in model.inertias)
-    if not (0.0 < wanted < np.inf and total > 0.0):
-        raise RobotError(f"settotalmass = '{text}' must be > 0 kg", file=file, element="compiler")
-    for k, inertia in enumerate(model.inertias):
-        scale = wanted / total
-        model.inertias[k] = pin.Inertia(
-            scale * inertia.mass, inertia.lever, scale * inertia.inertia
-        )
+        offset += float(m.qpos0[m.jnt_qposadr[a]] - slope * m.qpos0[m.jnt_qposadr[b]])
+        if a in driven and b not in driven and slope != 0.0:
+            a, b, slope, offset = b, a, 1.0 / slope, -offset / slope
+        found.append(Mimic(names[a], names[b], slope, offset))
+    said = f"not simulated: equalities that are no mimic joint: {', '.join(others)}"
+    return tuple(found), [said] if others else []

@@ -133,7 +133,7 @@ def _append(
     """Put a fixed-base model on the last frame of `base`."""
     pairs = [(pin.GeometryModel(), geometry) for geometry in geometries]
     whole, moved = append_model(base, model, pairs, base.nframes - 1, place)
-    whole.name = model.name
+    whole.name, whole.gravity = model.name, model.gravity
     return whole, moved
 
 

@@ -34,6 +34,8 @@ class Robot:
         collision_model: collision geometry, None if its meshes are absent.
         source: path of the URDF.
         limits: bounds of the joints; None: no bounds.
+        kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
+        kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
         notes: choices made while loading, one sentence each.
@@ -55,6 +57,8 @@ class Robot:
     collision_model: pin.GeometryModel | None = None
     source: str = ""
     limits: JointLimits = None  # type: ignore[assignment]  # filled in below
+    kp: Mapping[str, float] = field(default_factory=dict)
+    kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -23,11 +23,11 @@ class StandingPose:
 
 
 def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
-    """The standing pose of the robot.toml, of the SRDF, or all joints at 0."""
+    """The standing pose of the robot.toml, of the SRDF, of the MJCF file, or all joints at 0."""
     standing = files.settings.standing
     base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
     if files.srdf is None or files.posture is None:
-        return StandingPose(dict(standing.joints), described.root * base)
+        return StandingPose({**described.posture, **standing.joints}, described.root * base)
     free = files.settings.base == "free-flyer"
     model = _floating(described.model) if free else pin.Model(described.model)
     pin.loadReferenceConfigurations(model, str(files.srdf), False)
