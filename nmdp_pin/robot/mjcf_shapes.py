@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot.mjcf_tree import MjcfTree, names_of, placement
-from nmdp_pin.terrain.triangle_surface import triangle_geometry
+from nmdp_pin.terrain.triangles import triangle_geometry
 
 # An ellipsoid is a mesh of 642 vertices: contact points are found on meshes.
 _FINE = 3
