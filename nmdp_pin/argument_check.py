@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 
 import numpy as np
@@ -9,6 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError, NmdpError, StateError
+from nmdp_pin.kernels.linear import all_finite
 from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
@@ -48,9 +50,9 @@ class ArgumentCheck:
                 raise StateError(f"{name} must be an array of floats; use simulator.state(q, v)")
             if value.shape != (size,):
                 raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
-            if not np.isfinite(value).all():
+            if not are_finite(value):
                 raise StateError(f"{name} must hold finite numbers, got {value}")
-        if not (is_real(state.t) and np.isfinite(state.t)):
+        if not (is_real(state.t) and math.isfinite(state.t)):
             raise StateError(f"t must be a finite time [s], got {state.t!r}")
         self._check_manifold("q", state.q, StateError)
         if state.warm is not None:
@@ -77,7 +79,7 @@ class ArgumentCheck:
             size = model.nq if name == "q_target" else model.nv
             if value.shape != (size,):
                 raise ControlError(f"{name} has shape {value.shape}, expected ({size},)")
-            if not np.isfinite(value).all():
+            if not are_finite(value):
                 raise ControlError(f"{name} must hold finite numbers, got {value}")
             if name in ("kp", "kd") and (value < 0.0).any():
                 raise ControlError(f"{name} must not be negative, got {value}")
@@ -94,9 +96,7 @@ class ArgumentCheck:
             isinstance(contacts, np.ndarray)
             and contacts.ndim == 1
             and contacts.dtype.kind == "i"
-            and (np.diff(contacts) > 0).all()
-            and (contacts >= 0).all()
-            and (contacts < self._n_pairs).all()
+            and _are_indices(contacts.tolist(), self._n_pairs)
         ):
             raise StateError(
                 f"the warm start has contacts {warm.contacts!r}, expected ascending indices below "
@@ -118,7 +118,7 @@ class ArgumentCheck:
                 isinstance(value, np.ndarray)
                 and value.dtype == float
                 and value.shape == shape
-                and np.isfinite(value).all()
+                and are_finite(value)
             ):
                 raise StateError(
                     f"the warm start has {name} of shape {np.shape(value)}, expected {shape}, "
@@ -126,8 +126,9 @@ class ArgumentCheck:
                     "simulator.state(state.q, state.v)"
                 )
         w, joints = warm.w, warm.joints
-        feasible = bool((w >= 0.0).all() and (w.sum(axis=1) <= 1.0 + _SUM_TOLERANCE).all())
-        feasible &= bool(((joints >= 0.0) & (joints <= 1.0 + _SUM_TOLERANCE)).all())
+        feasible = not w.size or (w.min() >= 0.0 and w.sum(axis=1).max() <= 1.0 + _SUM_TOLERANCE)
+        if joints.size:
+            feasible = feasible and 0.0 <= joints.min() and joints.max() <= 1.0 + _SUM_TOLERANCE
         if not (feasible and 0.0 < warm.gamma < np.inf):
             raise StateError(
                 "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
@@ -152,6 +153,21 @@ class ArgumentCheck:
         return tau
 
 
+def are_finite(values: np.ndarray) -> bool:
+    """Whether all numbers are finite."""
+    if not values.flags.carray:  # no kernel is compiled for strided or read-only arrays
+        return bool(np.isfinite(values).all())
+    return all_finite(values.reshape(-1))
+
+
+def _are_indices(ascending: list[int], end: int) -> bool:
+    """Whether numbers ascend, from 0 at the least to below `end`."""
+    if not ascending:
+        return True
+    unique = sorted(set(ascending))
+    return unique == ascending and 0 <= unique[0] and unique[-1] < end
+
+
 def check_step(h: float) -> None:
     """Check the length of a step.
 
@@ -170,4 +186,4 @@ def _is_length(value: float) -> bool:
 
 def is_real(value: object) -> bool:
     """Whether a value is a real number."""
-    return isinstance(value, Real)
+    return isinstance(value, float | Real)  # floats are found sooner

@@ -16,6 +16,15 @@ _SMALL = 64  # rows up to which the factorisation here is faster than a call of 
 
 
 @jit
+def all_finite(values: np.ndarray) -> bool:
+    """Whether all numbers are finite, shape (n,)."""
+    total = 0.0
+    for value in values:
+        total += 0.0 * value
+    return total == 0.0
+
+
+@jit
 def lu_factor(A: np.ndarray, pivots: np.ndarray) -> bool:
     """Factorise A in place with partial pivoting; False where it is singular or not finite.
 
