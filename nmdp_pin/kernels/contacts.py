@@ -54,6 +54,7 @@ from nmdp_pin.kernels.vector3 import (
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
 MINIMA = 6  # contacts of a sphere with a mesh
 RIM = 4  # contacts of a rim with a shape
+_LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
 _STANDING = 0.05  # [-] sine of the angle between rim and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance along a rim that counts as none
 _TURNS = 10  # largest number of Newton steps to the nearest point of a rim
@@ -613,9 +614,51 @@ def _is_covered(
             _, _, there = settle(candidates.triangles, contacts.faces[d], foot)
             if _gap(foot, there) <= SAME:
                 return True
-        elif shape_distance(candidates.kinds, candidates.shapes, row, foot) <= SAME:
-            return True
+        else:
+            inside = -shape_distance(candidates.kinds, candidates.shapes, row, foot)
+            if inside >= -SAME and (
+                inside <= SAME or not _rises(candidates, contacts, at, k, row, foot, inside)
+            ):
+                return True
     return False
+
+
+@jit
+def _rises(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    k: int,
+    row: int,
+    foot: Vector3,
+    inside: float,
+) -> bool:
+    """Whether the surface of contact k, inside a shape at its foot, goes on above that shape.
+
+    Then it is a wall on a floor, or the side of a groove; else it is hidden in the shape.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: contacts at the configuration.
+        k: contact.
+        row: row of the shape, which has a closed form.
+        foot: point of contact k on its surface [m].
+        inside: its depth in the shape [m].
+    """
+    hessian, c = np.empty((3, 3)), contacts.index[k]
+    up, _ = describe(candidates.kinds, candidates.shapes, row, foot, -inside, hessian)
+    rise, own = inside + _LEDGE, candidates.rows[c]
+    above, phi = ahead(foot, rise, up), 0.0
+    if candidates.kinds[own, 0] == MESH:
+        mesh = candidates.triangles
+        face, feature, there = settle(mesh, contacts.faces[c], above)
+        rounding = candidates.shapes[own, 16]
+        phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
+    else:
+        phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+    normal = (at.normal[k, 0], at.normal[k, 1], at.normal[k, 2])
+    return phi <= rise * dot(up, normal) + 0.5 * _LEDGE
 
 
 @jit
