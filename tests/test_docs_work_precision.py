@@ -1,8 +1,11 @@
 """What the pages say of errors and computing times is in docs/results/work_precision.csv."""
 
 import csv
+import importlib
+import math
 import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from pages import ROOT, page
@@ -17,13 +20,39 @@ def rows(simulator: str) -> list[dict[str, str]]:
         return [row for row in csv.DictReader(file) if row["simulator"].startswith(simulator)]
 
 
+@pytest.fixture
+def script(monkeypatch):
+    """The module that makes the table."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("work_precision")
+
+
+def test_cost_of_a_known_curve(script):
+    """An error of 8 h^2 for 1/h of CPU time; a long step that is accurate by chance counts not."""
+    steps = (0.1, 0.05, 0.025, 0.0125)
+    curve = [script.Row("", "", h, 8.0 * h * h, math.nan, 1.0 / h, 0.0) for h in steps]
+    assert script.cost(curve, "path", 0.01) == (pytest.approx(math.sqrt(800.0)), True)
+    assert script.cost(curve, "path", 0.1) == (10.0, True)
+    assert script.cost(curve, "path", 0.001) == (80.0, False)
+    lucky = [curve[0]._replace(path=1e-3), *curve[1:]]
+    assert script.cost(lucky, "path", 0.01) == script.cost(curve, "path", 0.01)
+    failed = [curve[0], curve[1]._replace(path=math.inf), *curve[2:]]
+    assert script.cost(failed, "path", 0.01) == (40.0, True)
+
+
+def test_table_of_ratios(script):
+    """The page has the table that the script makes of the data."""
+    made = script.ratios(script.merged(Path(ROOT / "docs/results/work_precision.csv"), []))
+    assert "\n".join(made) in page("results/work_precision.md")
+
+
 def test_errors_of_long_steps():
     """The largest error of second order, on Go2 and otherwise."""
     worst: dict[bool, float] = defaultdict(float)
     for row in rows("nmdp-pin order 2"):
         if LONG[0] <= float(row["step"]) <= LONG[1]:
             go2 = row["case"].startswith("go2")
-            worst[go2] = max(worst[go2], 100.0 * float(row["error"]))
+            worst[go2] = max(worst[go2], 100.0 * float(row["path"]))
     text = page("accuracy.md")
     assert f"at most {worst[False]:.0f} % in the jumps" in text
     assert f"up to {worst[True]:.0f} % on Go2" in text
