@@ -7,9 +7,9 @@ with its own limit at a short step (contacts are different models). The error is
 every 50 ms, over how far it moves: of the path of the base or the pushed box, and of the height of
 the base alone. The table printed last is the CPU time that nmdp-pin needs for an error, in second
 order, over that of MuJoCo with the best of its integrators. Both are interpolated (log error, log
-CPU time) where a curve gets below that error for good (<: MuJoCo does not with the shortest of its
-steps, >: nmdp-pin does not). Times are the least of three runs, in turns. Rows of cases that are
-not run stay as they are in the folder.
+CPU time) where a curve gets below that error for good. The shortest steps are twice those of the
+limits: an error that is not reached with them is one to which the limit is not known. Times are the
+least of three runs, in turns. Rows of cases that are not run stay as they are in the folder.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def measure(case: Case) -> list[Row]:
     rows = []
     settings: list[tuple[str, float, Callable[[], tuple[np.ndarray, float, float]], np.ndarray]]
     settings = []
-    for h in OURS:
+    for h in (*OURS, 2.0 * OUR_LIMIT):
         for order in (1, 2):
             name = f"nmdp-pin order {order}"
             settings.append((name, h, lambda h=h, o=order: ours(case, h, o), our_limit))
@@ -299,6 +299,8 @@ def measure(case: Case) -> list[Row]:
         for way in INTEGRATORS:
             name = f"MuJoCo {way}"
             settings.append((name, h, lambda h=h, way=way: theirs(case, h, way), their_limit))
+    h, way = 2.0 * THEIR_LIMIT, INTEGRATORS[0]
+    settings.append((f"MuJoCo {way}", h, lambda h=h, way=way: theirs(case, h, way), their_limit))
     best = [math.inf] * len(settings)
     found = []
     for _ in range(REPEATS):
@@ -310,31 +312,26 @@ def measure(case: Case) -> list[Row]:
     return rows
 
 
-def cost(curve: list[Row], metric: str, threshold: float) -> tuple[float, bool]:
-    """CPU time at which a curve gets below a threshold for good, and whether it does.
+def cost(curve: list[Row], metric: str, threshold: float) -> float:
+    """CPU time at which a curve gets below a threshold for good; inf where it does not.
 
-    Of a curve that does not it is the time of the shortest step, of one that is below with all
-    steps that of the longest.
+    Of a curve that is below with all steps it is the time of the longest.
     """
     worst, before = 0.0, None
     for row in sorted(curve, key=lambda row: row.step):
         finer, worst = worst, max(worst, getattr(row, metric))
         if worst > threshold:
             if before is None:
-                return row.cpu, False
+                return math.inf
             part = math.log(threshold / finer) / math.log(worst / finer)  # 0 where a run failed
-            return before.cpu * (row.cpu / before.cpu) ** part, True
+            return before.cpu * (row.cpu / before.cpu) ** part
         before = row
-    return before.cpu, True
+    return before.cpu
 
 
-def cheapest(
-    rows: list[Row], simulators: list[str], metric: str, threshold: float
-) -> tuple[float, bool]:
-    """The least cost of those that get below the threshold, or of all if none does."""
-    curves = ([row for row in rows if row.simulator == name] for name in simulators)
-    costs = [cost(curve, metric, threshold) for curve in curves]
-    return min(costs, key=lambda c: (not c[1], c[0]))
+def rounded(ratio: float) -> float:
+    """To two digits."""
+    return float(f"{ratio:.2g}")
 
 
 def ratios(rows: list[Row]) -> list[str]:
@@ -343,19 +340,22 @@ def ratios(rows: list[Row]) -> list[str]:
         "| case | metric | " + " | ".join(f"{100 * t:g} %" for t in THRESHOLDS) + " |",
         "|---" * (2 + len(THRESHOLDS)) + "|",
     ]
+
+    def cell(own: list[Row], metric: str, threshold: float) -> str:
+        mine, *others = (
+            cost([row for row in own if row.simulator == name], metric, threshold)
+            for name in ("nmdp-pin order 2", *(f"MuJoCo {way}" for way in INTEGRATORS))
+        )
+        costs = {"nmdp-pin": mine, "MuJoCo": min(others)}
+        missing = " and ".join(name for name, spent in costs.items() if math.isinf(spent))
+        return f"not reached by {missing}" if missing else f"{rounded(mine / min(others)):g}"
+
     for case in dict.fromkeys(row.case for row in rows):
         own = [row for row in rows if row.case == case]
         for metric in METRICS:
-            if math.isnan(getattr(own[0], metric)):
-                continue
-            cells = []
-            for threshold in THRESHOLDS:
-                mine, we = cheapest(own, ["nmdp-pin order 2"], metric, threshold)
-                others = [f"MuJoCo {way}" for way in INTEGRATORS]
-                other, they = cheapest(own, others, metric, threshold)
-                sign = {(True, True): "", (True, False): "< ", (False, True): "> "}.get((we, they))
-                cells.append("neither" if sign is None else f"{sign}{mine / other:.2g}")
-            lines.append(f"| {case} | {metric} | {' | '.join(cells)} |")
+            if not math.isnan(getattr(own[0], metric)):
+                cells = " | ".join(cell(own, metric, threshold) for threshold in THRESHOLDS)
+                lines.append(f"| {case} | {metric} | {cells} |")
     return lines
 
 
@@ -370,7 +370,7 @@ def draw(rows: list[Row], path: Path) -> None:
     for axis, name in zip(axes.ravel(), names, strict=False):
         for simulator in dict.fromkeys(row.simulator for row in rows):
             own = [r for r in rows if r.case == name and r.simulator == simulator]
-            own = [r for r in own if r.path < 1.0]
+            own = sorted((r for r in own if r.path < 1.0), key=lambda r: -r.step)
             axis.loglog(
                 [1e3 * r.cpu for r in own], [r.path for r in own], "o-", ms=3, label=simulator
             )
