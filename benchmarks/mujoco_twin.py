@@ -74,7 +74,8 @@ def mjcf(robot: Robot, height: float, friction: float, kp: float, kd: float) -> 
     return (
         '<mujoco><compiler angle="radian" inertiafromgeom="false" balanceinertia="true" '
         'boundmass="1e-9" boundinertia="1e-12"/>'
-        '<option integrator="implicitfast" cone="elliptic" iterations="100" tolerance="1e-10"/>'
+        '<option integrator="implicitfast" cone="elliptic" iterations="100" tolerance="1e-10" '
+        f'gravity="{_text(model.gravity.linear)}"/>'
         f'<worldbody><geom type="plane" size="0 0 1" pos="0 0 {height}" contype="0" '
         f'conaffinity="1" priority="2" friction="{friction} 0.005 0.0001"/>'
         f"{''.join(map(body, children[0]))}</worldbody><actuator>{servos}</actuator></mujoco>"

@@ -15,6 +15,11 @@ SHORT = {  # arguments, and constants of the script, that make a run short
     "batch": (["--size", "1", "--links", "--steps", "1", "--threads", "1"], {}),
     "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
     "step": (["sliding-box", "--duration", "0.02"], {"REPEATS": 1, "CALLS": 1}),
+    "work_precision": (
+        ["a1-trot", "arm-push-off"],
+        {"REPEATS": 1, "OURS": (0.05, 0.025), "OUR_LIMIT": 0.0125}
+        | {"THEIRS": (0.01, 0.005), "THEIR_LIMIT": 0.0025},
+    ),
 }
 STUDIES = [
     *(
@@ -27,8 +32,9 @@ STUDIES = [
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_benchmarks(script, monkeypatch, capsys):
+def test_benchmarks(script, monkeypatch, capsys, tmp_path):
     """What they import is there, and so are the settings of those that are run."""
+    monkeypatch.chdir(tmp_path)  # some write tables
     monkeypatch.syspath_prepend(str(script.parent))
     spec = importlib.util.spec_from_file_location(f"benchmark_{script.stem}", script)
     module = importlib.util.module_from_spec(spec)

@@ -1,6 +1,8 @@
 """What the pages say of errors and computing times is in docs/results/work_precision.csv."""
 
 import csv
+import importlib
+import math
 import re
 from collections import defaultdict
 
@@ -17,31 +19,79 @@ def rows(simulator: str) -> list[dict[str, str]]:
         return [row for row in csv.DictReader(file) if row["simulator"].startswith(simulator)]
 
 
+@pytest.fixture
+def script(monkeypatch):
+    """The module that makes the table."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("work_precision")
+
+
+def test_cost_of_a_known_curve(script):
+    """An error of 8 h^2 for 1/h of CPU time; a long step that is accurate by chance counts not."""
+    steps = (0.1, 0.05, 0.025, 0.0125)
+    curve = [script.Row("", "", h, 8.0 * h * h, math.nan, 1.0 / h, 0.0) for h in steps]
+    assert script.cost(curve, "path", 0.01) == pytest.approx(math.sqrt(800.0))
+    assert script.cost(curve, "path", 0.1) == 10.0
+    assert script.cost(curve, "path", 0.001) == math.inf
+    lucky = [curve[0]._replace(path=1e-3), *curve[1:]]
+    assert script.cost(lucky, "path", 0.01) == script.cost(curve, "path", 0.01)
+    failed = [curve[0], curve[1]._replace(path=math.inf), *curve[2:]]
+    assert script.cost(failed, "path", 0.01) == 40.0
+
+
+def test_table_of_ratios(script):
+    """The page has the table that the script makes of the data."""
+    made = script.ratios(script.merged(ROOT / "docs/results/work_precision.csv", []))
+    assert "\n".join(made) in page("results/work_precision.md")
+
+
+@pytest.mark.parametrize(
+    ("case", "motion"),
+    [
+        ("jump-kp1e3", "Robosimian jumps, kp = 1e3"),
+        ("jump-kp1e4", "Robosimian jumps, kp = 1e4"),
+        ("jump-kp1e5", "Robosimian jumps, kp = 1e5"),
+        ("spider-walk", "Spider walks"),
+        ("go2-stand-up", "Go2 stands up"),
+        ("a1-trot", "A1 trots"),
+        ("arm-push-off", "a Panda in weightlessness pushes off a wall"),
+        ("panda-push", "a Panda pushes a box"),
+        ("panda-push-aside", "a Panda pushes a box off its centre"),
+    ],
+)
+def test_ratios_of_readme(case, motion):
+    """From the least to the most of all metrics and errors in the table of the page."""
+    lines = re.findall(rf"^\| {case} \| \w+ \|(.*)\|$", page("results/work_precision.md"), re.M)
+    found = [float(cell) for line in lines for cell in line.split("|")]
+    assert f"| {motion} | {min(found):g} to {max(found):g} |" in page("../README.md")
+
+
 def test_errors_of_long_steps():
     """The largest error of second order, on Go2 and otherwise."""
     worst: dict[bool, float] = defaultdict(float)
     for row in rows("nmdp-pin order 2"):
         if LONG[0] <= float(row["step"]) <= LONG[1]:
             go2 = row["case"].startswith("go2")
-            worst[go2] = max(worst[go2], 100.0 * float(row["error"]))
+            worst[go2] = max(worst[go2], 100.0 * float(row["path"]))
     text = page("accuracy.md")
     assert f"at most {worst[False]:.0f} % in the jumps" in text
     assert f"up to {worst[True]:.0f} % on Go2" in text
 
 
 @pytest.mark.parametrize(
-    ("simulator", "least", "most"), [("nmdp-pin order 2", 1, 2), ("MuJoCo", 3, 4)]
+    ("simulator", "least", "most"), [("nmdp-pin order 2", 1, 2), ("MuJoCo implicitfast", 3, 4)]
 )
 def test_times_of_a_step(simulator, least, most):
     """The README's CPU times: ours with steps of 50 ms, those of MuJoCo with any."""
     said = re.search(
-        r"takes ([\d.]+) to ([\d.]+) ms of CPU time, a step of MuJoCo ([\d.]+) to ([\d.]+) ms",
+        r"takes ([\d.]+) to ([\d.]+) ms of CPU time, "
+        r"a step of MuJoCo \(`implicitfast`\) ([\d.]+) to ([\d.]+) ms",
         page("../README.md"),
     )
     found = [
         1e3 * float(row["cpu"]) * float(row["step"])
         for row in rows(simulator)
-        if simulator == "MuJoCo" or float(row["step"]) == LONG[1]
+        if simulator.startswith("MuJoCo") or float(row["step"]) == LONG[1]
     ]
     digits = len(said[least].partition(".")[2])
     assert [round(f(found), digits) for f in (min, max)] == [float(said[least]), float(said[most])]
