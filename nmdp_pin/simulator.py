@@ -15,7 +15,7 @@ from nmdp_pin.contact import ContactLaw, WrenchSpace
 from nmdp_pin.contact.shape_check import check_shapes
 from nmdp_pin.control.controller import Command, CommandSource, Controller
 from nmdp_pin.control.timed import Timed
-from nmdp_pin.dynamics.candidates import pairs_of
+from nmdp_pin.dynamics.candidates import n_pairs_of
 from nmdp_pin.errors import IntegratorError, StateError
 from nmdp_pin.free_flyer import from_free_flyer
 from nmdp_pin.integrators import (
@@ -78,7 +78,7 @@ class Simulator:
         self.method, self.options = method, dict(options)
         self.control = Halving() if control is None else control
         self._integrator = self._build()
-        n_pairs = len(pairs_of(robot, terrain))
+        n_pairs = n_pairs_of(robot, terrain)
         self._check = ArgumentCheck(robot, n_pairs, contact.n_vertices)
         self._lock = threading.Lock()
         self.vector = StateVector(robot.model)

@@ -12,7 +12,8 @@ class WarmStart:
     """Warm start of a solver; part of the state, so that a replay is exact.
 
     Args:
-        contacts: indices of the pairs of a contact point and a shape that touch, ascending, (k,).
+        contacts: numbers of the pairs of a contact point and a shape that touch, or of features
+            of two polytopes, ascending, shape (k,).
         w: weights of the wrench-space vertices of these contacts [-], shape (k, n_vertices).
         joints: weights of the joints with a stop or dry friction [-], shape (n_joints,).
         a: acceleration at the end of the step, with which the next one is predicted [rad/s^2,

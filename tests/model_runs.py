@@ -14,6 +14,7 @@ from nmdp_pin.control import Command, Passive
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators import StepResult
+from nmdp_pin.kernels.contacts import identity
 from nmdp_pin.robot import Robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
@@ -78,6 +79,8 @@ def assert_in_the_wrench_space(
             continue
         problem = samples.Problem(form, state.q, state.v, Command(), 0.01, 1)
         w = form.no_forces()
-        w[state.warm.contacts] = state.warm.w
+        contacts = problem.stage.contacts
+        numbers = [identity(form.candidates, contacts, c) for c in contacts.index[: contacts.n[0]]]
+        w[[numbers.index(number) for number in state.warm.contacts.tolist()]] = state.warm.w
         expected = samples.world_wrenches(problem, problem.evaluate(state.q, w))
         np.testing.assert_allclose(result.wrenches, expected, atol=FORCE * largest)

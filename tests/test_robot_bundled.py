@@ -54,6 +54,7 @@ def mass_matrix(robot: Robot) -> np.ndarray:
         ("chain", "planar", None, 13, 13, 0),
         ("probe", None, None, 2, 2, 2),
         ("finger", None, None, 1, 1, 1),
+        ("gripper", None, None, 3, 3, 2),
         ("rover", None, None, 11, 10, 4),
     ],
 )

@@ -20,6 +20,7 @@ from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.position_minimiser import PositionMinimiser
 from nmdp_pin.integrators.step_response import StepResponse, Switch, split_response
+from nmdp_pin.kernels.contacts import report_depths, report_wrenches
 from nmdp_pin.kernels.joints import Torque
 from nmdp_pin.kernels.levenberg_marquardt import (
     ERROR,
@@ -109,10 +110,10 @@ class PositionBasedStep(Integrator):
         ok = status.ok
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
         if ok:
-            n = int(memory.ref.contacts.n[0])
-            points = scene.candidates.points[memory.ref.contacts.index[:n]]
-            np.add.at(wrenches, points, trial.forces.wrenches[:n])
-            np.maximum.at(depths, points, trial.places.depth[:n])
+            contacts = memory.ref.contacts
+            report_depths(scene.candidates, contacts, trial.places, depths)
+            of_contacts = trial.forces.wrenches
+            report_wrenches(scene.candidates, contacts, trial.places, of_contacts, wrenches)
         factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
         return StepResult(
             state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,

@@ -12,6 +12,11 @@ surface, as of a standing cylinder, all are fixed to the body.
 A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
 found again at other configurations by a walk over the mesh from the same face.
 
+Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
+cross. They are held during a step: their distances are those of points from planes, and of lines;
+they act where the vertex is over the face, and where the edges cross. The centre of a contact of
+edges is the end of the edge, its arm leads to the crossing.
+
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n, for a rim of radius R, in the direction u of
 its nearest point, R u - r n. A motion (dx, dphi) of its body moves the
@@ -26,8 +31,26 @@ import math
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.polytopes import (
+    CROSSED,
+    NONE,
+    ON_A,
+    ON_B,
+    PARALLEL,
+    Polytope,
+    Polytopes,
+    crossing,
+    edge_of,
+    find_features,
+    is_over,
+    moved,
+    polytope,
+    row_of,
+    separating_direction,
+)
+from nmdp_pin.kernels.primitives import BOX
 from nmdp_pin.kernels.record import record
-from nmdp_pin.kernels.terrain import MESH, describe, shape_distance, turn_tensor
+from nmdp_pin.kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin.kernels.triangles import (
     SAME,
     Triangles,
@@ -40,6 +63,7 @@ from nmdp_pin.kernels.triangles import (
 from nmdp_pin.kernels.vector3 import (
     Vector3,
     ahead,
+    cross,
     cross_into,
     dot,
     length,
@@ -54,6 +78,12 @@ from nmdp_pin.kernels.vector3 import (
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
 MINIMA = 6  # contacts of a sphere with a mesh
 RIM = 4  # contacts of a rim with a shape
+FLAT = 16  # contacts of two polytopes
+MOST_SHARES = 64  # vertices of a face that may share its force
+_FOUND = 128  # features that are compared to choose those contacts
+_BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
+_BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
+_ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
 _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt beside it
 _STANDING = 0.05  # [-] sine of the angle between rim and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance along a rim that counts as none
@@ -76,6 +106,9 @@ class Candidates:
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
         triangles: meshes, in the frames of their bodies.
+        owners: bodies of the shapes, shape (s,).
+        polytopes: polytopes, in the frames of their bodies.
+        pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
         rolling: whether contacts may move along rims.
@@ -91,6 +124,9 @@ class Candidates:
     kinds: np.ndarray
     shapes: np.ndarray
     triangles: Triangles
+    owners: np.ndarray
+    polytopes: Polytopes
+    pairs: np.ndarray
     reach: float
     distant: bool
     rolling: bool
@@ -103,11 +139,16 @@ class Contacts:
     Args:
         n: number of contacts, shape (1,).
         index: their candidates, shape (k,).
-        bodies: as in `Candidates`, of the contacts, shape (k, 2).
+        bodies: as in `Candidates`, of the contacts, shape (k, 2); those of a vertex of the second
+            polytope on a face of the first are swapped.
         listed: whether each candidate is a contact, shape (k,).
         faces: faces of meshes from which their contacts are found, -1: none, shape (k,).
         held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         rolls: whether a contact moves along a rim, shape (k,).
+        features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
+        planes: normals and levels of the planes that vertices touch, in the frames of their
+            bodies, shape (k, 4).
+        directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
 
@@ -118,6 +159,9 @@ class Contacts:
     faces: np.ndarray
     held: np.ndarray
     rolls: np.ndarray
+    features: np.ndarray
+    planes: np.ndarray
+    directions: np.ndarray
     reference: np.ndarray
 
 
@@ -158,8 +202,9 @@ def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
     for c in range(len(candidates.rows)):
         if contacts.listed[c]:
             contacts.index[n] = c
-            contacts.bodies[n, 0] = candidates.bodies[c, 0]
-            contacts.bodies[n, 1] = candidates.bodies[c, 1]
+            swapped = contacts.features[c, 0] == ON_A
+            contacts.bodies[n, 0] = candidates.bodies[c, 1 if swapped else 0]
+            contacts.bodies[n, 1] = candidates.bodies[c, 0 if swapped else 1]
             n += 1
     contacts.n[0] = n
 
@@ -194,6 +239,10 @@ def select_contacts(
         a, b, row = candidates.bodies[k, 0], candidates.bodies[k, 1], candidates.rows[k]
         if k < end:
             continue
+        if candidates.pairs[k] >= 0:
+            end = k + FLAT
+            _select_features(candidates, P, twists, h, contacts, k)
+            continue
         relative_placement(P, a, b, M)
         place(M, candidates.local[k], c)
         relative_velocity(P, twists, a, b, c, v, x)
@@ -222,6 +271,169 @@ def select_contacts(
         )
         contacts.listed[k] = not least > reach
     list_contacts(candidates, contacts)
+
+
+@jit
+def _select_features(
+    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts, k: int
+) -> None:
+    """List the contacts of the two polytopes of candidate k; see `select_contacts`."""
+    polytopes, pair = candidates.polytopes, candidates.pairs[k]
+    a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    for i in range(k, k + FLAT):
+        contacts.features[i], contacts.listed[i] = NONE, False
+    contacts.directions[pair] = 0.0
+    M, c, v, work = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
+    relative_placement(P, a, b, M)
+    place(M, polytopes.centres[first], c)
+    relative_velocity(P, twists, a, b, c, v, work)
+    travel = h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    there = ahead((c[0], c[1], c[2]), h, (v[0], v[1], v[2]))
+    reach = candidates.reach + travel
+    beside = length(minus(there, row_of(polytopes.centres, second)))
+    if not beside <= reach + polytopes.sizes[first] + polytopes.sizes[second]:
+        return
+    one, other = polytope(polytopes, first), polytope(polytopes, second)
+    before = moved(one, M)
+    _spin(P, twists, a, b, h, polytopes.centres[first], there, M)
+    at_end = moved(one, M)
+    towards, gap = separating_direction(before, at_end, other)
+    if not gap <= reach:
+        return
+    for j in range(3):
+        contacts.directions[pair, j] = towards[j]
+    _hold_features(candidates, contacts, k, at_end, other, reach, _BORDER)
+    if candidates.rolling:  # crossings that are held where they are expected act nowhere else
+        _hold_features(candidates, contacts, k, at_end, other, reach, REACH + travel)
+
+
+@jit
+def _missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, k: int) -> bool:
+    """List features of polytopes that touch at placements P besides the contacts; False: none."""
+    polytopes, pair = candidates.polytopes, candidates.pairs[k]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    M, c = np.empty((4, 3)), np.empty(3)
+    relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
+    place(M, polytopes.centres[first], c)
+    beside = length(minus((c[0], c[1], c[2]), row_of(polytopes.centres, second)))
+    if not beside < polytopes.sizes[first] + polytopes.sizes[second]:
+        return False
+    here, other = moved(polytope(polytopes, first), M), polytope(polytopes, second)
+    if length(row_of(contacts.directions, pair)) == 0.0:
+        towards, gap = separating_direction(here, here, other)
+        if gap > 0.0:
+            return False
+        for j in range(3):
+            contacts.directions[pair, j] = towards[j]
+    return _hold_features(candidates, contacts, k, here, other, 0.0, _BORDER)
+
+
+@jit
+def _hold_features(
+    candidates: Candidates,
+    contacts: Contacts,
+    k: int,
+    a: Polytope,
+    b: Polytope,
+    limit: float,
+    slack: float,
+) -> bool:
+    """List contacts of two polytopes that are none, the nearest first; False where there are none.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        k: first candidate of the pair.
+        a: first polytope.
+        b: second polytope.
+        limit: largest distance of a contact [m].
+        slack: distance beyond borders and ends up to which features are contacts [m].
+    """
+    found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
+    towards = row_of(contacts.directions, candidates.pairs[k])
+    n = find_features(a, b, towards, limit, slack, found, gaps)
+    for i in range(k, k + FLAT):
+        for x in range(n):
+            same = contacts.features[i, 0] == found[x, 0] and contacts.features[i, 1] == found[x, 1]
+            if same and contacts.features[i, 2] == found[x, 2]:
+                gaps[x] = math.inf
+    for i in range(k, k + FLAT):
+        if contacts.features[i, 0] != NONE:
+            continue
+        x = -1
+        for y in range(n):
+            if gaps[y] < math.inf and (x < 0 or gaps[y] < gaps[x]):
+                x = y
+        if x < 0:
+            break
+        gaps[x] = math.inf
+        contacts.features[i] = found[x]
+        contacts.listed[i] = added = True
+        _hold_feature(candidates, contacts, i, a, b)
+    for i in range(k + 1, k + FLAT):
+        for j in range(i, k, -1):
+            if identity(candidates, contacts, j) >= identity(candidates, contacts, j - 1):
+                break
+            contacts.listed[j], contacts.listed[j - 1] = contacts.listed[j - 1], contacts.listed[j]
+            _swap_rows(contacts.features, j)
+            _swap_rows(contacts.held, j)
+            _swap_rows(contacts.planes, j)
+    return added
+
+
+@jit
+def _swap_rows(table: np.ndarray, i: int) -> None:
+    """Swap row i of a table and the one before."""
+    for j in range(table.shape[1]):
+        table[i, j], table[i - 1, j] = table[i - 1, j], table[i, j]
+
+
+@jit
+def identity(candidates: Candidates, contacts: Contacts, c: int) -> int:
+    """Number of the features by which candidate c touches, ascending; the same in all steps."""
+    pair, kind = candidates.pairs[c], contacts.features[c, 0]
+    if pair < 0:
+        return c
+    most = max(len(candidates.polytopes.vertices), len(candidates.polytopes.edges))
+    if kind == NONE:
+        kind = CROSSED + 1
+    features = (pair * 4 + kind) * most + contacts.features[c, 1]
+    return len(candidates.rows) + features * most + contacts.features[c, 2]
+
+
+@jit
+def _hold_feature(
+    candidates: Candidates, contacts: Contacts, i: int, a: Polytope, b: Polytope
+) -> None:
+    """Write the point and the plane of candidate i, between two polytopes in the frame of b."""
+    polytopes, pair = candidates.polytopes, candidates.pairs[i]
+    kind, x, y = contacts.features[i, 0], contacts.features[i, 1], contacts.features[i, 2]
+    one = polytope(polytopes, polytopes.pairs[pair, 0])
+    if kind == CROSSED:
+        p, e = edge_of(a, x)
+        q, f = edge_of(b, y)
+        n, start = _edge_normal(b, y, e, f), row_of(one.vertices, one.edges[x, 0])
+        if not candidates.rolling:
+            s, _ = crossing(p, e, q, f)
+            start = ahead(start, s, edge_of(one, x)[1])
+        level = dot(n, q)
+    else:
+        point, face = (x, y) if kind == ON_B else (y, x)
+        start = row_of(one.vertices if kind == ON_B else b.vertices, point)
+        n = row_of(b.normals if kind == ON_B else one.normals, face)
+        level = (b if kind == ON_B else one).levels[face]
+    for j in range(3):
+        contacts.held[i, j], contacts.planes[i, j] = start[j], n[j]
+    contacts.planes[i, 3] = level
+
+
+@jit
+def _edge_normal(b: Polytope, i: int, e: Vector3, f: Vector3) -> Vector3:
+    """Outward unit normal of polytope b at the crossing of its edge i, f, by an edge e."""
+    n = cross(e, f)
+    out = dot(n, b.normals[b.edges[i, 2]]) + dot(n, b.normals[b.edges[i, 3]])
+    return scaled(n, (1.0 if out >= 0.0 else -1.0) / length(n))
 
 
 @jit
@@ -382,6 +594,11 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
     M, c, missed, end = np.empty((4, 3)), np.empty(3), False, 0
     for k in range(len(candidates.rows)):
         row = candidates.rows[k]
+        if candidates.pairs[k] >= 0:
+            if k >= end:
+                end = k + FLAT
+                missed |= _missed_features(candidates, P, contacts, k)
+            continue
         rim = _radius(candidates, k) > 0.0
         mesh = candidates.kinds[row, 0] == MESH and not rim
         if k < end or (contacts.listed[k] and not mesh):
@@ -466,6 +683,8 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
         at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
         if not abs(p[0]) + abs(p[1]) + abs(p[2]) < _LOST:
             at.depth[i] = math.nan
+        elif candidates.pairs[c] >= 0:
+            _place_feature(candidates, contacts, at, i, p)
         elif contacts.rolls[c]:
             _place_on_rim(candidates, contacts, at, i)
         elif candidates.kinds[row, 0] == MESH:
@@ -475,10 +694,64 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
             at.depth[i] = candidates.radii[c] - phi
             normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
             at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
-        if not contacts.rolls[c]:
+        if not contacts.rolls[c] and candidates.pairs[c] < 0:
             for j in range(3):
                 at.arm[i, j] = -candidates.radii[c] * at.normal[i, j]
     _leave_seams(candidates, contacts, at)
+
+
+@jit
+def _place_feature(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, p: Vector3
+) -> None:
+    """Contact i of two polytopes, whose centre is at p; it is covered where they do not meet."""
+    c, polytopes = contacts.index[i], candidates.polytopes
+    kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
+    pair = candidates.pairs[c]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    at.arm[i] = 0.0
+    for j in range(3):
+        at.normal[i, j] = contacts.planes[c, j]
+    at.depth[i] = contacts.planes[c, 3] - dot(at.normal[i], p)
+    meets = kind == CROSSED
+    if kind == ON_B:
+        meets = is_over(polytope(polytopes, second), y, p, _BORDER)
+    elif kind == ON_A:
+        meets = is_over(polytope(polytopes, first), x, p, _BORDER)
+        if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
+            row = polytopes.rows[first]
+            at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
+    elif kind == CROSSED and candidates.rolling:
+        e, f, q, n, s, t = _edges_at(candidates, contacts, at, i)
+        beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
+        meets = beyond <= _BORDER
+        at.depth[i] = dot(n, minus(q, p))
+        for j in range(3):
+            at.normal[i, j], at.arm[i, j] = n[j], s * e[j]
+    if not meets:
+        at.depth[i], at.covered[i] = -REACH, True
+
+
+@jit
+def _edges_at(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int
+) -> tuple[Vector3, Vector3, Vector3, Vector3, float, float]:
+    """Both edges of contact i, a point of the second, normal, and where they cross; s = inf: not.
+
+    The crossing is at the centre plus s times the first edge.
+    """
+    c, polytopes = contacts.index[i], candidates.polytopes
+    pair = candidates.pairs[c]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    b, turned = polytope(polytopes, second), np.empty(3)
+    _, own = edge_of(polytope(polytopes, first), contacts.features[c, 1])
+    q, f = edge_of(b, contacts.features[c, 2])
+    rotate(at.placements[i], np.array(own), turned)
+    e, p = (turned[0], turned[1], turned[2]), row_of(at.centre, i)
+    if length(cross(e, f)) <= PARALLEL * length(e) * length(f):
+        return e, f, q, row_of(contacts.planes, c), math.inf, math.inf
+    s, t = crossing(p, e, q, f)
+    return e, f, q, _edge_normal(b, contacts.features[c, 2], e, f), s, t
 
 
 @jit
@@ -506,7 +779,7 @@ def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int
             n, bends = describe(candidates.kinds, candidates.shapes, row, x, phi, own)
             if bends:
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
-        t = _cross(axis, u)
+        t = cross(axis, u)
         slope, outward = dot(n, t), dot(n, u)
         if abs(slope) <= _AIMED:
             break
@@ -521,12 +794,6 @@ def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = radius * u[j] - r * n[j]
-
-
-@jit
-def _cross(a: Vector3, b: Vector3) -> Vector3:
-    """The vector product of a and b."""
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @jit
@@ -578,7 +845,96 @@ def _leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None
             for k in range(i, end):
                 if at.covered[k]:
                     at.depth[k] = -REACH
+        elif (
+            candidates.pairs[contacts.index[i]] >= 0
+            and at.depth[i] > least
+            and (_is_inner(candidates, contacts, at, i) or _is_at_seam(candidates, contacts, at, i))
+        ):
+            at.depth[i], at.covered[i] = -REACH, True
         i = end
+
+
+@jit
+def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
+    """Whether the point on the surface of contact i, of polytopes, is inside their body.
+
+    There another shape of the body, or of the world, covers the surface, which does not go on above
+    that shape, unlike a wall on a floor.
+    """
+    polytopes, pair = candidates.polytopes, candidates.pairs[contacts.index[i]]
+    swapped = contacts.features[contacts.index[i], 0] == ON_A
+    own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
+    if own < 0:
+        return False
+    n = row_of(at.normal, i)
+    foot = ahead(row_of(at.centre, i), at.depth[i], n)
+    foot = ahead(foot, 1.0, row_of(at.arm, i))
+    beside = ahead(foot, _BESIDE, n)
+    for row in range(len(candidates.kinds)):
+        other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
+        if not other or candidates.kinds[row, 0] == MESH:
+            continue
+        if shape_distance(candidates.kinds, candidates.shapes, row, beside) >= 0.0:
+            continue
+        up, rise = _way_out(candidates, row, beside, n)
+        above = ahead(foot, rise + _LEDGE, up)
+        phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
+        if phi > (rise + _LEDGE) * dot(up, n) + 0.5 * _LEDGE:
+            return True
+    return False
+
+
+@jit
+def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
+    """Whether contact i is at an edge or a corner of polytope b where its body goes on beside it.
+
+    What touches there touches the faces on both sides as well.
+    """
+    c, polytopes = contacts.index[i], candidates.polytopes
+    kind, y = contacts.features[c, 0], contacts.features[c, 2]
+    if kind == ON_B:
+        return False
+    second = polytopes.pairs[candidates.pairs[c], 1]
+    b, own, n = polytope(polytopes, second), polytopes.rows[second], row_of(at.normal, i)
+    foot = ahead(ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), at.depth[i], n)
+    if kind == ON_A:
+        turned = np.empty(3)
+        rotate_back(at.placements[i], at.normal[i], turned)
+        n, foot = (-turned[0], -turned[1], -turned[2]), row_of(contacts.held, c)
+    below = ahead(foot, -_LEDGE, n)
+    for edge in range(len(b.edges)):
+        of_corner = kind == ON_A and (b.edges[edge, 0] == y or b.edges[edge, 1] == y)
+        if not (of_corner or (kind == CROSSED and edge == y)):
+            continue
+        for k in range(2, 4):
+            side = row_of(b.normals, b.edges[edge, k])
+            if abs(dot(side, n)) > _ACROSS:
+                continue
+            beside = ahead(below, 2.0 * _LEDGE, side)
+            for row in range(len(candidates.kinds)):
+                other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
+                if not other or candidates.kinds[row, 0] == MESH:
+                    continue
+                if shape_distance(candidates.kinds, candidates.shapes, row, beside) < 0.0:
+                    return True
+    return False
+
+
+@jit
+def _way_out(candidates: Candidates, row: int, p: Vector3, n: Vector3) -> tuple[Vector3, float]:
+    """Direction and distance from a point inside a shape to its surface, across a direction n."""
+    shapes, hessian = candidates.shapes, np.empty((3, 3))
+    phi = shape_distance(candidates.kinds, shapes, row, p)
+    up, _ = describe(candidates.kinds, shapes, row, p, phi, hessian)
+    rise = -phi
+    if candidates.kinds[row, 0] == BOX:
+        local, rise = seen_from(shapes, row, p), math.inf
+        for j in range(3):
+            axis = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
+            inside = shapes[row, 12 + j] - abs(local[j])
+            if abs(dot(axis, n)) < _ACROSS and inside < rise:
+                rise, up = inside, scaled(axis, 1.0 if local[j] >= 0.0 else -1.0)
+    return up, rise
 
 
 @jit
@@ -676,8 +1032,9 @@ def _foot(candidates: Candidates, contacts: Contacts, at: Places, k: int) -> tup
 @jit
 def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
-    row = candidates.rows[contacts.index[i]]
-    if candidates.kinds[row, 0] == MESH or contacts.rolls[contacts.index[i]]:
+    c = contacts.index[i]
+    row = candidates.rows[c]
+    if candidates.kinds[row, 0] == MESH or contacts.rolls[c] or candidates.pairs[c] >= 0:
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
@@ -701,6 +1058,9 @@ def surface_rates(
     radius, curved = candidates.radii[contacts.index[i]], at.curved[i]
     if contacts.rolls[contacts.index[i]]:
         _rim_rates(candidates, contacts, at, i, N, L)
+        return
+    if contacts.features[contacts.index[i], 0] == CROSSED and candidates.rolling:
+        _edge_rates(candidates, contacts, at, i, N, L)
         return
     for j in range(3):
         for k in range(6):
@@ -730,9 +1090,9 @@ def _rim_rates(
     n = (at.normal[i, 0], at.normal[i, 1], at.normal[i, 2])
     arm = ahead((at.arm[i, 0], at.arm[i, 1], at.arm[i, 2]), r, n)
     u = scaled(arm, 1.0 / radius)
-    t = _cross(scaled((axis[0], axis[1], axis[2]), 1.0 / radius), u)
+    t = cross(scaled((axis[0], axis[1], axis[2]), 1.0 / radius), u)
     Ht = _times(at.curvature[i], t) if at.curved[i] else (0.0, 0.0, 0.0)
-    lever, stiff = _cross(t, n), radius * dot(t, Ht) - dot(n, u)
+    lever, stiff = cross(t, n), radius * dot(t, Ht) - dot(n, u)
     for k in range(6):
         y[:] = 0.0
         if k < 3:
@@ -747,6 +1107,182 @@ def _rim_rates(
         for j in range(3):
             N[j, k] = change[j]
             L[j, k] = (y[j] if k >= 3 else 0.0) + slide * t[j] - r * change[j]
+
+
+@jit
+def _edge_rates(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    i: int,
+    N: np.ndarray,
+    L: np.ndarray,
+) -> None:
+    """Derivatives of normal and arm of a contact of edges e, f by a motion, shapes (3, 6).
+
+    n = e x f / |e x f| has dn = (1 - n n') (de x f) / |e x f|, de = dphi x e. The crossing c + s e
+    has (c - q + s e) . m = 0, m = f x n, q being a point of the other edge, and the arm is s e.
+    """
+    e, f, q, n, s, _ = _edges_at(candidates, contacts, at, i)
+    both = cross(e, f)
+    scale = (1.0 if dot(both, n) > 0.0 else -1.0) / length(both)
+    m, lever = cross(f, n), ahead(minus(row_of(at.centre, i), q), s, e)
+    across = dot(e, m)
+    for k in range(6):
+        dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        de = cross(turn, e)
+        dn = scaled(cross(de, f), scale)
+        dn = ahead(dn, -dot(n, dn), n)
+        ds = -(dot(ahead(dc, s, de), m) + dot(lever, cross(f, dn))) / across
+        for j in range(3):
+            N[j, k] = dn[j]
+            L[j, k] = ds * e[j] + s * de[j]
+
+
+@jit
+def shares(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    i: int,
+    points: np.ndarray,
+    weights: np.ndarray,
+) -> int:
+    """Contact points at which the force of contact i is reported, and their shares; their number.
+
+    The ends of an edge share its force by the rule of levers, the vertices of a face that of a
+    vertex of the world: the smallest weights with the same resultant and moment.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: contacts at the configuration.
+        i: contact.
+        points: output, indices of contact points, shape (`MOST_SHARES`,).
+        weights: output, likewise; negative where the force acts on the touched body.
+    """
+    c, polytopes = contacts.index[i], candidates.polytopes
+    pair = candidates.pairs[c]
+    points[0], weights[0] = candidates.points[c], 1.0
+    if pair < 0:
+        return 1
+    kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
+    a = polytope(polytopes, polytopes.pairs[pair, 0])
+    own, others = polytopes.first_points[pair, 0], polytopes.first_points[pair, 1]
+    if kind == ON_B:
+        points[0] = polytopes.points[own + x]
+        return 1
+    if kind == CROSSED:
+        start, e = edge_of(a, x)
+        s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
+        if candidates.rolling:
+            s = length(row_of(at.arm, i)) / length(e)
+        points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s
+        points[1], weights[1] = polytopes.points[own + a.edges[x, 1]], s
+        return 2
+    if polytopes.points[others + y] >= 0:
+        points[0] = polytopes.points[others + y]
+        return 1
+    return _face_shares(polytopes, pair, a, x, row_of(at.centre, i), points, weights)
+
+
+@jit
+def _face_shares(
+    polytopes: Polytopes,
+    pair: int,
+    a: Polytope,
+    face: int,
+    p: Vector3,
+    points: np.ndarray,
+    weights: np.ndarray,
+) -> int:
+    """Shares of the vertices of a face in the force on it at p; see `shares`."""
+    corners, n = np.empty((MOST_SHARES, 3)), 0
+    for v in range(len(a.vertices)):
+        of_face = False
+        for i in range(len(a.edges)):
+            here = a.edges[i, 0] == v or a.edges[i, 1] == v
+            of_face |= here and (a.edges[i, 2] == face or a.edges[i, 3] == face)
+        if of_face and n < MOST_SHARES:
+            corners[n] = a.vertices[v]
+            points[n] = polytopes.points[polytopes.first_points[pair, 0] + v]
+            n += 1
+    middle, S, off = np.zeros(3), np.zeros((3, 3)), np.empty(3)
+    for v in range(n):
+        for j in range(3):
+            middle[j] += corners[v, j] / n
+    for v in range(n):
+        for j in range(3):
+            for k in range(3):
+                S[j, k] += (corners[v, j] - middle[j]) * (corners[v, k] - middle[k])
+    normal, size = row_of(a.normals, face), S[0, 0] + S[1, 1] + S[2, 2]
+    for j in range(3):
+        off[j] = p[j] - middle[j]
+        for k in range(3):
+            S[j, k] += size * normal[j] * normal[k]
+    u = np.linalg.solve(S, off)
+    for v in range(n):
+        weights[v] = -1.0 / n
+        for j in range(3):
+            weights[v] -= u[j] * (corners[v, j] - middle[j])
+    return n
+
+
+@jit
+def report_depths(
+    candidates: Candidates, contacts: Contacts, at: Places, depths: np.ndarray
+) -> None:
+    """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
+    points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
+    for p in range(depths.size):
+        depths[p] = 0.0
+    for i in range(contacts.n[0]):
+        if at.depth[i] > 0.0:
+            n, most = shares(candidates, contacts, at, i, points, weights), 0
+            for x in range(1, n):
+                if abs(weights[x]) > abs(weights[most]):
+                    most = x
+            depths[points[most]] = max(depths[points[most]], at.depth[i])
+
+
+@jit
+def report_wrench(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    i: int,
+    wrench: np.ndarray,
+    wrenches: np.ndarray,
+) -> None:
+    """Add the wrench of contact i to those of its contact points.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        at: contacts at the configuration.
+        i: contact.
+        wrench: wrench about the contact point, or, where several share it, about its place, in
+            the axes of the world [N, N m], shape (6,).
+        wrenches: wrenches of the contact points, shape (p, 6).
+    """
+    points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
+    for x in range(shares(candidates, contacts, at, i, points, weights)):
+        for j in range(6):
+            wrenches[points[x], j] += weights[x] * wrench[j]
+
+
+@jit
+def report_wrenches(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    wrenches: np.ndarray,
+    of_points: np.ndarray,
+) -> None:
+    """Add the wrenches of all contacts, shape (n, 6), to those of their points; `report_wrench`."""
+    for i in range(contacts.n[0]):
+        report_wrench(candidates, contacts, at, i, wrenches[i], of_points)
 
 
 @jit

@@ -15,10 +15,13 @@ import numpy as np
 from nmdp_pin.kernels.callbacks import call_minimise
 from nmdp_pin.kernels.contacts import (
     Contacts,
+    identity,
     missed_contacts,
     place_references,
     relative_placement,
     relative_velocity,
+    report_depths,
+    report_wrench,
     select_contacts,
 )
 from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, judge
@@ -118,7 +121,8 @@ class Start:
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         a: acceleration at the end of the step before, with which a step is predicted, (nv,).
-        contacts: candidates that touched at the end of the step before, ascending, shape (k,).
+        contacts: identities of the contacts that touched at the end of the step before,
+            ascending, shape (k,).
         w: their weights, shape (k, m).
         joints: weights of the joints with a stop or dry friction, shape (r,).
         h: length of the step [s].
@@ -188,7 +192,7 @@ class End:
         wrenches: mean wrenches of the contact points about their centres, world, shape (p, 6).
         depths: penetrations of the contact points, 0 when apart [m], shape (p,).
         error: estimated error of the configuration, shape (nv,).
-        contacts: candidates that touch, shape (k,).
+        contacts: identities of the contacts that touch, shape (k,).
         w: their weights, shape (k, m).
         joints: weights of the joints, shape (r,).
         counts: counters, shape (6,).
@@ -261,9 +265,10 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     M, centre, work = np.empty((4, 3)), np.empty(3), np.empty(3)
     for i in range(n):
         c = contacts.index[i]
-        while k < start.contacts.size and start.contacts[k] < c:
+        number = identity(system.candidates, contacts, c)
+        while k < start.contacts.size and start.contacts[k] < number:
             k += 1
-        known = k < start.contacts.size and start.contacts[k] == c
+        known = k < start.contacts.size and start.contacts[k] == number
         for e in range(m):
             memory.w[i, e] = 0.0
             if options.warm_start:
@@ -708,20 +713,17 @@ def _close_step(
         end.v[l], end.tau[l], end.a[l] = at.v[l], at.tau[l], memory.ahead[l]
     for x in range(at.n_active[1]):
         i = at.active[x]
-        end.contacts[k] = contacts.index[i]
+        end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
         for e in range(at.w.shape[1]):
             end.w[k, e] = at.w[i, e]
         k += 1
     end.counts[TOUCHING] = k
     for j in range(end.joints.size):
         end.joints[j] = memory.w[n + j, 0]
+    report_depths(system.candidates, contacts, at.places, end.depths)
     for p in range(end.depths.size):
-        end.depths[p] = 0.0
         for a in range(6):
             end.wrenches[p, a] = 0.0
-    for i in range(n):
-        p = system.candidates.points[contacts.index[i]]
-        end.depths[p] = max(end.depths[p], at.places.depth[i])
     for s in range(stages):
         add_wrenches(
             system,
@@ -753,21 +755,19 @@ def add_wrenches(
     system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
-    seen, moment, world = np.empty(3), np.empty(3), np.empty(3)
+    seen, moment, world = np.empty(3), np.empty(3), np.empty(6)
     for x in range(at.n_active[1]):
         i = at.active[x]
-        p, f = system.candidates.points[contacts.index[i]], at.wrench[i]
-        if f.size == 6:
-            for a in range(3):
-                moment[a] = f[3 + a]
-        else:
-            cross_into(at.places.arm[i], f, moment)
+        f, alone = at.wrench[i], system.candidates.pairs[contacts.index[i]] < 0
+        cross_into(at.places.arm[i], f, moment)
         for a in range(3):
-            seen[a] = f[a]
+            seen[a] = weight * f[a]
+            if f.size == 6:
+                moment[a] = f[3 + a] - (0.0 if alone else moment[a])
+            elif not alone:
+                moment[a] = 0.0
+            moment[a] *= weight
         b = contacts.bodies[i, 1]
-        rotate(at.P[b], seen, world)
-        for a in range(3):
-            wrenches[p, a] += weight * world[a]
-        rotate(at.P[b], moment, world)
-        for a in range(3):
-            wrenches[p, 3 + a] += weight * world[a]
+        rotate(at.P[b], seen, world[:3])
+        rotate(at.P[b], moment, world[3:])
+        report_wrench(system.candidates, contacts, at.places, i, world, wrenches)

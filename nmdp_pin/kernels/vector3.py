@@ -33,6 +33,12 @@ def ahead(a: Vector3, t: float, b: Vector3) -> Vector3:
 
 
 @jit
+def cross(a: Vector3, b: Vector3) -> Vector3:
+    """The vector product of a and b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@jit
 def length(a: Vector3) -> float:
     """Euclidean norm."""
     return math.sqrt(dot(a, a))

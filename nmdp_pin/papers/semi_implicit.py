@@ -11,7 +11,7 @@ from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators.scheme import BACKWARD_EULER
-from nmdp_pin.kernels.contacts import Contacts
+from nmdp_pin.kernels.contacts import Contacts, identity, report_depths
 from nmdp_pin.kernels.joints import add_springs, saturate
 from nmdp_pin.kernels.stage import Point, evaluate, kinematics, linearise
 from nmdp_pin.kernels.step import (
@@ -78,10 +78,10 @@ class SemiImplicit:
         at, contacts = memory.points[0], memory.stage.contacts
         state_stage(record, BACKWARD_EULER.record, start, 0, memory, at)
         n = int(contacts.n[0])
-        index, total = contacts.index[:n], n + form.n_joints
+        total = n + form.n_joints
         at.w[:] = 0.0
         _, known, of_known = np.intersect1d(
-            index, warm.contacts, assume_unique=True, return_indices=True
+            self.contacts(), warm.contacts, assume_unique=True, return_indices=True
         )
         at.w[n:total, 0] = warm.joints
         if warm.w.shape[1]:
@@ -175,9 +175,7 @@ class SemiImplicit:
     def depths(self, at: Point) -> np.ndarray:
         """Penetrations of the contact points at a point, 0 when apart [m], shape (p,)."""
         contacts, result = self._memory.stage.contacts, np.zeros(self.form.n_points)
-        n = int(contacts.n[0])
-        points = self.form.candidates.points[contacts.index[:n]]
-        np.maximum.at(result, points, at.places.depth[:n])
+        report_depths(self.form.candidates, contacts, at.places, result)
         return result
 
     @property
@@ -187,7 +185,7 @@ class SemiImplicit:
         return result
 
     def contacts(self) -> np.ndarray:
-        """Indices of the contacts among the candidates, shape (n,)."""
+        """Identities of the contacts, as in `WarmStart`, shape (n,)."""
         contacts = self._memory.stage.contacts
-        result: np.ndarray = contacts.index[: contacts.n[0]].copy()
-        return result
+        index = contacts.index[: contacts.n[0]].tolist()
+        return np.array([identity(self.form.candidates, contacts, c) for c in index], np.int64)
