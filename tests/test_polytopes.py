@@ -1,9 +1,10 @@
-"""Contacts of boxes with boxes: faces, edges and corners, against closed forms and coal."""
+"""Contacts of faces, edges and corners, flat and rounded, against closed forms and coal."""
 
 import coal
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from test_derivatives_step import check
 
 from nmdp_pin import (
@@ -11,7 +12,6 @@ from nmdp_pin import (
     DryFriction,
     FrictionCone,
     Penalty,
-    Plane,
     Scenario,
     Simulator,
     State,
@@ -19,8 +19,9 @@ from nmdp_pin import (
 )
 from nmdp_pin.kernels.contacts import place_contacts
 from nmdp_pin.kernels.step import open_step
-from nmdp_pin.robot import Robot, free_body, together, touching
-from nmdp_pin.terrain import Box
+from nmdp_pin.robot import Robot, free_body, load_robot, together, touching
+from nmdp_pin.robot.catalog import find_robot
+from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
 
 CONE = FrictionCone(stiffness=1e7, power=2)
 LAWS = {"pbd": Penalty(), "pbfd": Penalty(), "ne-ncp": DryFriction()}
@@ -257,3 +258,121 @@ def test_derivatives_of_a_beam_that_slides_over_an_edge(method: str, order: int)
     result = simulator.step(State(0.0, q, v), Command(), 0.005)
     assert (np.abs(result.contact_forces).max(axis=1) > 0.0).sum() in (1, 2)
     check(simulator, State(0.0, q, v), Command(), 0.005)
+
+
+LYING = (np.pi / 2.0, 0.0, 0.0)  # the axis along y
+POSTS: dict[str, list[Shape]] = {
+    "logs": [
+        Capsule(radius=0.05, length=0.3, position=(-0.2, 0.0, 0.05), rpy=LYING),
+        Cylinder(radius=0.05, length=0.3, position=(0.2, 0.0, 0.05), rpy=LYING),
+    ],
+    "balls": [
+        Sphere(radius=0.05, position=(x, y, 0.05))
+        for x, y in ((-0.2, 0.0), (0.2, 0.03), (0.2, -0.03))
+    ],
+    "pins": [
+        Capsule(radius=0.02, length=0.06, position=(x, y, 0.05))
+        for x, y in ((-0.2, 0.0), (0.2, 0.03), (0.2, -0.03))
+    ],
+}
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "pbfd", "ne-ncp"])
+@pytest.mark.parametrize("posts", POSTS)
+def test_a_plank_rests_on_round_posts(posts: str, method: str) -> None:
+    """Sides and ends bear it beside its corners; the reported forces have no moment."""
+    plank = box("plank", (0.6, 0.1, 0.02), (0.05, 0.0, 0.1101))
+    result = settle(plank, Terrain(POSTS[posts]), method, 0.01, 0.6)
+    assert np.abs(result.state.v).max() < (1e-2 if method in LAWS else REST)
+    forces = result.contact_forces
+    assert forces.sum(axis=0) == pytest.approx([0.0, 0.0, GRAVITY], abs=FORCE * GRAVITY)
+    moment = np.cross(plank.contact_points.positions, forces).sum(axis=0)
+    # what is reported at the corners of a face acts on the face, a depth away
+    assert moment == pytest.approx(0.0, abs=2.0 * DEEP * GRAVITY)
+
+
+@pytest.mark.parametrize(
+    "shape", [Capsule(radius=0.03, length=0.3), Cylinder(radius=0.03, length=0.3)]
+)
+@pytest.mark.parametrize("order", [1, 2])
+def test_what_is_round_lies_across_a_beam(shape: Capsule | Cylinder, order: int) -> None:
+    """Narrower than it is long: two edges bear its side, and keep it level."""
+    body = free_body(
+        "body", shape, mass=1.0, position=(0.003, 0.0, 0.13), rpy=(0.0, np.pi / 2, 0.0)
+    )
+    beam = Terrain(Box(size=(0.05, 0.4, 0.1), position=(0.0, 0.0, 0.05)))
+    result = settle(body, beam, "ne-nmdp", 0.01, 0.6, order=order)
+    assert 0.127 < result.state.q[2] < 0.13
+    assert np.abs(rotations(body, result.state.q)).max() < 2.0 * DEEP / 0.025
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_derivatives_of_crossing_capsules(method: str, order: int) -> None:
+    """Those of a step are those of its differences, with both sides round."""
+    body = free_body("body", Capsule(radius=0.03, length=0.4), mass=1.0)
+    log = Capsule(radius=0.05, length=0.6, rpy=(0.1, np.pi / 2, 0.0))
+    R = pin.rpy.rpyToMatrix(np.pi / 2, 0.2, 0.4)
+    q = np.concatenate([[0.02, 0.03, 0.0795], pin.Quaternion(R).coeffs()])
+    v = np.concatenate([R.T @ [0.4, 0.3, -0.1], [0.3, -0.5, 0.4]])
+    simulator = Simulator(body, Terrain(log), CONE, method, order=order)
+    result = simulator.step(State(0.0, q, v), Command(), 0.005)
+    assert np.abs(result.contact_forces).max() > 0.0
+    check(simulator, State(0.0, q, v), Command(), 0.005)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Sphere(radius=0.02),
+        Capsule(radius=0.02, length=0.02),
+        Cylinder(radius=0.02, length=0.04),
+        Box(size=(0.04, 0.04, 0.04)),
+    ],
+    ids=lambda shape: type(shape).__name__,
+)
+@pytest.mark.parametrize("h", [0.02, 0.05])
+def test_nothing_falls_through_a_thin_floor(shape: Shape, h: float) -> None:
+    """A floor of 2 cm stops what falls further than that in a step."""
+    body = free_body("body", shape, mass=0.1, position=(0.01, 0.02, 0.3), rpy=(0.4, 0.3, 0.0))
+    floor = Terrain(Box(size=(1.0, 1.0, 0.02), position=(0.0, 0.0, -0.01)))
+    result = settle(body, floor, "ne-nmdp", h, 1.0)
+    assert result.state.q[2] > 0.015
+
+
+def test_fingers_of_meshes_hold_what_fingers_of_boxes_hold(tmp_path) -> None:
+    """The hull of the contact points of a mesh touches by its faces and edges."""
+    source = find_robot("gripper").urdf.read_text()
+    solid = trimesh.creation.box((0.03, 0.01, 0.08)).subdivide()
+    solid.export(tmp_path / "finger.obj")
+    mesh = '<mesh filename="finger.obj"/></geometry></collision>'
+    source = source.replace('<box size="0.03 0.01 0.08"/></geometry></collision>', mesh)
+    (tmp_path / "gripper.urdf").write_text(source)
+    cube = free_body("cube", Box(size=(0.05,) * 3, friction=0.6), mass=0.5, position=(0, 0, 0.025))
+    robot = load_robot(tmp_path / "gripper.urdf", base="fixed")
+    robot = touching(together(robot, [cube]), friction=0.6)
+    law = FrictionCone(stiffness=1e8, power=2)
+    simulator = Simulator(robot, Terrain(Plane(friction=0.6)), law, "ne-nmdp")
+    state, h = State(0.0, robot.standing, np.zeros(robot.model.nv)), 0.01
+    for k in range(100):
+        lift = 0.4 * max((k + 1) * h - 0.5, 0.0) ** 2
+        target = np.concatenate([[lift, 0.05, 0.05], robot.standing[3:]])
+        gains = np.array([1e4, 1e4, 0.0, *np.zeros(6)])
+        command = Command(kp=gains, kd=0.02 * gains, q_target=target)
+        state = simulator.step(state, command, h).state
+    assert state.q[1:3] == pytest.approx(0.025, abs=HOLD)
+    assert state.q[5] > 0.1
+
+
+def test_a_convex_mesh_of_the_world_is_a_box_where_it_is_one() -> None:
+    """A plank rests on posts that are meshes as on boxes, to the last digit that is left."""
+    plank = box("plank", (1.0, 0.2, 0.02), (0.05, 0.01, 0.1101))
+    ends = []
+    solid = trimesh.creation.box((0.05, 0.05, 0.1))
+    for post in (
+        lambda at: Box(size=(0.05, 0.05, 0.1), position=at),
+        lambda at: Mesh(vertices=solid.vertices, faces=solid.faces, position=at),
+    ):
+        posts = [post((x, 0.0, 0.05)) for x in (-0.3, 0.3)]
+        ends.append(settle(plank, Terrain(posts), "ne-nmdp", 0.01, 0.3).state.q)
+    assert ends[0] == pytest.approx(ends[1], abs=1e-9)

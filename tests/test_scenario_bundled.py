@@ -29,6 +29,7 @@ EXPECTED = {
     "falling-box-stairs",
     "go2-stand",
     "go2-stairs",
+    "bin-of-parts",
     "gripper-pick",
     "rover-hills",
     "chain-slope",

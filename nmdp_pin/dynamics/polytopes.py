@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import ConvexHull
+from scipy.spatial import ConvexHull, QhullError
 
 from nmdp_pin.kernels.polytopes import Polytopes
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin.terrain import Box, Terrain
+from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Terrain
+from nmdp_pin.terrain.shape import Solid
 
 _SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
+_NEAR = 1e-6  # [m] between a contact point and the mesh that it is of
+_CONVEX = 1e-6  # [-] of its volume by which a mesh of the world may differ from its convex hull
+_MOST_CORNERS = 64  # of a mesh of the world that touches by edges
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,9 @@ class _Hull:
     normals: np.ndarray
     levels: np.ndarray
     edges: np.ndarray
+    rounding: float = 0.0
+    rim: float = 0.0  # radius of the rims that are its ends [m]
+    inner: bool = False  # whether the shape reaches beyond it
 
 
 def polytope_pairs(
@@ -34,7 +41,8 @@ def polytope_pairs(
 ) -> tuple[Polytopes, set[tuple[int, int]]]:
     """Pairs of polytopes whose corners are contact points, or shapes of the world.
 
-    A box that has other contact points than its corners, as chosen by the user, touches by these.
+    The sides of capsules and cylinders are polytopes whose ends are spheres and rims. What has
+    other contact points than these, as chosen by the user, touches by the latter alone.
 
     Args:
         robot: robot with contact points.
@@ -49,25 +57,26 @@ def polytope_pairs(
     hulls: list[_Hull] = []
     for body, surface in surfaces.items():
         for row, (_, index, _) in zip(rows_of[body], surface.arrays.kinds.tolist(), strict=True):
-            if isinstance(surface.shapes[index], Box):
-                hulls.append(_box(body, row, surface.shapes[index]))
-    if hulls and any(hull.body == 0 for hull in hulls):
+            hulls += _hulls(robot, body, row, surface.shapes[index])
+    if any(hull.body == 0 for hull in hulls):
         others = sorted((shaped_joints(robot) & {*joints}) - {*surfaces})
         for body, surface in surfaces_of(robot, others)[0].items():
-            hulls += [_box(body, -1, shape) for shape in surface.shapes if isinstance(shape, Box)]
+            hulls += [hull for shape in surface.shapes for hull in _hulls(robot, body, -1, shape)]
     facing = {*zip(joints, touches, strict=True)}
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
-        both = (other.body, one.body) in facing
-        if (one.body, other.body) not in facing or one.row == other.row:
+        if (one.body, other.body) not in facing or other.row < 0 or not _may_touch(one, other):
             continue
-        if other.row < 0 or (both and one.body > other.body):
+        if (other.body, one.body) in facing and one.body > other.body:
             continue
         own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
         if -1 in own:
             continue
-        needless |= {(k, other.row) for k in own} | {(k, one.row) for k in opposite if k >= 0}
+        if len(one.normals) and len(other.normals):
+            # what is the hull of its contact points alone is touched by the corners of others
+            needless |= {(k, other.row) for k in own if not other.inner}
+            needless |= {(k, one.row) for k in opposite if k >= 0 and not one.inner}
         pairs.append((a, b))
         numbers.append((own, opposite))
     used = sorted({k for pair in pairs for k in pair})
@@ -76,11 +85,19 @@ def polytope_pairs(
     ), (needless)
 
 
+def _may_touch(one: _Hull, other: _Hull) -> bool:
+    """Whether features of two polytopes meet that are no contact points."""
+    if not len(other.edges):  # a ball, which touches with its own sphere unless it is of the world
+        return other.body == 0 and len(one.normals) > 0
+    return len(one.edges) > 0
+
+
 def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
     """Contact points at the vertices of a polytope that may touch a body, -1: none."""
     points = robot.contact_points
-    bare = (points.joints == hull.body) & (points.touches == touched) & (points.radii == 0.0)
-    own = np.flatnonzero(bare & ~points.rims.any(axis=1))
+    radius, rims = hull.rounding - hull.rim, np.linalg.norm(points.rims, axis=1)
+    alike = (np.abs(points.radii - radius) < _SAME) & (np.abs(rims - hull.rim) < _SAME)
+    own = np.flatnonzero((points.joints == hull.body) & (points.touches == touched) & alike)
     found = []
     for vertex in hull.vertices:
         near = own[np.abs(points.positions[own] - vertex).max(axis=1, initial=0.0) < _SAME]
@@ -88,10 +105,46 @@ def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
     return found
 
 
-def _box(body: int, row: int, box: Box) -> _Hull:
-    """A box as a polytope."""
-    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * box.half_extents
-    return _hull(body, row, corners @ box.placement.rotation.T + box.placement.translation)
+def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
+    """The polytope of a shape of which there is one: of the mesh of a link, its contact points'."""
+    if isinstance(shape, Box):
+        corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.half_extents
+        return [_hull(body, row, _placed(shape, corners))]
+    if isinstance(shape, Sphere):
+        return [_round(body, row, _placed(shape, np.zeros((1, 3))), shape.radius)]
+    if isinstance(shape, Capsule | Cylinder):
+        rim = shape.radius if isinstance(shape, Cylinder) else 0.0
+        ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length
+        return [_round(body, row, _placed(shape, ends), shape.radius, rim)]
+    if isinstance(shape, Mesh) and body > 0:
+        points = robot.contact_points
+        own = (points.joints == body) & (points.radii == 0.0) & ~points.rims.any(axis=1)
+        vertices = np.unique(points.positions[own], axis=0)
+        near = np.abs(Terrain(shape).query(vertices).distance) < _NEAR if len(vertices) else []
+        try:
+            return [replace(_hull(body, row, vertices[near]), inner=True)]
+        except (QhullError, ValueError):
+            return []
+    if isinstance(shape, Mesh):
+        corners, faces = shape.triangles()
+        hull = ConvexHull(corners)
+        a, b, c = (corners[faces[:, k]] for k in range(3))
+        volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
+        if len(hull.vertices) <= _MOST_CORNERS and hull.volume - volume < _CONVEX * hull.volume:
+            return [_hull(body, row, _placed(shape, corners))]
+    return []
+
+
+def _placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
+    """Points of a shape in the frame of its body [m], shape (n, 3)."""
+    result: np.ndarray = vertices @ shape.placement.rotation.T + shape.placement.translation
+    return result
+
+
+def _round(body: int, row: int, vertices: np.ndarray, radius: float, rim: float = 0.0) -> _Hull:
+    """A rounded vertex or edge."""
+    edges = np.array([(0, 1, -1, -1)] * (len(vertices) - 1)).reshape(-1, 4)
+    return _Hull(body, row, vertices, np.zeros((0, 3)), np.zeros(0), edges, radius, rim)
 
 
 def _hull(body: int, row: int, vertices: np.ndarray) -> _Hull:
@@ -132,7 +185,7 @@ def _joined(
     sizes = [(len(hull.vertices), len(hull.normals), len(hull.edges)) for hull in hulls]
     centres = [hull.vertices.mean(axis=0) for hull in hulls]
     spread = [
-        np.linalg.norm(hull.vertices - c, axis=1).max()
+        np.linalg.norm(hull.vertices - c, axis=1).max() + hull.rounding
         for hull, c in zip(hulls, centres, strict=True)
     ]
     lists = [np.array(side) for both in numbers for side in both]
@@ -145,6 +198,7 @@ def _joined(
         first=np.cumsum([(0, 0, 0), *sizes], axis=0, dtype=np.int64),
         centres=np.array(centres).reshape(-1, 3),
         sizes=np.array(spread),
+        rounding=np.array([hull.rounding for hull in hulls]),
         rows=np.array([hull.row for hull in hulls], np.int64),
         pairs=np.array(pairs, np.int64).reshape(-1, 2),
         points=stacked(lists, (-1,), np.int64),

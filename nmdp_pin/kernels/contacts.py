@@ -12,6 +12,9 @@ surface, as of a standing cylinder, all are fixed to the body.
 A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
 found again at other configurations by a walk over the mesh from the same face.
 
+A box is felt by points and rims on the sides on which a step begins: what comes deep into a thin
+floor is pushed back up, and not out of its bottom.
+
 Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
 cross. They are held during a step: their distances are those of points from planes, and of lines;
 they act where the vertex is over the face, and where the edges cross. The centre of a contact of
@@ -47,6 +50,7 @@ from nmdp_pin.kernels.polytopes import (
     polytope,
     row_of,
     separating_direction,
+    side_of,
 )
 from nmdp_pin.kernels.primitives import BOX
 from nmdp_pin.kernels.record import record
@@ -142,7 +146,8 @@ class Contacts:
         bodies: as in `Candidates`, of the contacts, shape (k, 2); those of a vertex of the second
             polytope on a face of the first are swapped.
         listed: whether each candidate is a contact, shape (k,).
-        faces: faces of meshes from which their contacts are found, -1: none, shape (k,).
+        faces: faces of meshes from which their contacts are found, -1: none; of boxes, bits for the
+            axes along which a face was seen at the start, and for those that face ahead, (k,).
         held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
         rolls: whether a contact moves along a rim, shape (k,).
         features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
@@ -248,6 +253,8 @@ def select_contacts(
         relative_velocity(P, twists, a, b, c, v, x)
         here = (c[0], c[1], c[2])
         there = ahead(here, h, (v[0], v[1], v[2]))
+        if candidates.kinds[row, 0] == BOX:
+            contacts.faces[k] = _seen_faces(candidates, row, here)
         reach = candidates.reach + h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         reach += candidates.radii[k]
         if _radius(candidates, k) > 0.0:
@@ -266,8 +273,7 @@ def select_contacts(
             _add_minima(candidates, contacts, k, here, reach)
             continue
         least = min(
-            shape_distance(candidates.kinds, candidates.shapes, row, here),
-            shape_distance(candidates.kinds, candidates.shapes, row, there),
+            _distance(candidates, contacts, k, here), _distance(candidates, contacts, k, there)
         )
         contacts.listed[k] = not least > reach
     list_contacts(candidates, contacts)
@@ -352,7 +358,8 @@ def _hold_features(
     """
     found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
     towards = row_of(contacts.directions, candidates.pairs[k])
-    n = find_features(a, b, towards, limit, slack, found, gaps)
+    fixed = candidates.bodies[k, 1] == 0
+    n = find_features(a, b, towards, limit, slack, fixed, found, gaps)
     for i in range(k, k + FLAT):
         for x in range(n):
             same = contacts.features[i, 0] == found[x, 0] and contacts.features[i, 1] == found[x, 1]
@@ -413,11 +420,12 @@ def _hold_feature(
     if kind == CROSSED:
         p, e = edge_of(a, x)
         q, f = edge_of(b, y)
-        n, start = _edge_normal(b, y, e, f), row_of(one.vertices, one.edges[x, 0])
+        towards = row_of(contacts.directions, pair)
+        n, start = _edge_normal(a, x, b, y, towards), row_of(one.vertices, one.edges[x, 0])
         if not candidates.rolling:
             s, _ = crossing(p, e, q, f)
             start = ahead(start, s, edge_of(one, x)[1])
-        level = dot(n, q)
+        level = dot(n, q) + b.rounding
     else:
         point, face = (x, y) if kind == ON_B else (y, x)
         start = row_of(one.vertices if kind == ON_B else b.vertices, point)
@@ -429,10 +437,10 @@ def _hold_feature(
 
 
 @jit
-def _edge_normal(b: Polytope, i: int, e: Vector3, f: Vector3) -> Vector3:
-    """Outward unit normal of polytope b at the crossing of its edge i, f, by an edge e."""
-    n = cross(e, f)
-    out = dot(n, b.normals[b.edges[i, 2]]) + dot(n, b.normals[b.edges[i, 3]])
+def _edge_normal(a: Polytope, i: int, b: Polytope, j: int, towards: Vector3) -> Vector3:
+    """Unit normal of edge i of polytope a and edge j of b, from b to a."""
+    n = cross(edge_of(a, i)[1], edge_of(b, j)[1])
+    out = side_of(a, i, b, j, n, towards)
     return scaled(n, (1.0 if out >= 0.0 else -1.0) / length(n))
 
 
@@ -504,9 +512,79 @@ def _surface_at(
         rounding = candidates.shapes[row, 16]
         phi, normal, _ = describe_minimum(mesh, face, feature, foot, p, rounding, hessian)
         return phi, normal
-    phi = shape_distance(candidates.kinds, candidates.shapes, row, p)
-    normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
+    phi = _distance(candidates, contacts, k, p)
+    normal, _ = _describe(candidates, contacts, k, p, phi, hessian)
     return phi, normal
+
+
+@jit
+def _seen_faces(candidates: Candidates, row: int, p: Vector3) -> int:
+    """Faces of a box that are seen from a point, or the one that is nearest to a point inside."""
+    local, faces, nearest, most = seen_from(candidates.shapes, row, p), 0, 0, -math.inf
+    for j in range(3):
+        beyond = abs(local[j]) - candidates.shapes[row, 12 + j]
+        if local[j] >= 0.0:
+            faces |= 8 << j
+        if beyond > 0.0:
+            faces |= 1 << j
+        if beyond > most:
+            most, nearest = beyond, j
+    return faces | 1 << nearest
+
+
+@jit
+def _felt(
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3
+) -> tuple[Vector3, int, float]:
+    """What candidate k feels of a box at a point: the point, or the axis and depth of a face.
+
+    Behind the middle of a box, the sides around it are felt where the point is in the middle.
+    """
+    shapes, row, faces = candidates.shapes, candidates.rows[k], contacts.faces[k]
+    local, inside, axis, most = seen_from(shapes, row, p), True, -1, -math.inf
+    for j in range(3):
+        along = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
+        sign = 1.0 if faces & (8 << j) else -1.0
+        beyond = abs(local[j]) - shapes[row, 12 + j]
+        if faces & (1 << j):
+            beyond = sign * local[j] - shapes[row, 12 + j]
+            if sign * local[j] < 0.0:
+                p = ahead(p, -local[j], along)
+            if beyond > most:
+                most, axis = beyond, j
+        inside = inside and beyond <= 0.0
+    return p, axis if inside else -1, most
+
+
+@jit
+def _distance(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> float:
+    """Signed distance of a point to the shape of candidate k, without meshes [m]."""
+    row = candidates.rows[k]
+    if candidates.kinds[row, 0] == BOX and contacts.faces[k] >= 0:
+        p, axis, depth = _felt(candidates, contacts, k, p)
+        if axis >= 0:
+            return depth
+    return shape_distance(candidates.kinds, candidates.shapes, row, p)
+
+
+@jit
+def _describe(
+    candidates: Candidates,
+    contacts: Contacts,
+    k: int,
+    p: Vector3,
+    phi: float,
+    hessian: np.ndarray,
+) -> tuple[Vector3, bool]:
+    """Normal of the shape of candidate k at a point, and whether it bends; see `describe`."""
+    row = candidates.rows[k]
+    if candidates.kinds[row, 0] == BOX and contacts.faces[k] >= 0:
+        p, axis, _ = _felt(candidates, contacts, k, p)
+        if axis >= 0:
+            sign, shapes = 1.0 if contacts.faces[k] & (8 << axis) else -1.0, candidates.shapes
+            normal = (shapes[row, 3 + axis], shapes[row, 6 + axis], shapes[row, 9 + axis])
+            return scaled(normal, sign), False
+    return describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
 
 
 @jit
@@ -613,7 +691,7 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
         if mesh:
             end = k + MINIMA
             missed |= _add_minima(candidates, contacts, k, p, candidates.radii[k])
-        elif shape_distance(candidates.kinds, candidates.shapes, row, p) < candidates.radii[k]:
+        elif _distance(candidates, contacts, k, p) < candidates.radii[k]:
             contacts.listed[k] = missed = True
     if missed:
         list_contacts(candidates, contacts)
@@ -690,9 +768,9 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
         elif candidates.kinds[row, 0] == MESH:
             _place_on_mesh(candidates, contacts, at, i, p)
         else:
-            phi = shape_distance(candidates.kinds, candidates.shapes, row, p)
+            phi = _distance(candidates, contacts, c, p)
             at.depth[i] = candidates.radii[c] - phi
-            normal, _ = describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
+            normal, _ = _describe(candidates, contacts, c, p, phi, hessian)
             at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
         if not contacts.rolls[c] and candidates.pairs[c] < 0:
             for j in range(3):
@@ -709,10 +787,11 @@ def _place_feature(
     kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
     pair = candidates.pairs[c]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
-    at.arm[i] = 0.0
+    radius = polytopes.rounding[second if kind == ON_A else first]
     for j in range(3):
         at.normal[i, j] = contacts.planes[c, j]
-    at.depth[i] = contacts.planes[c, 3] - dot(at.normal[i], p)
+        at.arm[i, j] = -radius * at.normal[i, j]
+    at.depth[i] = contacts.planes[c, 3] + radius - dot(at.normal[i], p)
     meets = kind == CROSSED
     if kind == ON_B:
         meets = is_over(polytope(polytopes, second), y, p, _BORDER)
@@ -725,9 +804,9 @@ def _place_feature(
         e, f, q, n, s, t = _edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
         meets = beyond <= _BORDER
-        at.depth[i] = dot(n, minus(q, p))
+        at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
         for j in range(3):
-            at.normal[i, j], at.arm[i, j] = n[j], s * e[j]
+            at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
     if not meets:
         at.depth[i], at.covered[i] = -REACH, True
 
@@ -748,10 +827,12 @@ def _edges_at(
     q, f = edge_of(b, contacts.features[c, 2])
     rotate(at.placements[i], np.array(own), turned)
     e, p = (turned[0], turned[1], turned[2]), row_of(at.centre, i)
-    if length(cross(e, f)) <= PARALLEL * length(e) * length(f):
-        return e, f, q, row_of(contacts.planes, c), math.inf, math.inf
+    n, expected = cross(e, f), row_of(contacts.planes, c)
+    size = length(n)
+    if size <= PARALLEL * length(e) * length(f):
+        return e, f, q, expected, math.inf, math.inf
     s, t = crossing(p, e, q, f)
-    return e, f, q, _edge_normal(b, contacts.features[c, 2], e, f), s, t
+    return e, f, q, scaled(n, (1.0 if dot(n, expected) >= 0.0 else -1.0) / size), s, t
 
 
 @jit
@@ -775,8 +856,8 @@ def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int
                 at.curvature[i],
             )  # fmt: skip
         else:
-            phi = shape_distance(candidates.kinds, candidates.shapes, row, x)
-            n, bends = describe(candidates.kinds, candidates.shapes, row, x, phi, own)
+            phi = _distance(candidates, contacts, c, x)
+            n, bends = _describe(candidates, contacts, c, x, phi, own)
             if bends:
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
         t = cross(axis, u)
@@ -864,7 +945,7 @@ def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) ->
     polytopes, pair = candidates.polytopes, candidates.pairs[contacts.index[i]]
     swapped = contacts.features[contacts.index[i], 0] == ON_A
     own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
-    if own < 0:
+    if own < 0 or candidates.kinds[own, 0] == MESH:
         return False
     n = row_of(at.normal, i)
     foot = ahead(row_of(at.centre, i), at.depth[i], n)
@@ -907,6 +988,8 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
         if not (of_corner or (kind == CROSSED and edge == y)):
             continue
         for k in range(2, 4):
+            if b.edges[edge, k] < 0:
+                continue
             side = row_of(b.normals, b.edges[edge, k])
             if abs(dot(side, n)) > _ACROSS:
                 continue
@@ -1038,8 +1121,8 @@ def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int)
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-    phi = candidates.radii[contacts.index[i]] - at.depth[i]
-    _, curved = describe(candidates.kinds, candidates.shapes, row, p, phi, own)
+    phi = candidates.radii[c] - at.depth[i]
+    _, curved = _describe(candidates, contacts, c, p, phi, own)
     at.curved[i] = curved
     if curved:
         turn_tensor(candidates.shapes, row, own, at.curvature, i)
@@ -1121,9 +1204,11 @@ def _edge_rates(
     """Derivatives of normal and arm of a contact of edges e, f by a motion, shapes (3, 6).
 
     n = e x f / |e x f| has dn = (1 - n n') (de x f) / |e x f|, de = dphi x e. The crossing c + s e
-    has (c - q + s e) . m = 0, m = f x n, q being a point of the other edge, and the arm is s e.
+    has (c - q + s e) . m = 0, m = f x n, q being a point of the other edge; the arm is s e - r n.
     """
     e, f, q, n, s, _ = _edges_at(candidates, contacts, at, i)
+    polytopes = candidates.polytopes
+    radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
     both = cross(e, f)
     scale = (1.0 if dot(both, n) > 0.0 else -1.0) / length(both)
     m, lever = cross(f, n), ahead(minus(row_of(at.centre, i), q), s, e)
@@ -1137,7 +1222,7 @@ def _edge_rates(
         ds = -(dot(ahead(dc, s, de), m) + dot(lever, cross(f, dn))) / across
         for j in range(3):
             N[j, k] = dn[j]
-            L[j, k] = ds * e[j] + s * de[j]
+            L[j, k] = ds * e[j] + s * de[j] - radius * dn[j]
 
 
 @jit
@@ -1177,7 +1262,7 @@ def shares(
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
         if candidates.rolling:
-            s = length(row_of(at.arm, i)) / length(e)
+            s = _edges_at(candidates, contacts, at, i)[4]
         points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s
         points[1], weights[1] = polytopes.points[own + a.edges[x, 1]], s
         return 2

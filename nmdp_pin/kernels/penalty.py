@@ -439,7 +439,7 @@ def describe_contact(
     t: Touch,
 ) -> bool:
     """Describe contact i, with the displacement u of its centre; False where it does not touch."""
-    depth, radius = places.depth[i], candidates.radii[contacts.index[i]]
+    depth, radius = places.depth[i], -dot(places.arm[i], places.normal[i])
     if not depth > 0.0:
         return False
     for j in range(3):

@@ -3,6 +3,9 @@
 Two polytopes a and b touch at vertices of one on faces of the other, and where edges cross. The
 normal of a pair of features points out of b: it is a normal of b, the opposite of one of a, or
 that of two edges. All is seen in the frame of the body of b.
+
+A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
+of a cylinder, whose ends have contacts of their own; one vertex, rounded, is a ball.
 """
 
 from __future__ import annotations
@@ -42,10 +45,11 @@ class Polytopes:
         normals: outward normals of the faces, shape (f, 3).
         levels: n . x of the points of the faces [m], shape (f,).
         edges: both ends, then both faces, counted within the polytope, so that the edge has the
-            direction of the product of the normals, shape (e, 4).
+            direction of the product of the normals; the faces of a lone edge are -1, shape (e, 4).
         first: first vertex, face and edge of each polytope, and the ends, shape (p + 1, 3).
         centres: centres of the polytopes [m], shape (p, 3).
-        sizes: largest distances of vertices from the centres [m], shape (p,).
+        sizes: largest distances of points from the centres [m], shape (p,).
+        rounding: radii of the balls [m], shape (p,).
         rows: rows of the polytopes in the table of shapes, -1: none, shape (p,).
         pairs: polytopes a and b of each pair, shape (k, 2).
         points: indices of the vertices of a and of b among the robot's contact points, -1: none.
@@ -59,6 +63,7 @@ class Polytopes:
     first: np.ndarray
     centres: np.ndarray
     sizes: np.ndarray
+    rounding: np.ndarray
     rows: np.ndarray
     pairs: np.ndarray
     points: np.ndarray
@@ -73,6 +78,7 @@ class Polytope:
     normals: np.ndarray
     levels: np.ndarray
     edges: np.ndarray
+    rounding: float
 
 
 @jit
@@ -84,6 +90,7 @@ def polytope(polytopes: Polytopes, p: int) -> Polytope:
         polytopes.normals[begin[1] : end[1]],
         polytopes.levels[begin[1] : end[1]],
         polytopes.edges[begin[2] : end[2]],
+        polytopes.rounding[p],
     )
 
 
@@ -97,7 +104,7 @@ def moved(a: Polytope, M: np.ndarray) -> Polytope:
     for f in range(len(normals)):
         rotate(M, a.normals[f], normals[f])
         levels[f] = a.levels[f] + dot(normals[f], M[3])
-    return Polytope(vertices, normals, levels, a.edges)
+    return Polytope(vertices, normals, levels, a.edges, a.rounding)
 
 
 @jit
@@ -136,8 +143,9 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
         b: polytope b.
     """
     best, latest, held = -math.inf, -math.inf, -math.inf
-    n = past = least = (0.0, 0.0, 1.0)
-    of_past = of_least = 0.0
+    beside = minus(_middle(before), _middle(b))
+    n = past = least = scaled(beside, 1.0 / max(length(beside), 1e-12))
+    of_past, of_least, rounding = 0.0, 0.0, a.rounding + b.rounding
     for kind in range(3):
         rows, columns = len(b.normals), 1
         if kind == ON_A:
@@ -155,27 +163,39 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
                     s0 = _lowest(b.vertices, row_of(before.normals, i)) - before.levels[i]
                     s1 = _lowest(b.vertices, row_of(a.normals, i)) - a.levels[i]
                 else:
-                    d, s1 = _edge_distance(a, i, b, j, 0.0)
+                    d, s1 = _edge_distance(a, i, b, j, 0.0, beside)
                     if not s1 < math.inf:
                         continue
-                    d0, s0 = _edge_distance(before, i, b, j, 1.0)
+                    d0, s0 = _edge_distance(before, i, b, j, 1.0, beside)
                     if not s0 < math.inf:
                         s0 = s1
                     elif dot(d0, d) < 0.0:
                         s0 = -s0
+                s0, s1 = s0 - rounding, s1 - rounding
                 if s1 > best:
                     best, n = s1, d
                 if s0 > held:
                     held, least, of_least = s0, d, s1
                 if s0 > -RESTING and s1 < s0 and s0 / (s0 - s1) > latest:
                     latest, past, of_past = s0 / (s0 - s1), d, s1
-    if best >= -RESTING:
-        return n, best
+    if best >= -RESTING or best == -math.inf:
+        return n, max(best, -rounding)
     return (past, of_past) if latest > -math.inf else (least, of_least)
 
 
 @jit
-def _edge_distance(a: Polytope, i: int, b: Polytope, j: int, tilt: float) -> tuple[Vector3, float]:
+def _middle(a: Polytope) -> Vector3:
+    """Mean of the vertices [m]."""
+    total = (0.0, 0.0, 0.0)
+    for i in range(len(a.vertices)):
+        total = ahead(total, 1.0 / len(a.vertices), row_of(a.vertices, i))
+    return total
+
+
+@jit
+def _edge_distance(
+    a: Polytope, i: int, b: Polytope, j: int, tilt: float, towards: Vector3
+) -> tuple[Vector3, float]:
     """Normal of two edges and their distance along it [m]; inf where no normal fits both edges.
 
     Args:
@@ -184,6 +204,7 @@ def _edge_distance(a: Polytope, i: int, b: Polytope, j: int, tilt: float) -> tup
         b: second polytope.
         j: its edge.
         tilt: sine of the angle by which the normal may leave the cones of the edges.
+        towards: direction from b to a, by which lone edges tell their sides.
     """
     p, e = edge_of(a, i)
     x, f = edge_of(b, j)
@@ -192,7 +213,7 @@ def _edge_distance(a: Polytope, i: int, b: Polytope, j: int, tilt: float) -> tup
     if size <= PARALLEL * length(e) * length(f):
         return n, math.inf
     n = scaled(n, 1.0 / size)
-    if dot(n, row_of(b.normals, b.edges[j, 2])) + dot(n, row_of(b.normals, b.edges[j, 3])) < 0.0:
+    if side_of(a, i, b, j, n, towards) < 0.0:
         n = scaled(n, -1.0)
     if tilt < 1.0 and not (_in_cone(b, j, f, n, tilt) and _in_cone(a, i, e, scaled(n, -1.0), tilt)):
         return n, math.inf
@@ -200,8 +221,20 @@ def _edge_distance(a: Polytope, i: int, b: Polytope, j: int, tilt: float) -> tup
 
 
 @jit
+def side_of(a: Polytope, i: int, b: Polytope, j: int, n: Vector3, towards: Vector3) -> float:
+    """Positive where n points out of b at its edge j, or into a at its edge i if that is lone."""
+    if b.edges[j, 2] >= 0:
+        return dot(n, b.normals[b.edges[j, 2]]) + dot(n, b.normals[b.edges[j, 3]])
+    if a.edges[i, 2] >= 0:
+        return -dot(n, a.normals[a.edges[i, 2]]) - dot(n, a.normals[a.edges[i, 3]])
+    return dot(n, towards)
+
+
+@jit
 def _in_cone(a: Polytope, i: int, e: Vector3, n: Vector3, tilt: float) -> bool:
     """Whether a normal to an edge e is one of the polytope's, or nearly."""
+    if a.edges[i, 2] < 0:
+        return True
     g, h = row_of(a.normals, a.edges[i, 2]), row_of(a.normals, a.edges[i, 3])
     least = -tilt * length(e)
     return (
@@ -243,6 +276,7 @@ def find_features(
     towards: Vector3,
     limit: float,
     slack: float,
+    fixed: bool,
     features: np.ndarray,
     gaps: np.ndarray,
 ) -> int:
@@ -254,15 +288,20 @@ def find_features(
         towards: direction from b to a in which they touch.
         limit: largest distance of the features [m].
         slack: distance from the borders of faces and the ends of edges up to which they touch [m].
+        fixed: whether b is of the world; the ends of other rounded polytopes are contact points.
         features: output, kinds, features of a and features of b, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
-    n = _find_vertices(a, b, towards, limit, slack, ON_B, features, gaps, 0)
-    n = _find_vertices(b, a, scaled(towards, -1.0), limit, slack, ON_A, features, gaps, n)
+    n, rounding = 0, a.rounding + b.rounding
+    if a.rounding == 0.0:
+        n = _find_vertices(a, b, towards, limit, slack, ON_B, features, gaps, n)
+    if b.rounding == 0.0 or fixed:
+        n = _find_vertices(b, a, scaled(towards, -1.0), limit, slack, ON_A, features, gaps, n)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         for j in range(len(b.edges)):
-            d, gap = _edge_distance(a, i, b, j, _TILT)
+            d, gap = _edge_distance(a, i, b, j, _TILT, towards)
+            gap -= rounding
             if not gap < limit or dot(d, towards) < _FACING or n == len(gaps):
                 continue
             x, f = edge_of(b, j)
@@ -290,7 +329,8 @@ def _find_vertices(
     near, least = np.zeros(len(a.vertices), np.bool_), _lowest(a.vertices, towards)
     for i in range(len(a.edges)):
         for k in range(2, 4):
-            if dot(towards, a.normals[a.edges[i, k]]) < -_FACING:
+            f = a.edges[i, k]
+            if f >= 0 and dot(towards, a.normals[f]) < -_FACING:
                 near[a.edges[i, 0]] = near[a.edges[i, 1]] = True
     for v in range(len(a.vertices)):
         if n == len(gaps) or not (near[v] or dot(towards, a.vertices[v]) < least + _LOWEST):
@@ -302,7 +342,7 @@ def _find_vertices(
                 most, face = facing, f
         if face < 0:
             continue
-        gap = dot(b.normals[face], a.vertices[v]) - b.levels[face]
+        gap = dot(b.normals[face], a.vertices[v]) - b.levels[face] - a.rounding - b.rounding
         if gap < limit:
             features[n, 0], gaps[n] = kind, gap
             features[n, 1], features[n, 2] = (v, face) if kind == ON_B else (face, v)
