@@ -14,6 +14,7 @@ SHORT = {  # arguments, and constants of the script, that make a run short
     "ablation": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {}),
     "batch": (["--size", "1", "--links", "--steps", "1", "--threads", "1"], {}),
     "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
+    "pile": (["--parts", "2", "--time", "0.01"], {}),
     "step": (["sliding-box", "--duration", "0.02"], {"REPEATS": 1, "CALLS": 1}),
     "work_precision": (
         ["a1-trot", "arm-push-off"],
