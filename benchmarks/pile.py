@@ -23,7 +23,7 @@ from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
 
 STIFFNESS, DENSITY, FRICTION = 1e6, 500.0, 0.5  # [N/m^2], [kg/m^3], [-]
-STEPS = {"nmdp-pin": (0.005, 0.01, 0.02), "MuJoCo": (0.002, 0.005)}  # [s]
+STEPS = {"nmdp-pin": (0.005, 0.01), "MuJoCo": (0.002, 0.005)}  # [s]
 HALF, SPACING = 0.22, 0.13  # half the bin, between parts at the start [m]
 KINDS = {Box: "box", Sphere: "sphere", Capsule: "capsule", Cylinder: "cylinder"}
 Part = tuple[Box | Sphere | Capsule | Cylinder, np.ndarray, np.ndarray]

@@ -12,6 +12,7 @@ from nmdp_pin.dynamics.form import Form
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
 from nmdp_pin.papers.semi_implicit import SemiImplicit
+from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.system import System
@@ -348,3 +349,13 @@ def test_bad_gaits(bad, message):
     """Knots that are no gait are refused, with the gait's name and the knot."""
     with pytest.raises(ControlError, match=f"gait 'nod': .*{message}"):
         samples.replace(nod(), **bad)
+
+
+def test_a_push_on_a_robot_of_one_joint():
+    """J' f of a slide along x is the force along x."""
+    robot = load_robot("finger")
+    push = Push(force=(3.0, 1.0, 2.0), start=0.0, duration=1.0, frame="tip")
+    command = Pushed(Passive(), robot, [push]).command(
+        State(0.0, robot.standing, np.zeros(1)), 0.01
+    )
+    assert command.tau == pytest.approx([3.0])

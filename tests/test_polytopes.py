@@ -1,5 +1,7 @@
 """Contacts of faces, edges and corners, flat and rounded, against closed forms and coal."""
 
+import itertools
+
 import coal
 import numpy as np
 import pinocchio as pin
@@ -31,6 +33,7 @@ ALIGNED = 1e-4  # [-] cosine between normals of coal and ours
 COAL = 2e-6  # [m] to which coal finds distances
 REST = 1e-4  # [m/s, rad/s] of what lies
 FORCE = 1e-3  # [-] of the weight, to which contacts bear it at rest
+WITHIN = 3e-3  # [m] by which edges may cut a rim, 5 % of its radius and of what moves in a step
 HOLD = 1e-3  # [m] between the fingers and a face, as asked for
 METHODS = ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp", "ne-mdp", "pbd", "pbfd", "ne-ncp"]
 
@@ -376,3 +379,40 @@ def test_a_convex_mesh_of_the_world_is_a_box_where_it_is_one() -> None:
         posts = [post((x, 0.0, 0.05)) for x in (-0.3, 0.3)]
         ends.append(settle(plank, Terrain(posts), "ne-nmdp", 0.01, 0.3).state.q)
     assert ends[0] == pytest.approx(ends[1], abs=1e-9)
+
+
+def test_parts_of_a_pile_stay_apart() -> None:
+    """By coal, in every state: no two parts overlap further than the deepest contact is deep."""
+    shapes = [
+        Cylinder(radius=0.04, length=0.07),
+        Box(size=(0.08, 0.06, 0.05)),
+        Capsule(radius=0.025, length=0.08),
+        Cylinder(radius=0.03, length=0.06),
+        Box(size=(0.1, 0.07, 0.06)),
+        Sphere(radius=0.04),
+    ]
+    rng, bodies = np.random.default_rng(1), []
+    for k, shape in enumerate(shapes):
+        at = (*rng.uniform(-0.02, 0.02, 2), 0.08 + 0.1 * k)
+        rpy = tuple(rng.uniform(-1.0, 1.0, 3))
+        bodies.append(free_body(f"p{k}", shape, density=500.0, position=at, rpy=rpy))
+    robot = touching(together(bodies[0], bodies[1:]))
+    simulator = Simulator(robot, Terrain(Plane()), FrictionCone(stiffness=1e6, power=2), order=1)
+    state = State(0.0, robot.standing, np.zeros(robot.model.nv))
+    solids = [shape.collision_geometry() for shape in shapes]
+    deepest = 0.0
+    for _ in range(120):
+        result = simulator.step(state, Command(), 0.005)
+        assert result.status.ok
+        state = result.state
+        M = [pin.XYZQUATToSE3(q) for q in state.q.reshape(-1, 7)]
+        poses = [coal.Transform3s(x.rotation, x.translation) for x in M]
+        overlap = 0.0
+        for i, j in itertools.combinations(range(len(shapes)), 2):
+            found = coal.CollisionResult()
+            coal.collide(solids[i], poses[i], solids[j], poses[j], coal.CollisionRequest(), found)
+            depths = [-contact.penetration_depth for contact in found.getContacts()]
+            overlap = max(overlap, *depths, 0.0)
+        assert overlap < result.contact_depths.max() + WITHIN
+        deepest = max(deepest, overlap)
+    assert deepest > 0.0

@@ -239,3 +239,24 @@ def test_no_bounds_are_infinite():
     none = JointLimits.none(3)
     assert none.kinds == ()
     assert np.isinf(none.effort).all()
+
+
+@pytest.mark.parametrize("kind", ["continuous", "revolute"])
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-ncp"])
+def test_motor_and_friction_of_a_wheel(tmp_path, kind, method):
+    """5 N m are asked for; 1 N m of the motor less 0.5 N m of friction turn 0.1 kg m^2 in 1 s."""
+    text = f"""<robot name="wheel">
+      <link name="base"/>
+      <link name="rim"><inertial><mass value="1"/>
+        <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+      <joint name="axle" type="{kind}"><parent link="base"/><child link="rim"/>
+        <axis xyz="0 0 1"/><dynamics friction="0.5"/>
+        <limit effort="1" velocity="10" lower="-100" upper="100"/></joint></robot>"""
+    (tmp_path / "wheel.urdf").write_text(text)
+    wheel = load_robot(tmp_path / "wheel.urdf", base="fixed")
+    law = DryFriction() if method == "ne-ncp" else FrictionCone(stiffness=1e6)
+    simulator = Simulator(wheel, Terrain(Plane(height=-5.0)), law, method)
+    state = simulator.state()
+    for _ in range(100):
+        state = simulator.step(state, [5.0], 0.01).state
+    assert state.v == pytest.approx([5.0], rel=1e-3)

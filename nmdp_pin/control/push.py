@@ -94,7 +94,7 @@ class Pushed(Controller):
             J = pin.computeFrameJacobian(
                 self._model, self._data, state.q, frame, pin.LOCAL_WORLD_ALIGNED
             )
-            force = J[:3].T @ (share * np.asarray(push.force, dtype=float))
+            force = J.reshape(6, -1)[:3].T @ (share * np.asarray(push.force, dtype=float))
             total = force if total is None else total + force
         return total
 

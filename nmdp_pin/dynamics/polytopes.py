@@ -18,6 +18,8 @@ from nmdp_pin.terrain.shape import Solid
 _SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
 _NEAR = 1e-6  # [m] between a contact point and the mesh that it is of
 _CONVEX = 1e-6  # [-] of its volume by which a mesh of the world may differ from its convex hull
+_SIDES = 12  # of the prism in a cylinder
+_WITHIN = 0.02  # of the radius by which it is smaller, so that a rim that rests touches first
 _MOST_CORNERS = 64  # of a mesh of the world that touches by edges
 
 
@@ -34,6 +36,7 @@ class _Hull:
     rounding: float = 0.0
     rim: float = 0.0  # radius of the rims that are its ends [m]
     inner: bool = False  # whether the shape reaches beyond it
+    axis: np.ndarray | None = None  # centres of the rims that touch as well [m], shape (2, 3)
 
 
 def polytope_pairs(
@@ -73,7 +76,7 @@ def polytope_pairs(
         own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
         if -1 in own:
             continue
-        if len(one.normals) and len(other.normals):
+        if len(one.normals) and len(other.normals) and one.axis is None is other.axis:
             # what is the hull of its contact points alone is touched by the corners of others
             needless |= {(k, other.row) for k in own if not other.inner}
             needless |= {(k, one.row) for k in opposite if k >= 0 and not one.inner}
@@ -87,6 +90,13 @@ def polytope_pairs(
 
 def _may_touch(one: _Hull, other: _Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
+    if one.axis is not None or other.axis is not None:
+        # not the sides of cylinders, which hold prisms of their own
+        solid = [
+            len(hull.normals) > 0 or (len(hull.edges) > 0 and hull.rim == 0.0)
+            for hull in (one, other)
+        ]
+        return min(one.body, other.body) > 0 and all(solid)
     if not len(other.edges):  # a ball, which touches with its own sphere unless it is of the world
         return other.body == 0 and len(one.normals) > 0
     return len(one.edges) > 0
@@ -95,11 +105,16 @@ def _may_touch(one: _Hull, other: _Hull) -> bool:
 def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
     """Contact points at the vertices of a polytope that may touch a body, -1: none."""
     points = robot.contact_points
-    radius, rims = hull.rounding - hull.rim, np.linalg.norm(points.rims, axis=1)
+    rims = np.linalg.norm(points.rims, axis=1)
+    radius = hull.rounding - hull.rim if hull.axis is None else 0.0
     alike = (np.abs(points.radii - radius) < _SAME) & (np.abs(rims - hull.rim) < _SAME)
     own = np.flatnonzero((points.joints == hull.body) & (points.touches == touched) & alike)
     found = []
-    for vertex in hull.vertices:
+    vertices = hull.vertices
+    if hull.axis is not None:
+        gaps = np.linalg.norm(vertices[:, None] - hull.axis[None], axis=2)
+        vertices = hull.axis[gaps.argmin(axis=1)]
+    for vertex in vertices:
         near = own[np.abs(points.positions[own] - vertex).max(axis=1, initial=0.0) < _SAME]
         found.append(int(near[0]) if len(near) else -1)
     return found
@@ -115,7 +130,10 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
     if isinstance(shape, Capsule | Cylinder):
         rim = shape.radius if isinstance(shape, Cylinder) else 0.0
         ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length
-        return [_round(body, row, _placed(shape, ends), shape.radius, rim)]
+        found = [_round(body, row, _placed(shape, ends), shape.radius, rim)]
+        if isinstance(shape, Cylinder) and body > 0:
+            found.append(_prism(body, row, shape, _placed(shape, ends)))
+        return found
     if isinstance(shape, Mesh) and body > 0:
         points = robot.contact_points
         own = (points.joints == body) & (points.radii == 0.0) & ~points.rims.any(axis=1)
@@ -145,6 +163,16 @@ def _round(body: int, row: int, vertices: np.ndarray, radius: float, rim: float 
     """A rounded vertex or edge."""
     edges = np.array([(0, 1, -1, -1)] * (len(vertices) - 1)).reshape(-1, 4)
     return _Hull(body, row, vertices, np.zeros((0, 3)), np.zeros(0), edges, radius, rim)
+
+
+def _prism(body: int, row: int, shape: Cylinder, ends: np.ndarray) -> _Hull:
+    """A prism in a cylinder, whose edges cross those of other bodies near its rims."""
+    angles = np.arange(_SIDES) * 2.0 * np.pi / _SIDES
+    circle = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    radius, half = (1.0 - _WITHIN) * shape.radius, 0.5 * shape.length - _WITHIN * shape.radius
+    corners = [radius * circle + [0.0, 0.0, end] for end in (-half, half)]
+    hull = _hull(body, row, _placed(shape, np.concatenate(corners)))
+    return replace(hull, rim=shape.radius, inner=True, axis=ends)
 
 
 def _hull(body: int, row: int, vertices: np.ndarray) -> _Hull:

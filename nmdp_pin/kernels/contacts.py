@@ -847,7 +847,7 @@ def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int
     axis = scaled((a[0], a[1], a[2]), 1.0 / radius)
     u = scaled(minus(x, middle), 1.0 / radius)
     phi, n, bends = 0.0, axis, False
-    for _ in range(_TURNS):
+    for turn in range(_TURNS):
         x = ahead(middle, radius, u)
         if candidates.kinds[row, 0] == MESH:
             face, feature, foot = settle(candidates.triangles, contacts.faces[c], x)
@@ -862,7 +862,7 @@ def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
         t = cross(axis, u)
         slope, outward = dot(n, t), dot(n, u)
-        if abs(slope) <= _AIMED:
+        if abs(slope) <= _AIMED or turn == _TURNS - 1:
             break
         angle = math.atan2(slope, -outward)
         if bends:

@@ -72,10 +72,13 @@ class JointLimits:
             mimics: joints that copy others; those of which a joint is locked are left out.
         """
         result, moving = cls.none(model.nv), simple_joints(model)
-        for joint in moving.values():
+        for joint in list(model.joints)[1:]:
+            if joint.nv != 1:
+                continue
             q, v = joint.idx_q, joint.idx_v
             lower, upper = model.lowerPositionLimit[q], model.upperPositionLimit[q]
-            if lower < upper or lower == upper != 0.0:
+            # a continuous joint, whose two coordinates are a cosine and a sine, has no stops
+            if joint.nq == 1 and (lower < upper or lower == upper != 0.0):
                 result.lower[v] = lower if lower > -_UNLIMITED else -np.inf
                 result.upper[v] = upper if upper < _UNLIMITED else np.inf
             effort = min(model.upperEffortLimit[v], -model.lowerEffortLimit[v])
