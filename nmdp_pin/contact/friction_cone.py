@@ -65,6 +65,9 @@ class FrictionCone(WrenchSpace):
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
         angle: angle of the first tangent [rad].
         circumscribed: whether friction is at least mu in every direction instead of at most.
+        recovery: rate rho at which contacts push out [1/s]: a contact is at rest where it rises
+            by rho d; stops of joints recover likewise. With 0 a body rests as deep as its impact
+            pressed it in, since any force up to k d^p holds it.
     """
 
     stiffness: float
@@ -73,6 +76,7 @@ class FrictionCone(WrenchSpace):
     zeta: float = 0.0
     angle: float = 0.0
     circumscribed: bool = False
+    recovery: float = 0.0
     _tangents: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -84,6 +88,8 @@ class FrictionCone(WrenchSpace):
             raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
         if not (is_number(self.zeta) and self.zeta >= 0.0):
             raise ContactError(f"zeta must be >= 0, got {self.zeta!r}")
+        if not (is_number(self.recovery) and self.recovery >= 0.0):
+            raise ContactError(f"recovery must be >= 0 1/s, got {self.recovery!r}")
         if not is_number(self.angle):
             raise ContactError(f"angle must be a finite number of rad, got {self.angle!r}")
         object.__setattr__(self, "stiffness", float(self.stiffness))

@@ -82,7 +82,7 @@ class Form:
             called=called,
             rows=rows,
             derivative=derivative,
-            recovery=0.0,
+            recovery=float(getattr(law, "recovery", 0.0)),
         )
         self.pinocchio.system = self.record
         self.n_candidates = len(self.candidates.rows)

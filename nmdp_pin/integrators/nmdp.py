@@ -32,6 +32,7 @@ DISSIPATION = "dissipation"
 _SHARE = 0.1  # of the energy that moves, which a step may gain
 _LONG = 0.003  # [s] from which on stages have the full tolerances
 _OF_ACCURACY = 0.01, 0.1  # tolerance of the weight [s/m], and slip, for an accuracy of 1 m/s
+_NO_RECOVERY = "{} has no recovery of contacts: leave it 0, or use objective 'dissipation'"
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
@@ -117,6 +118,8 @@ class Nmdp(Integrator):
             secants=secants,
             reach=math.inf if of_objective else REACH,
         )
+        if of_objective is not None and self.form.record.recovery > 0.0:
+            raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
         self.method = vi_newton or ViNewton()
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_evaluations

@@ -48,6 +48,8 @@ class NeMdp(Integrator):
             raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
         self.pd = pd
         self._step = SemiImplicit(system, reach=REACH)
+        if self._step.form.record.recovery > 0.0:
+            raise IntegratorError(f"method '{self.name}' has no recovery of contacts: leave it 0")
         self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
 
     def step(

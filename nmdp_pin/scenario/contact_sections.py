@@ -109,6 +109,9 @@ class FrictionConeSection(StiffnessSection):
     zeta: Number = Field(0.0, ge=0, description="force without contact [m^power]; 0 is physical")
     angle: Number = Field(0.0, description="of the first tangent [rad]")
     circumscribed: Flag = Field(False, description="friction at least mu in every direction")
+    recovery: Number = Field(
+        0.0, ge=0, le=100, description="rate at which contacts and stops push out [1/s]"
+    )
 
 
 class AnisotropicConeSection(StiffnessSection):
