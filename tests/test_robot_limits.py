@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from core_samples import FORMS, Problem
-from urdf_samples import FOOT, HOPPER, hinge, link, robot, shape, write
+from urdf_samples import FOOT, HOPPER, hinge, link, robot, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
 from nmdp_pin.cli import main
@@ -17,9 +17,8 @@ from nmdp_pin.robot.feasibility import (
     buried_depth,
     efforts_beyond_limits,
     joints_beyond_range,
-    link_depths,
-    links_in_ground,
 )
+from nmdp_pin.robot.overlaps import GROUND, OverlapCheck
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.run_warnings import start_warnings
 from nmdp_pin.system import System
@@ -185,24 +184,13 @@ def test_the_report_warns_of_the_standing_pose(tmp_path):
     assert any("1.3 is beyond its range" in text for text in fixed.warnings)
     assert not any("effort" in text for text in fixed.warnings)  # its centre is on the hinge
     low = check_robot(tmp_path / "sample.urdf", contacts=[("top", "body", [0, 0, 0.2], 0.0)])
-    assert any("link 'leg' is 0.65 m under the ground" in text for text in low.warnings)
+    assert any("'leg' and the ground overlap by 0.65 m" in text for text in low.warnings)
+    assert any("pass through the ground, without contact points: 'leg'" in n for n in low.notes)
     heavy = HOPPER.replace(
         '<link name="leg"><inertial>', '<link name="leg"><inertial><origin xyz="0.5 0 0"/>'
     )
     weak = check_robot(write(tmp_path, heavy.replace('effort="10"', 'effort="2"')), base="fixed")
     assert any("takes an effort of 4.905, its limit is 2" in text for text in weak.warnings)
-
-
-def test_depths_are_those_of_the_geometry(tmp_path):
-    """Of a box with its centre at 0.05 m, its half of 0.1 m and no contact points: 0.05 m."""
-    box = shape("collision", '<box size="0.2 0.2 0.2"/>')
-    bot = load_robot(write(tmp_path, robot(link("body", shapes=box))), contacts=[])
-    q = pin.neutral(bot.model)[None].copy()
-    q[0, 2] = 0.05
-    ground = Terrain(Plane())
-    np.testing.assert_allclose(link_depths(bot, ground, q)["body"], [0.05], atol=ROUNDING)
-    assert "link 'body' is 0.05 m under the ground" in links_in_ground(bot, ground, q)[0]
-    assert links_in_ground(bot, ground, q, contact_depth=0.05) == []
 
 
 def test_a_body_is_buried_with_its_centre_of_mass(tmp_path):
@@ -229,9 +217,10 @@ def test_a_fallen_robot_lies_on_the_ground():
     setup = Scenario.load("talos", overrides=tilted).build(visuals=False)
     *_, last = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=1.6)
     assert last.status.ok
-    depths = link_depths(setup.robot, setup.terrain, last.state.q[None])
+    overlaps = OverlapCheck(setup.robot, setup.terrain).depths(last.state.q[None])
     assert last.state.q[2] < 0.4
-    assert max(depth.max() for depth in depths.values()) < BETWEEN
+    in_ground = [depth.max() for (_, other), depth in overlaps.items() if other == GROUND]
+    assert 0.0 < max(in_ground) < BETWEEN
 
 
 def test_no_bounds_are_infinite():

@@ -13,10 +13,11 @@ from rich.table import Table
 
 from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
 from nmdp_pin.cli.printable import printable
-from nmdp_pin.errors import RecordingError
+from nmdp_pin.errors import NmdpError, RecordingError
 from nmdp_pin.recording import Recording
 
 _MOST_SETTINGS = 3  # that differ and still make a label
+_MOST_OVERLAPS = 3
 _WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
 _RUN = {
     "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
@@ -65,9 +66,28 @@ def compare(
     for name, figures in zip(labels, compare_table(loaded), strict=True):
         table.add_row(escape(printable(name)), *(column(figures) for column in columns.values()))
     Console(width=_WIDTH).print(table)
+    for sentence in _overlaps(labels, loaded):
+        print(printable(sentence))
     if out is not None:
         plot_comparison(loaded, labels, out)
         print(f"wrote {out}")
+
+
+def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[str]:
+    """The deepest overlap of bodies in each of the first runs that have one."""
+    from nmdp_pin.robot.overlaps import overlap_sentences
+    from nmdp_pin.scenario import Scenario
+    from nmdp_pin.scenario.run_warnings import recorded_overlaps
+
+    said = []
+    for label, recording in zip(labels, recordings, strict=True):
+        try:
+            setup = Scenario.from_dict(recording.meta["scenario"], file=label).build(visuals=False)
+        except (NmdpError, KeyError, TypeError):
+            continue  # its robot is gone; the table stands without it
+        deepest = recorded_overlaps(setup, recording)[:1]
+        said += [f"{label}: {text}" for text in overlap_sentences(deepest, recording.t)]
+    return said[:_MOST_OVERLAPS]
 
 
 def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[str]:

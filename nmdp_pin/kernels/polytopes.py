@@ -145,7 +145,9 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
     best, latest, held = -math.inf, -math.inf, -math.inf
     beside = minus(_middle(before), _middle(b))
     n = past = least = scaled(beside, 1.0 / max(length(beside), 1e-12))
-    of_past, of_least, rounding = 0.0, 0.0, a.rounding + b.rounding
+    of_past, of_least, rounding, motion = 0.0, 0.0, a.rounding + b.rounding, 0.0
+    for i in range(len(a.vertices)):
+        motion = max(motion, length(minus(row_of(a.vertices, i), row_of(before.vertices, i))))
     for kind in range(3):
         rows, columns = len(b.normals), 1
         if kind == ON_A:
@@ -171,6 +173,8 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
                         s0 = s1
                     elif dot(d0, d) < 0.0:
                         s0 = -s0
+                    if abs(s0 - s1) > 2.0 * motion:
+                        s0 = s1  # edges almost parallel, whose normal has turned about
                 s0, s1 = s0 - rounding, s1 - rounding
                 if s1 > best:
                     best, n = s1, d

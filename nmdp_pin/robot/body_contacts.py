@@ -46,7 +46,7 @@ def touching(
     if pairs is None:
         robot.require_collisions()
         bodies = sorted(shaped | {*robot.surfaces})
-        joints = [p for p in itertools.combinations(bodies, 2) if not _connected(robot.model, *p)]
+        joints = [p for p in itertools.combinations(bodies, 2) if not connected(robot.model, *p)]
     else:
         joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in pairs]
     wanted = sorted({body for pair in joints for body in pair} & shaped - {*robot.surfaces})
@@ -59,7 +59,7 @@ def touching(
     return replace(robot, contact_points=points, surfaces=surfaces, notes=(*robot.notes, *notes))
 
 
-def _connected(model: pin.Model, a: int, b: int) -> bool:
+def connected(model: pin.Model, a: int, b: int) -> bool:
     """Whether two bodies are equal or neighbours, without mass or geometry between them."""
     low, high = min(a, b), max(a, b)
     parent = int(model.parents[high])

@@ -12,13 +12,10 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts
-from nmdp_pin.robot.feasibility import (
-    efforts_beyond_limits,
-    joints_beyond_range,
-    links_in_ground,
-)
+from nmdp_pin.robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin.robot.loading import MJCF, Options, assemble, describe
 from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import Urdf, read_urdf
@@ -169,7 +166,7 @@ def check_robot(
             )
         ),
         warnings=(*report.warnings, *_odd_pose(robot)),
-        notes=(*robot.notes, *_mimic_notes(robot)),
+        notes=(*robot.notes, *transparency(robot), *_mimic_notes(robot)),
     )
 
 
@@ -178,7 +175,8 @@ def _odd_pose(robot: Robot) -> list[str]:
     q = robot.standing[None]
     said = joints_beyond_range(robot, q)
     if robot.floating and len(robot.contact_points):
-        said += links_in_ground(robot, Terrain(Plane(height=robot.lowest_point)), q)
+        ground = Terrain(Plane(height=robot.lowest_point))
+        said += overlap_sentences(OverlapCheck(robot, ground).deepest(q), [0.0])
     if not robot.floating:
         weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
         said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, weight[None])]

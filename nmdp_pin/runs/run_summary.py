@@ -7,6 +7,7 @@ from typing import Any
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot.feasibility import buried_depth
 from nmdp_pin.runs.run_figures import compare_table, tilt
+from nmdp_pin.scenario.run_warnings import recorded_overlaps
 from nmdp_pin.scenario.scenario import Setup
 from nmdp_pin.status import Status
 
@@ -18,6 +19,7 @@ def summary(run: Recording, setup: Setup) -> dict[str, Any]:
         run: recording of the run.
         setup: objects of its scenario.
     """
+    overlaps = recorded_overlaps(setup, run)
     good = run.q[run.status == 0]
     figures = compare_table([run])[0]
     x, y, z = run.base_position[-1].tolist()
@@ -34,6 +36,7 @@ def summary(run: Recording, setup: Setup) -> dict[str, Any]:
         "height_gain": figures.height_gain,
         "distance": figures.distance,
         "max_penetration": float(run.contact_depth.max(initial=0.0)),
+        "overlap": max((overlap.depth for overlap in overlaps), default=0.0),
         "buried": float(buried_depth(setup.robot, setup.terrain, good).max(initial=0.0)),
         "kinetic_energy": float(run.kinetic_energy[-1]),
         "potential_energy": float(run.potential_energy[-1]),

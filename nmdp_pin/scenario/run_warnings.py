@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
-from nmdp_pin.robot.feasibility import (
-    efforts_beyond_limits,
-    joints_beyond_range,
-    links_in_ground,
-)
+from nmdp_pin.robot.feasibility import efforts_beyond_limits, joints_beyond_range
+from nmdp_pin.robot.overlaps import Overlap, OverlapCheck, overlap_sentences
 from nmdp_pin.scenario.scenario import Setup
 
-# Rows of a recording at which the links are looked for in the ground.
-_LOOKS = 200
 # Sentences of a kind that are said; of the others only how many there are.
 _SAID = 5
 _WORDS = {
@@ -39,25 +32,35 @@ def start_warnings(setup: Setup) -> list[str]:
         *_some(robot.warnings),
         *_left_out(robot, setup.simulator.method),
         *_some(joints_beyond_range(robot, q)),
-        *_some(links_in_ground(robot, setup.terrain, q)),
+        *overlap_sentences(OverlapCheck(robot, setup.terrain).deepest(q), [setup.state.t]),
     ]
 
 
 def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
-    """Warnings about the motion: links in the ground, joints and motors beyond their limits.
+    """Warnings about the motion: overlaps of bodies, joints and motors beyond their limits.
 
     Args:
         setup: objects of the run.
         recording: recording of the run; its first row is the initial state.
     """
-    rows = np.unique(np.linspace(0, recording.n - 1, _LOOKS).astype(int))
-    depth = float(recording.contact_depth[rows].max(initial=0.0))
+    overlaps = recorded_overlaps(setup, recording)
     motors = recording.tau + setup.robot.model.damping * recording.v
     return [
-        *_some(links_in_ground(setup.robot, setup.terrain, recording.q[rows], depth)),
+        *overlap_sentences(overlaps, recording.t),
         *_some(joints_beyond_range(setup.robot, recording.q)),
         *_some(efforts_beyond_limits(setup.robot, motors)),
     ]
+
+
+def recorded_overlaps(setup: Setup, recording: Recording) -> list[Overlap]:
+    """The deepest overlaps that contacts do not explain, in all states of a recording.
+
+    Args:
+        setup: objects of the run.
+        recording: recording of the run.
+    """
+    depth = recording.contact_depth.max(axis=1, initial=0.0)
+    return OverlapCheck(setup.robot, setup.terrain).deepest(recording.q, depth)
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:
