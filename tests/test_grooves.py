@@ -1,0 +1,90 @@
+"""Bodies at rest in grooves, valleys, corners and bowls: several surfaces at once."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
+from nmdp_pin.robot import free_body
+from nmdp_pin.terrain import Box, Capsule, HeightField, Plane, Sphere
+
+MASS, RADIUS = 1.0, 0.1  # [kg], [m]
+AT_REST = 1e-2  # [m/s, rad/s] after four seconds
+SETTLED = 1e-2  # of the weight, with what is left of the motion
+CENTRED = 1e-3  # [m] off the middle, of a depth of 2 to 5 mm
+BODIES = {
+    "ball": Sphere(radius=RADIUS),
+    "box": Box(size=(0.1, 0.14, 0.08)),
+    "capsule": Capsule(radius=0.05, length=0.12),
+}
+
+
+def groove(degrees, **friction):
+    """Two planes whose sides rise by an angle."""
+    a = np.radians(degrees)
+    return [Plane(normal=(s * np.sin(a), 0.0, np.cos(a)), **friction) for s in (1, -1)]
+
+
+def grounds(**friction):
+    """Shapes of each ground, by name."""
+    x = 0.05 * np.arange(-10, 11)
+    r = np.hypot(*np.meshgrid(*[np.linspace(-0.3, 0.3, 31)] * 2))
+    fields = {
+        "valley": (np.tile(np.abs(x), (21, 1)), 0.05),
+        "bowl": (0.5 - np.sqrt(0.25 - np.minimum(r**2, 0.2)), 0.02),
+    }
+    made = {name: [HeightField(heights=heights, spacing=(dx, dx), **friction)]
+            for name, (heights, dx) in fields.items()}  # fmt: skip
+    made |= {f"groove of {degrees}": groove(degrees, **friction) for degrees in (10, 45, 80)}
+    made["corner"] = [
+        Plane(normal=(np.sin(0.9) * np.cos(t), np.sin(0.9) * np.sin(t), np.cos(0.9)), **friction)
+        for t in (0.0, 2.1, 4.2)
+    ]
+    made["floor and wall"] = [
+        Plane(**friction),
+        Plane(normal=(-1.0, 0.0, 0.0), offset=-0.12, **friction),
+    ]
+    return made
+
+
+def dropped(body, shapes, order, h, duration, height=0.3, speed=0.0, recovery=0.0):
+    """Last result of a body that is dropped askew; every step must have been made."""
+    robot = free_body("body", body, mass=MASS)
+    law = FrictionCone(stiffness=1e6, power=2, recovery=recovery)
+    simulator = Simulator(robot, Terrain(shapes), law, "ne-nmdp", order=order)
+    turned = pin.Quaternion(pin.rpy.rpyToMatrix(1.4, 0.1, 0.3)).coeffs()
+    q = np.concatenate([[0.01, 0.012, height], turned])
+    state = State(0.0, q, np.array([speed, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    for _ in range(round(duration / h)):
+        result = simulator.step(state, Command(), h)
+        assert result.status.ok, (result.status, state.t)
+        state = result.state
+    return result
+
+
+@pytest.mark.parametrize("ground", grounds())
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("friction", [0.0, 0.6])
+def test_no_step_fails_between_several_surfaces(ground, body, friction):
+    """In both orders and at 10 and 30 ms; nothing is deep in a surface at the end."""
+    shapes = grounds(friction=friction)[ground]
+    height, speed = 0.75 if "80" in ground else 0.3, 0.2 if "wall" in ground else 0.0
+    for order, h in ((1, 0.03), (2, 0.01), (2, 0.03)):
+        last = dropped(BODIES[body], shapes, order, h, 0.9, height, speed)
+        assert last.contact_depths.max() < 0.03
+
+
+@pytest.mark.parametrize("degrees", [10, 45, 80])
+@pytest.mark.parametrize(("order", "h"), [(1, 0.002), (1, 0.01), (2, 0.01), (2, 0.03)])
+def test_a_ball_rests_in_a_groove(degrees, order, h):
+    """Its centre is where both planes are as deep in it, and they carry its weight."""
+    height = 0.75 if degrees == 80 else 0.3
+    last = dropped(
+        BODIES["ball"], groove(degrees, friction=0.6), order, h, 2.5, height, recovery=4.0
+    )
+    assert np.abs(last.state.v).max() < AT_REST
+    x, _, z = last.state.q[:3]
+    a, depth = np.radians(degrees), last.contact_depths.max()
+    assert x == pytest.approx(0.0, abs=CENTRED)
+    assert z * np.cos(a) == pytest.approx(RADIUS - depth, abs=CENTRED)
+    assert last.contact_forces[:, :3].sum(axis=0)[2] == pytest.approx(9.81 * MASS, rel=SETTLED)
