@@ -72,7 +72,7 @@ class ArgumentCheck:
             command = Command(tau=self._full_torque(numbers("tau", command, ControlError)))
         model = self._model
         arrays = {}
-        for name in ("tau", "kp", "kd", "q_target", "v_target"):
+        for name in ("tau", "kp", "kd", "q_target", "v_target", "force"):
             if getattr(command, name) is None:
                 continue
             value = arrays[name] = numbers(name, getattr(command, name), ControlError)

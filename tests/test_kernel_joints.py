@@ -239,7 +239,7 @@ def test_motors_beyond_their_limits():
     constant, kp = np.array([3.0, -3.0, 1.5, 3.0, -3.0, 2.0]), np.full(6, 2.0)
     error = np.array([0.0, 0.0, -1.0, 1.0, 0.0, 0.0])
     v = np.array([0.0, 0.0, 1.0, 0.0, -0.5, 0.0])
-    torque = Torque(constant, kp, damping + 1.0, zero, np.full(6, np.nan))
+    torque = Torque(constant, kp, damping + 1.0, zero, np.zeros(6), np.full(6, np.nan))
     signs = np.array([1.0, -1.0, 1.0, 0.0, -1.0, 0.0])
     assert kernels.saturate(joints, torque, error, v, False)
     assert np.array_equal(torque.signs, signs)
@@ -261,7 +261,7 @@ def test_gains_of_saturated_motors():
     """Their torque is the limit, and of the gains the damping of the joint is left."""
     joints = joints_of(effort=[2.0, 2.0, 3.0], damping=[0.5, 0.4, 0.3])
     constant, kp, kd = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
-    torque = Torque(constant, kp, kd, np.zeros(3), np.array([0.0, 1.0, -1.0]))
+    torque = Torque(constant, kp, kd, np.zeros(3), np.zeros(3), np.array([0.0, 1.0, -1.0]))
     found = [kernels.gains(joints, torque, l) for l in range(3)]
     assert found == [(1.0, 4.0, 7.0), (2.0, 0.0, 0.4), (-3.0, 0.0, 0.3)]
 

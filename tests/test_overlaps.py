@@ -156,6 +156,14 @@ def test_a_run_through_the_ground_is_told(contacts, tmp_path, capsys):
     assert capsys.readouterr().out.count("and the ground overlap by") == (2 if through else 0)
 
 
+def test_runs_that_exploded_are_read():
+    """Configurations beyond all terrain, or no numbers, have no overlaps and raise nothing."""
+    robot = load_robot("robosimian")
+    q = np.tile(robot.standing, (3, 1))
+    q[:, 2] = 1e30, -1e12, np.nan
+    assert OverlapCheck(robot, Terrain(Plane())).depths(q) == {}
+
+
 def test_links_without_contacts_are_named():
     """Of a robot that touches by chosen links the rest is transparent; pairs that touch are not."""
     feet = transparency(load_robot("go2", contacts="feet"))

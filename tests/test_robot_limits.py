@@ -223,6 +223,23 @@ def test_a_fallen_robot_lies_on_the_ground():
     assert 0.0 < max(in_ground) < BETWEEN
 
 
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-mdp", "pbfd"])
+def test_a_limit_clips_the_motor_and_no_push(method, tmp_path):
+    """A servo of 10 N m gives way to 100 N m from outside as to 90; its own torque is 10."""
+    bot = load_robot(write(tmp_path, HOPPER), base="fixed")
+    law = Penalty() if method == "pbfd" else FrictionCone(stiffness=1e6)
+    simulator = Simulator(bot, Terrain(Plane(height=-5.0)), law, method)
+    inertia, h = float(pin.crba(bot.model, bot.model.createData(), bot.standing)[0, 0]), 1e-3
+    one = np.ones(1)
+    servo = Command(kp=1e4 * one, kd=1e4 * one, q_target=bot.standing, force=100.0 * one)
+    result = simulator.step(simulator.state(bot.standing), servo, h)
+    assert result.state.v[0] == pytest.approx(90.0 * h / inertia, rel=1e-3)
+    assert result.tau[0] == pytest.approx(-10.0, rel=1e-6)
+    free = simulator.step(simulator.state(bot.standing), Command(force=5.0 * one), h)
+    assert free.state.v[0] == pytest.approx(5.0 * h / inertia, rel=1e-3)
+    assert free.tau[0] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_no_bounds_are_infinite():
     """What a robot of no joints has."""
     none = JointLimits.none(3)

@@ -249,7 +249,7 @@ def test_push_on_a_frame_turns_the_robot():
     """A push off the centre gives the moment of its arm: J' f of that frame."""
     push = "disturbances=[{force=[0.0, 0.0, 5.0], start=0.0, duration=1.0, frame='link10'}]"
     setup = Scenario.load("chain-slope", overrides=[push, "robot.initial={}"]).build(visuals=False)
-    tau = setup.controller.command(setup.state, 0.01).tau
+    force = setup.controller.command(setup.state, 0.01).force
     model = setup.robot.model
     J = pin.computeFrameJacobian(
         model,
@@ -258,8 +258,8 @@ def test_push_on_a_frame_turns_the_robot():
         model.getFrameId("link10"),
         pin.LOCAL_WORLD_ALIGNED,
     )
-    assert np.allclose(tau, J[2] * 5.0, atol=ROUNDING)
-    assert tau[4] == pytest.approx(-5.0 * 0.9, abs=1e-9)  # about y, 0.9 m along x
+    assert np.allclose(force, J[2] * 5.0, atol=ROUNDING)
+    assert force[4] == pytest.approx(-5.0 * 0.9, abs=1e-9)  # about y, 0.9 m along x
 
 
 def test_no_push_no_torque():

@@ -23,7 +23,8 @@ class CommandSource(abc.ABC):
 class Command(CommandSource):
     """Command that is held over a step; implicit methods include it in their residual.
 
-    The torque at (q, v) is tau - kp * difference(q_target, q) - kd * (v - v_target).
+    The torque at (q, v) is tau - kp * difference(q_target, q) - kd * (v - v_target), up to the
+    effort limits of the motors, and force beside it.
 
     Args:
         tau: feed-forward torque [N m or N], shape (nv,); None is zero.
@@ -31,6 +32,8 @@ class Command(CommandSource):
         kd: velocity gains [N m s/rad], shape (nv,); None is zero.
         q_target: target configuration, shape (nq,); required with kp.
         v_target: target velocity, shape (nv,); None is zero.
+        force: generalised force from outside, such as J' f of a push, which no motor limits
+            [N m or N], shape (nv,); None is zero.
     """
 
     tau: np.ndarray | None = None
@@ -38,6 +41,7 @@ class Command(CommandSource):
     kd: np.ndarray | None = None
     q_target: np.ndarray | None = None
     v_target: np.ndarray | None = None
+    force: np.ndarray | None = None
 
     def at(self, t: float) -> Command:
         """The command itself."""

@@ -47,7 +47,7 @@ class Push:
 
 
 class Pushed(Controller):
-    """Controller with pushes: adds J' f to the torque, held over the step.
+    """Controller with pushes: adds J' f to the forces from outside, held over the step.
 
     The Jacobian is evaluated at the start of the step, so pushes are explicit.
 
@@ -82,7 +82,7 @@ class Pushed(Controller):
         force = self._generalised(state, h)
         if force is None:
             return command
-        return replace(command, tau=force if command.tau is None else command.tau + force)
+        return replace(command, force=force if command.force is None else command.force + force)
 
     def _generalised(self, state: State, h: float) -> np.ndarray | None:
         """Sum of J' f over the pushes of this step [N, N m], shape (nv,); None without any."""

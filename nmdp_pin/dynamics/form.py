@@ -159,7 +159,14 @@ class Form:
             rate=1.0,
             acceleration_rate=1.0,
             target=np.zeros((n, 4, 3)),
-            torque=Torque(np.zeros(nv), np.zeros(nv), np.zeros(nv), standing.copy(), np.zeros(nv)),
+            torque=Torque(
+                constant=np.zeros(nv),
+                kp=np.zeros(nv),
+                kd=np.zeros(nv),
+                q_target=standing.copy(),
+                external=np.zeros(nv),
+                signs=np.zeros(nv),
+            ),
             contacts=contacts or new_contacts(self.candidates),
         )
 

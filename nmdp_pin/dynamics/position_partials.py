@@ -11,7 +11,6 @@ import numpy as np
 
 from nmdp_pin.dynamics.parameters import COMMAND, residual_by_command
 from nmdp_pin.kernels.inertia import inertial_gradient
-from nmdp_pin.kernels.joints import Torque
 from nmdp_pin.kernels.levenberg_marquardt import Minimisation
 from nmdp_pin.kernels.manifold import add_turning, difference_derivative
 from nmdp_pin.kernels.penalty import FRICTIONAL, penalty_forces
@@ -153,7 +152,7 @@ def _without_kinks(scene: Scene, start: StepStart, trial: Trial) -> tuple[np.nda
     the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
     """
     old = start.torque
-    torque = Torque(old.constant.copy(), old.kp.copy(), old.kd.copy(), old.q_target, old.signs)
+    torque = replace(old, constant=old.constant.copy(), kp=old.kp.copy(), kd=old.kd.copy())
     following = np.ones(len(torque.kp))
     replace_kinks(scene, start, trial, torque, following)
     return following, replace(start, torque=torque)

@@ -14,16 +14,18 @@ class Torques(NamedTuple):
     """The torque constant - kp difference(q_target, q) - kd v of one stage or of several.
 
     Args:
-        constant: feed-forward torque with kd v_target [N m or N], shape (..., nv).
+        constant: feed-forward torque with kd v_target and `external` [N m or N], shape (..., nv).
         kp: position gains [N m/rad], shape (..., nv).
         kd: velocity gains and damping of the joints [N m s/rad], shape (..., nv).
         q_target: target configuration, shape (..., nq); without position gains any.
+        external: forces from outside [N m or N], shape (..., nv).
     """
 
     constant: np.ndarray
     kp: np.ndarray
     kd: np.ndarray
     q_target: np.ndarray
+    external: np.ndarray
 
 
 def plain(array: np.ndarray) -> np.ndarray:
@@ -43,7 +45,7 @@ def torques_of(model: pin.Model, q: np.ndarray, *commands: Command) -> Torques:
     """
     if len(commands) > 1 and all(command is commands[0] for command in commands):
         commands = commands[:1]
-    constant, kp, kd = np.zeros((3, len(commands), model.nv))
+    constant, kp, kd, external = np.zeros((4, len(commands), model.nv))
     targets = np.empty((len(commands), model.nq))
     targets[:] = q
     kd[:] = model.damping
@@ -56,4 +58,7 @@ def torques_of(model: pin.Model, q: np.ndarray, *commands: Command) -> Torques:
                 constant[i] += command.kd * command.v_target
         if command.kp is not None and command.q_target is not None:
             kp[i], targets[i] = command.kp, command.q_target
-    return Torques(constant, kp, kd, targets)
+        if command.force is not None:
+            external[i] = command.force
+            constant[i] += command.force
+    return Torques(constant, kp, kd, targets, external)

@@ -205,7 +205,7 @@ class Nmdp(Integrator):
             state,
             State(state.t + h, end.q, end.v, after),
             wrenches=end.wrenches,
-            tau=end.tau,
+            tau=end.tau - start.external[-1],
             contact_depths=end.depths,
             iterations=iterations,
             evaluations=evaluations,

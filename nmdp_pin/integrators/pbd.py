@@ -94,7 +94,12 @@ class PositionBasedStep(Integrator):
         """Data of the step for the kernels; arguments as those of `step`."""
         stage = torques_of(self.model, state.q, command)
         torque = Torque(
-            stage.constant[0], stage.kp[0], stage.kd[0], stage.q_target[0], np.zeros(len(state.v))
+            constant=stage.constant[0],
+            kp=stage.kp[0],
+            kd=stage.kd[0],
+            q_target=stage.q_target[0],
+            external=stage.external[0],
+            signs=np.zeros(len(state.v)),
         )
         return StepStart(plain(state.q), plain(state.v), torque, float(h))
 
@@ -118,7 +123,7 @@ class PositionBasedStep(Integrator):
         return StepResult(
             state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,
             status=status,
-            tau=trial.tau.copy() if ok else np.zeros(len(state.v)),
+            tau=trial.tau - start.torque.external if ok else np.zeros(len(state.v)),
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=depths,

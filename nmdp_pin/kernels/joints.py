@@ -52,10 +52,11 @@ class Torque:
     """The joint torque tau(q, v) = constant - kp e - kd v, e = difference(q_target, q).
 
     Args:
-        constant: feed-forward torque with kd v_target [N m or N], shape (nv,).
+        constant: feed-forward torque with kd v_target and `external` [N m or N], shape (nv,).
         kp: position gains [N m/rad], shape (nv,).
         kd: velocity gains and damping [N m s/rad], shape (nv,).
         q_target: target configuration, shape (nq,).
+        external: forces from outside, which no motor makes or limits [N m or N], shape (nv,).
         signs: signs of the motors that are saturated: their torque is the limit, and their gains
             do not act; 0 for the others, shape (nv,).
     """
@@ -64,6 +65,7 @@ class Torque:
     kp: np.ndarray
     kd: np.ndarray
     q_target: np.ndarray
+    external: np.ndarray
     signs: np.ndarray
 
 
@@ -71,7 +73,7 @@ class Torque:
 def motor(joints: Joints, torque: Torque, l: int, error: float, v: float) -> float:
     """The effort that the command asks of the motor of dof l [N m or N]."""
     damper = torque.kd[l] - joints.damping[l]
-    return torque.constant[l] - damper * v - torque.kp[l] * error
+    return torque.constant[l] - torque.external[l] - damper * v - torque.kp[l] * error
 
 
 @jit
@@ -101,7 +103,8 @@ def saturate(joints: Joints, torque: Torque, error: np.ndarray, v: np.ndarray, a
 def gains(joints: Joints, torque: Torque, l: int) -> tuple[float, float, float]:
     """Constant torque, kp and kd of dof l, with its limit where its motor is saturated."""
     if torque.signs[l] != 0.0:
-        return torque.signs[l] * joints.effort[l], 0.0, joints.damping[l]
+        limit = torque.signs[l] * joints.effort[l]
+        return limit + torque.external[l], 0.0, joints.damping[l]
     return torque.constant[l], torque.kp[l], torque.kd[l]
 
 

@@ -456,7 +456,7 @@ def replace_kinks(
         beyond = excess(scene, start, trial, k)
         if beyond != 0.0:
             following[k], torque.kp[k], torque.kd[k] = 0.0, 0.0, joints.damping[k]
-            torque.constant[k] = np.copysign(joints.effort[k], beyond)
+            torque.constant[k] = np.copysign(joints.effort[k], beyond) + torque.external[k]
     for j in range(len(joints.dofs)):
         k = joints.dofs[j]
         if abs(trial.y[k]) > start.h * CREEP:

@@ -131,6 +131,7 @@ class Start:
         kp: position gains of the stages, shape (s, nv).
         kd: velocity gains and damping of the stages, shape (s, nv).
         q_target: target configurations of the stages, shape (s, nq).
+        external: forces from outside at the stages, which are in `constant` as well, (s, nv).
     """
 
     q: np.ndarray
@@ -144,6 +145,7 @@ class Start:
     kp: np.ndarray
     kd: np.ndarray
     q_target: np.ndarray
+    external: np.ndarray
 
 
 @record
@@ -303,7 +305,7 @@ def state_stage(
     for l in range(start.v.size):
         stage.v_ref[l] = start.v[l]
         torque.constant[l], torque.kp[l] = start.constant[last, l], start.kp[last, l]
-        torque.kd[l] = start.kd[last, l]
+        torque.kd[l], torque.external[l] = start.kd[last, l], start.external[last, l]
     for k in range(start.q.size):
         stage.q_ref[k], torque.q_target[k] = start.q[k], start.q_target[last, k]
     if i > 0:

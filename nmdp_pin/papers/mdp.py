@@ -95,7 +95,7 @@ class NeMdp(Integrator):
             state,
             State(state.t + h, q, v, warm),
             wrenches=linear.wrenches(start, wrench),
-            tau=tau,
+            tau=tau - linear.external,
             contact_depths=linear.depths(start.at),
             step_sizes=(h,),
             residual=0.0,

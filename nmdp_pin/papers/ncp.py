@@ -269,7 +269,7 @@ class NeNcp(Integrator):
             state,
             State(state.t + h, q, v, warm),
             wrenches=wrenches,
-            tau=tau,
+            tau=tau - linear.external,
             contact_depths=linear.depths(at),
             iterations=solution.iterations,
             evaluations=1,

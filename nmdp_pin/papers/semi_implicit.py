@@ -112,12 +112,17 @@ class SemiImplicit:
         """Constant torque, kp and kd with the limits of saturated motors, shape (nv,) each."""
         torque, joints = self._memory.stage.torque, self.form.joints
         limited = torque.signs != 0.0
-        at_limit = torque.signs * np.where(limited, joints.effort, 0.0)
+        at_limit = torque.signs * np.where(limited, joints.effort, 0.0) + torque.external
         return (
             np.where(limited, at_limit, torque.constant),
             np.where(limited, 0.0, torque.kp),
             np.where(limited, joints.damping, torque.kd),
         )
+
+    @property
+    def external(self) -> np.ndarray:
+        """Forces from outside on the dofs [N m or N], shape (nv,)."""
+        return self._memory.stage.torque.external
 
     def hold_torque(self, q: np.ndarray, v: np.ndarray) -> None:
         """Replace the command by the constant torque that it asks for at a state."""

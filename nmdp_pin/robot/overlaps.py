@@ -16,6 +16,7 @@ from nmdp_pin.robot.contact_geometry import extreme_points
 from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.terrain import HeightField, Mesh, Plane, Shape, Terrain
+from nmdp_pin.terrain.shape import LARGEST
 
 GROUND = "the ground"
 # Contacts sink in; bodies that overlap more than their contacts do by this are told of [m].
@@ -172,6 +173,8 @@ class OverlapCheck:
             for result in touched:
                 result.clear()
             touched = []
+            if not np.abs(configuration).max() < LARGEST:
+                continue  # a run that exploded; coal takes no numbers that large
             pin.computeCollisions(self._model, self._data, manager, callback, configuration)
             for pair, result in zip(names, data.collisionResults, strict=True):
                 if result.isCollision():
