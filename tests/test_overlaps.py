@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import trimesh
 
 from nmdp_pin import Scenario, Terrain, load_robot
 from nmdp_pin.cli.compare import compare
@@ -18,13 +19,9 @@ ROOM = Box(size=(2.0, 2.0, 1.0), position=(0.0, 0.0, -0.5))
 
 def block(z: float) -> Mesh:
     """Box as a closed mesh whose top is at height z [m]."""
-    half = np.array([1.0, 1.0, 0.5])
-    signs = np.array([[x, y, s] for x in (-1, 1) for y in (-1, 1) for s in (-1, 1)])
-    faces = [
-        (0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
-        (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3),
-    ]  # fmt: skip
-    return Mesh(vertices=signs * half + [0.0, 0.0, z - 0.5], faces=np.array(faces))
+    solid = trimesh.creation.box((2.0, 2.0, 1.0))
+    solid.apply_translation([0.0, 0.0, z - 0.5])
+    return Mesh(vertices=solid.vertices, faces=solid.faces)
 
 
 GROUNDS = {

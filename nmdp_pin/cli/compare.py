@@ -79,15 +79,19 @@ def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[st
     from nmdp_pin.scenario import Scenario
     from nmdp_pin.scenario.run_warnings import recorded_overlaps
 
-    said = []
+    said: list[str] = []
     for label, recording in zip(labels, recordings, strict=True):
+        table = recording.meta.get("scenario")
+        if len(said) == _MOST_OVERLAPS or not isinstance(table, dict):
+            continue
         try:
-            setup = Scenario.from_dict(recording.meta["scenario"], file=label).build(visuals=False)
-        except (NmdpError, KeyError, TypeError):
+            scenario = Scenario.from_dict(table, file=label)
+            robot, terrain = scenario.build_robot(visuals=False), scenario.build_terrain()
+        except NmdpError:
             continue  # its robot is gone; the table stands without it
-        deepest = recorded_overlaps(setup, recording)[:1]
+        deepest = recorded_overlaps(robot, terrain, recording)[:1]
         said += [f"{label}: {text}" for text in overlap_sentences(deepest, recording.t)]
-    return said[:_MOST_OVERLAPS]
+    return said
 
 
 def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[str]:

@@ -43,6 +43,7 @@ from nmdp_pin.kernels.polytopes import (
     Polytope,
     Polytopes,
     crossing,
+    edge_distance,
     edge_of,
     find_features,
     is_over,
@@ -50,7 +51,6 @@ from nmdp_pin.kernels.polytopes import (
     polytope,
     row_of,
     separating_direction,
-    side_of,
 )
 from nmdp_pin.kernels.primitives import BOX
 from nmdp_pin.kernels.record import record
@@ -421,7 +421,8 @@ def _hold_feature(
         p, e = edge_of(a, x)
         q, f = edge_of(b, y)
         towards = row_of(contacts.directions, pair)
-        n, start = _edge_normal(a, x, b, y, towards), row_of(one.vertices, one.edges[x, 0])
+        n, _ = edge_distance(a, x, b, y, 1.0, towards)
+        start = row_of(one.vertices, one.edges[x, 0])
         if not candidates.rolling:
             s, _ = crossing(p, e, q, f)
             start = ahead(start, s, edge_of(one, x)[1])
@@ -434,14 +435,6 @@ def _hold_feature(
     for j in range(3):
         contacts.held[i, j], contacts.planes[i, j] = start[j], n[j]
     contacts.planes[i, 3] = level
-
-
-@jit
-def _edge_normal(a: Polytope, i: int, b: Polytope, j: int, towards: Vector3) -> Vector3:
-    """Unit normal of edge i of polytope a and edge j of b, from b to a."""
-    n = cross(edge_of(a, i)[1], edge_of(b, j)[1])
-    out = side_of(a, i, b, j, n, towards)
-    return scaled(n, (1.0 if out >= 0.0 else -1.0) / length(n))
 
 
 @jit
@@ -512,8 +505,7 @@ def _surface_at(
         rounding = candidates.shapes[row, 16]
         phi, normal, _ = describe_minimum(mesh, face, feature, foot, p, rounding, hessian)
         return phi, normal
-    phi = _distance(candidates, contacts, k, p)
-    normal, _ = _describe(candidates, contacts, k, p, phi, hessian)
+    phi, normal, _ = _surface(candidates, contacts, k, p, hessian)
     return phi, normal
 
 
@@ -568,23 +560,23 @@ def _distance(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) ->
 
 
 @jit
-def _describe(
-    candidates: Candidates,
-    contacts: Contacts,
-    k: int,
-    p: Vector3,
-    phi: float,
-    hessian: np.ndarray,
-) -> tuple[Vector3, bool]:
-    """Normal of the shape of candidate k at a point, and whether it bends; see `describe`."""
-    row = candidates.rows[k]
+def _surface(
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, hessian: np.ndarray
+) -> tuple[float, Vector3, bool]:
+    """Signed distance [m] and normal of the shape of candidate k at a point, and whether it bends.
+
+    Without meshes; `hessian` is written as by `describe`.
+    """
+    row, shapes = candidates.rows[k], candidates.shapes
     if candidates.kinds[row, 0] == BOX and contacts.faces[k] >= 0:
-        p, axis, _ = _felt(candidates, contacts, k, p)
+        p, axis, depth = _felt(candidates, contacts, k, p)
         if axis >= 0:
-            sign, shapes = 1.0 if contacts.faces[k] & (8 << axis) else -1.0, candidates.shapes
+            sign = 1.0 if contacts.faces[k] & (8 << axis) else -1.0
             normal = (shapes[row, 3 + axis], shapes[row, 6 + axis], shapes[row, 9 + axis])
-            return scaled(normal, sign), False
-    return describe(candidates.kinds, candidates.shapes, row, p, phi, hessian)
+            return depth, scaled(normal, sign), False
+    phi = shape_distance(candidates.kinds, shapes, row, p)
+    normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
+    return phi, normal, bends
 
 
 @jit
@@ -768,9 +760,8 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
         elif candidates.kinds[row, 0] == MESH:
             _place_on_mesh(candidates, contacts, at, i, p)
         else:
-            phi = _distance(candidates, contacts, c, p)
+            phi, normal, _ = _surface(candidates, contacts, c, p, hessian)
             at.depth[i] = candidates.radii[c] - phi
-            normal, _ = _describe(candidates, contacts, c, p, phi, hessian)
             at.normal[i, 0], at.normal[i, 1], at.normal[i, 2] = normal
         if not contacts.rolls[c] and candidates.pairs[c] < 0:
             for j in range(3):
@@ -856,8 +847,7 @@ def _place_on_rim(candidates: Candidates, contacts: Contacts, at: Places, i: int
                 at.curvature[i],
             )  # fmt: skip
         else:
-            phi = _distance(candidates, contacts, c, x)
-            n, bends = _describe(candidates, contacts, c, x, phi, own)
+            phi, n, bends = _surface(candidates, contacts, c, x, own)
             if bends:
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
         t = cross(axis, u)
@@ -1121,8 +1111,7 @@ def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int)
         return
     own = np.empty((3, 3))
     p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-    phi = candidates.radii[c] - at.depth[i]
-    _, curved = _describe(candidates, contacts, c, p, phi, own)
+    _, _, curved = _surface(candidates, contacts, c, p, own)
     at.curved[i] = curved
     if curved:
         turn_tensor(candidates.shapes, row, own, at.curvature, i)

@@ -165,10 +165,10 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
                     s0 = _lowest(b.vertices, row_of(before.normals, i)) - before.levels[i]
                     s1 = _lowest(b.vertices, row_of(a.normals, i)) - a.levels[i]
                 else:
-                    d, s1 = _edge_distance(a, i, b, j, 0.0, beside)
+                    d, s1 = edge_distance(a, i, b, j, 0.0, beside)
                     if not s1 < math.inf:
                         continue
-                    d0, s0 = _edge_distance(before, i, b, j, 1.0, beside)
+                    d0, s0 = edge_distance(before, i, b, j, 1.0, beside)
                     if not s0 < math.inf:
                         s0 = s1
                     elif dot(d0, d) < 0.0:
@@ -197,7 +197,7 @@ def _middle(a: Polytope) -> Vector3:
 
 
 @jit
-def _edge_distance(
+def edge_distance(
     a: Polytope, i: int, b: Polytope, j: int, tilt: float, towards: Vector3
 ) -> tuple[Vector3, float]:
     """Normal of two edges and their distance along it [m]; inf where no normal fits both edges.
@@ -304,7 +304,7 @@ def find_features(
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         for j in range(len(b.edges)):
-            d, gap = _edge_distance(a, i, b, j, _TILT, towards)
+            d, gap = edge_distance(a, i, b, j, _TILT, towards)
             gap -= rounding
             if not gap < limit or dot(d, towards) < _FACING or n == len(gaps):
                 continue

@@ -29,7 +29,7 @@ def joints_beyond_range(robot: Robot, q: np.ndarray) -> list[str]:
         if beyond[worst] > _SLACK:
             said.append(
                 f"joint '{name}' at {positions[worst]:.4g} is beyond its range "
-                f"{lower:.4g} to {upper:.4g}{_how_often(beyond > _SLACK)}"
+                f"{lower:.4g} to {upper:.4g}{how_often(int((beyond > _SLACK).sum()), len(q))}"
             )
     return said
 
@@ -48,7 +48,7 @@ def efforts_beyond_limits(robot: Robot, tau: np.ndarray) -> list[str]:
         if effort[worst] > largest * (1.0 + _SLACK):
             said.append(
                 f"joint '{name}' takes an effort of {effort[worst]:.4g}, its limit is "
-                f"{largest:.4g}{_how_often(effort > largest)}"
+                f"{largest:.4g}{how_often(int((effort > largest).sum()), len(tau))}"
             )
     return said
 
@@ -78,6 +78,11 @@ def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
     return np.nan_to_num(depth).max(axis=1, initial=0.0)  # NaN: beyond all terrain
 
 
-def _how_often(beyond: np.ndarray) -> str:
-    """Phrase for the number of rows in which a condition holds; "" for a single row."""
-    return f" (in {np.count_nonzero(beyond)} of {len(beyond)} states)" if len(beyond) > 1 else ""
+def how_often(count: int, n: int) -> str:
+    """Phrase for the number of states in which a condition holds; "" where there is only one.
+
+    Args:
+        count: number of states in which it holds.
+        n: number of states.
+    """
+    return f" (in {count} of {n} states)" if n > 1 else ""

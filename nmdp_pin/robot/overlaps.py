@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import coal
 import numpy as np
@@ -14,8 +13,9 @@ import pinocchio as pin
 from nmdp_pin.robot.body_contacts import connected
 from nmdp_pin.robot.contact_geometry import extreme_points
 from nmdp_pin.robot.contact_points import in_world
+from nmdp_pin.robot.feasibility import how_often
 from nmdp_pin.robot.robot import Robot
-from nmdp_pin.terrain import HeightField, Mesh, Plane, Shape, Terrain
+from nmdp_pin.terrain import HeightField, Mesh, Plane, Terrain
 from nmdp_pin.terrain.shape import LARGEST
 
 GROUND = "the ground"
@@ -29,9 +29,6 @@ _NAMED = 6  # links in one sentence
 # Bodies that overlap as deep where the robot stands are left out [m].
 _STANDING = 1e-3
 _ON_RIM = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)  # [rad] points that stand for a rim
-
-# Results of coal, its broad phase, and what is done with each pair that is near.
-_Query = tuple[pin.GeometryData, Any, pin.CollisionCallBackDefault]
 
 
 @dataclass(frozen=True)
@@ -73,14 +70,16 @@ class OverlapCheck:
         items = robot.collision_model.geometryObjects if robot.collision_model else ()
         flat, solid = [], []
         for item in items:
-            link = str(robot.model.frames[item.parentFrame].name)
+            link, carrier = str(robot.model.frames[item.parentFrame].name), int(item.parentJoint)
             hull = _hull(item.geometry)
-            flat.append(self._add(item, hull, link))
+            flat.append(self._add(link, carrier, item.placement, hull))
             convex = hull is item.geometry or _is_convex(item.geometry, hull)
-            solid.append(flat[-1] if convex else self._add(item, item.geometry, link))
+            solid.append(
+                flat[-1] if convex else self._add(link, carrier, item.placement, item.geometry)
+            )
         moving = [k for k, item in enumerate(items) if item.parentJoint]
         for shape in terrain.shapes:
-            ground = self._add_ground(shape)
+            ground = self._add(GROUND, 0, shape.placement, shape.collision_geometry())
             touching = flat if isinstance(shape, Plane) else solid
             for k in moving:
                 self._shapes.addCollisionPair(pin.CollisionPair(touching[k], ground))
@@ -94,16 +93,24 @@ class OverlapCheck:
             for centre, radius in _spheres(item.geometry)
         ]
         self._carriers = np.array([joint for joint, _, _, _ in points], dtype=int)
-        self._of_link = np.array([link for _, link, _, _ in points])
+        self._of_link = [link for _, link, _, _ in points]
         self._centres = np.array([centre for _, _, centre, _ in points]).reshape(-1, 3)
         self._radii = np.array([radius for _, _, _, radius in points])
-        self._query = self._new_query()
-        standing = self._depths_by_coal(robot.standing[None])
-        for pair in [pin.CollisionPair(p.first, p.second) for p in self._shapes.collisionPairs]:
-            names = self._links[pair.first], self._links[pair.second]
+        self._pairs = [
+            (self._links[pair.first], self._links[pair.second])
+            for pair in self._shapes.collisionPairs
+        ]
+        self._results = pin.GeometryData(self._shapes)
+        for request in self._results.collisionRequests:
+            request.enable_contact, request.num_max_contacts = True, _MOST_CONTACTS
+        self._near = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(
+            self._model, self._shapes, self._results
+        )
+        self._callback = pin.CollisionCallBackDefault(self._shapes, self._results, False)
+        standing = self.depths(robot.standing[None])
+        for k, names in enumerate(self._pairs):
             if names[1] != GROUND and standing.get(names, np.zeros(1))[0] > _STANDING:
-                self._shapes.removeCollisionPair(pair)
-        self._query = self._new_query()
+                self._results.deactivateCollisionPair(k)
 
     def deepest(
         self, q: np.ndarray, contact_depth: np.ndarray | float = 0.0, *, most: int = 3
@@ -130,74 +137,42 @@ class OverlapCheck:
         Args:
             q: configurations, shape (n, nq).
         """
-        found = self._depths_by_coal(q)
-        for pair, depth in self._depths_of_points(q).items():
-            found[pair] = np.maximum(depth, found.get(pair, 0.0))
-        return found
-
-    def _add(self, item: pin.GeometryObject, geometry: coal.CollisionGeometry, link: str) -> int:
-        """Add a shape of a link; returns its index."""
-        self._links.append(link)
-        name = f"{len(self._links)}"
-        placed = pin.GeometryObject(
-            name, item.parentJoint, item.parentFrame, item.placement, geometry
-        )
-        return int(self._shapes.addGeometryObject(placed))
-
-    def _add_ground(self, shape: Shape) -> int:
-        """Add a shape of the terrain; returns its index."""
-        self._links.append(GROUND)
-        name = f"{len(self._links)}"
-        return int(
-            self._shapes.addGeometryObject(
-                pin.GeometryObject(name, 0, 0, shape.placement, shape.collision_geometry())
-            )
-        )
-
-    def _new_query(self) -> _Query:
-        data = pin.GeometryData(self._shapes)
-        for request in data.collisionRequests:
-            request.enable_contact, request.num_max_contacts = True, _MOST_CONTACTS
-        manager = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(
-            self._model, self._shapes, data
-        )
-        return data, manager, pin.CollisionCallBackDefault(self._shapes, data, False)
-
-    def _depths_by_coal(self, q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-        """Depths of the overlaps that coal finds; arguments and result as of `depths`."""
         found: dict[tuple[str, str], np.ndarray] = {}
-        data, manager, callback = self._query
-        names = [(self._links[p.first], self._links[p.second]) for p in self._shapes.collisionPairs]
-        touched: list[coal.CollisionResult] = []
         for row, configuration in enumerate(q):
-            for result in touched:
-                result.clear()
-            touched = []
             if not np.abs(configuration).max() < LARGEST:
                 continue  # a run that exploded; coal takes no numbers that large
-            pin.computeCollisions(self._model, self._data, manager, callback, configuration)
-            for pair, result in zip(names, data.collisionResults, strict=True):
-                if result.isCollision():
-                    touched.append(result)
-                    depth = max(-contact.penetration_depth for contact in result.getContacts())
-                    depths = found.setdefault(pair, np.zeros(len(q)))
-                    depths[row] = max(depth, depths[row])
-        for result in touched:
-            result.clear()
+            pin.computeCollisions(
+                self._model, self._data, self._near, self._callback, configuration
+            )
+            for pair, depth in [*self._depths_by_coal(), *self._depths_of_points()]:
+                depths = found.setdefault(pair, np.zeros(len(q)))
+                depths[row] = max(depth, depths[row])
         return found
 
-    def _depths_of_points(self, q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-        """Depths of extreme points in meshes and height fields, which coal takes for surfaces."""
+    def _add(
+        self, link: str, carrier: int, placement: pin.SE3, geometry: coal.CollisionGeometry
+    ) -> int:
+        """Add a shape of a link, or of the ground; returns its index."""
+        self._links.append(link)
+        name = str(len(self._links))
+        placed = pin.GeometryObject(name, carrier, 0, placement, geometry)
+        return int(self._shapes.addGeometryObject(placed))
+
+    def _depths_by_coal(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """Pairs and depths of the overlaps that coal has found, whose results are cleared."""
+        for pair, result in zip(self._pairs, self._results.collisionResults, strict=True):
+            if result.isCollision():
+                yield pair, max(-contact.penetration_depth for contact in result.getContacts())
+                result.clear()
+
+    def _depths_of_points(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """Links and depths of their points in meshes and height fields, to coal mere surfaces."""
         if self._rough is None or not len(self._radii):
-            return {}
-        depths = np.empty((len(q), len(self._radii)))
-        for row, configuration in enumerate(q):
-            pin.forwardKinematics(self._model, self._data, configuration)
-            world = in_world(self._data, self._carriers, self._centres)
-            depths[row] = np.nan_to_num(self._radii - self._rough.query(world).distance)
-        by_link = {link: depths[:, self._of_link == link] for link in dict.fromkeys(self._of_link)}
-        deepest = {(link, GROUND): depth.max(axis=1) for link, depth in by_link.items()}
-        return {pair: np.maximum(d, 0.0) for pair, d in deepest.items() if d.max() > 0.0}
+            return
+        world = in_world(self._data, self._carriers, self._centres)
+        depths = self._radii - self._rough.query(world).distance
+        for k in np.flatnonzero(depths > 0.0):
+            yield (self._of_link[k], GROUND), float(depths[k])
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:
@@ -209,7 +184,8 @@ def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarr
     """
     return [
         f"{_quoted(o.first)} and {_quoted(o.second)} overlap by {o.depth:.3g} m"
-        + (f" at {t[o.row]:.4g} s (in {o.rows} of {len(t)} states)" if len(t) > 1 else "")
+        + (f" at {t[o.row]:.4g} s" if len(t) > 1 else "")
+        + how_often(o.rows, len(t))
         for o in overlaps
     ]
 
@@ -242,8 +218,7 @@ def transparency(robot: Robot) -> list[str]:
         if not connected(model, a, b) and not {(a, b), (b, a)} & facing
     ]
     if apart:
-        free = [k for k in links.values() if all(k not in pair for pair in facing if pair[1])]
-        who = "all" if len(free) == len(links) else f"{len(apart)} pairs of"
+        who = f"{len(apart)} pairs of" if points.touches.any() else "all"
         said.append(
             f"{who} its links pass through each other (self_collision = true lets them touch)"
         )

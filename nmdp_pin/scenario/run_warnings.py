@@ -10,6 +10,7 @@ from nmdp_pin.robot import Robot
 from nmdp_pin.robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin.robot.overlaps import Overlap, OverlapCheck, overlap_sentences
 from nmdp_pin.scenario.scenario import Setup
+from nmdp_pin.terrain import Terrain
 
 # Sentences of a kind that are said; of the others only how many there are.
 _SAID = 5
@@ -43,7 +44,7 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
         setup: objects of the run.
         recording: recording of the run; its first row is the initial state.
     """
-    overlaps = recorded_overlaps(setup, recording)
+    overlaps = recorded_overlaps(setup.robot, setup.terrain, recording)
     motors = recording.tau + setup.robot.model.damping * recording.v
     return [
         *overlap_sentences(overlaps, recording.t),
@@ -52,15 +53,16 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
     ]
 
 
-def recorded_overlaps(setup: Setup, recording: Recording) -> list[Overlap]:
+def recorded_overlaps(robot: Robot, terrain: Terrain, recording: Recording) -> list[Overlap]:
     """The deepest overlaps that contacts do not explain, in all states of a recording.
 
     Args:
-        setup: objects of the run.
+        robot: robot of the run.
+        terrain: ground of the run.
         recording: recording of the run.
     """
     depth = recording.contact_depth.max(axis=1, initial=0.0)
-    return OverlapCheck(setup.robot, setup.terrain).deepest(recording.q, depth)
+    return OverlapCheck(robot, terrain).deepest(recording.q, depth)
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:
