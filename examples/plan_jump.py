@@ -50,7 +50,7 @@ KP, KD = 1000.0, 50.0  # [N m/rad], [N m s/rad] of settling before the plan and 
 
 DURATION, LANDING = 0.6, 0.8  # [s] from rest to the apex, and what is simulated after it
 FINE = 0.002  # [s] longest steps of the replay, and about the shortest in a knot
-TOLERANCE = 0.03  # of the velocity: what a step in a knot may err
+TOLERANCE = 0.3  # of the velocity: what a step in a knot may err
 
 # The planar base is x, z and pitch; then come the joints. The end of the plan shall be the standing
 # pose at rest, but higher than it gets, so that height always pays.

@@ -13,6 +13,7 @@ from nmdp_pin.errors import ControlError, NmdpError, StateError
 from nmdp_pin.kernels.linear import all_finite
 from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
+from nmdp_pin.robot.model import base_velocities
 from nmdp_pin.state import State, WarmStart
 
 MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
@@ -31,6 +32,7 @@ class ArgumentCheck:
 
     def __init__(self, robot: Robot, n_pairs: int, n_vertices: int) -> None:
         self._model, self._driven = robot.model, robot.driven
+        self._base = base_velocities(robot.model, robot.driven)
         self._n_joints = len(robot.limits.bounded)
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
 
@@ -87,7 +89,15 @@ class ArgumentCheck:
             raise ControlError("kp is given without q_target: say where the joints should go")
         if "q_target" in arrays:
             self._check_manifold("q_target", arrays["q_target"], ControlError)
-        return Command(**arrays)
+        for name in ("kp", "kd"):
+            acts = name in arrays and arrays[name][self._base].any()
+            if acts and not command.base_gains:
+                raise ControlError(
+                    f"{name} acts on a floating base (velocities {self._base.tolist()}), which "
+                    "has no motor; set these gains to 0, or give base_gains=True to hold it from "
+                    "outside"
+                )
+        return Command(**arrays, base_gains=command.base_gains)
 
     def _check_warm(self, warm: WarmStart) -> None:
         """Refuse the warm start of another robot, terrain or contact model."""

@@ -35,7 +35,7 @@ FIGURES = (
 )
 """What is kept of the result, beside its status and the lengths of its sub-steps."""
 
-_COMMAND = tuple(field.name for field in fields(Command))
+_COMMAND = tuple(field.name for field in fields(Command) if field.name != "base_gains")
 _DIMENSIONS = {**DIMENSIONS, **{f"command.{name}": 1 for name in _COMMAND}}
 
 
@@ -116,6 +116,7 @@ class FailedStep:
             "failed_step": FORMAT,
             **of_state,
             "h": float(self.h),
+            "base_gains": self.command.base_gains,
             "outcome": self.outcome,
             "versions": self.versions,
             "scenario": self.scenario,
@@ -136,7 +137,10 @@ class FailedStep:
         try:
             return cls(
                 state_from(arrays, meta),
-                Command(**{name: arrays.get(f"command.{name}") for name in _COMMAND}),
+                Command(
+                    **{name: arrays.get(f"command.{name}") for name in _COMMAND},
+                    base_gains=bool(meta.get("base_gains", False)),
+                ),
                 float(meta["h"]),
                 dict(meta["outcome"]),
                 dict(meta["versions"]),

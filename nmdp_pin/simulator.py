@@ -120,6 +120,7 @@ class Simulator:
                 f"{method.law_type.__name__}, got "
                 f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
             )
+        self.control.check(method)
         if isinstance(law, WrenchSpace):
             check_shapes(law, self.robot)
         try:

@@ -25,6 +25,13 @@ class StepControl(abc.ABC):
 
     name: ClassVar[str]
 
+    def check(self, integrator: type[Integrator]) -> None:  # noqa: B027
+        """Refuse a method that lacks what the control needs; this one needs nothing.
+
+        Raises:
+            IntegratorError: naming what it lacks.
+        """
+
     @abc.abstractmethod
     def step(
         self, integrator: Integrator, state: State, command: CommandSource, h: float

@@ -132,6 +132,7 @@ def command(model: pin.Model, rng: np.random.Generator) -> Command:
         kd=rng.uniform(0.0, 20.0, model.nv),
         q_target=configuration(model, rng),
         v_target=rng.standard_normal(model.nv),
+        base_gains=True,
     )
 
 

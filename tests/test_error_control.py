@@ -9,7 +9,7 @@ from contracts.integrator import assert_same_bits
 from physics_scenes import SOFT, G, block, cone, far_ground, flying, ground, pendulum, resting
 from test_step_control import PASSIVE, Failing
 
-from nmdp_pin.contact import FrictionCone
+from nmdp_pin.contact import FrictionCone, Penalty
 from nmdp_pin.control import Passive
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import IntegratorError, StateError
@@ -83,7 +83,7 @@ def test_free_fall_keeps_the_tolerance():
 )
 def test_error_of_a_pendulum_follows_the_tolerance(method, order, work):
     """Over three decades the true error falls with the tolerance, at the cost of the order."""
-    tolerances = np.array(TOLERANCES) * (3.0 if order == 1 else 0.1)
+    tolerances = np.array(TOLERANCES) * (3.0 if order == 1 else 1.0)
     exact, errors, evaluations = swung(0.5), [], []
     for tolerance in tolerances:
         sim, state = swinging(method, order, tolerance)
@@ -96,8 +96,8 @@ def test_error_of_a_pendulum_follows_the_tolerance(method, order, work):
     assert slope(tolerances, errors) == pytest.approx(1.0, abs=0.25)
     assert np.all(np.diff(errors) < 0.0)
     # Over half a second, in which the equation of motion lets errors grow.
-    # The estimate of second order is of a higher power of h: measured up to 5, position-based 14.
-    assert np.all(errors < (2.0 if order == 1 else 20.0) * tolerances)
+    # Measured: up to 0.8 in first order, 0.6 in second, position-based 1.8.
+    assert np.all(errors < 2.0 * tolerances)
     assert slope(tolerances, evaluations) == pytest.approx(work, abs=0.15)
 
 
@@ -195,7 +195,10 @@ def test_a_step_that_fails_is_shortened():
 def test_robosimian_jumps_half_a_second(order):
     """The whole machine: every step within its tolerance, and far fewer sub-steps in order 2."""
     options = ["integrator.dt=0.02", f"integrator.order={order}"]
-    options += ['integrator.control.kind="error"', "integrator.control.rtol=0.03"]
+    options += [
+        'integrator.control.kind="error"',
+        f"integrator.control.rtol={0.03 if order == 1 else 0.3}",
+    ]
     setup = Scenario.load("robosimian-jump", overrides=options).build(visuals=False)
     run = setup.simulator.run(
         setup.state, setup.controller, dt=0.02, duration=0.5, on_failure="raise"
@@ -222,6 +225,14 @@ def test_bad_options(options, message):
     """Tolerances and forms that cannot be used are refused."""
     with pytest.raises(IntegratorError, match=message):
         ErrorControl(**options)
+
+
+def test_methods_without_an_estimate_are_refused():
+    """When the simulator is made, and not in its first step."""
+    bot = block()
+    law = Penalty()
+    with pytest.raises(IntegratorError, match=r"'pbd' has no error estimate.*Halving or Fixed"):
+        Simulator(bot, far_ground(), law, "pbd", control=ErrorControl(rtol=0.1))
 
 
 @pytest.mark.parametrize("h_next", [0.0, -1.0, np.nan, np.inf, "1"])

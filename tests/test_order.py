@@ -177,7 +177,9 @@ def test_order_of_a_sliding_body(method, of_order):
     start = resting(slab)
     gain = kp * np.eye(6)[0]
     target = start + np.eye(7)[0]
-    command = Command(kp=gain, kd=0.1 * gain, q_target=target, v_target=np.zeros(6))
+    command = Command(
+        kp=gain, kd=0.1 * gain, q_target=target, v_target=np.zeros(6), base_gains=True
+    )
     # x'' = kp (1 - x) - kd x' - mu g for 1 kg, while it moves ahead
     exact = solve_ivp(
         lambda t, y: [y[1], kp * (1.0 - y[0]) - 0.1 * kp * y[1] - friction * G],

@@ -176,12 +176,43 @@ def test_a_joint_beyond_its_range_and_an_effort_beyond_its_limit(tmp_path):
     assert efforts_beyond_limits(bot, np.array([[9.0]])) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "base", "wanted"),
+    [(1.3, "fixed", 1.0), (-2.0, "free-flyer", -1.0), (0.5, "fixed", 0.5)],
+)
+def test_no_joint_stands_outside_its_range(tmp_path, given, base, wanted):
+    """It stands at the nearer end, which is said; without limits, where the files put it."""
+    write(tmp_path, HOPPER)
+    write(tmp_path, f'urdf = "sample.urdf"\nstanding.joints = {{ hip = {given} }}\n', "robot.toml")
+    bot = load_robot(tmp_path / "robot.toml", base=base)
+    assert bot.standing[-1] == wanted
+    told = [note for note in bot.notes if "outside the range" in note]
+    assert told == (
+        []
+        if given == wanted
+        else [
+            "standing pose outside the range of joints, moved into it: "
+            f"hip from {given:.4g} to {wanted:.4g}"
+        ]
+    )
+    assert load_robot(tmp_path / "robot.toml", base=base, limits=False).standing[-1] == given
+
+
+@pytest.mark.parametrize("name", ["kinova", "laikago", "simple_humanoid", "allegro_left_hand"])
+def test_robots_of_others_stand_in_their_ranges(name):
+    """Their zero is outside, or their posture."""
+    bot = load_robot(name, visuals=False)
+    outside = joints_beyond_range(bot, bot.standing[None])
+    assert outside == []
+    assert any("outside the range" in note for note in bot.notes)
+
+
 def test_the_report_warns_of_the_standing_pose(tmp_path):
     """Joints beyond their ranges, a link under the lowest contact point, a motor too weak."""
     write(tmp_path, HOPPER.replace('effort="10"', 'effort="0.001"'))
     write(tmp_path, 'urdf = "sample.urdf"\nstanding.joints = { hip = 1.3 }\n', "robot.toml")
     fixed = check_robot(tmp_path / "robot.toml", base="fixed", contacts=["leg"])
-    assert any("1.3 is beyond its range" in text for text in fixed.warnings)
+    assert any("hip from 1.3 to 1" in text for text in fixed.notes)
     assert not any("effort" in text for text in fixed.warnings)  # its centre is on the hinge
     low = check_robot(tmp_path / "sample.urdf", contacts=[("top", "body", [0, 0, 0.2], 0.0)])
     assert any("'leg' and the ground overlap by 0.65 m" in text for text in low.warnings)

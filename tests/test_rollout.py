@@ -188,7 +188,7 @@ def test_threads_give_the_bits_of_single_steps(falling, gains):
     command = None
     if gains:
         kp = np.full(nv, 5.0)
-        command = Command(kp=kp, kd=0.1 * kp, q_target=falling.robot.standing)
+        command = Command(kp=kp, kd=0.1 * kp, q_target=falling.robot.standing, base_gains=True)
     with Threads(2) as threads:
         found = rollout(falling, x0, u, h=H, command=command, executor=threads, chunk=1)
     assert found.ok.all()

@@ -130,6 +130,24 @@ def test_quaternions_have_unit_length(floating, q):
         floating.step(floating.state(), Command(kp=np.ones(18), q_target=q), 0.01)
 
 
+@pytest.mark.parametrize("name", ["kp", "kd"])
+@pytest.mark.parametrize("base", ["planar", "free-flyer"])
+def test_gains_on_floating_bases_are_asked_for(simulator, floating, base, name):
+    """A base has no motor: a gain on it is refused unless it is meant to be held from outside."""
+    sim, n = (simulator, 3) if base == "planar" else (floating, 6)
+    q, nv = sim.robot.standing, sim.robot.model.nv
+    gains = np.zeros(nv)
+    gains[n:] = 10.0
+    assert sim.step(sim.state(), Command(**{name: gains}, q_target=q), 0.01).status.ok
+    gains[n - 1] = 10.0
+    with pytest.raises(ControlError, match=rf"{name} acts on a floating base .* 0, .*base_gains"):
+        sim.step(sim.state(), Command(**{name: gains}, q_target=q), 0.01)
+    held = Command(kp=np.full(nv, 1e6), q_target=q, base_gains=True)
+    state = sim.state()
+    state.v[2] = 0.1
+    assert sim.step(state, held, 0.01).status.ok
+
+
 @pytest.mark.parametrize("h", [0.0, -0.01, np.nan, np.inf, 1.0001, 10.0, 50, "0.01", None, 1j])
 def test_bad_step_lengths(simulator, h):
     """Lengths of steps are in (0, 1] s; in `step` and in `run` alike."""

@@ -313,6 +313,17 @@ def test_page_needs_nothing_else() -> None:
     assert len(page) < 2e6
 
 
+@pytest.mark.parametrize("title", ["@SCRIPT@", "@DATA@ @THREE@", "@POLICY@</title><b>"])
+def test_titles_are_no_places_of_the_page(title) -> None:
+    """What a robot is called is shown, and the page is otherwise that of any name."""
+    replay = Replay(hop_recording(), hopper(), FLAT)
+    page, other = replay.html(title=title), replay.html(title="a")
+    shown = title.replace("<", "&lt;").replace(">", "&gt;")
+    scripts = re.compile("<script>.*?</script>", re.DOTALL)
+    assert f"<title>{shown}</title>" in page
+    assert scripts.findall(page) == scripts.findall(other)
+
+
 def test_names_cannot_leave_the_data() -> None:
     """A robot with a script for a name adds no script to the page."""
     robot = dataclasses.replace(hopper(), name="</script><script>alert(1)</script>")

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import importlib.util
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -37,10 +38,9 @@ def html_page(title: str, *, scene: bytes = b"", frames: bytes = b"") -> str:
         f"img-src data: blob:; connect-src {'data:' if scene else chr(39) + 'self' + chr(39)}"
     )
     parts = {"POLICY": policy, "TITLE": html.escape(title), "DATA": data}
-    page = _file("page.html")
-    for name, text in (parts | {"THREE": three, "SCRIPT": script}).items():
-        page = page.replace(f"@{name}@", text, 1)
-    return page
+    parts |= {"THREE": three, "SCRIPT": script}
+    # at once, so that no title is taken for a place of the page
+    return re.sub("@([A-Z]+)@", lambda place: parts[place[1]], _file("page.html"))
 
 
 @cache

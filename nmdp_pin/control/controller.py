@@ -34,6 +34,8 @@ class Command(CommandSource):
         v_target: target velocity, shape (nv,); None is zero.
         force: generalised force from outside, such as J' f of a push, which no motor limits
             [N m or N], shape (nv,); None is zero.
+        base_gains: whether gains may act on floating bases, which have no motors: they then are
+            springs and dampers from outside.
     """
 
     tau: np.ndarray | None = None
@@ -42,6 +44,7 @@ class Command(CommandSource):
     q_target: np.ndarray | None = None
     v_target: np.ndarray | None = None
     force: np.ndarray | None = None
+    base_gains: bool = False
 
     def at(self, t: float) -> Command:
         """The command itself."""

@@ -103,6 +103,8 @@ class Integrator(abc.ABC):
     law_type: ClassVar[type[ContactLaw]] = WrenchSpace  # kind of contact law that the method takes
     enforces: ClassVar[frozenset[str]] = frozenset({"position", "effort", "friction", "mimic"})
     """Supported ones of `JointLimits.kinds`."""
+    estimates_error: ClassVar[bool] = False
+    """Whether results have a `local_error`."""
 
     @abc.abstractmethod
     def __init__(self, system: System[Any], **options: Any) -> None: ...

@@ -88,6 +88,7 @@ class Nmdp(Integrator):
             lacks.
     """
 
+    estimates_error: ClassVar[bool] = True
     material: ClassVar[bool]
     zeroth_order: ClassVar[bool] = False
 
@@ -238,13 +239,14 @@ class Nmdp(Integrator):
     ) -> StepResponse:
         """See `Integrator.response`; of a step by another scheme of first order, if given."""
         scheme, end = scheme or self.scheme, result.state
+        judged = scheme.order > 1
         if result.order < scheme.order:
             scheme = BACKWARD_EULER
         commands = [command.at(state.t + c * h) for c in scheme.c]
         start = self.form.start(state, commands, h, end.warm)
         x = np.concatenate([end.q, end.v])
         return self._differentiable.response(
-            self._options(np.inf), scheme.record, start, x, commands, names, smoothing
+            self._options(np.inf), scheme.record, start, x, commands, names, smoothing, judged
         )
 
     def _new_end(self) -> kernel.End:

@@ -17,6 +17,8 @@ from nmdp_pin.integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin.integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin.kernels import step as kernel
 from nmdp_pin.kernels.callbacks import register
+from nmdp_pin.kernels.contacts import place_contacts
+from nmdp_pin.kernels.impacts import MOVES
 from nmdp_pin.kernels.implicit_function import Face, StageRates, respond
 from nmdp_pin.kernels.stage import Point, evaluate
 from nmdp_pin.kernels.step import Memory
@@ -58,6 +60,7 @@ class DifferentiableForm:
         commands: Sequence[Command],
         names: tuple[str, ...],
         smoothing: float,
+        judged: bool,
     ) -> StepResponse:
         """Derivatives of a step.
 
@@ -69,6 +72,7 @@ class DifferentiableForm:
             commands: commands of the stages.
             names: names of parameters, of `parameters.PARAMETERS`.
             smoothing: as in `kernels.implicit_function.respond`.
+            judged: whether impacts decided on the time scheme.
 
         Raises:
             numpy.linalg.LinAlgError: dG/dq is singular.
@@ -122,6 +126,8 @@ class DifferentiableForm:
                 material.follow(at, of_q, of_v)
                 of_reference = self._second_reference(scheme, start, at, of_start, of_v)
                 Z[(2 + i) * nv : (3 + i) * nv] = dq
+        if judged:
+            switches += self._landings(start, at)
         whole = np.vstack([dq, rates.v_q @ dq + rates.v_z @ Z])
         sizes = {name: self._columns(name) for name in names}
         return split_response(whole, sizes, tuple(switches), settled=settled)
@@ -220,6 +226,25 @@ class DifferentiableForm:
         touched = [int(points[contacts.index[i]]) for i in near.tolist()]
         touched += [form.n_points + int(j) for j in stops[np.abs(gap) <= known]]
         return [Switch(contact, "touch") for contact in touched]
+
+    def _landings(self, start: kernel.Start, end: Point) -> list[Switch]:
+        """Contacts and joints that are apart at the start, approach, and touch at the end."""
+        form, joints, memory = self.form, self.form.joints, self.memory
+        contacts, places = memory.stage.contacts, memory.origin.places
+        n = int(contacts.n[0])
+        place_contacts(form.candidates, contacts, memory.origin.P, places)
+        speed = np.einsum("ij,ij->i", end.places.normal[:n], memory.velocities[:n])
+        landed = (places.depth[:n] <= 0.0) & (end.places.depth[:n] > 0.0) & (speed < -MOVES)
+        points = form.candidates.points[contacts.index[:n]]
+        stops = np.flatnonzero(joints.coordinates >= 0)
+        lower, upper = joints.lower[stops], joints.upper[stops]
+        before, after = (q[joints.coordinates[stops]] for q in (start.q, end.q))
+        v = start.v[joints.dofs[stops]]
+        hit = (before > lower) & (after <= lower) & (v < -MOVES)
+        hit |= (before < upper) & (after >= upper) & (v > MOVES)
+        of_joints = form.n_points + stops[hit]
+        rows = [*dict.fromkeys(points[landed].tolist()), *of_joints.tolist()]
+        return [Switch(row, "impact") for row in rows]
 
     def _kinks(self, at: Point, first: np.ndarray, face: Face) -> list[Switch]:
         """Kinks of the weights at a point."""

@@ -14,8 +14,9 @@ class Switch(NamedTuple):
     Attributes:
         contact: index among the robot's contact points; behind them those of the joints with a stop
             or dry friction.
-        kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase) or
-            "sum" (a full sum of weights may decrease).
+        kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase), "sum"
+            (a full sum of weights may decrease) or "impact" (it lands in a step of second order,
+            which another start may have repeated in first order).
         vertex: index of the weight, -1 for the other kinds.
     """
 

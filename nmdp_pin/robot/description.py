@@ -12,6 +12,7 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.joint_limits import Mimic
 from nmdp_pin.robot.mesh_files import locate_meshes
+from nmdp_pin.robot.mesh_placement import far_off, turn_y_up
 from nmdp_pin.robot.mesh_trial import try_meshes
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.urdf import Urdf
@@ -36,6 +37,7 @@ class Description:
         posture: standing positions of the joints, 0 where absent [rad or m].
         kp: position gains of servos, by joint [N m/rad or N/m].
         kd: velocity gains of servos, by joint [N m s/rad or N s/m].
+        notes: choices made while reading, one sentence each.
         warnings: oddities that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
         missing_collisions: link and file of each collision mesh that was not found.
@@ -54,6 +56,7 @@ class Description:
     posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: tuple[tuple[str, str], ...] = ()
     missing_collisions: tuple[tuple[str, str], ...] = ()
@@ -84,6 +87,10 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
         looks = visual and pin.buildGeomFromUrdfString(model, visual.text, pin.VISUAL)
     except (ValueError, RuntimeError) as error:
         raise RobotError(f"pinocchio cannot read it: {error}", file=str(urdf.path)) from error
+    notes = turn_y_up(model, shapes)
+    if looks:
+        turn_y_up(model, looks)
+    warnings += far_off(model, shapes)
     return Description(
         urdf.path,
         urdf.name,
@@ -93,6 +100,7 @@ def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) ->
         hinges=[j.get("name", "") for j in urdf.joints if j.get("type") != "fixed"],
         base="fixed" if urdf.held else None,
         mimics=urdf.mimics,
+        notes=notes,
         warnings=warnings,
         missing_visuals=visual.missing if visual else (),
         missing_collisions=collision.missing if solid == "collision" else (),

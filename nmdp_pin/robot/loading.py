@@ -27,7 +27,12 @@ from nmdp_pin.robot.model import (
 )
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
-from nmdp_pin.robot.standing_pose import StandingPose, standing_pose, with_copies
+from nmdp_pin.robot.standing_pose import (
+    StandingPose,
+    standing_pose,
+    with_copies,
+    within_ranges,
+)
 from nmdp_pin.robot.urdf import read_urdf
 
 # Endings of files in MuJoCo's format; all others are read as URDF.
@@ -108,6 +113,10 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     base = _base(files, described, options)
     pose = standing_pose(files, described)
     moving, notes = _moving_joints(files, described, pose, options.joints)
+    if options.limits:
+        pose, outside = within_ranges(pose, described.model, JointLimits.of(described.model))
+        notes += outside
+    notes += described.notes
     simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
     copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
     pose = with_copies(pose, copies)

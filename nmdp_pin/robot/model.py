@@ -205,6 +205,20 @@ def standing_configuration(
     return pin.normalize(model, pin.integrate(model, q, step))
 
 
+def base_velocities(model: pin.Model, driven: np.ndarray) -> np.ndarray:
+    """Velocity indices of the floating bases of robots and of free bodies, shape (n,).
+
+    Args:
+        model: model with bases of this module, or with Pinocchio's free-flyers.
+        driven: velocity indices of joints with motors, which are no bases.
+    """
+    found: list[int] = []
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        if joint.nv == 6 or str(name).split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):
+            found += range(joint.idx_v, joint.idx_v + joint.nv)
+    return np.array([v for v in found if v not in driven], dtype=int)
+
+
 def place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
     """Write the standing placement of the root link into `q`."""
     if model.existJointName(FREE_JOINTS[-1]):

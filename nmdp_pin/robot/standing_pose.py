@@ -10,7 +10,7 @@ import pinocchio as pin
 
 from nmdp_pin.robot.catalog import RobotFiles
 from nmdp_pin.robot.description import Description
-from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.joint_limits import JointLimits, Mimic, simple_joints
 from nmdp_pin.robot.model import append_model
 
 
@@ -52,6 +52,27 @@ def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
         if len(primary) == 1:
             joints.setdefault(m.joint, m.multiplier * float(primary[0]) + m.offset)
     return StandingPose(joints, pose.base)
+
+
+def within_ranges(
+    pose: StandingPose, model: pin.Model, limits: JointLimits
+) -> tuple[StandingPose, list[str]]:
+    """The pose with joints that stand outside their range at its nearer end, and a note on them.
+
+    Args:
+        pose: standing pose.
+        model: model of all joints.
+        limits: its bounds.
+    """
+    joints, moved = dict(pose.joints), []
+    for name, joint in simple_joints(model).items():
+        at = float(np.atleast_1d(joints.get(name, 0.0))[0])
+        inside = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
+        if inside != at:
+            joints[name] = inside
+            moved.append(f"{name} from {at:.4g} to {inside:.4g}")
+    note = f"standing pose outside the range of joints, moved into it: {', '.join(moved)}"
+    return StandingPose(joints, pose.base), [note] if moved else []
 
 
 def _floating(model: pin.Model) -> pin.Model:
