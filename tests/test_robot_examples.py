@@ -8,7 +8,9 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import bundled_robots, example_robots, load_robot
+from nmdp_pin.robot import bundled_robots, example_robots, free_body, load_robot, together, touching
+from nmdp_pin.robot.catalog import find_robot
+from nmdp_pin.terrain import Sphere
 
 # The robots of the table that cannot be loaded, and why.
 REFUSED = {"cassie": "SDF"}
@@ -76,6 +78,36 @@ def test_joints_with_nothing_to_move_are_locked_and_named():
     assert any("nothing to move: bravo_finger1_joint" in note for note in robot.notes)
     with pytest.raises(RobotError, match="no mass"):
         load_robot("bravo7_gripper", joints="all", visuals=False)
+
+
+@pytest.mark.parametrize(("name", "count"), [("a1", 34), ("panda", 12), ("talos", 298)])
+def test_self_collision_follows_the_srdf(name, count):
+    """Pairs of bodies with pinocchio's active pairs of shapes, but for neighbours."""
+    bot = load_robot(name, visuals=False)
+    geometry, model = bot.collision_model.copy(), bot.model
+    geometry.addAllCollisionPairs()
+    pin.removeCollisionPairs(model, geometry, str(find_robot(name).srdf), False)
+    joints = [int(item.parentJoint) for item in geometry.geometryObjects]
+    pairs = [{joints[p.first], joints[p.second]} for p in geometry.collisionPairs]
+    active = {frozenset(pair) for pair in pairs if 0 not in pair}  # the base of a fixed robot
+    points = touching(bot).contact_points
+    bodies = zip(points.joints.tolist(), points.touches.tolist(), strict=True)
+    facing = {frozenset(pair) for pair in bodies if pair[1] > 0}
+    assert len(facing) == count
+    assert facing == {pair for pair in active if len(pair) == 2 and not neighbours(model, *pair)}
+    beside = together(bot, [free_body("ball", Sphere(radius=0.1), mass=1.0)])
+    assert beside.disabled == bot.disabled
+    other = together(free_body("ball", Sphere(radius=0.1), mass=1.0), [bot])
+    assert other.disabled == {(i + 2, j + 2) for i, j in bot.disabled}
+
+
+def neighbours(model, *pair):
+    """Whether a joint connects two bodies, or a chain of joints without masses between them."""
+    low, high = sorted(pair)
+    parent = int(model.parents[high])
+    while parent and parent != low and model.inertias[parent].mass == 0.0:
+        parent = int(model.parents[parent])
+    return parent == low
 
 
 def test_legs_of_talos():

@@ -35,8 +35,8 @@ def touching(
     Args:
         robot: robot with contact points and collision geometry.
         pairs: pairs of links or objects by name, or of joints by index. None: all pairs, except
-            bodies connected by a joint and bodies that overlap in the standing pose, which are
-            listed in the notes.
+            bodies connected by a joint, those that the SRDF disables, and bodies that overlap in
+            the standing pose, which are listed in the notes.
         friction: friction coefficient of surfaces made from collision geometry [-].
 
     Raises:
@@ -46,7 +46,11 @@ def touching(
     if pairs is None:
         robot.require_collisions()
         bodies = sorted(shaped | {*robot.surfaces})
-        joints = [p for p in itertools.combinations(bodies, 2) if not connected(robot.model, *p)]
+        joints = [
+            pair
+            for pair in itertools.combinations(bodies, 2)
+            if not connected(robot.model, *pair) and pair not in robot.disabled
+        ]
     else:
         joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in pairs]
     wanted = sorted({body for pair in joints for body in pair} & shaped - {*robot.surfaces})

@@ -166,6 +166,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         limits=bounds or JointLimits.none(model.nv),
         kp=kp,
         kd=kd,
+        disabled=_disabled(files, body),
         notes=tuple(notes),
         warnings=described.warnings,
         missing_visuals=described.missing_visuals,
@@ -255,6 +256,23 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
             continue
         joint = model.joints[model.getJointId(name)]
         model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
+
+
+def _disabled(files: RobotFiles, body: RobotModel) -> frozenset[tuple[int, int]]:
+    """Pairs of joints between whose bodies the SRDF disables all collisions."""
+    if files.srdf is None or body.collision is None:
+        return frozenset()
+    geometry = pin.GeometryModel(body.collision)
+    geometry.addAllCollisionPairs()
+    joints = [int(item.parentJoint) for item in geometry.geometryObjects]
+
+    def pairs() -> set[tuple[int, int]]:
+        ends = [(joints[pair.first], joints[pair.second]) for pair in geometry.collisionPairs]
+        return {(min(pair), max(pair)) for pair in ends}
+
+    before = pairs()
+    pin.removeCollisionPairs(body.model, geometry, str(files.srdf), False)
+    return frozenset(before - pairs())
 
 
 def _put_on_ground(

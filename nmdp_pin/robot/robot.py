@@ -38,6 +38,8 @@ class Robot:
         kd: velocity gains of them, by joint [N m s/rad or N s/m].
         surfaces: surfaces of the bodies that contact points may touch, in the frames of their
             joints, by the index of the joint.
+        disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
+            says.
         notes: choices made while loading, one sentence each.
         warnings: oddities of the description that stop no simulation, one sentence each.
         missing_visuals: link and file of each visual mesh that was not found.
@@ -60,6 +62,7 @@ class Robot:
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     surfaces: Mapping[int, Terrain] = field(default_factory=dict)
+    disabled: frozenset[tuple[int, int]] = frozenset()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing_visuals: tuple[tuple[str, str], ...] = ()

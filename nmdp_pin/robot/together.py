@@ -78,6 +78,7 @@ def _beside(robot: Robot, other: Robot) -> Robot:
         collision_model=None if a.missing_collisions or b.missing_collisions else collision,
         limits=a.limits.beside(b.limits, f"{b.name}/"),
         surfaces={**a.surfaces, **{joint + shift: s for joint, s in b.surfaces.items()}},
+        disabled=a.disabled | {(i + shift, j + shift) for i, j in b.disabled},
         notes=(*a.notes, *(f"{b.name}: {note}" for note in b.notes)),
         warnings=(*a.warnings, *(f"{b.name}: {warning}" for warning in b.warnings)),
         missing_visuals=a.missing_visuals + b.missing_visuals,
