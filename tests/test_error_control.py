@@ -155,6 +155,30 @@ def test_steps_end_at_the_times_asked_for():
         state = result.state
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_lengths_follow_gustafsson(order):
+    """Of a single error the order-th root; a trend is followed by 0.4 of it; both are bounded."""
+    control = ErrorControl(rtol=0.1)
+    assert control._factor(1.0, 1.0, order) == pytest.approx(0.9)
+    assert control._factor(2.0, 2.0, order) == pytest.approx(0.9 * 2.0 ** (-0.7 / order))
+    assert control._factor(1.0, 0.5, order) == pytest.approx(0.9 * 0.5 ** (0.4 / order))
+    assert control._factor(1e-9, 1.0, order) == 3.0
+    assert control._factor(1e9, 1.0, order) == 0.2
+
+
+def test_a_failed_step_reports_the_error_of_what_was_made():
+    """As the share of the allowed error in the whole step."""
+    sim = Simulator(block(), far_ground(), FrictionCone(stiffness=1.0), order=1)
+    state, h = sim.state(), 0.04
+    control = ErrorControl(rtol=1.0, min_step=1e-3)
+    whole = control.step(sim._integrator, state, PASSIVE, h)
+    assert 0.0 < whole.error <= 1.0
+    failing = Failing(sim._integrator, lambda t, s: t + s > 0.51 * h)
+    half = control.step(failing, state, PASSIVE, h)
+    assert not half.status.ok
+    assert 0.0 < half.error < 1.0
+
+
 def test_replay_is_exact():
     """All that error control remembers is in the state."""
     sim, state = dropped(1e-2)

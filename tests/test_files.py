@@ -16,7 +16,7 @@ import pytest
 
 from nmdp_pin.errors import ContactError, RecordingError, ScenarioError, TerrainError
 from nmdp_pin.files import array_cache, input_file
-from nmdp_pin.files.array_file import array_bytes, read_npy, read_npz
+from nmdp_pin.files.array_file import array_bytes, check_dimensions, read_array, read_npy, read_npz
 from nmdp_pin.files.input_file import read_input
 from nmdp_pin.files.json_text import DEEPEST, from_json
 from nmdp_pin.files.output_file import check_writable, write_whole
@@ -66,6 +66,39 @@ def test_arrays_come_back(tmp_path: Path) -> None:
         assert found[name].flags.writeable
     assert {found[name].dtype for name in ("floats", "single", "foreign")} == {np.dtype(float)}
     assert read_npz(path, "sample", ("text", "absent")).keys() == {"text"}
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_both_formats_of_arrays_are_read(version: tuple[int, int]) -> None:
+    """The second has longer headers; others are refused."""
+    stream, array = io.BytesIO(), np.arange(6.0).reshape(2, 3)
+    np.lib.format.write_array(stream, array, version=version)
+    data = stream.getvalue()
+    np.testing.assert_array_equal(read_array(io.BytesIO(data), len(data)), array)
+    third = data[:6] + bytes([3, 0]) + data[8:]
+    with pytest.raises(ValueError, match=r"version \(3, 0\) of the .npy format is not read"):
+        read_array(io.BytesIO(third), len(third))
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "fine"),
+    [
+        ("q", np.zeros((2, 3)), True),
+        ("q", np.zeros(3), False),
+        ("q", np.zeros((2, 3), dtype=int), False),
+        ("contacts", np.zeros(3, dtype=int), True),
+        ("contacts", np.zeros(3), False),
+        ("contacts", np.zeros((3, 1), dtype=int), False),
+    ],
+)
+def test_axes_and_types_of_arrays_are_checked(name: str, array: np.ndarray, fine: bool) -> None:
+    """Contacts are whole numbers, all others are not."""
+    dimensions = {"q": 2, "contacts": 1}
+    if fine:
+        check_dimensions({name: array}, dimensions, "file")
+        return
+    with pytest.raises(RecordingError, match=f"'file': {name} is .* expected {dimensions[name]}"):
+        check_dimensions({name: array}, dimensions, "file")
 
 
 @pytest.mark.parametrize(

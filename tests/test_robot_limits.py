@@ -1,5 +1,7 @@
 """Bounds of joints: read from the description, kept on the robot, told where not enforced."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -70,6 +72,44 @@ def test_friction_and_mimics_are_read(tmp_path):
     assert load_robot(path, joints=["finger"]).limits.mimics == ()
     none = load_robot(path, limits=False).limits
     assert none.kinds == ()
+
+
+@pytest.mark.parametrize("hip", [0.0, 0.3, 2.0])
+def test_copies_stand_where_their_joint_puts_them(tmp_path, hip):
+    """Also where that is outside the range of the copy, and of a joint that was moved into its."""
+    write(tmp_path, gripper().replace("continuous", "revolute"))
+    write(tmp_path, f'urdf = "sample.urdf"\nstanding.joints = {{ hip = {hip} }}\n', "robot.toml")
+    bot = load_robot(tmp_path / "robot.toml", base="fixed")
+    np.testing.assert_allclose(bot.standing, [min(hip, 1.0), -2.0 * min(hip, 1.0) + 0.1])
+    assert Mimic("a", "b") == Mimic("a", "b", multiplier=1.0, offset=0.0)
+
+
+def test_kinds_of_single_bounds():
+    """One end of one joint of many is a bound of the kind; `bounded` lists those with rows."""
+    none = JointLimits.none(3)
+    for name, bound, kinds, rows in (
+        ("lower", -1.0, ("position",), [1]),
+        ("upper", 1.0, ("position",), [1]),
+        ("effort", 5.0, ("effort",), []),
+        ("friction", 0.1, ("friction",), [1]),
+    ):
+        values = getattr(none, name).copy()
+        values[1] = bound
+        limits = replace(none, **{name: values})
+        assert limits.kinds == kinds
+        assert limits.bounded.tolist() == rows
+
+
+def test_efforts_of_zero_alone_are_told(tmp_path):
+    """Beside a range of some width; and a range of no width that is not at 0 is one."""
+    bot = load_robot(write(tmp_path, HOPPER.replace('effort="10"', 'effort="0"')))
+    assert JointLimits.empty(bot.model) == ["hip"]
+    assert bot.limits.kinds == ("position",)
+    for effort in ("1", "10"):
+        bot = load_robot(write(tmp_path, HOPPER.replace('effort="10"', f'effort="{effort}"')))
+        assert JointLimits.empty(bot.model) == []
+    at = HOPPER.replace('lower="-1" upper="1"', 'lower="0.5" upper="0.5"')
+    assert load_robot(write(tmp_path, at)).limits.kinds == ("position", "effort")
 
 
 def test_zeros_are_no_limits(tmp_path):

@@ -304,7 +304,7 @@ def _select_features(
     before = moved(one, M)
     _spin(P, twists, a, b, h, polytopes.centres[first], there, M)
     at_end = moved(one, M)
-    towards, gap = separating_direction(before, at_end, other)
+    towards, gap = separating_direction(before, at_end, other, reach)
     if not gap <= reach:
         return
     for j in range(3):
@@ -327,7 +327,7 @@ def _missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, 
         return False
     here, other = moved(polytope(polytopes, first), M), polytope(polytopes, second)
     if length(row_of(contacts.directions, pair)) == 0.0:
-        towards, gap = separating_direction(here, here, other)
+        towards, gap = separating_direction(here, here, other, 0.0)
         if gap > 0.0:
             return False
         for j in range(3):

@@ -130,7 +130,9 @@ def _lowest(vertices: np.ndarray, n: Vector3) -> float:
 
 
 @jit
-def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Vector3, float]:
+def separating_direction(
+    before: Polytope, a: Polytope, b: Polytope, limit: float
+) -> tuple[Vector3, float]:
     """Direction from b to a in which they touch first, and their distance in it at the end [m].
 
     It is that of the largest distance at the end, where they are apart or rest on each other; else
@@ -141,6 +143,8 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
         before: polytope a at the start.
         a: polytope a at the end.
         b: polytope b.
+        limit: distance beyond which neither matters [m]: where faces are farther, edges are not
+            looked at.
     """
     best, latest, held = -math.inf, -math.inf, -math.inf
     beside = minus(_middle(before), _middle(b))
@@ -153,6 +157,8 @@ def separating_direction(before: Polytope, a: Polytope, b: Polytope) -> tuple[Ve
         if kind == ON_A:
             rows = len(a.normals)
         elif kind == CROSSED:
+            if best > limit:
+                break
             rows, columns = len(a.edges), len(b.edges)
         for i in range(rows):
             for j in range(columns):

@@ -113,12 +113,13 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     base = _base(files, described, options)
     pose = standing_pose(files, described)
     moving, notes = _moving_joints(files, described, pose, options.joints)
-    if options.limits:
-        pose, outside = within_ranges(pose, described.model, JointLimits.of(described.model))
-        notes += outside
     notes += described.notes
     simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
     copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
+    if options.limits:
+        bounds = JointLimits.of(described.model)
+        pose, outside = within_ranges(pose, described.model, bounds, copies)
+        notes += outside
     pose = with_copies(pose, copies)
     body = build_model(
         described.model,
@@ -152,7 +153,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     driven = [] if files.settings.passive else [n for n in motors if n in moving and n not in idle]
     model = body.model
     kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
-    bounds = JointLimits.of(model, described.mimics) if options.limits else None
+    limits = JointLimits.of(model, described.mimics) if options.limits else None
     return Robot(
         name=files.name or described.name,
         model=model,
@@ -163,7 +164,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         visual_model=None if described.missing_visuals else body.visual,
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
-        limits=bounds or JointLimits.none(model.nv),
+        limits=limits or JointLimits.none(model.nv),
         kp=kp,
         kd=kd,
         disabled=_disabled(files, body),

@@ -55,7 +55,7 @@ def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
 
 
 def within_ranges(
-    pose: StandingPose, model: pin.Model, limits: JointLimits
+    pose: StandingPose, model: pin.Model, limits: JointLimits, copies: Sequence[Mimic]
 ) -> tuple[StandingPose, list[str]]:
     """The pose with joints that stand outside their range at its nearer end, and a note on them.
 
@@ -63,9 +63,13 @@ def within_ranges(
         pose: standing pose.
         model: model of all joints.
         limits: its bounds.
+        copies: joints that stand where others put them.
     """
     joints, moved = dict(pose.joints), []
+    left_out = {m.joint for m in copies} - {*joints}
     for name, joint in simple_joints(model).items():
+        if name in left_out:
+            continue
         at = float(np.atleast_1d(joints.get(name, 0.0))[0])
         inside = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
         if inside != at:
