@@ -84,6 +84,8 @@ def run(
         with Interruption() as interruption:
             if not quiet:
                 _announce(loaded, setup)
+            # compiles the kernels, so that the run is timed without them; a step changes nothing
+            setup.simulator.step(setup.state, None, loaded.integrator.dt)
             with RunProgress(loaded.duration, quiet=quiet) as progress:
 
                 def observe(result: StepResult) -> bool:
