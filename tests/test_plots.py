@@ -24,7 +24,7 @@ from nmdp_pin.runs.run_figures import compare_table, distance, height, tilt
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Sphere
-from nmdp_pin.viz.panels import MAX_LINES, run_panels
+from nmdp_pin.viz.panels import MAX_LINES, curve, run_panels
 from nmdp_pin.viz.plots import plot_comparison, plot_recording
 
 pytest.importorskip("matplotlib")
@@ -308,6 +308,43 @@ def test_forces_are_shown_where_something_touches() -> None:
     recording = hop_recording()
     apart = dataclasses.replace(recording, contact_force=0.0 * recording.contact_force)
     assert len(run_panels(recording)) == len(run_panels(apart)) + 2
+
+
+def test_horizontal_forces_cancel() -> None:
+    """The resultant is the length of the sum of the vectors, not the sum of their lengths."""
+    recording = hop_recording()
+    force = np.zeros((recording.n, 2, 3))
+    force[:, 0], force[:, 1] = [3.0, 4.0, 7.0], [-3.0, -1.0, 5.0]
+    pushed = dataclasses.replace(
+        recording,
+        contact_force=force,
+        contact_depth=np.zeros((recording.n, 2)),
+        meta=recording.meta | {"contacts": ["a", "b"]},
+    )
+    from matplotlib.figure import Figure
+
+    figure, shown = Figure(), []
+    for panel in run_panels(pushed)[:2]:
+        axis = figure.add_subplot()
+        panel(axis)
+        (total,) = (line for line in axis.lines if line.get_label() == "resultant")
+        shown.append(total.get_ydata())
+    np.testing.assert_allclose(shown[0], 12.0)
+    np.testing.assert_allclose(shown[1], 3.0)
+
+
+def test_an_axis_spans_no_noise() -> None:
+    """A tilt of 1e-13 degrees does not fill a panel; motions that are seen do."""
+    from matplotlib.figure import Figure
+
+    for size, low, high in ((1e-13, 0.09, 0.2), (30.0, 29.0, 40.0)):
+        axis = Figure().add_subplot()
+        curve(axis, np.arange(3.0), size * np.array([0.0, 1.0, 0.5]), "", zero=True, least=0.1)
+        assert low < np.ptp(axis.get_ylim()) < high
+        assert axis.get_ylim()[0] == 0.0
+    axis = Figure().add_subplot()
+    curve(axis, np.arange(2.0), np.array([0.8, 0.8 + 1e-12]), "", least=1e-3)
+    np.testing.assert_allclose(axis.get_ylim(), [0.7995, 0.8005], atol=1e-6)
 
 
 def test_difference_of_height_is_found() -> None:

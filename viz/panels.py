@@ -22,6 +22,7 @@ MAX_LINES = 8
 """Joints, contact points and objects up to which each has its own line."""
 
 _GREY = "0.6"
+_LEAST_LENGTH, _LEAST_ANGLE = 1e-3, 0.1  # [m], [deg] that an axis spans at least
 
 
 def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
@@ -30,11 +31,24 @@ def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
     panels: list[Panel] = []
     if base_moves(recording) or not (motion.joints or motion.objects):
         panels += [
-            partial(curve, t=t, y=height(recording), name="base height [m]"),
+            partial(curve, t=t, y=height(recording), name="base height [m]", least=_LEAST_LENGTH),
             partial(
-                curve, t=t, y=tilt(recording), name="base tilt [°]", color=COLORS[1], zero=True
+                curve,
+                t=t,
+                y=tilt(recording),
+                name="base tilt [°]",
+                color=COLORS[1],
+                zero=True,
+                least=_LEAST_ANGLE,
             ),
-            partial(curve, t=t, y=distance(recording), name="distance [m]", color=COLORS[2]),
+            partial(
+                curve,
+                t=t,
+                y=distance(recording),
+                name="distance [m]",
+                color=COLORS[2],
+                least=_LEAST_LENGTH,
+            ),
         ]
     joints = _most(motion.joints, lambda joint: joint.travel)
     if joints:
@@ -61,15 +75,21 @@ def _torque(joint: JointMotion) -> float:
 
 def run_panels(recording: Recording) -> list[Panel]:
     """Forces, energy, and the work of the solver."""
-    vertical = recording.contact_force[:, :, 2]
-    level = np.linalg.norm(recording.contact_force[:, :, :2], axis=2)
+    force = recording.contact_force
+    level = force[:, :, :2]
     panels: list[Panel] = []
-    if recording.contact_force.any():
-        for values, name in (
-            (vertical, "vertical contact force [N]"),
-            (level, "horizontal contact force [N]"),
+    if force.any():
+        for values, total, name in (
+            (force[:, :, 2], force[:, :, 2].sum(axis=1), "vertical contact force [N]"),
+            (
+                np.linalg.norm(level, axis=2),
+                np.linalg.norm(level.sum(axis=1), axis=1),
+                "horizontal contact force [N]",
+            ),
         ):
-            panels.append(partial(_forces, recording=recording, values=values, name=name))
+            panels.append(
+                partial(_forces, recording=recording, values=values, total=total, name=name)
+            )
     return [
         *panels,
         partial(_energies, recording=recording),
@@ -88,13 +108,18 @@ def curve(
     color: str = COLORS[0],
     label: str | None = None,
     zero: bool = False,
+    least: float = 0.0,
 ) -> None:
-    """A curve; `zero` puts the bottom of the axis there."""
+    """A curve; `zero` puts the bottom of the axis there, which spans `least` or more."""
     label = None if label is None else literal(label)
     axis.plot(t, y, color=color, label=label, linewidth=1.3, alpha=0.9)
     axis.set_ylabel(name)
+    low, high = axis.get_ylim()
+    if high - low < least:
+        middle = 0.5 * (low + high)
+        axis.set_ylim(middle - 0.5 * least, middle + 0.5 * least)
     if zero:
-        axis.set_ylim(bottom=0.0)
+        axis.set_ylim(bottom=0.0, top=max(high, least))
 
 
 def stairs(axis: Axes, t: np.ndarray, y: np.ndarray, name: str, color: str) -> None:
@@ -156,8 +181,10 @@ def _object_turns(axis: Axes, t: np.ndarray, objects: Sequence[ObjectMotion]) ->
     _legend(axis)
 
 
-def _forces(axis: Axes, recording: Recording, values: np.ndarray, name: str) -> None:
-    """Force of each contact point, or of those that push the most and the sum of all."""
+def _forces(
+    axis: Axes, recording: Recording, values: np.ndarray, total: np.ndarray, name: str
+) -> None:
+    """Force of each contact point, or of those that push the most, and the resultant of all."""
     names = recording.contact_names
     strongest = np.argsort(-np.abs(values).max(axis=0), kind="stable")[:MAX_LINES]
     touching = [k for k in sorted(strongest) if np.abs(values[:, k]).max() > 0.0]
@@ -166,8 +193,7 @@ def _forces(axis: Axes, recording: Recording, values: np.ndarray, name: str) -> 
     for color, k, width in zip(COLORS, touching, widths, strict=False):
         axis.plot(recording.t, values[:, k], color=color, label=literal(names[k]), linewidth=width)
     if len(touching) > 1:
-        total = values.sum(axis=1)
-        axis.plot(recording.t, total, color=_GREY, linewidth=0.9, label="sum of all", zorder=1)
+        axis.plot(recording.t, total, color=_GREY, linewidth=0.9, label="resultant", zorder=1)
     axis.set_ylabel(name)
     _legend(axis)
 

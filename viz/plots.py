@@ -90,8 +90,8 @@ def plot_comparison(
             name = "largest difference of q\nfrom the first run [rad, m]"
             differences = apart(recording, recordings[0], lambda run: run.q)
             curve(axes[0, 0], *differences, name, color=color, label=label)
-            force = np.linalg.norm(recording.contact_force, axis=2).sum(axis=1)
-            curve(axes[0, 1], t, force, "contact forces, sum [N]", color=color)
+            force = np.linalg.norm(recording.contact_force.sum(axis=1), axis=1)
+            curve(axes[0, 1], t, force, "resultant of contacts [N]", color=color)
             curve(axes[1, 0], t, recording.kinetic_energy, "kinetic energy [J]", color=color)
         stairs(axes[1, 1], t, recording.outer_iterations, "outer iterations", color)
     for axis in axes[:, 1]:
