@@ -14,13 +14,14 @@ from PIL import Image
 from sample_motion import hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.cli.compare import run_labels
+from nmdp_pin.cli.summary import summary
 from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra, RecordingError
 from nmdp_pin.recorder import Recorder
 from nmdp_pin.recording import Recording
 from nmdp_pin.robot import free_body, together
 from nmdp_pin.runs.motion import Motion, motion_of
-from nmdp_pin.runs.run_figures import compare_table, distance, height, tilt
+from nmdp_pin.runs.run_figures import compare_table, distance, fall, flights, height, tilt
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Sphere
@@ -345,6 +346,29 @@ def test_an_axis_spans_no_noise() -> None:
     axis = Figure().add_subplot()
     curve(axis, np.arange(2.0), np.array([0.8, 0.8 + 1e-12]), "", least=1e-3)
     np.testing.assert_allclose(axis.get_ylim(), [0.7995, 0.8005], atol=1e-6)
+
+
+def test_flights_and_falls_are_told() -> None:
+    """Pauses of 0.1 s or more after contacts, and a base that comes to lie."""
+    recording = hop_recording()
+    n = recording.n
+    force = np.zeros((n, *recording.contact_force.shape[1:]))
+    t = 0.06 * np.arange(n)
+    assert n > 20
+    force[[2, 3, 6, 8, 9, 14], 0, 2] = 1.0  # apart for two, one, four rows, and the rest
+    upright = np.tile(np.eye(3), (n, 1, 1))
+    lying = np.tile(pin.rpy.rpyToMatrix(1.5, 0.0, 0.0), (n, 1, 1))
+    made = dataclasses.replace(recording, t=t, contact_force=force, base_rotation=upright)
+    assert flights(made) == 3
+    assert flights(dataclasses.replace(made, contact_force=0.0 * force)) == 0
+    assert fall(made) is None
+    fallen = np.concatenate([upright[:12], lying[12:]])
+    made = dataclasses.replace(made, base_rotation=fallen)
+    assert fall(made) == 12
+    assert fall(dataclasses.replace(made, base_rotation=lying)) is None
+    text = summary(made)
+    assert "left the ground 3 times, highest" in text
+    assert "fell at 0.72 s: tilt up to 86 deg" in text
 
 
 def test_difference_of_height_is_found() -> None:

@@ -7,7 +7,15 @@ import numpy as np
 from nmdp_pin.cli.printable import printable
 from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion
-from nmdp_pin.runs.run_figures import RunFigures, compare_table
+from nmdp_pin.runs.run_figures import (
+    RunFigures,
+    base_moves,
+    compare_table,
+    fall,
+    flights,
+    height,
+    tilt,
+)
 
 
 def summary(recording: Recording, motion: Motion | None = None) -> str:
@@ -42,9 +50,26 @@ def summary(recording: Recording, motion: Motion | None = None) -> str:
             f"{sub_steps.sum()} sub-steps, {recording.discarded.sum()} tries discarded"
         )
     lines += _movements(motion or Motion(), figures)
+    lines += _events(recording)
     deepest = 1e3 * recording.contact_depth.max(initial=0.0)
     lines.append(f"deepest contact {deepest:.3g} mm")
     return "\n".join(lines)
+
+
+def _events(recording: Recording) -> list[str]:
+    """Flights and the fall of a robot whose base moves."""
+    if not base_moves(recording):
+        return []
+    lines, jumps = [], flights(recording)
+    if jumps:
+        highest = np.max(height(recording)) - height(recording)[0]
+        times = "once" if jumps == 1 else f"{jumps} times"
+        lines.append(f"left the ground {times}, highest {highest:.2f} m above the start")
+    row = fall(recording)
+    if row is not None:
+        angle = tilt(recording)[row:].max()
+        lines.append(f"fell at {recording.t[row]:.3g} s: tilt up to {angle:.0f} deg")
+    return lines
 
 
 def _movements(motion: Motion, figures: RunFigures) -> list[str]:

@@ -10,6 +10,8 @@ import numpy as np
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.recording import Recording
 
+_FLIGHT = 0.1  # [s] without contact
+_UPRIGHT, _FALLEN = 30.0, 70.0  # [deg] of tilt
 _STILL = 1e-9  # [m], [-] below which a base does not move
 
 
@@ -28,6 +30,27 @@ def tilt(recording: Recording) -> np.ndarray:
     axis = recording.base_rotation[:, :, 2]
     # Not the arc cosine, which loses half of the digits near upright.
     return np.degrees(np.arctan2(np.hypot(axis[:, 0], axis[:, 1]), axis[:, 2]))
+
+
+def flights(recording: Recording) -> int:
+    """How often the robot left what it touched for 0.1 s or more."""
+    touching = np.asarray(recording.contact_force.any(axis=(1, 2)))
+    if not touching.any():
+        return 0
+    count, t, left = 0, recording.t, None
+    for k in range(int(np.argmax(touching)), recording.n):
+        if touching[k]:
+            left = k
+        elif left is not None and t[k] - t[left] >= _FLIGHT:
+            count, left = count + 1, None
+    return count
+
+
+def fall(recording: Recording) -> int | None:
+    """First row in which a base that began upright lies on its side; None: it does not."""
+    angle = tilt(recording)
+    lies = np.flatnonzero(angle > _FALLEN)
+    return int(lies[0]) if angle[0] < _UPRIGHT and len(lies) else None
 
 
 def base_moves(recording: Recording) -> bool:
