@@ -80,7 +80,7 @@ def test_joints_with_nothing_to_move_are_locked_and_named():
         load_robot("bravo7_gripper", joints="all", visuals=False)
 
 
-@pytest.mark.parametrize(("name", "count"), [("a1", 34), ("panda", 12), ("talos", 298)])
+@pytest.mark.parametrize(("name", "count"), [("a1", 34), ("panda", 12)])
 def test_self_collision_follows_the_srdf(name, count):
     """Pairs of bodies with pinocchio's active pairs of shapes, but for neighbours."""
     bot = load_robot(name, visuals=False)

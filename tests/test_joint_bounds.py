@@ -1,0 +1,51 @@
+"""Bounds of joints as arrays for the kernels, and motions of joints."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from test_robot_limits import gripper
+from urdf_samples import HOPPER, write
+
+from nmdp_pin import load_robot
+from nmdp_pin.dynamics.joint_bounds import joints_of, largest_loads
+from nmdp_pin.dynamics.kinematic_tree import support_of
+
+G = 9.81  # [m s^-2], of `largest_loads`
+
+
+@pytest.mark.parametrize("effort", [0.5, 10.0, 0.0])
+def test_the_load_of_a_joint_is_its_motor_or_its_weight(tmp_path, effort):
+    """Of a leg of 1 kg and 0.1 kg m2: g sqrt(m I); an effort of 0 is none, no load of 1 N m."""
+    path = write(tmp_path, HOPPER.replace('effort="10"', f'effort="{effort}"'))
+    (load,) = largest_loads(load_robot(path, base="fixed"))
+    assert load == pytest.approx(max(effort, G * np.sqrt(1.0 * 0.1)), rel=1e-12)
+
+
+def test_rows_of_stops_friction_and_copies(tmp_path):
+    """Endless joints have no coordinate; loads are reached at 0.1 mrad, of copies at 1 urad."""
+    bot = load_robot(write(tmp_path, gripper()), base="fixed")
+    joints, loads = joints_of(bot), largest_loads(bot)
+    hip, finger = (bot.model.joints[bot.model.getJointId(name)] for name in ("hip", "finger"))
+    assert joints.dofs.tolist() == [hip.idx_v, finger.idx_v]
+    assert joints.coordinates.tolist() == [hip.idx_q, -1]
+    np.testing.assert_allclose(joints.stiffness, loads / 1e-4)
+    np.testing.assert_array_equal(joints.friction, [0.0, 0.5])
+    both = load_robot(write(tmp_path, gripper().replace("continuous", "revolute")), base="fixed")
+    joints, loads = joints_of(both), largest_loads(both)
+    assert joints.mimic_dofs.tolist() == [[1, 0]]
+    assert joints.mimic_coordinates.tolist() == [[1, 0]]
+    np.testing.assert_allclose(joints.mimic_stiffness, loads.max() / 1e-6)
+    assert joints.multiplier.tolist() == [-2.0]
+    assert joints.offset.tolist() == [0.1]
+
+
+def test_dofs_move_what_hangs_on_them():
+    """As zeros and ones, against pinocchio's Jacobians."""
+    bot = load_robot("panda", visuals=False)
+    model, data = bot.model, bot.model.createData()
+    pin.computeJointJacobians(model, data, pin.randomConfiguration(model))
+    supports = support_of(model)
+    assert set(np.unique(supports)) == {0.0, 1.0}
+    for joint in range(model.njoints):
+        J = pin.getJointJacobian(model, data, joint, pin.LOCAL)
+        np.testing.assert_array_equal(supports[joint] == 1.0, np.abs(J).max(axis=0) > 0.0)
