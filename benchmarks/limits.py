@@ -1,7 +1,7 @@
 """The known limits of docs/accuracy.md, measured.
 
 OMP_NUM_THREADS=1 python benchmarks/limits.py          # all parts
-OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin top pull drop cost
+OMP_NUM_THREADS=1 python benchmarks/limits.py cone spin roll top pull drop land cost
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from physics_scenes import DEPTH, POWER, ball, block  # noqa: E402
 
 from nmdp_pin import FrictionCone, Plane, Robot, Scenario, Simulator, Terrain, load_robot  # noqa: E402
 from nmdp_pin.control import Passive  # noqa: E402
-from nmdp_pin.robot import ContactPoints  # noqa: E402
+from nmdp_pin.robot import ContactPoints, free_body  # noqa: E402
+from nmdp_pin.terrain import Sphere  # noqa: E402
 
 MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
 DIRECTIONS = (4, 6, 8, 12, 16, 24)
@@ -172,7 +173,59 @@ def drop() -> None:
             )
 
 
-PARTS = {"cone": cone, "spin": spin, "top": top, "pull": pull, "drop": drop, "cost": cost}
+def roll() -> None:
+    """Share of its acceleration that a ball keeps that rolls down 20 degrees at 30 rad/s."""
+    steps, radius, speed, duration = (0.005, 0.01, 0.02, 0.05), 0.1, 30.0, 0.5
+    slope, stiffness = np.radians(20.0), 1e6
+    up = np.array([np.sin(slope), 0.0, np.cos(slope)])
+    down = np.array([np.cos(slope), 0.0, -np.sin(slope)])
+    exact = 5.0 / 7.0 * GRAVITY * np.sin(slope)
+    robot = free_body("ball", Sphere(radius=radius), mass=1.0)
+    print(f"rolling ball, share of {exact:.2f} m/s^2 gained in {duration} s:", *steps)
+    ground = Terrain(Plane(normal=tuple(up.tolist()), friction=0.6))
+    q, v = robot.standing.copy(), np.zeros(6)
+    q[:3] = up * (radius - np.sqrt(GRAVITY * np.cos(slope) / stiffness))
+    v[:3], v[4] = speed * radius * down, speed
+    law = FrictionCone(stiffness=stiffness, power=2)
+    for method in ("ne-nmdp", "pbd-nmdp"):
+        for order in (1, 2):
+            found = []
+            for h in steps:
+                simulator = Simulator(robot, ground, law, method, order=order)
+                *_, last = simulator.run(simulator.state(q, v), Passive(), dt=h, duration=duration)
+                gained = (last.state.v[:3] @ down - speed * radius) / duration
+                found.append(f"{gained / exact:.2f}")
+            print(f"  {method}, order {order}:", *found)
+
+
+def land() -> None:
+    """Largest change of a step's end by 0.1 mm of the height from which a ball lands [m/s]."""
+    robot = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    print("landing at 3 m/s, largest change of velocity by 0.1 mm [m/s]: 10, 20 ms")
+    for order in (1, 2):
+        found = []
+        for h in (0.01, 0.02):
+            law = FrictionCone(stiffness=1e6, power=2)
+            simulator = Simulator(robot, Terrain(Plane(friction=0.6)), law, order=order)
+            ends = []
+            for height in np.arange(0.1, 0.2, 1e-4):
+                q = np.array([0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
+                state = simulator.state(q, np.array([1.0, 0.0, -3.0, 0.0, 0.0, 0.0]))
+                ends.append(simulator.step(state, None, h).state.v)
+            found.append(f"{np.abs(np.diff(ends, axis=0)).max():.2f}")
+        print(f"  order {order}:", *found)
+
+
+PARTS = {
+    "cone": cone,
+    "spin": spin,
+    "roll": roll,
+    "top": top,
+    "pull": pull,
+    "drop": drop,
+    "land": land,
+    "cost": cost,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

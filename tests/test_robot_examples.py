@@ -9,6 +9,7 @@ import pytest
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot import bundled_robots, example_robots, free_body, load_robot, together, touching
+from nmdp_pin.robot.body_contacts import connected
 from nmdp_pin.robot.catalog import find_robot
 from nmdp_pin.terrain import Sphere
 
@@ -94,20 +95,11 @@ def test_self_collision_follows_the_srdf(name, count):
     bodies = zip(points.joints.tolist(), points.touches.tolist(), strict=True)
     facing = {frozenset(pair) for pair in bodies if pair[1] > 0}
     assert len(facing) == count
-    assert facing == {pair for pair in active if len(pair) == 2 and not neighbours(model, *pair)}
+    assert facing == {pair for pair in active if len(pair) == 2 and not connected(model, *pair)}
     beside = together(bot, [free_body("ball", Sphere(radius=0.1), mass=1.0)])
     assert beside.disabled == bot.disabled
     other = together(free_body("ball", Sphere(radius=0.1), mass=1.0), [bot])
     assert other.disabled == {(i + 2, j + 2) for i, j in bot.disabled}
-
-
-def neighbours(model, *pair):
-    """Whether a joint connects two bodies, or a chain of joints without masses between them."""
-    low, high = sorted(pair)
-    parent = int(model.parents[high])
-    while parent and parent != low and model.inertias[parent].mass == 0.0:
-        parent = int(model.parents[parent])
-    return parent == low
 
 
 def test_legs_of_talos():

@@ -30,26 +30,12 @@ def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
     t = recording.t
     panels: list[Panel] = []
     if base_moves(recording) or not (motion.joints or motion.objects):
-        panels += [
-            partial(curve, t=t, y=height(recording), name="base height [m]", least=_LEAST_LENGTH),
-            partial(
-                curve,
-                t=t,
-                y=tilt(recording),
-                name="base tilt [°]",
-                color=COLORS[1],
-                zero=True,
-                least=_LEAST_ANGLE,
-            ),
-            partial(
-                curve,
-                t=t,
-                y=distance(recording),
-                name="distance [m]",
-                color=COLORS[2],
-                least=_LEAST_LENGTH,
-            ),
-        ]
+        for color, y, name, least, zero in (
+            (COLORS[0], height(recording), "base height [m]", _LEAST_LENGTH, False),
+            (COLORS[1], tilt(recording), "base tilt [°]", _LEAST_ANGLE, True),
+            (COLORS[2], distance(recording), "distance [m]", _LEAST_LENGTH, False),
+        ):
+            panels.append(partial(curve, t=t, y=y, name=name, color=color, least=least, zero=zero))
     joints = _most(motion.joints, lambda joint: joint.travel)
     if joints:
         panels.append(partial(_positions, t=t, joints=joints, total=len(motion.joints)))
@@ -115,11 +101,11 @@ def curve(
     axis.plot(t, y, color=color, label=label, linewidth=1.3, alpha=0.9)
     axis.set_ylabel(name)
     low, high = axis.get_ylim()
-    if high - low < least:
+    if zero:
+        axis.set_ylim(0.0, max(high, least))
+    elif high - low < least:
         middle = 0.5 * (low + high)
         axis.set_ylim(middle - 0.5 * least, middle + 0.5 * least)
-    if zero:
-        axis.set_ylim(bottom=0.0, top=max(high, least))
 
 
 def stairs(axis: Axes, t: np.ndarray, y: np.ndarray, name: str, color: str) -> None:

@@ -75,7 +75,7 @@ def compare(
 
 def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[str]:
     """The deepest overlap of bodies in each of the first runs that have one."""
-    from nmdp_pin.robot.overlaps import overlap_sentences
+    from nmdp_pin.robot.overlaps import OverlapCheck, overlap_sentences
     from nmdp_pin.scenario import Scenario
     from nmdp_pin.scenario.run_warnings import recorded_overlaps
 
@@ -89,7 +89,7 @@ def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[st
             robot, terrain = scenario.build_robot(visuals=False), scenario.build_terrain()
         except NmdpError:
             continue  # its robot is gone; the table stands without it
-        deepest = recorded_overlaps(robot, terrain, recording)[:1]
+        deepest = recorded_overlaps(OverlapCheck(robot, terrain), recording)[:1]
         said += [f"{label}: {text}" for text in overlap_sentences(deepest, recording.t)]
     return said
 

@@ -13,7 +13,6 @@ from nmdp_pin.runs.run_figures import (
     compare_table,
     fall,
     flights,
-    height,
     tilt,
 )
 
@@ -50,21 +49,22 @@ def summary(recording: Recording, motion: Motion | None = None) -> str:
             f"{sub_steps.sum()} sub-steps, {recording.discarded.sum()} tries discarded"
         )
     lines += _movements(motion or Motion(), figures)
-    lines += _events(recording)
+    lines += _events(recording, figures)
     deepest = 1e3 * recording.contact_depth.max(initial=0.0)
     lines.append(f"deepest contact {deepest:.3g} mm")
     return "\n".join(lines)
 
 
-def _events(recording: Recording) -> list[str]:
+def _events(recording: Recording, figures: RunFigures) -> list[str]:
     """Flights and the fall of a robot whose base moves."""
     if not base_moves(recording):
         return []
     lines, jumps = [], flights(recording)
     if jumps:
-        highest = np.max(height(recording)) - height(recording)[0]
         times = "once" if jumps == 1 else f"{jumps} times"
-        lines.append(f"left the ground {times}, highest {highest:.2f} m above the start")
+        lines.append(
+            f"left the ground {times}, highest {figures.height_gain:.2f} m above the start"
+        )
     row = fall(recording)
     if row is not None:
         angle = tilt(recording)[row:].max()

@@ -216,16 +216,21 @@ class DifferentiableForm:
 
     def _touching(self, at: Point, known: float) -> list[Switch]:
         """Contacts at the surface, which are apart on one side, and joints at a stop."""
-        form, joints = self.form, self.form.joints
-        points, contacts = form.candidates.points, self.memory.stage.contacts
-        n = int(contacts.n[0])
-        near = np.flatnonzero(np.abs(at.places.depth[:n]) <= known)
+        n, joints = int(self.memory.stage.contacts.n[0]), self.form.joints
         stops = np.flatnonzero(joints.coordinates >= 0)
         x = at.q[joints.coordinates[stops]]
         gap = np.minimum(x - joints.lower[stops], joints.upper[stops] - x)
-        touched = [int(points[contacts.index[i]]) for i in near.tolist()]
-        touched += [form.n_points + int(j) for j in stops[np.abs(gap) <= known]]
-        return [Switch(contact, "touch") for contact in touched]
+        near = [*np.flatnonzero(np.abs(at.places.depth[:n]) <= known)]
+        near += [*n + stops[np.abs(gap) <= known]]
+        return [Switch(self._numbered(row), "touch") for row in near]
+
+    def _numbered(self, row: int) -> int:
+        """Number of a row in a `Switch`: of its contact point, or behind those of its joint."""
+        contacts = self.memory.stage.contacts
+        n = int(contacts.n[0])
+        if row < n:
+            return int(self.form.candidates.points[contacts.index[row]])
+        return self.form.n_points + int(row) - n
 
     def _landings(self, start: kernel.Start, end: Point) -> list[Switch]:
         """Contacts and joints that are apart at the start, approach, and touch at the end."""
@@ -235,31 +240,25 @@ class DifferentiableForm:
         place_contacts(form.candidates, contacts, memory.origin.P, places)
         speed = np.einsum("ij,ij->i", end.places.normal[:n], memory.velocities[:n])
         landed = (places.depth[:n] <= 0.0) & (end.places.depth[:n] > 0.0) & (speed < -MOVES)
-        points = form.candidates.points[contacts.index[:n]]
         stops = np.flatnonzero(joints.coordinates >= 0)
         lower, upper = joints.lower[stops], joints.upper[stops]
         before, after = (q[joints.coordinates[stops]] for q in (start.q, end.q))
         v = start.v[joints.dofs[stops]]
         hit = (before > lower) & (after <= lower) & (v < -MOVES)
         hit |= (before < upper) & (after >= upper) & (v > MOVES)
-        of_joints = form.n_points + stops[hit]
-        rows = [*dict.fromkeys(points[landed].tolist()), *of_joints.tolist()]
-        return [Switch(row, "impact") for row in rows]
+        rows = [*np.flatnonzero(landed), *n + stops[hit]]
+        return [Switch(number, "impact") for number in dict.fromkeys(map(self._numbered, rows))]
 
     def _kinks(self, at: Point, first: np.ndarray, face: Face) -> list[Switch]:
         """Kinks of the weights at a point."""
-        contacts, points = self.memory.stage.contacts, self.form.candidates.points
-        n, found = int(contacts.n[0]), []
+        found = []
         for x in np.flatnonzero(face.kink):
             row = int(np.searchsorted(first, x, side="right")) - 1
             found.append((row, "weight", int(x - first[row])))
         found += [(int(row), "sum", -1) for row in np.flatnonzero(face.kink_sum)]
-        switches = []
-        for row, kind, vertex in found:
-            i = int(at.active[row])
-            contact = int(points[contacts.index[i]]) if i < n else self.form.n_points + i - n
-            switches.append(Switch(contact, kind, vertex))
-        return switches
+        return [
+            Switch(self._numbered(int(at.active[row])), kind, vertex) for row, kind, vertex in found
+        ]
 
     def _stage_memory(self, nz: int, k: int, touching: int) -> tuple[StageRates, Face]:
         """Memory for the derivatives of a stage with k rows, of which some are contacts."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import coal
 import numpy as np
 import pinocchio as pin
+
+from nmdp_pin.terrain.shape import box_around
 
 _Y_UP = "<up_axis>Y_UP</up_axis>"
 _HEADER = 65_536  # [bytes] of a COLLADA file in which its <asset> is looked for
@@ -63,7 +64,8 @@ def far_off(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
         own = [g for g in geometry.geometryObjects if g.parentJoint == joint]
         if not any(isinstance(g.geometry, coal.BVHModelBase | coal.ConvexBase) for g in own):
             continue  # primitives may stand for feet alone
-        low, high = _box(own)
+        boxes = np.array([box_around(g.geometry, g.placement) for g in own])
+        low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
         beyond = np.maximum(0.0, np.maximum(low - inertia.lever, inertia.lever - high))
         away = float(np.linalg.norm(beyond))
         if inertia.mass > 0.0 and away > _FAR * np.linalg.norm(high - low):
@@ -84,26 +86,7 @@ def _says_y_up(path: str) -> bool:
         return _Y_UP in "".join(file.read(_HEADER).decode(errors="replace").split())
 
 
-def _half(item: pin.GeometryObject) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and half sizes of the box around a shape in its own frame [m], shapes (3,)."""
-    item.geometry.computeLocalAABB()
-    box = item.geometry.aabb_local
-    low, high = np.array(box.min_), np.array(box.max_)
-    return 0.5 * (low + high), 0.5 * (high - low)
-
-
 def _centre(item: pin.GeometryObject, turn: pin.SE3) -> np.ndarray:
     """Centre of a shape, turned in its own frame, in the frame of its joint [m], shape (3,)."""
-    centre: np.ndarray = (item.placement * turn).act(_half(item)[0])
-    return centre
-
-
-def _box(items: Sequence[pin.GeometryObject]) -> tuple[np.ndarray, np.ndarray]:
-    """Corners of the box around shapes, in the frame of their joint [m], shapes (3,)."""
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
-    for item in items:
-        centre, half = _half(item)
-        middle = item.placement.act(centre)
-        reach = np.abs(item.placement.rotation) @ half
-        low, high = np.minimum(low, middle - reach), np.maximum(high, middle + reach)
-    return low, high
+    low, high = box_around(item.geometry, item.placement * turn)
+    return 0.5 * (low + high)

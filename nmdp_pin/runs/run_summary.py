@@ -19,7 +19,7 @@ def summary(run: Recording, setup: Setup) -> dict[str, Any]:
         run: recording of the run.
         setup: objects of its scenario.
     """
-    overlaps = recorded_overlaps(setup.robot, setup.terrain, run)
+    overlaps = recorded_overlaps(setup.overlap_check, run)
     good = run.q[run.status == 0]
     figures = compare_table([run])[0]
     x, y, z = run.base_position[-1].tolist()

@@ -10,7 +10,6 @@ from nmdp_pin.robot import Robot
 from nmdp_pin.robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin.robot.overlaps import Overlap, OverlapCheck, overlap_sentences
 from nmdp_pin.scenario.scenario import Setup
-from nmdp_pin.terrain import Terrain
 
 # Sentences of a kind that are said; of the others only how many there are.
 _SAID = 5
@@ -33,7 +32,7 @@ def start_warnings(setup: Setup) -> list[str]:
         *_some(robot.warnings),
         *_left_out(robot, setup.simulator.method),
         *_some(joints_beyond_range(robot, q)),
-        *overlap_sentences(OverlapCheck(robot, setup.terrain).deepest(q), [setup.state.t]),
+        *overlap_sentences(setup.overlap_check.deepest(q), [setup.state.t]),
     ]
 
 
@@ -44,7 +43,7 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
         setup: objects of the run.
         recording: recording of the run; its first row is the initial state.
     """
-    overlaps = recorded_overlaps(setup.robot, setup.terrain, recording)
+    overlaps = recorded_overlaps(setup.overlap_check, recording)
     motors = recording.tau + setup.robot.model.damping * recording.v
     return [
         *overlap_sentences(overlaps, recording.t),
@@ -53,16 +52,15 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
     ]
 
 
-def recorded_overlaps(robot: Robot, terrain: Terrain, recording: Recording) -> list[Overlap]:
+def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap]:
     """The deepest overlaps that contacts do not explain, in all states of a recording.
 
     Args:
-        robot: robot of the run.
-        terrain: ground of the run.
+        check: search for overlaps of the robot and ground of the run.
         recording: recording of the run.
     """
     depth = recording.contact_depth.max(axis=1, initial=0.0)
-    return OverlapCheck(robot, terrain).deepest(recording.q, depth)
+    return check.deepest(recording.q, depth)
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:

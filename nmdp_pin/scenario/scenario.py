@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from nmdp_pin.errors import (
 )
 from nmdp_pin.files.toml_text import read_toml
 from nmdp_pin.robot import Robot, load_robot, surface_names
+from nmdp_pin.robot.overlaps import OverlapCheck
 from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
 from nmdp_pin.scenario.contact_sections import AnyContact, ContactModels
 from nmdp_pin.scenario.controller_sections import AnyController, PassiveSection
@@ -67,6 +69,11 @@ class Setup:
     simulator: Simulator
     controller: Controller
     state: State
+
+    @functools.cached_property
+    def overlap_check(self) -> OverlapCheck:
+        """Search for overlaps of the robot's bodies and the ground."""
+        return OverlapCheck(self.robot, self.terrain)
 
 
 class Scenario(Section):

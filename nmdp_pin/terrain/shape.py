@@ -149,3 +149,17 @@ def checked_table(shape: Shape, option: str, value: object, columns: int | None)
         )
     table.setflags(write=False)
     return table
+
+
+def box_around(geometry: coal.CollisionGeometry, M: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper corner of a box around a geometry [m], shapes (3,).
+
+    Args:
+        geometry: of finite size.
+        M: its placement.
+    """
+    geometry.computeLocalAABB()
+    box = geometry.aabb_local
+    middle = M.act(0.5 * (box.min_ + box.max_))
+    half = np.abs(M.rotation) @ (0.5 * (box.max_ - box.min_))
+    return middle - half, middle + half

@@ -12,7 +12,7 @@ from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
 from nmdp_pin.terrain.plane import Plane
 from nmdp_pin.terrain.primitives import Primitive
-from nmdp_pin.terrain.shape import Shape
+from nmdp_pin.terrain.shape import Shape, box_around
 from nmdp_pin.terrain.shape_arrays import ShapeArrays, shape_arrays
 from nmdp_pin.terrain.surface import Surface
 
@@ -68,12 +68,7 @@ class Terrain:
         for shape in self.shapes:
             if isinstance(shape, Plane):
                 return np.full(3, -np.inf), np.full(3, np.inf)
-            geometry, M = shape.collision_geometry(), shape.placement
-            geometry.computeLocalAABB()
-            box = geometry.aabb_local
-            middle = M.act(0.5 * (box.min_ + box.max_))
-            half = np.abs(M.rotation) @ (0.5 * (box.max_ - box.min_))
-            corners.append((middle - half, middle + half))
+            corners.append(box_around(shape.collision_geometry(), shape.placement))
         low, high = np.array(corners).transpose(1, 0, 2)
         return low.min(axis=0), high.max(axis=0)
 
