@@ -57,7 +57,7 @@ format: $(VENV)/test.stamp
 	$(BIN)/ruff format .
 
 types: $(VENV)/test.stamp
-	$(BIN)/mypy nmdp_pin viz experiments
+	$(BIN)/mypy nmdp_pin
 
 docs: $(VENV)/test.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

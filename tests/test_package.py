@@ -1,5 +1,7 @@
 """What is released: the source distribution, the extras and the versions."""
 
+import ast
+import os
 import re
 import shutil
 import subprocess
@@ -20,7 +22,7 @@ def tracked() -> set[str]:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("not a clone")
-    return {name for name in listed.stdout.split("\0") if (ROOT / name).is_file()}
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
 
 
 def test_the_source_distribution_is_whole(tmp_path):
@@ -29,14 +31,36 @@ def test_the_source_distribution_is_whole(tmp_path):
     files, copy = tracked(), tmp_path / "copy"
     for name in files:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, copy / name)
+        shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
     subprocess.run(
         [sys.executable, "-c", BUILD, str(tmp_path)], cwd=copy, check=True, capture_output=True
     )
     (path,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    assert not files - held, "add them to MANIFEST.in"
+    links = {name for name in files if (ROOT / name).is_symlink()}
+    assert not files - links - held, "add them to MANIFEST.in"
+    assert all(f"{name}/__init__.py" in held for name in links)
+
+
+def test_a_copy_on_the_path_takes_all_of_itself(tmp_path):
+    """With PYTHONPATH set to a copy no module is taken from the installed checkout."""
+    copy = tmp_path / "copy"
+    for name in tracked():
+        if name.startswith(("nmdp_pin", "viz", "experiments", "scenarios", "robots")):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+    names = [f"nmdp_pin{part}" for part in ("", ".viz", ".experiments", ".scenarios", ".robots")]
+    code = f"import {', '.join(names)}, sys; print([sys.modules[n].__file__ for n in {names!r}])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert all(path.startswith(str(copy)) for path in ast.literal_eval(shown))
 
 
 def requirements(lines: list[str]) -> dict[str, str]:

@@ -72,7 +72,8 @@ def _meshes(
     Raises:
         ValueError: it cannot be drawn at all.
     """
-    color: Color = tuple(float(part) for part in shape.meshColor)
+    red, green, blue, alpha = (float(part) for part in shape.meshColor)
+    color: Color = (red, green, blue, alpha)
     path, note = shape.meshPath, ""
     if not path or path.isupper():  # pinocchio calls primitives BOX, SPHERE, CYLINDER, ...
         return [replace(mesh_of(shape.geometry), color=color)], note

@@ -38,7 +38,7 @@ def sources_version(folder: Path) -> str:
 
 
 def cached_array(
-    name: str, key: str, shape: tuple[int, ...], make: Callable[[], np.ndarray]
+    name: str, key: str, shape: tuple[int | None, ...], make: Callable[[], np.ndarray]
 ) -> np.ndarray:
     """Array from the cache, computed if it is missing.
 
@@ -48,7 +48,7 @@ def cached_array(
     Args:
         name: beginning of the file's name.
         key: everything that the array depends on.
-        shape: shape of the array.
+        shape: shape of the array, None for any length.
         make: computes it.
     """
     path = cache_folder() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.array"
@@ -57,7 +57,7 @@ def cached_array(
         array = content[_DIGEST:]
         if _digest(key, array) == content[:_DIGEST]:
             found = read_array(io.BytesIO(array), len(array))
-            if found.shape == shape and found.dtype == np.float64:
+            if _fits(found.shape, shape) and found.dtype == np.float64:
                 return found
     made = make()
     with suppress(OSError, RecordingError):
@@ -65,6 +65,11 @@ def cached_array(
         content = array_bytes(made)
         write_whole(path, lambda file: file.write(_digest(key, content) + content))
     return made
+
+
+def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    pairs = zip(found, shape, strict=True)
+    return len(found) == len(shape) and all(wanted in (None, size) for size, wanted in pairs)
 
 
 def _digest(key: str, array: bytes) -> bytes:

@@ -8,9 +8,9 @@ from typing import Any
 import coal
 import numpy as np
 import pinocchio as pin
-from scipy.spatial import ConvexHull
 
 from nmdp_pin.errors import RobotError, TerrainError
+from nmdp_pin.robot.convex_parts import hull_faces
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Terrain
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
@@ -102,15 +102,5 @@ def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
             pass
     else:
         vertices = np.array(geometry.points())
-    vertices, faces = _hull(vertices)
+    vertices, faces = hull_faces(vertices)
     return Mesh(vertices=vertices, faces=faces, **pose), True
-
-
-def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and faces of a convex hull, anticlockwise seen from outside."""
-    hull = ConvexHull(vertices)
-    faces = hull.simplices.copy()
-    a, b, c = (vertices[faces[:, k]] for k in range(3))
-    inwards = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0.0
-    faces[inwards] = faces[inwards][:, ::-1]
-    return vertices, faces

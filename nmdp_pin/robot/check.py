@@ -133,6 +133,7 @@ def check_robot(
     variant: str | None = None,
     contacts: Contacts | None = None,
     contact_points: int | None = None,
+    decompose: bool = False,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> RobotReport:
     """Check a robot; the options are those of `load_robot`. Mistakes are in the report."""
@@ -146,7 +147,7 @@ def check_robot(
     except RobotError as error:
         return replace(report, errors=(str(error),))
     try:
-        options = Options(base, joints, contacts, contact_points, visuals=False)
+        options = Options(base, joints, contacts, contact_points, decompose, visuals=False)
         robot = assemble(files, describe(files, visuals=False), options)
     except RobotError as error:
         known = any(error.element and error.element in text for text in report.errors)

@@ -16,6 +16,7 @@ from nmdp_pin.gait import Gait
 from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
 from nmdp_pin.robot.contact_points import ContactPoints
+from nmdp_pin.robot.convex_parts import decomposed
 from nmdp_pin.robot.description import Description, describe_urdf
 from nmdp_pin.robot.joint_limits import JointLimits, simple_joints
 from nmdp_pin.robot.mjcf import read_mjcf
@@ -47,6 +48,7 @@ class Options:
     joints: str | Sequence[str] | None = None
     contacts: Contacts | None = None
     contact_points: int | None = None
+    decompose: bool = False
     visuals: bool = True
     limits: bool = True
 
@@ -59,6 +61,7 @@ def load_robot(
     variant: str | None = None,
     contacts: Contacts | None = None,
     contact_points: int | None = None,
+    decompose: bool = False,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     limits: bool = True,
     visuals: bool = True,
@@ -80,15 +83,18 @@ def load_robot(
             well. None: "feet" of a robot.toml that has contact points, else "all".
         contact_points: spread so many over the collision geometry of all links, or of those that
             `contacts` names.
+        decompose: divide collision meshes that are not convex into convex parts, by CoACD (extra
+            `decomposition`), so that what is flat reaches into them; the parts are kept on disk.
         package_dirs: folders in which `package://` is looked up first.
         limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
         visuals: False leaves out what the robot looks like, which saves reading its meshes.
 
     Raises:
         RobotError: names the file and the element that cannot be used, and what is allowed.
+        MissingExtra: a package that the file or an option needs is not installed.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    options = Options(base, joints, contacts, contact_points, visuals, limits)
+    options = Options(base, joints, contacts, contact_points, decompose, visuals, limits)
     return assemble(files, describe(files, visuals=visuals), options)
 
 
@@ -109,6 +115,11 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     Raises:
         RobotError: names the file and the element that cannot be used.
     """
+    if options.decompose:
+        collision, parts = decomposed(described.collision)
+        described = dataclasses.replace(
+            described, collision=collision, notes=(*described.notes, *parts)
+        )
     file = str(described.path)
     base = _base(files, described, options)
     pose = standing_pose(files, described)

@@ -13,6 +13,7 @@ import pinocchio as pin
 from nmdp_pin.robot.body_contacts import connected
 from nmdp_pin.robot.contact_geometry import extreme_points
 from nmdp_pin.robot.contact_points import in_world
+from nmdp_pin.robot.convex_parts import convex_hull, fills_hull
 from nmdp_pin.robot.feasibility import how_often
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.terrain import HeightField, Mesh, Plane, Terrain
@@ -23,8 +24,6 @@ GROUND = "the ground"
 _BEYOND = 0.005
 # Contacts of a pair of meshes that coal reports; the deepest one counts.
 _MOST_CONTACTS = 64
-# Share of its volume by which a mesh may differ from its convex hull.
-_CONVEX = 1e-3
 _NAMED = 6  # links in one sentence
 # Bodies that overlap as deep where the robot stands are left out [m].
 _STANDING = 1e-3
@@ -71,9 +70,9 @@ class OverlapCheck:
         flat, solid = [], []
         for item in items:
             link, carrier = str(robot.model.frames[item.parentFrame].name), int(item.parentJoint)
-            hull = _hull(item.geometry)
+            hull = convex_hull(item.geometry)
             flat.append(self._add(link, carrier, item.placement, hull))
-            convex = hull is item.geometry or _is_convex(item.geometry, hull)
+            convex = hull is item.geometry or fills_hull(item.geometry, hull)
             solid.append(
                 flat[-1] if convex else self._add(link, carrier, item.placement, item.geometry)
             )
@@ -233,20 +232,6 @@ def _some(names: Sequence[str]) -> str:
 
 def _quoted(name: str) -> str:
     return name if name == GROUND else f"'{name}'"
-
-
-def _hull(geometry: coal.CollisionGeometry) -> coal.CollisionGeometry:
-    """Convex hull of a mesh; other shapes are convex."""
-    if not isinstance(geometry, coal.BVHModelBase):
-        return geometry
-    mesh = geometry.clone()
-    mesh.buildConvexHull(True, "Qt")
-    return mesh.convex
-
-
-def _is_convex(mesh: coal.BVHModelBase, hull: coal.ConvexBase) -> bool:
-    """Whether a mesh fills its convex hull."""
-    return mesh.computeVolume() > (1.0 - _CONVEX) * hull.computeVolume()
 
 
 def _spheres(geometry: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:

@@ -15,7 +15,7 @@ from nmdp_pin.robot import MOST_CONTACT_POINTS, Robot, free_body, load_robot, to
 from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS, place_base
 from nmdp_pin.scenario.robot_section import FilePath, RobotSection
-from nmdp_pin.scenario.section import Count, Number, Section, Vector3, chosen, worded
+from nmdp_pin.scenario.section import Count, Flag, Number, Section, Vector3, chosen, worded
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
@@ -142,6 +142,7 @@ class UrdfSection(ObjectSection):
 
     kind: Literal["urdf"] = "urdf"
     path: FilePath = Field(description="path of the URDF, relative to the scenario file")
+    decompose: Flag = Field(False, description="divide meshes into convex parts")
     package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
 
     def build(self) -> Robot:
@@ -150,6 +151,7 @@ class UrdfSection(ObjectSection):
             self.path,
             base=self.base,
             contact_points=self.contact_points,
+            decompose=self.decompose,
             package_dirs=self.package_dirs,
         )
         standing = robot.standing.copy()

@@ -102,6 +102,7 @@ class RobotSection(Section):
         le=MOST_CONTACT_POINTS,
         description="number of points spread over the surfaces of the links",
     )
+    decompose: Flag = Field(False, description="divide meshes into convex parts")
     self_collision: Annotated[Any, PlainValidator(_pairs)] = Field(
         False, description="true, or a list of pairs of links that may touch each other"
     )

@@ -164,6 +164,7 @@ class Scenario(Section):
             variant=section.variant,
             contacts=section.contacts,
             contact_points=section.contact_points,
+            decompose=section.decompose,
             package_dirs=section.package_dirs,
             limits=section.limits,
             visuals=visuals,
