@@ -14,19 +14,22 @@ import numpy as np
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.settings import RobotSettings, read_settings
-from nmdp_pin.robot.urdf import read_urdf
+from nmdp_pin.robot.urdf import is_held, read_urdf
 
 # A name, or the path of a .urdf or robot.toml.
 RobotSource = str | os.PathLike[str]
 SETTINGS_FILE = "robot.toml"
+_BUNDLED = Path(str(resources.files("nmdp_pin.robots")))
+# Endings of files in MuJoCo's format; all others are read as URDF.
+MJCF = (".xml", ".mjcf")
 # Descriptions that cannot be read, and what to do.
 _UNREADABLE = {
     ".sdf": "is an SDF file, which this build of pinocchio has no parser for; convert it to URDF",
     ".xacro": "is a xacro file; run xacro on it first: xacro robot.urdf.xacro > robot.urdf",
 }
-DESCRIPTIONS = (".urdf", ".xml", ".mjcf", ".sdf", ".xacro")
+_DESCRIPTIONS = (".urdf", *MJCF, *_UNREADABLE)
 # Entries of example-robot-data that move only some joints of their URDF; the others are locked.
-MOVING = {
+_MOVING = {
     "talos_legs": [f"leg_{side}_{k}_joint" for side in ("left", "right") for k in range(1, 7)]
 }
 
@@ -62,8 +65,7 @@ class RobotFiles:
 
 def bundled_robots() -> list[str]:
     """Names of the bundled robots."""
-    folder = _bundled_folder()
-    return sorted(entry.parent.name for entry in folder.glob(f"*/{SETTINGS_FILE}"))
+    return sorted(entry.parent.name for entry in _BUNDLED.glob(f"*/{SETTINGS_FILE}"))
 
 
 def example_robots() -> list[str]:
@@ -74,7 +76,7 @@ def example_robots() -> list[str]:
 def is_robot(source: RobotSource) -> bool:
     """Whether a text is the name of a robot or looks like the path of its description."""
     text = os.fspath(source)
-    if Path(text).name == SETTINGS_FILE or text.endswith(DESCRIPTIONS):
+    if Path(text).name == SETTINGS_FILE or text.endswith(_DESCRIPTIONS):
         return True
     return text in bundled_robots() or text in _example_table()
 
@@ -86,7 +88,7 @@ def stands_at_zero(source: RobotSource) -> bool:
     """
     files = find_robot(source)
     free = files.foreign and files.settings.base == "free-flyer"
-    return free and files.urdf.suffix == ".urdf" and not read_urdf(files.urdf).held
+    return free and files.urdf.suffix == ".urdf" and not is_held(read_urdf(files.urdf))
 
 
 def find_robot(
@@ -107,7 +109,11 @@ def find_robot(
     """
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
-    if isinstance(source, os.PathLike) or text.endswith((*DESCRIPTIONS, ".toml")) or os.sep in text:
+    if (
+        isinstance(source, os.PathLike)
+        or text.endswith((*_DESCRIPTIONS, ".toml"))
+        or os.sep in text
+    ):
         path = Path(text).expanduser()
         if path.suffix in _UNREADABLE:
             raise RobotError(_UNREADABLE[path.suffix], file=text)
@@ -116,15 +122,18 @@ def find_robot(
         _refuse_variant(variant, {}, text)
         return RobotFiles("", path, RobotSettings(), package_dirs=dirs)
     if text in bundled_robots():
-        return _from_settings(_bundled_folder() / text / SETTINGS_FILE, text, variant, dirs)
+        return _from_settings(_BUNDLED / text / SETTINGS_FILE, text, variant, dirs)
     if text in _example_table():
         _refuse_variant(variant, {}, text)
         return _from_example(text, dirs)
-    raise RobotError(_unknown_name(text))
-
-
-def _bundled_folder() -> Path:
-    return Path(str(resources.files("nmdp_pin.robots")))
+    known = [*bundled_robots(), *example_robots()]
+    close = difflib.get_close_matches(text, known, n=3, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(close)}?" if close else ""
+    raise RobotError(
+        f"unknown robot '{text}'.{hint} Bundled: {', '.join(bundled_robots())}. "
+        f"Of example-robot-data: {', '.join(example_robots())}. "
+        "Or give the path of a .urdf file."
+    )
 
 
 def _from_settings(
@@ -140,17 +149,6 @@ def _refuse_variant(variant: str | None, known: dict[str, str], name: str) -> No
     if variant is not None and variant not in known:
         allowed = ", ".join(sorted(known)) or "none"
         raise RobotError(f"unknown variant '{variant}' of {name}; known: {allowed}", file=name)
-
-
-def _unknown_name(name: str) -> str:
-    known = [*bundled_robots(), *example_robots()]
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return (
-        f"unknown robot '{name}'.{hint} Bundled: {', '.join(bundled_robots())}. "
-        f"Of example-robot-data: {', '.join(example_robots())}. "
-        "Or give the path of a .urdf file."
-    )
 
 
 def _example_table() -> dict[str, Any]:
@@ -178,7 +176,7 @@ def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
     return RobotFiles(
         name,
         folder / entry.path / entry.urdf_subpath / entry.urdf_filename,
-        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed", driven=MOVING.get(name)),
+        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed", driven=_MOVING.get(name)),
         package_dirs=(*dirs, folder.parent.parent),
         srdf=srdf if entry.srdf_filename else None,
         posture=entry.ref_posture if entry.srdf_filename else None,
