@@ -13,6 +13,7 @@ from nmdp_pin.robot.description import MAX_LINKS, MAX_MOVING
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.run_warnings import start_warnings
 
+
 def shaped(kind: str, filename: str) -> str:
     """A robot of one link with one mesh."""
     return robot(link("body", shapes=mesh(kind, filename)))

@@ -250,7 +250,11 @@ def test_files_that_it_includes(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("<actuator>", '<include file="more.xml"/><actuator>', "Error opening file 'more.xml'.*line 9"),
+        (
+            "<actuator>",
+            '<include file="more.xml"/><actuator>',
+            "Error opening file 'more.xml'.*line 9",
+        ),
         ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword"),
         ("<worldbody>", '<asset><mesh file="/etc/passwd"/></asset><worldbody>', "no decoder"),
         (
@@ -266,7 +270,11 @@ def test_files_that_it_includes(tmp_path):
             '<joint frictionloss="-1" name="roll"',
             "frictionloss: must be >= 0",
         ),
-        ("<freejoint/>", '<replicate count="600"><body><geom size="1"/></body></replicate>', "nbody: has 603; at most 501"),
+        (
+            "<freejoint/>",
+            '<replicate count="600"><body><geom size="1"/></body></replicate>',
+            "nbody: has 603; at most 501",
+        ),
         ('pos="0 0 1"', 'pos="0 0 high"', "MuJoCo refuses it.*'pos'"),
         (BODIES, "</worldbody>", "has no <body>"),
         ("mujoco", "sdf", "XML model type: 'sdf'"),

@@ -65,11 +65,11 @@ def locate_meshes(
 
 def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
     """File of a mesh, None if it is missing."""
-    ros = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
+    ros = [Path(f) for f in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if f]
     marked = (folder for folder in urdf.parents if (folder / "package.xml").is_file())
     top = next(marked, urdf.parent.parent).parent
     above = [f for f in urdf.parents if f.is_relative_to(top) and f != Path(f.anchor)]
-    folders = [Path(f).absolute() for f in (*package_dirs, *ros) if f] + above
+    folders = [folder.absolute() for folder in (*package_dirs, *ros)] + above
     scheme = next((s for s in _SCHEMES if name.startswith(s)), "")
     if scheme:
         package, _, rest = name.removeprefix(scheme).lstrip("/").partition("/")
@@ -107,23 +107,21 @@ def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
     """
     turned = [g for g in geometry.geometryObjects if _says_y_up(g.meshPath)]
     heavy = [g for g in turned if model.inertias[g.parentJoint].mass > 0.0]
-
-    def away(turn: pin.SE3) -> float:
-        total = 0.0
-        for g in heavy:
-            low, high = box_around(g.geometry, g.placement * turn)
-            total += np.linalg.norm(0.5 * (low + high) - model.inertias[g.parentJoint].lever)
-        return float(total)
-
-    before, after = away(pin.SE3.Identity()), away(_TURN)
+    if not heavy:
+        return ()
+    levers = np.array([model.inertias[g.parentJoint].lever for g in heavy])
+    before, after = (
+        float(np.linalg.norm(np.mean(boxes, axis=1) - levers, axis=1).mean())
+        for turn in (pin.SE3.Identity(), _TURN)
+        for boxes in [[box_around(g.geometry, g.placement * turn) for g in heavy]]
+    )
     if not after < _CLEARLY * before:
         return ()
     for item in turned:
         item.placement = item.placement * _TURN
     return (
         f"{len(turned)} COLLADA meshes that say Y_UP are turned, so that z is up: their centres "
-        f"are then {after / len(heavy):.3f} m from the centres of mass, not "
-        f"{before / len(heavy):.3f} m",
+        f"are then {after:.3f} m from the centres of mass, not {before:.3f} m",
     )
 
 

@@ -46,59 +46,52 @@ def points_on_surfaces(
     """
     shapes = [(k, s) for k, link in enumerate(links) for s in shapes_of(model, collision, link)]
     meshes = [_triangulated(shape.geometry) for _, shape in shapes]
-    area = sum(mesh.area for mesh in meshes)
-    places = [_corners(shape.geometry) for _, shape in shapes]
-    n_shapes = len(shapes)
-    for (_, shape), mesh in zip(shapes, meshes, strict=True):
-        places.append(
-            _sampled(shape.geometry, mesh, max(1, round(_PLACES * mesh.area / (area or 1.0))))
-        )
-    owner: list[int] = []
-    local: list[np.ndarray] = []
-    n_corners = 0
-    for k, ((link, shape), found) in enumerate(zip(shapes * 2, places, strict=True)):
-        bare = _bare(shape.placement, found, [s for j, s in shapes if j == link and s is not shape])
-        owner += [link] * len(bare)
-        local += list(bare)
-        n_corners += len(bare) if k < n_shapes else 0
+    density = _PLACES / (sum(mesh.area for mesh in meshes) or 1.0)
+    corners = [_corners(shape.geometry) for _, shape in shapes]
+    faces = [
+        _sampled(s.geometry, mesh, density) for (_, s), mesh in zip(shapes, meshes, strict=True)
+    ]
+    bare = [
+        _uncovered(shape.placement, own, [s for j, s in shapes if j == k and s is not shape])
+        for (k, shape), own in zip(2 * shapes, corners + faces, strict=True)
+    ]
+    owner = np.repeat([k for k, _ in 2 * shapes], [len(own) for own in bare]).astype(int)
+    local = np.concatenate([np.zeros((0, 3)), *bare])
+    n_corners = sum(map(len, bare[: len(shapes)]))
 
     data = model.createData()
     pin.forwardKinematics(model, data, standing)
     frames = [model.frames[model.getFrameId(link, pin.BODY)] for link in links]
-    joints = np.array([frames[k].parentJoint for k in owner], dtype=int)
-    world = in_world(data, joints, np.array(local).reshape(-1, 3))
+    world = in_world(data, np.array([int(frames[k].parentJoint) for k in owner], dtype=int), local)
     chosen = spread(world[:n_corners], count, nearest=SAME_POINT)
     more = spread(
         world[n_corners:], count - len(chosen), away_from=world[chosen], nearest=SAME_POINT
     )
+    chosen += [n_corners + k for k in more]
     number: Counter[str] = Counter()
     points = []
-    for k in sorted([*chosen, *(n_corners + k for k in more)], key=lambda k: owner[k]):
-        link = links[owner[k]]
-        place = frames[owner[k]].placement.actInv(local[k])
+    for k in sorted(chosen, key=lambda k: owner[k]):
+        link, place = links[owner[k]], frames[owner[k]].placement.actInv(local[k])
         name = f"{link}_{number[link]}"
         points.append(ContactPoint(name=name, link=link, position=place.tolist()))
         number[link] += 1
     return points
 
 
-def _bare(
-    placement: pin.SE3, places: np.ndarray, others: Sequence[pin.GeometryObject]
+def _uncovered(
+    placement: pin.SE3, own: np.ndarray, others: Sequence[pin.GeometryObject]
 ) -> np.ndarray:
     """Places on a shape that no other of its link covers, in the joint's frame, (n, 3)."""
-    moved = places @ placement.rotation.T + placement.translation
+    places = own @ placement.rotation.T + placement.translation
     ball, request = coal.Sphere(SAME_POINT), coal.DistanceRequest()
     for other in others:
         at = coal.Transform3s(other.placement.rotation, other.placement.translation)
-        covered = [
-            coal.distance(
-                ball, coal.Transform3s(np.eye(3), x), other.geometry, at, request,
-                coal.DistanceResult(),
-            ) < -2.0 * SAME_POINT
-            for x in moved
-        ]  # fmt: skip
-        moved = moved[~np.array(covered, dtype=bool)]
-    return moved
+        apart = np.empty(len(places))
+        for k, x in enumerate(places):
+            there, result = coal.Transform3s(np.eye(3), x), coal.DistanceResult()
+            apart[k] = coal.distance(ball, there, other.geometry, at, request, result)
+        places = places[apart > -2.0 * SAME_POINT]
+    return places
 
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
@@ -136,13 +129,12 @@ def _triangulated(shape: coal.CollisionGeometry) -> Any:
     return trimesh.Trimesh(vertices, [[f[0], f[1], f[2]] for f in faces], process=False)
 
 
-def _sampled(shape: coal.CollisionGeometry, mesh: Any, count: int) -> np.ndarray:
-    """Places spread over the surface of a shape, in its own frame, (count, 3)."""
+def _sampled(shape: coal.CollisionGeometry, mesh: Any, density: float) -> np.ndarray:
+    """Places spread over the surface of a shape, so many per area [1/m2], in its frame, (n, 3)."""
     from trimesh.sample import sample_surface
 
-    places = (
-        np.array(sample_surface(mesh, count, seed=0)[0]) if mesh.area > 0.0 else np.zeros((0, 3))
-    )
+    count = round(mesh.area * density)
+    places = np.array(sample_surface(mesh, count, seed=0)[0]) if count else np.zeros((0, 3))
     if isinstance(shape, coal.Sphere | coal.Capsule | coal.Cylinder):  # from chords to the surface
         half = getattr(shape, "halfLength", 0.0)
         out = places - np.clip(places * [0.0, 0.0, 1.0], -half, half)

@@ -32,13 +32,10 @@ _NUMBERS: dict[str, dict[str, int]] = {
     "mesh": {"scale": 3},
     "color": {"rgba": 4},
 }
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
-# Attributes that have no default, of elements that must not be without them.
-_NEEDED = {
-    "mass": ("value",),
-    "inertia": _INERTIA,
-    **{shape: tuple(_NUMBERS[shape]) for shape in _SHAPES[:-1]},
-}
+_SIZED = ("box", "sphere", "cylinder", "capsule")
+# Elements that need all of these attributes.
+_WHOLE = ("mass", "inertia", *_SIZED)
+_EXTENSION = "collision_checking"  # names shapes otherwise
 _NOT_NEGATIVE = ("effort", "velocity", "damping", "friction", "value")
 # Relative slack of the triangle inequality: URDFs are written with five or six digits.
 _SLACK = 1e-4
@@ -78,15 +75,12 @@ def _label(element: ET.Element) -> str:
 
 
 def _values(element: ET.Element | None, key: str) -> list[float]:
-    """The numbers of an attribute; NaN for what is none."""
-
-    def number(word: str) -> float:
-        try:
-            return math.nan if "_" in word else float(word)
-        except ValueError:
-            return math.nan
-
-    return [] if element is None else [number(word) for word in element.get(key, "").split()]
+    """The numbers of an attribute; one NaN for what is none."""
+    text = "" if element is None else element.get(key, "")
+    try:
+        return [float(word) for word in text.replace("_", "x").split()]
+    except ValueError:
+        return [math.nan]
 
 
 def _names(root: ET.Element) -> Iterator[Problem]:
@@ -109,21 +103,17 @@ def _numbers(root: ET.Element) -> Iterator[Problem]:
         elements = [owner, *(e for part in owner if part.tag != _EXTENSION for e in part.iter())]
         for element in elements:
             for key, count in _NUMBERS.get(element.tag, {}).items():
-                if element.get(key) is None and key not in _NEEDED.get(element.tag, ()):
+                if element.get(key) is None and element.tag not in _WHOLE:
                     continue
                 values = _values(element, key)
                 what = f'<{element.tag} {key}="{element.get(key, "")}">'
                 if len(values) != count or not all(map(math.isfinite, values)):
                     plural = "s" if count > 1 else ""
                     yield Problem(_label(owner), f"{what} must hold {count} finite number{plural}")
-                elif element.tag in _SHAPES[:-1] and min(values) <= 0.0:
+                elif element.tag in _SIZED and min(values) <= 0.0:
                     yield Problem(_label(owner), f"{what} must be positive")
                 elif key in _NOT_NEGATIVE and values[0] < 0.0:
                     yield Problem(_label(owner), f"{what} must not be negative")
-
-
-# An element that names shapes otherwise.
-_EXTENSION = "collision_checking"
 
 
 def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
@@ -138,9 +128,8 @@ def _joint(joint: ET.Element, moving: set[str]) -> Iterator[Problem]:
         yield Problem(name, "its axis is 0 0 0; give a direction")
     limit, mimic = joint.find("limit"), joint.find("mimic")
     if kind in LIMITED and joint.find("limit[@effort][@velocity]") is None:
-        yield Problem(
-            name, 'a limit is missing; give <limit lower upper effort="..." velocity="..."/>'
-        )
+        what = 'a limit is missing; give <limit lower upper effort="..." velocity="..."/>'
+        yield Problem(name, what)
     lower, upper = (sum(_values(limit, key)) for key in ("lower", "upper"))
     if kind in LIMITED and lower > upper:
         yield Problem(name, f"lower limit {lower:g} is above upper {upper:g}", fatal=False)
@@ -155,12 +144,11 @@ def _link(link: ET.Element) -> Iterator[Problem]:
     for kind in ("visual", "collision"):
         for holder in link.findall(kind):
             shapes = [shape.tag for shape in holder.findall("geometry/*")]
-            if len(shapes) != 1 or shapes[0] not in _SHAPES:
-                known = ", ".join(_SHAPES)
+            if len(shapes) != 1 or shapes[0] not in (*_SIZED, "mesh"):
+                known = ", ".join((*_SIZED, "mesh"))
                 yield Problem(_label(link), f"a <{kind}> must hold one shape of {known}")
-    inertial = link.find("inertial")
-    for key in ("mass", "inertia") if inertial is not None else ():
-        if inertial.find(key) is None:  # type: ignore[union-attr]
+    for key in ("mass", "inertia"):
+        if link.find("inertial") is not None and link.find(f"inertial/{key}") is None:
             yield Problem(_label(link), f"its <inertial> has no <{key}>")
 
 
@@ -169,18 +157,18 @@ def _tree(links: list[ET.Element], joints: list[ET.Element]) -> Iterator[Problem
     names = [link.get("name", "") for link in links]
     parents: dict[str, list[str]] = {}
     for joint in joints:
-        ends = [joint.find(side).get("link", "") for side in ("parent", "child")]  # type: ignore[union-attr]
-        for side, end in zip(("parent", "child"), ends, strict=True):
+        ends = {end.tag: end.get("link", "") for end in joint if end.tag in ("parent", "child")}
+        for side, end in ends.items():
             if end not in names:
                 yield Problem(_label(joint), f"{side} link '{end}' does not exist")
-        parents.setdefault(ends[1], []).append(ends[0])
-    for name in (name for name, above in parents.items() if len(above) > 1):
-        yield Problem(f"link '{name}'", "has two parents; closed loops are not supported")
+        parents.setdefault(ends["child"], []).append(ends["parent"])
+    for name, above in parents.items():
+        if len(above) > 1:
+            yield Problem(f"link '{name}'", "has two parents; closed loops are not supported")
     roots = [name for name in names if name not in parents]
     if len(roots) > 1:
-        yield Problem(
-            "robot", f"has {len(roots)} root links ({', '.join(roots)}); join them to one tree"
-        )
+        known = ", ".join(roots)
+        yield Problem("robot", f"has {len(roots)} root links ({known}); join them to one tree")
     try:
         graphlib.TopologicalSorter(parents).prepare()
     except graphlib.CycleError as error:
@@ -199,8 +187,6 @@ def _inertia(link: ET.Element) -> Iterator[Problem]:
     moments = f"principal moments {low:.3g} {middle:.3g} {high:.3g} kg m2"
     if high > 0.0 and _values(link.find("inertial/mass"), "value") == [0.0]:
         yield Problem(_label(link), f"has inertia and no mass ({moments})", fatal=False)
-    if low < -slack:
-        yield Problem(_label(link), f"its inertia is not positive ({moments})", fatal=False)
-    elif high > low + middle + slack:
-        what = f"its inertia breaks the triangle inequality ({moments})"
-        yield Problem(_label(link), what, fatal=False)
+    if low < -slack or high > low + middle + slack:
+        what = "is not positive" if low < -slack else "breaks the triangle inequality"
+        yield Problem(_label(link), f"its inertia {what} ({moments})", fatal=False)
