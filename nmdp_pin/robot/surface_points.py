@@ -96,13 +96,13 @@ def _uncovered(
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
     """Corners, points on rims and extreme vertices; none of round shapes, (n, 3)."""
+    turn = 2.0 * np.pi * np.arange(_RIM_POINTS) / _RIM_POINTS
+    circle = np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
     found = [np.zeros((0, 3))]
-    for point, radius, rim in extreme_points(shape):
-        if rim.any():  # of a cylinder, about z
-            turn = 2.0 * np.pi * np.arange(_RIM_POINTS) / _RIM_POINTS
-            circle = np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
-            found.append(point + np.linalg.norm(rim) * circle)
-        elif radius == 0.0:
+    for point, radius, swept in extreme_points(shape):
+        if swept.any() and isinstance(shape, coal.Cylinder | coal.Cone):
+            found.append(point + shape.radius * circle)
+        elif radius == 0.0 and not swept.any():
             found.append(point[None])
     return np.concatenate(found)
 
@@ -111,22 +111,26 @@ def _triangulated(shape: coal.CollisionGeometry) -> Any:
     """Mesh (`trimesh.Trimesh`) of a shape."""
     import trimesh  # slow to import
 
-    if isinstance(shape, coal.Box):
-        return trimesh.creation.box(2.0 * shape.halfSide)
-    if isinstance(shape, coal.Sphere):
-        return trimesh.creation.icosphere(subdivisions=4, radius=shape.radius)
-    if isinstance(shape, coal.Capsule):
-        return trimesh.creation.capsule(height=2.0 * shape.halfLength, radius=shape.radius)
-    if isinstance(shape, coal.Cylinder):
-        return trimesh.creation.cylinder(
-            radius=shape.radius, height=2.0 * shape.halfLength, sections=64
-        )
-    if isinstance(shape, coal.BVHModelBase):
-        vertices, faces = shape.vertices(), [shape.tri_indices(k) for k in range(shape.num_tris)]
-    else:
-        vertices = shape.points()
-        faces = [shape.polygons(k) for k in range(shape.num_polygons)]
-    return trimesh.Trimesh(vertices, [[f[0], f[1], f[2]] for f in faces], process=False)
+    half = getattr(shape, "halfLength", 0.0)
+    match shape:
+        case coal.Box():
+            return trimesh.creation.box(2.0 * shape.halfSide)
+        case coal.Sphere():
+            return trimesh.creation.icosphere(subdivisions=4, radius=shape.radius)
+        case coal.Ellipsoid():
+            return trimesh.creation.icosphere(subdivisions=4).apply_scale(shape.radii)
+        case coal.Capsule():
+            return trimesh.creation.capsule(2.0 * half, shape.radius)
+        case coal.Cylinder():
+            return trimesh.creation.cylinder(shape.radius, 2.0 * half, sections=64)
+        case coal.Cone():
+            cone = trimesh.creation.cone(shape.radius, 2.0 * half, sections=64)
+            return cone.apply_translation([0.0, 0.0, -half])
+        case coal.BVHModelBase():
+            faces = [shape.tri_indices(k) for k in range(shape.num_tris)]
+            return trimesh.Trimesh(shape.vertices(), [[f[0], f[1], f[2]] for f in faces])
+    faces = [shape.polygons(k) for k in range(shape.num_polygons)]
+    return trimesh.Trimesh(shape.points(), [[f[0], f[1], f[2]] for f in faces])
 
 
 def _sampled(shape: coal.CollisionGeometry, mesh: Any, density: float) -> np.ndarray:
@@ -135,10 +139,12 @@ def _sampled(shape: coal.CollisionGeometry, mesh: Any, density: float) -> np.nda
 
     count = round(mesh.area * density)
     places = np.array(sample_surface(mesh, count, seed=0)[0]) if count else np.zeros((0, 3))
-    if isinstance(shape, coal.Sphere | coal.Capsule | coal.Cylinder):  # from chords to the surface
+    if isinstance(shape, coal.Sphere | coal.Ellipsoid | coal.Capsule | coal.Cylinder):
+        # from the faces of the mesh to the surface that they stand for
         half = getattr(shape, "halfLength", 0.0)
         out = places - np.clip(places * [0.0, 0.0, 1.0], -half, half)
-        more = shape.radius / np.maximum(np.linalg.norm(out, axis=1), SAME_POINT) - 1.0
+        radii = shape.radii if isinstance(shape, coal.Ellipsoid) else np.full(3, shape.radius)
+        more = 1.0 / np.maximum(np.linalg.norm(out / radii, axis=1), 0.5) - 1.0
         flat = isinstance(shape, coal.Cylinder) & (np.abs(places[:, 2]) > (1.0 - 1e-9) * half)
         places += np.where(flat, 0.0, more)[:, None] * out
     return places
