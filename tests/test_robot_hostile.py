@@ -56,7 +56,7 @@ def test_links_inside_a_package_are_followed(tmp_path):
 
 def test_a_large_mesh_is_not_opened(tmp_path, monkeypatch):
     """Its size is looked at first."""
-    monkeypatch.setattr("nmdp_pin.robot.meshes._LARGEST", 100)
+    monkeypatch.setattr("nmdp_pin.robot.meshes._MOST_BYTES", 100)
     write(tmp_path, pyramid(), "foot.stl")
     path = write(tmp_path, shaped("collision", "foot.stl"))
     with pytest.raises(RobotError, match=r"foot\.stl' has \d+ bytes; a mesh may have at most 100"):

@@ -22,10 +22,10 @@ _MOST_ROWS = 120  # of a table that are printed; the report holds all
 
 
 class JointRow(NamedTuple):
-    """Joint that can move: name, pinocchio's type, bounds as given, "driven", "free" or "locked".
+    """Joint that can move: its name, pinocchio's type, bounds in SI units, and use.
 
-    The bounds are lower, upper [rad or m], effort [N m or N] and velocity [rad/s or m/s], "" where
-    not given; a joint is "free" without a motor, and the use is "" if the robot cannot be loaded.
+    A bound is "" where none is given; the use is "driven", "free" (without a motor), "locked", or
+    "" if the robot cannot be loaded.
     """
 
     name: str
@@ -132,6 +132,11 @@ def check_robot(
     names = list(model.names)
     use = dict.fromkeys(names, "free")
     use |= {names[k]: "driven" for k, j in enumerate(model.joints) if k and j.idx_v in robot.driven}
+    copies = [
+        f"joint '{m.joint}' = {m.multiplier:g} * '{m.primary}' + {m.offset:g}; it has no motor "
+        "(a method that does not enforce it lets the joint move by itself, and a run says so)"
+        for m in robot.limits.mimics
+    ]
     contacts = zip(points.names, points.joints, points.positions, points.radii, strict=True)
     return replace(
         report,
@@ -143,7 +148,7 @@ def check_robot(
             for name, joint, place, radius in contacts
         ),
         warnings=(*robot.warnings, *_odd_pose(robot)),
-        notes=(*robot.notes, *transparency(robot), *_mimic_notes(robot)),
+        notes=(*robot.notes, *transparency(robot), *copies),
     )
 
 
@@ -183,14 +188,6 @@ def _odd_pose(robot: Robot) -> list[str]:
         weight = pin.computeGeneralizedGravity(robot.model, robot.model.createData(), q[0])
         said += [f"standing still, {text}" for text in efforts_beyond_limits(robot, weight[None])]
     return said
-
-
-def _mimic_notes(robot: Robot) -> list[str]:
-    return [
-        f"joint '{m.joint}' = {m.multiplier:g} * '{m.primary}' + {m.offset:g}; it has no motor "
-        "(a method that does not enforce it lets the joint move by itself, and a run says so)"
-        for m in robot.limits.mimics
-    ]
 
 
 def _table(rows: Sequence[JointRow] | Sequence[ContactRow]) -> list[str]:

@@ -14,13 +14,13 @@ import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.files.input_file import open_input
-from nmdp_pin.terrain.shape import box_around
+from nmdp_pin.terrain.shape import LARGEST, box_around
 
 Missing = tuple[tuple[str, str], ...]
 """Link and file name of each mesh that was not found."""
 
 _SCHEMES = ("package://", "model://")
-_LARGEST = 2**29  # [bytes] of a mesh
+_MOST_BYTES = 2**29  # of a mesh
 _Y_UP = "<up_axis>Y_UP</up_axis>"
 _HEADER = 65_536  # [bytes] of a COLLADA file in which its <asset> is looked for
 _TURN = pin.SE3(pin.rpy.rpyToMatrix(0.5 * np.pi, 0.0, 0.0), np.zeros(3))
@@ -58,7 +58,7 @@ def locate_meshes(
                 link.remove(holder)
                 missing.append((link.get("name", ""), name))
             else:
-                open_input(found, "mesh", largest=_LARGEST, error=RobotError).close()
+                open_input(found, "mesh", largest=_MOST_BYTES, error=RobotError).close()
                 mesh.set("filename", str(found))
     return ET.tostring(tree, encoding="unicode"), tuple(missing)
 
@@ -89,6 +89,20 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
             )
         return path
     return None
+
+
+def refuse_shapeless(geometry: pin.GeometryModel, urdf: Path) -> None:
+    """Refuse meshes without vertices, or with vertices that are no places.
+
+    Raises:
+        RobotError: names the first such mesh.
+    """
+    for item in geometry.geometryObjects:
+        if isinstance(item.geometry, coal.BVHModelBase):
+            vertices = np.array(item.geometry.vertices()).reshape(-1, 3)
+            if not (len(vertices) and np.abs(vertices).max() <= LARGEST):
+                what = f"has no vertices, or others than numbers of at most {LARGEST:g} m"
+                raise RobotError(what, file=str(urdf), element=f"mesh '{item.meshPath}'")
 
 
 def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:

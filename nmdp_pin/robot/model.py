@@ -167,12 +167,9 @@ def standing_configuration(
     A scalar of `pose` is a displacement from the joint's neutral position, an array is the
     joint's own part of the configuration; joints of `pose` that the model lacks are skipped.
     """
-    q = pin.neutral(model)
-    step = np.zeros(model.nv)
-    for name, value in pose.items():
-        if not model.existJointName(name):
-            continue
-        joint = model.joints[model.getJointId(name)]
+    q, step = pin.neutral(model), np.zeros(model.nv)
+    for name in filter(model.existJointName, pose):
+        value, joint = pose[name], model.joints[model.getJointId(name)]
         if isinstance(value, np.ndarray):
             q[joint.idx_q : joint.idx_q + joint.nq] = value
         else:

@@ -12,7 +12,7 @@ from nmdp_pin.errors import RobotError
 from nmdp_pin.files.input_file import read_input
 from nmdp_pin.robot.description import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin.robot.joint_limits import Mimic
-from nmdp_pin.robot.meshes import far_off, locate_meshes, turn_y_up
+from nmdp_pin.robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
 from nmdp_pin.robot.urdf_problems import LIMITED, VERSIONS, find_problems
 
 # The largest description of example-robot-data has 0.2 MB.
@@ -62,8 +62,10 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
     except (ValueError, RuntimeError, MemoryError) as error:
         said = " ".join((str(error).partition("message:")[2] or str(error)).split())
         raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
+    refuse_shapeless(shapes, path)
     notes = turn_y_up(model, shapes)
     if looks:
+        refuse_shapeless(looks, path)
         turn_y_up(model, looks)
     return Description(
         path,
