@@ -59,6 +59,10 @@ _MJCF = """<mujoco model="grip"><compiler angle="degree"/><option gravity="0 0.1
 <motor joint="lift" gear="3" ctrlrange="-2 2"/><velocity joint="l" kv="1"/></actuator>
 <keyframe><key qpos="0 0 1 1 0 0 0 0.1 0.1 0.01 0.01 1 0 0 0"/></keyframe></mujoco>
 """
+_MESH_ROBOT = """<robot name="ball"><link name="ball"><inertial><mass value="1"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>
+"""
 
 
 @dataclass(frozen=True)
@@ -281,6 +285,21 @@ def _urdfs(folder: Path) -> list[Path]:
     return [Path(shutil.copy(source / name / f"{name}.urdf", folder)) for name in names]
 
 
+def _robot_meshes(folder: Path) -> list[Path]:
+    import trimesh
+
+    ball = trimesh.creation.icosphere(subdivisions=1, radius=0.1)
+    paths = [folder / f"ball.{kind}" for kind in ("stl", "obj", "dae")]
+    for path in paths:
+        ball.export(path)
+    return paths
+
+
+def _read_robot_mesh(path: Path) -> None:
+    path.with_suffix(".urdf").write_text(_MESH_ROBOT.format(path.name))
+    _read_robot(path.with_suffix(".urdf"))
+
+
 def _mjcfs(folder: Path) -> list[Path]:
     source = resources.files("mujoco") / "testdata" / "model.xml"
     (folder / "robot.xml").write_text(_MJCF)
@@ -326,6 +345,7 @@ INPUTS = tuple(
         Input("scenario", _scenarios, _read_scenario, mutated_text),
         Input("robot-settings", _robot_settings, _read_robot_settings, mutated_text),
         Input("urdf", _urdfs, _read_robot, mutated_text),
+        Input("robot-mesh", _robot_meshes, _read_robot_mesh, mutated_text),
         Input("mjcf", _mjcfs, _read_robot, mutated_xml),
         Input("mesh", _meshes, _read_mesh, mutated_text),
         Input("onnx", _network, lambda p: _load(OnnxVertices, p), mutated_bytes),

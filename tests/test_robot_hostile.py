@@ -63,6 +63,16 @@ def test_a_large_mesh_is_not_opened(tmp_path, monkeypatch):
         load_robot(path)
 
 
+@pytest.mark.parametrize("kind", ["visual", "collision"])
+@pytest.mark.parametrize("broken", ["nan", "1e30", "-inf"])
+def test_a_mesh_of_no_places_is_refused(kind, broken, tmp_path):
+    """One vertex that is no number, or light-years away, and the mesh is named."""
+    write(tmp_path, pyramid().replace("0.3", broken), "foot.stl")
+    path = write(tmp_path, shaped(kind, "foot.stl"))
+    with pytest.raises(RobotError, match=r"foot\.stl': has no vertices, or others than numbers"):
+        load_robot(path)
+
+
 def test_too_many_links(tmp_path):
     """A robot of more links than memory serves is refused before it is built."""
     path = write(tmp_path, robot(*(link(f"l{k}") for k in range(MAX_LINKS + 1))))
