@@ -24,8 +24,9 @@ _MEMORY = 2 << 30  # [bytes], address space of the compiler: a small file can as
 _SECONDS = 60  # of its processor time
 _COMPILED = "model.mjb"
 _CHILD = f"""
-import resource, sys
+import resource, signal, sys
 import mujoco
+signal.alarm({10 * _SECONDS})  # a pipe that is named as a mesh has no end
 resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
 resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
 try:
