@@ -19,7 +19,7 @@ from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import apply_override
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import StepFailed
 
 FORMAT = 2
 """Version of the file format; files of others are refused."""

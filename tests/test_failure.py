@@ -18,8 +18,7 @@ from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import Halving, StepFailed
 
 JUMP = ["integrator.name=pbd-nmdp", "integrator.order=2", "integrator.dt=0.02"]
 # One iteration does not get that far; two halvings are tried.

@@ -38,8 +38,7 @@ from nmdp_pin.robot import load_robot
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import Halving, StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Sphere, Terrain
 

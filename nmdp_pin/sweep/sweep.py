@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmdp_pin.errors import SweepError
-from nmdp_pin.executors import Executor
-from nmdp_pin.executors.progress import Progress
+from nmdp_pin.parallel import Progress
 from nmdp_pin.recorder import versions
 from nmdp_pin.runs.run_many import run_many
 from nmdp_pin.runs.run_store import RunStore, Summary
@@ -62,7 +61,7 @@ class Sweep:
         self,
         out: str | os.PathLike[str],
         *,
-        executor: Executor | None = None,
+        n_jobs: int | None = None,
         progress: bool | Progress = False,
     ) -> SweepOutcome:
         """Make the missing runs and write the table.
@@ -72,7 +71,7 @@ class Sweep:
         Args:
             out: path of the table (.parquet); a table of a sweep is replaced. The runs are kept in
                 a file beside it, with the suffix ".runs".
-            executor: executor of the runs; None: serial.
+            n_jobs: number of processes, as in `nmdp_pin.rollout`.
             progress: True draws a bar on a terminal; a function is called with the number of
                 runs done and the number of all.
 
@@ -82,14 +81,14 @@ class Sweep:
             RecordingError: the table or the file of the runs cannot be written, or another sweep
                 is writing it.
             NmdpError: a scenario cannot be built; the message names the point of the grid.
-            ExecutorError: a worker died repeatedly.
+            WorkerError: a worker died.
         """
         path = Path(out)
         check_table(path)
         runs = [point.run for point in self.points]
         with RunStore(path.with_name(f"{path.name}.runs")) as store:
             kept = sum(store.find(run) is not None for run in runs)
-            rows = run_many(runs, store, executor=executor, progress=progress)
+            rows = run_many(runs, store, n_jobs=n_jobs, progress=progress)
         self._write(path, rows)
         return SweepOutcome(len(rows), kept, sum(row["status"] != "converged" for row in rows))
 
