@@ -64,7 +64,8 @@ def side_by_side(
         NmdpError: an error of the function.
     """
     if workers(n_jobs) == 1:
-        yield from (_value(_done(function, shared, *task)) for task in enumerate(tasks))
+        for place, task in enumerate(tasks):
+            yield _value(_done(function, shared, place, task))
         return
     content = cloudpickle.dumps((function, shared))
     calls = (joblib.delayed(_call)(content, os.getpid(), *task) for task in enumerate(tasks))
@@ -95,7 +96,8 @@ def _call(content: bytes, parent: int, place: int, task: Any) -> tuple[int, Any,
     if getattr(_own, "content", None) != content:
         _end_with(parent)
         _own.content, _own.loaded = content, pickle.loads(content)
-    return _done(*_own.loaded, place, task)
+    function, shared = _own.loaded
+    return _done(function, shared, place, task)
 
 
 def _done(

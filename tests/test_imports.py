@@ -18,7 +18,7 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("closing", "errors", "status", "kernels"),
+    ("errors", "status", "kernels"),
     ("state", "gait", "files", "parallel", "ray_cluster", "robot", "terrain"),
     ("contact", "control", "argument_check", "state_vector", "free_flyer", "system"),
     ("dynamics",),
@@ -31,7 +31,7 @@ LAYERS = (
         "rollout",
         "derivatives",
     ),
-    ("scenario", "recording", "recorder", "failure", "runs", "testing"),
+    ("scenario", "runs", "testing"),
     ("viz",),
     ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),

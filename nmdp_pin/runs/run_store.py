@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin.closing import Closing
+from nmdp_pin.files.input_file import from_json
 from nmdp_pin.files.journal import Journal
-from nmdp_pin.files.json_text import from_json
 from nmdp_pin.runs.planned_run import PlannedRun
 
 Summary = dict[str, Any]
 """What is kept of a run; see `nmdp_pin.runs.run_summary.summary`."""
 
 
-class RunStore(Closing):
+class RunStore(AbstractContextManager["RunStore"]):
     """Finished runs by scenario and code, written by one process at a time.
 
     Runs with a missing or damaged recording are not found. Runs that were kept survive any
@@ -59,6 +59,9 @@ class RunStore(Closing):
     def close(self) -> None:
         """Close the journal; an empty one is removed."""
         self._journal.close(remove=self._journal.empty)
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
 
 def recording_name(run: PlannedRun) -> str:

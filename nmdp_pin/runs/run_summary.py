@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot.feasibility import buried_depth
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_figures import compare_table, tilt
 from nmdp_pin.scenario.run_warnings import recorded_overlaps
 from nmdp_pin.scenario.scenario import Setup

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nmdp_pin.errors import SweepError
 from nmdp_pin.parallel import Progress
-from nmdp_pin.recorder import versions
+from nmdp_pin.runs.recorder import versions
 from nmdp_pin.runs.run_many import run_many
 from nmdp_pin.runs.run_store import RunStore, Summary
 from nmdp_pin.sweep.grid import GridAxis

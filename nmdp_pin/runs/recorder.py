@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.closing import Closing
 from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.array_file import to_json
 from nmdp_pin.files.journal import Journal, journal_path
-from nmdp_pin.files.json_text import to_json
 from nmdp_pin.files.output_file import check_writable
-from nmdp_pin.files.recording_file import FORMAT, row_type
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.contact_points import in_world
+from nmdp_pin.runs.recording import FORMAT, Recording, row_type
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
@@ -38,7 +36,7 @@ _UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "co
 _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
-class Recorder(Closing):
+class Recorder(AbstractContextManager["Recorder"]):
     """Recorder of the results of steps, which can be saved at any time.
 
     With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
@@ -143,6 +141,9 @@ class Recorder(Closing):
             ) from error
         finally:
             journal.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _grow(self) -> None:
         """Double the number of rows."""
