@@ -90,9 +90,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         if self._n == len(self._rows):
             self._grow()
         i, c, state = self._n, self._columns, result.state
-        c["t"][i] = state.t
-        c["q"][i] = state.q
-        c["v"][i] = state.v
+        c["t"][i], c["q"][i], c["v"][i] = state.t, state.q, state.v
         c["contact_force"][i] = result.contact_forces
         c["contact_depth"][i] = result.contact_depths
         c["status"][i] = result.status.code
@@ -175,9 +173,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         model = self._robot.model
         data = model.createData()
         c = self._columns
-        c["t"][0] = state.t
-        c["q"][0] = state.q
-        c["v"][0] = state.v
+        c["t"][0], c["q"][0], c["v"][0] = state.t, state.q, state.v
         c["kinetic_energy"][0] = kinetic_energy(model, data, state.q, state.v)
         c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
         for name in _UNKNOWN:
@@ -197,11 +193,12 @@ def base_frame(model: pin.Model) -> int:
 
 
 def versions() -> dict[str, str]:
-    """Versions of `PACKAGES` as they are installed."""
-    return {name: _version(name) for name in PACKAGES}
+    """Versions of `PACKAGES`, as recordings state them."""
+    return {name: version_of(name) for name in PACKAGES}
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """Version of a package as it is installed, or "unknown"."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
