@@ -14,9 +14,9 @@ from programs import program
 from nmdp_pin.cli import main
 from nmdp_pin.control import Command, Passive
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import load_robot
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.state import State
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
 from nmdp_pin.cli.printable import printable
 from nmdp_pin.errors import NmdpError, RecordingError
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 
 _MOST_SETTINGS = 3  # that differ and still make a label
 _MOST_OVERLAPS = 3

@@ -10,8 +10,8 @@ import typer
 
 from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
 from nmdp_pin.cli.printable import printable
-from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion, motion_in
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 
 

@@ -10,7 +10,7 @@ import typer
 from nmdp_pin.cli.outputs import RECORDINGS, Force, check_outputs
 from nmdp_pin.cli.summary import summary
 from nmdp_pin.files.journal import Journal, journal_path
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 
 
 def recover(

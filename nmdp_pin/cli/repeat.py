@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from nmdp_pin.cli.printable import printable
-from nmdp_pin.failure import FailedStep, figures
-from nmdp_pin.recorder import versions
+from nmdp_pin.runs.failed_step import FailedStep, figures
+from nmdp_pin.runs.recorder import versions
 
 FAILED = 1
 

@@ -18,8 +18,8 @@ from nmdp_pin.cli.progress import RunProgress
 from nmdp_pin.cli.summary import summary
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion, motion_of
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.scenario import Scenario, Setup
 from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings

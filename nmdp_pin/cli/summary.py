@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.cli.printable import printable
-from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_figures import (
     RunFigures,
     base_moves,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from nmdp_pin.cli.interruption import stoppable
 from nmdp_pin.cli.outputs import TABLES, check_outputs
-from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.sweep import GridAxis, Sweep
 
 
@@ -47,15 +48,9 @@ def sweep(
     planned = Sweep(scenario, [GridAxis.parse(text) for text in grid], overrides=overrides or ())
     if not quiet:
         print(f"{len(planned.points)} runs of {scenario}", file=sys.stderr, flush=True)
-    with stoppable(f"{out}.runs"), _executor(workers, ray) as executor:
-        outcome = planned.run(out, executor=executor, progress=not quiet)
+    on_ray = nullcontext() if ray is None else ray_cluster(ray, n_jobs=workers or -1)
+    with stoppable(f"{out}.runs"), on_ray:
+        outcome = planned.run(out, n_jobs=workers, progress=not quiet)
     if not quiet:
         print(f"{outcome.runs} runs, {outcome.kept} kept from before, {outcome.failed} failed")
         print(f"wrote {out}")
-
-
-def _executor(workers: int | None, ray: str | None) -> Executor:
-    """Executor of the runs."""
-    if ray is not None:
-        return RayCluster(ray, workers=workers)
-    return Serial() if workers in (None, 1) else Processes(workers)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nmdp_pin.errors import ControlError, RobotError
-from nmdp_pin.files.toml_text import read_toml
+from nmdp_pin.files.input_file import read_toml
 from nmdp_pin.gait import Gait
 
 Base = Literal["free-flyer", "planar", "fixed"]

@@ -7,30 +7,32 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from nmdp_pin.errors import ExecutorError, NmdpError
-from nmdp_pin.executors import Executor, Serial
-from nmdp_pin.executors.progress import Progress, shown
-from nmdp_pin.runs.code_version import code_version
-from nmdp_pin.runs.planned_run import PlannedRun
+from nmdp_pin.errors import NmdpError, WorkerError
+from nmdp_pin.parallel import Progress, shown, side_by_side
+from nmdp_pin.robot.feasibility import buried_depth
+from nmdp_pin.runs.planned_run import PlannedRun, code_version
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run
+from nmdp_pin.runs.run_figures import compare_table, tilt
 from nmdp_pin.runs.run_store import RunStore, Summary, recording_digest, recording_name
-from nmdp_pin.runs.run_summary import summary
-from nmdp_pin.scenario import Scenario
+from nmdp_pin.scenario import Scenario, Setup
+from nmdp_pin.scenario.run_warnings import recorded_overlaps
+from nmdp_pin.status import Status
 
 
 def run_many(
     runs: Sequence[PlannedRun],
     store: RunStore,
     *,
-    executor: Executor | None = None,
+    n_jobs: int | None = None,
     progress: bool | Progress = False,
 ) -> list[Summary]:
     """Make the runs that a store lacks; all scenarios are built before the first run.
 
     Args:
-        runs: runs to make, in this order as far as the executor keeps it.
+        runs: runs to make, begun in this order.
         store: store of the finished runs.
-        executor: executor of the runs; None: serial.
+        n_jobs: number of processes, as in `nmdp_pin.rollout`.
         progress: True draws a bar on a terminal; a function is called with the number of runs
             done and the number of all.
 
@@ -39,25 +41,60 @@ def run_many(
 
     Raises:
         NmdpError: a scenario cannot be built or run; the message names the run.
-        ExecutorError: workers died repeatedly, or have another version of this package.
+        WorkerError: a worker died, or has another version of this package.
         RecordingError: the store cannot be written.
     """
-    executor = executor or Serial()
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]
     missing = [runs[place] for place in places]
-    shared = (code_version(), store.folder)
-    for _ in executor.map(_build, None, missing):
+    for _ in side_by_side(_build, None, missing, n_jobs=n_jobs):
         pass
     done = len(runs) - len(missing)
     with shown(progress, "runs", len(runs)) as show:
         show(done, len(runs))
-        for number, made in executor.map(_make, shared, missing):
+        for number, made in side_by_side(
+            _make, (code_version(), store.folder), missing, n_jobs=n_jobs
+        ):
             store.keep(missing[number], made)
             found[places[number]] = made
             done += 1
             show(done, len(runs))
     return [made for made in found if made is not None]
+
+
+def summary(run: Recording, setup: Setup) -> Summary:
+    """Row of a table of runs, as JSON data; see docs/rollouts.md.
+
+    Args:
+        run: recording of the run.
+        setup: objects of its scenario.
+    """
+    overlaps = recorded_overlaps(setup.overlap_check, run)
+    good = run.q[run.status == 0]
+    figures = compare_table([run])[0]
+    x, y, z = run.base_position[-1].tolist()
+    return {
+        "status": list(Status)[int(run.status[-1])].name.lower(),
+        "t": float(run.t[-1]),
+        "steps": run.n - 1 - figures.failed,
+        "q": run.q[-1].tolist(),
+        "v": run.v[-1].tolist(),
+        "base_x": x,
+        "base_y": y,
+        "base_z": z,
+        "tilt": float(tilt(run)[-1]),
+        "height_gain": figures.height_gain,
+        "distance": figures.distance,
+        "max_penetration": float(run.contact_depth.max(initial=0.0)),
+        "overlap": max((overlap.depth for overlap in overlaps), default=0.0),
+        "buried": float(buried_depth(setup.robot, setup.terrain, good).max(initial=0.0)),
+        "kinetic_energy": float(run.kinetic_energy[-1]),
+        "potential_energy": float(run.potential_energy[-1]),
+        "iterations": int(run.outer_iterations.sum()),
+        "evaluations": int(run.evaluations.sum()),
+        "halvings": figures.halvings,
+        "wall_time": float(run.wall_time.sum()),
+    }
 
 
 def _build(shared: None, planned: PlannedRun) -> None:
@@ -70,12 +107,12 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
     """Make a run, keep its recording where that is wanted, and return its summary."""
     code, folder = shared
     if code_version() != code:
-        raise ExecutorError(
+        raise WorkerError(
             "a worker has another version of this package's code than the process that started "
             "it: install the same one everywhere, and start again"
         )
     # Other work on the machine disturbs the time of the processor less than that on the wall.
-    clock = time.process_time if planned.repeat else time.perf_counter
+    clock = time.thread_time if planned.repeat else time.perf_counter
     with _naming(planned):
         scenario = Scenario.from_dict(planned.scenario)
         setup = scenario.build(visuals=False)

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.closing import Closing
 from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.array_file import to_json
 from nmdp_pin.files.journal import Journal, journal_path
-from nmdp_pin.files.json_text import to_json
 from nmdp_pin.files.output_file import check_writable
-from nmdp_pin.files.recording_file import FORMAT, row_type
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.contact_points import in_world
+from nmdp_pin.runs.recording import FORMAT, Recording, row_type
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
@@ -38,7 +36,7 @@ _UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "co
 _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
-class Recorder(Closing):
+class Recorder(AbstractContextManager["Recorder"]):
     """Recorder of the results of steps, which can be saved at any time.
 
     With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
@@ -92,9 +90,7 @@ class Recorder(Closing):
         if self._n == len(self._rows):
             self._grow()
         i, c, state = self._n, self._columns, result.state
-        c["t"][i] = state.t
-        c["q"][i] = state.q
-        c["v"][i] = state.v
+        c["t"][i], c["q"][i], c["v"][i] = state.t, state.q, state.v
         c["contact_force"][i] = result.contact_forces
         c["contact_depth"][i] = result.contact_depths
         c["status"][i] = result.status.code
@@ -144,6 +140,9 @@ class Recorder(Closing):
         finally:
             journal.close()
 
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def _grow(self) -> None:
         """Double the number of rows."""
         self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
@@ -174,9 +173,7 @@ class Recorder(Closing):
         model = self._robot.model
         data = model.createData()
         c = self._columns
-        c["t"][0] = state.t
-        c["q"][0] = state.q
-        c["v"][0] = state.v
+        c["t"][0], c["q"][0], c["v"][0] = state.t, state.q, state.v
         c["kinetic_energy"][0] = kinetic_energy(model, data, state.q, state.v)
         c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
         for name in _UNKNOWN:
@@ -196,11 +193,12 @@ def base_frame(model: pin.Model) -> int:
 
 
 def versions() -> dict[str, str]:
-    """Versions of `PACKAGES` as they are installed."""
-    return {name: _version(name) for name in PACKAGES}
+    """Versions of `PACKAGES`, as recordings state them."""
+    return {name: version_of(name) for name in PACKAGES}
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """Version of a package as it is installed, or "unknown"."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
