@@ -14,7 +14,7 @@ from nmdp_pin.control.hold import hold
 from nmdp_pin.control.stable_pd import Gains, Passive, StablePD
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
-from nmdp_pin.options import Number
+from nmdp_pin.options import Number, worded
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.section import OptionsSection, Section, chosen, options_section
 
@@ -57,7 +57,10 @@ class MotionSection(Section):
     @model_validator(mode="after")
     def _is_a_gait(self) -> Self:
         """The knots fit each other."""
-        self.gait()
+        try:
+            self.gait()
+        except ControlError as error:
+            raise worded(str(error)) from None
         return self
 
     def gait(self) -> Gait:

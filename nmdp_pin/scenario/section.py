@@ -34,8 +34,6 @@ class Section(BaseModel):
         """Word the errors while the record that they belong to is known."""
         try:
             return handler(value)
-        except NmdpError as error:
-            raise worded(str(error)) from None
         except ValidationError as error:
             lines = [_worded(cls, line) for line in error.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, lines)
@@ -87,7 +85,10 @@ def chosen(
             raise refuse(tag, f"is missing; one of: {', '.join(sorted(known))}")
         if not isinstance(name, str) or name not in known:
             raise refuse(tag, unknown(str(name), f"a known {tag}", known), name)
-        return section(name).model_validate({**value, tag: name}, context=info.context)
+        try:
+            return section(name).model_validate({**value, tag: name}, context=info.context)
+        except NmdpError as error:
+            raise worded(str(error)) from None
 
     return Annotated[Any, PlainValidator(validate)]
 
