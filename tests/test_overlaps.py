@@ -5,7 +5,7 @@ import pytest
 import trimesh
 
 from nmdp_pin import Scenario, Terrain, load_robot
-from nmdp_pin.cli.compare import compare
+from nmdp_pin.cli.recordings import compare
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.robot.overlaps import GROUND, OverlapCheck, overlap_sentences, transparency
 from nmdp_pin.runs.run import run

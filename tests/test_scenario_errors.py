@@ -59,7 +59,11 @@ MISTAKES = [
     ("contact.directions=2", "contact.directions", "must be >= 3"),
     ("contact.circumscribed=1", "contact.circumscribed", "true or false"),
     ("contact.model='friction-con'", "contact.model", "Did you mean 'friction-cone'?"),
-    ("controller.kp=nan", "controller.kp", "must be a finite number >= 0, or one a joint by name, got nan"),
+    (
+        "controller.kp=nan",
+        "controller.kp",
+        "must be a finite number >= 0, or one a joint by name, got nan",
+    ),
     ("controller.kd=-1", "controller.kd", ">= 0, or one a joint by name, got -1"),
     ("controller.kp={limb1_joint2=-3}", "controller.kp", "limb1_joint2 must be >= 0, got -3"),
     ("controller.kp={limb1_joint9=3}", "controller", "no joint 'limb1_joint9'"),

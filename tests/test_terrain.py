@@ -310,7 +310,11 @@ def test_registry_names_every_shape() -> None:
         ("box", {"size": (1, 1, -1)}, "size.2 must be > 0, got -1"),
         ("box", {"size": 1.0}, "size must be a list, got 1.0"),
         ("box", {"size": (1, 1, 1), "position": (0, 0)}, "position.2 is missing"),
-        ("box", {"size": (1, 1, 1), "position": (0, 0, np.inf)}, "position.2 must be a finite number"),
+        (
+            "box",
+            {"size": (1, 1, 1), "position": (0, 0, np.inf)},
+            "position.2 must be a finite number",
+        ),
         ("box", {"size": (1, 1, 1), "rpy": None}, "rpy must be a list"),
         ("sphere", {"radius": 0.0}, "radius must be > 0"),
         ("sphere", {"radius": np.nan}, "radius must be a finite number"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.interruption import stoppable
-from nmdp_pin.cli.outputs import TABLES, check_outputs
+from nmdp_pin.cli.terminal import TABLES, Overrides, Quiet, check_outputs, note, stoppable
 from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
 from nmdp_pin.sweep import GridAxis, Sweep
 
@@ -20,10 +18,7 @@ def sweep(
         list[str],
         typer.Option(metavar="KEY=VALUES", help="V1,V2,... or FIRST:LAST:COUNT[:log]; repeatable."),
     ],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override for all runs."),
-    ] = None,
+    overrides: Overrides = None,
     out: Annotated[
         Path | None, typer.Option(help="Table (.parquet); default: SCENARIO-sweep.parquet.")
     ] = None,
@@ -35,7 +30,7 @@ def sweep(
         str | None,
         typer.Option(metavar="ADDRESS", help="Address of a Ray cluster; 'local' starts Ray here."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a scenario at every point of a grid and write a table of the results.
 
@@ -46,7 +41,7 @@ def sweep(
     check_outputs((out, TABLES), force=True)  # a table of the same sweep is completed
     planned = Sweep(scenario, [GridAxis.parse(text) for text in grid], overrides=overrides or ())
     if not quiet:
-        print(f"{len(planned.points)} runs of {scenario}", file=sys.stderr, flush=True)
+        note(f"{len(planned.points)} runs of {scenario}")
     with stoppable(f"{out}.runs"), _executor(workers, ray) as executor:
         outcome = planned.run(out, executor=executor, progress=not quiet)
     if not quiet:
