@@ -5,11 +5,11 @@ import pytest
 import trimesh
 
 from nmdp_pin import Scenario, Terrain, load_robot
-from nmdp_pin.cli.compare import compare
+from nmdp_pin.cli.recordings import compare
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.robot.overlaps import GROUND, OverlapCheck, overlap_sentences, transparency
 from nmdp_pin.runs.run import run
-from nmdp_pin.runs.run_many import summary
+from nmdp_pin.runs.run_summary import summary
 from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere
 
