@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nmdp_pin.errors import ControlError, RobotError
@@ -56,10 +55,10 @@ class Standing(_Table):
 class GaitTable(_Table):
     """Knots of a gait, checked by `nmdp_pin.gait.Gait`."""
 
-    joints: list[str]
+    joints: Annotated[tuple[str, ...], Field(strict=False)]
     times: list[Finite]
     positions: list[list[Finite]]
-    loop: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+    loop: Annotated[tuple[Finite, Finite] | None, Field(strict=False)] = None
 
 
 class RobotSettings(_Table):
@@ -96,13 +95,9 @@ class RobotSettings(_Table):
         """
         gaits = {}
         for name, table in self.gaits.items():
-            loop = (table.loop[0], table.loop[1]) if table.loop else None
             try:
-                positions = np.array(table.positions, dtype=float)
-                gaits[name] = Gait(
-                    name, tuple(table.joints), np.array(table.times), positions, loop
-                )
-            except (ControlError, ValueError) as error:
+                gaits[name] = Gait(name, **dict(table))
+            except ControlError as error:
                 raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
         return gaits
 
