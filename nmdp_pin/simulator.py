@@ -103,7 +103,7 @@ class Simulator:
 
     def _build(self) -> Integrator:
         method = integrator_named(self.method)
-        allowed = options_of(method)
+        allowed = list(options_of(method))
         for name in self.options:
             if name not in allowed:
                 raise IntegratorError(

@@ -220,6 +220,6 @@ def test_plots_without_matplotlib(capsys, monkeypatch):
 
 def test_a_bug_keeps_its_traceback(monkeypatch):
     """An error that is not the user's is not hidden."""
-    monkeypatch.setattr("nmdp_pin.cli.run.Scenario.load", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("nmdp_pin.scenario.Scenario.load", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["run", "sliding-box"])

@@ -382,11 +382,11 @@ def test_forces_of_another_robot_are_refused(forces):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("tolerance", 0.0, "tolerance must be a finite number > 0"),
-        ("tolerance", np.nan, "tolerance must be a finite number > 0"),
-        ("push_out", 0.0, "push_out must be a time"),
-        ("push_out", np.inf, "push_out must be a time"),
-        ("solver", "lemke", "'lemke' is not known"),
+        ("tolerance", 0.0, "tolerance must be > 0, got 0.0"),
+        ("tolerance", np.nan, "tolerance must be a finite number, got nan"),
+        ("push_out", 0.0, "push_out must be > 0, got 0.0"),
+        ("push_out", np.inf, "push_out must be a finite number, got inf"),
+        ("solver", "lemke", "solver must be 'admm' or 'pgs', got 'lemke'"),
         ("max_iterations", 0, "max_iterations must be >= 1"),
     ],
 )

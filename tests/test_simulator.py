@@ -205,13 +205,9 @@ BAD_SIMULATORS = {
         "'kinetic' is not solved by ViNewton",
     ),
     "objective": ({"objective": "x"}, "'x' is not known; choose from .*'kinetic'"),
-    "qp": (
-        {"objective": "kinetic", "projected_gradient": ProjectedGradient(qp_solver="osqp")},
-        "'osqp' is not known; choose from .*daqp",
-    ),
     "qp of the baseline": (
         {"method": "ne-mdp", "qp_solver": "osqp"},
-        "'osqp' is not known; choose from .*daqp",
+        "qp_solver must be 'proxqp' or 'daqp', got 'osqp'",
     ),
     "qp of the principle": (
         {"projected_gradient": ProjectedGradient(qp_solver="daqp")},

@@ -8,10 +8,10 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import ScenarioError
+from nmdp_pin.options import unknown
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.scenario.robot_section import InitialSection
-from nmdp_pin.scenario.section import unknown
 from nmdp_pin.state import State
 
 

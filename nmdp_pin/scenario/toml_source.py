@@ -11,7 +11,7 @@ from typing import Any
 
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.files.input_file import from_toml, not_a_file
-from nmdp_pin.scenario.section import unknown
+from nmdp_pin.options import unknown
 
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
 
