@@ -24,6 +24,9 @@ from nmdp_pin.errors import NmdpError, WorkerError
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 
+Function = Callable[[Any, Any], Any]
+"""Function of what all tasks share and of one task."""
+
 _own = threading.local()  # what the tasks of a thread share
 
 
@@ -42,11 +45,7 @@ def workers(n_jobs: int | None = None) -> int:
 
 
 def side_by_side(
-    function: Callable[[Any, Any], Any],
-    shared: Any,
-    tasks: Iterable[Any],
-    *,
-    n_jobs: int | None = None,
+    function: Function, shared: Any, tasks: Iterable[Any], *, n_jobs: int | None = None
 ) -> Iterator[tuple[int, Any]]:
     """Run tasks and yield the index of each with its result, as they finish.
 
@@ -100,9 +99,7 @@ def _call(content: bytes, parent: int, place: int, task: Any) -> tuple[int, Any,
     return _done(function, shared, place, task)
 
 
-def _done(
-    function: Callable[[Any, Any], Any], shared: Any, place: int, task: Any
-) -> tuple[int, Any, Any]:
+def _done(function: Function, shared: Any, place: int, task: Any) -> tuple[int, Any, Any]:
     """Index of a task, its result, and its error, as a value that all backends bring back."""
     try:
         return place, function(shared, task), None

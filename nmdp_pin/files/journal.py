@@ -8,7 +8,6 @@ import os
 import struct
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.input_file import open_input
@@ -49,10 +48,14 @@ class Journal(AbstractContextManager["Journal"]):
             raise RecordingError(f"cannot write {path}: {error.strerror or error}") from error
         try:
             self._lock()
-            self.chunks, self._end = _chunks_of(path, "journal")
-            self._file.truncate(self._end)
-            if self._end == 0:
+            self.chunks = read_chunks(path, "journal")
+            if os.fstat(self._file.fileno()).st_size < len(MAGIC):
+                self._end = 0
+                self._file.truncate(0)
                 self._write(MAGIC)
+            else:
+                self._end = len(MAGIC) + sum(_HEAD.size + len(chunk) for chunk in self.chunks)
+                self._file.truncate(self._end)
         except BaseException:
             self._file.close()
             raise
@@ -118,32 +121,21 @@ def read_chunks(path: str | os.PathLike[str], what: str) -> list[bytes]:
     Raises:
         RecordingError: the file does not exist, or is no journal.
     """
-    return _chunks_of(path, what)[0]
-
-
-def _chunks_of(path: str | os.PathLike[str], what: str) -> tuple[list[bytes], int]:
-    """Complete chunks, and the position of their end."""
     with open_input(path, what, largest=_LARGEST) as file:
         begin = file.read(len(MAGIC))
-        if begin != MAGIC and MAGIC.startswith(begin):
-            return [], 0
-        if begin != MAGIC:
+        if not MAGIC.startswith(begin):
             raise RecordingError(
                 f"{path} is not a journal of nmdp-pin: remove it, or give another name"
             )
-        return _chunks(file, len(MAGIC))
-
-
-def _chunks(file: BinaryIO, end: int) -> tuple[list[bytes], int]:
-    chunks = []
-    while len(head := file.read(_HEAD.size)) == _HEAD.size:
-        length, digest = _HEAD.unpack(head)
-        chunk = file.read(min(length, _LONGEST))
-        if len(chunk) < length or digest != _digest(end, chunk):
-            break
-        chunks.append(chunk)
-        end += _HEAD.size + length
-    return chunks, end
+        chunks, end = [], len(MAGIC)
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            length, digest = _HEAD.unpack(head)
+            chunk = file.read(min(length, _LONGEST))
+            if len(chunk) < length or digest != _digest(end, chunk):
+                break
+            chunks.append(chunk)
+            end += _HEAD.size + length
+        return chunks
 
 
 def _digest(place: int, content: bytes) -> bytes:

@@ -24,15 +24,7 @@ from nmdp_pin.step_control import StepFailed
 FORMAT = 2
 """Version of the file format; files of others are refused."""
 
-FIGURES = (
-    "iterations",
-    "rejected",
-    "evaluations",
-    "discarded",
-    "residual",
-    "condition",
-    "error",
-)
+FIGURES = ("iterations", "rejected", "evaluations", "discarded", "residual", "condition", "error")
 """What is kept of the result, beside its status and the lengths of its sub-steps."""
 
 _COMMAND = tuple(field.name for field in fields(Command) if field.name != "base_gains")

@@ -16,22 +16,8 @@ from nmdp_pin.runs.recorder import version_of
 
 # They draw, report, write and plan: no number depends on them. Robots are read below, and the
 # scenario of a run is kept with it.
-_APART = frozenset(
-    [
-        "cli",
-        "viz",
-        "experiments",
-        "robots",
-        "scenarios",
-        "sweep",
-        "files",
-        "__main__.py",
-        "errors.py",
-        "parallel.py",
-        "ray_cluster.py",
-        "rollout.py",
-    ]
-)
+_APART = {"cli", "viz", "experiments", "robots", "scenarios", "sweep", "files", "__main__.py"}
+_APART |= {"errors.py", "parallel.py", "ray_cluster.py", "rollout.py"}
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
 
 
