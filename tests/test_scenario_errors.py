@@ -65,7 +65,7 @@ MISTAKES = [
         "must be a finite number >= 0, or one a joint by name, got nan",
     ),
     ("controller.kd=-1", "controller.kd", ">= 0, or one a joint by name, got -1"),
-    ("controller.kp={limb1_joint2=-3}", "controller.kp", "limb1_joint2 must be >= 0, got -3"),
+    ("controller.kp={limb1_joint2=-3}", "controller.kp.limb1_joint2", "must be >= 0, got -3"),
     ("controller.kp={limb1_joint9=3}", "controller", "no joint 'limb1_joint9'"),
     ("controller.kind='pd'", "controller.kind", "Known: hold, none, stable-pd"),
     ("controller.gait='hop'", "controller", "has no gait 'hop'"),

@@ -100,7 +100,6 @@ class SolidSection(ObjectSection):
 class UrdfSection(ObjectSection):
     """Object described by a URDF, without motors; its surface is its collision geometry."""
 
-    kind: Literal["urdf"] = "urdf"
     path: FilePath = Field(description="URDF, relative to the scenario file")
     decompose: Flag = Field(False, description=DECOMPOSE)
     package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)

@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from nmdp_pin.errors import NmdpError
-from nmdp_pin.options import options_of, sentence, shown, unknown, worded
+from nmdp_pin.options import options_of, refusal, sentence, shown, unknown, worded
 
 
 class Section(BaseModel):
@@ -51,12 +51,6 @@ class OptionsSection(Section):
         return {key: getattr(self, key) for key in self.keys}
 
 
-def refuse(key: str, text: str, given: object = None) -> ValidationError:
-    """Error at a key of the current section."""
-    line = InitErrorDetails(type=worded(text), loc=(key,), input=given)
-    return ValidationError.from_exception_data("section", [line])
-
-
 def chosen(
     base: type[Section],
     tag: str,
@@ -82,9 +76,9 @@ def chosen(
         known = registry()
         name = value.get(tag, None if field.is_required() else field.default)
         if name is None:
-            raise refuse(tag, f"is missing; one of: {', '.join(sorted(known))}")
+            raise refusal(f"is missing; one of: {', '.join(sorted(known))}", (tag,))
         if not isinstance(name, str) or name not in known:
-            raise refuse(tag, unknown(str(name), f"a known {tag}", known), name)
+            raise refusal(unknown(str(name), f"a known {tag}", known), (tag,))
         try:
             return section(name).model_validate({**value, tag: name}, context=info.context)
         except NmdpError as error:
