@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,8 +26,8 @@ from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.contact_sections import CONTACTS, ContactRule, ContactSection
 from nmdp_pin.scenario.controller_sections import (
     CONTROLLERS,
+    ControllerSection,
     MotionSection,
-    controller_section,
 )
 from nmdp_pin.scenario.object_sections import OBJECTS
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
@@ -35,12 +35,11 @@ from nmdp_pin.scenario.section import OptionsSection, options_section
 from nmdp_pin.scenario.sections import (
     CONTROLS,
     DISTURBANCES,
-    IntegratorSection,
+    ControlSection,
+    PushSection,
+    ShapeSection,
     TerrainSection,
-    control_section,
-    disturbance_section,
     integrator_section,
-    shape_section,
 )
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.terrain import SHAPES
@@ -79,6 +78,10 @@ class Family(NamedTuple):
             yield from ("", f"### {self.tag} = {listed}", "", *(own or ["No further keys."]))
 
 
+def _family(base: type[OptionsSection], registry: Mapping[str, Any]) -> Family:
+    return Family("kind", {kind: options_section(base, of) for kind, of in registry.items()})
+
+
 TABLES: dict[str, Record] = {
     "file": Scenario,
     "robot": RobotSection,
@@ -86,19 +89,26 @@ TABLES: dict[str, Record] = {
     "robot.contacts": ContactPoint,
     "terrain": TerrainSection,
     "contact_rules": ContactRule,
-    "integrator": IntegratorSection,
     "integrator.vi_newton": options_section(OptionsSection, ViNewton),
     "integrator.projected_gradient": options_section(OptionsSection, ProjectedGradient),
     "controller.motion": MotionSection,
 }
 FAMILIES = {
-    "terrain.shapes": Family("kind", {kind: shape_section(kind) for kind in SHAPES}),
+    "terrain.shapes": Family(
+        "kind", {kind: options_section(ShapeSection, of) for kind, of in SHAPES.items()}
+    ),
     "objects": Family("kind", dict(OBJECTS)),
     "contact": Family("model", dict(CONTACTS)),
     "integrator": Family("name", {name: integrator_section(name) for name in INTEGRATORS}),
-    "integrator.control": Family("kind", {kind: control_section(kind) for kind in CONTROLS}),
-    "controller": Family("kind", {kind: controller_section(kind) for kind in CONTROLLERS}),
-    "disturbances": Family("kind", {kind: disturbance_section(kind) for kind in DISTURBANCES}),
+    "integrator.control": Family(
+        "kind", {kind: options_section(ControlSection, of) for kind, of in CONTROLS.items()}
+    ),
+    "controller": Family(
+        "kind", {kind: options_section(ControllerSection, of) for kind, of in CONTROLLERS.items()}
+    ),
+    "disturbances": Family(
+        "kind", {kind: options_section(PushSection, of) for kind, of in DISTURBANCES.items()}
+    ),
 }
 ELSEWHERE = {"contact_rules": set(ContactSection.model_fields)}
 """Keys of a table that another list has."""

@@ -10,10 +10,10 @@ import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, SerializeAsAny, create_model, model_validator
 
 from nmdp_pin.contact import (
     AnisotropicCone,
@@ -217,12 +217,14 @@ def _rule_section(name: str) -> type[ContactRule]:
     return create_model(f"Rule[{name}]", __base__=(section, ContactRule))
 
 
-if TYPE_CHECKING:  # mypy sees the records, pydantic how each is chosen
-    AnyContact = ContactSection
-    AnyContactRule = ContactRule
-else:
-    AnyContact = chosen(ContactSection, "model", contact_models, contact_section)
-    AnyContactRule = chosen(ContactRule, "model", contact_models, _rule_section)
+AnyContact = Annotated[
+    ContactSection,
+    SerializeAsAny(),
+    chosen(ContactSection, "model", contact_models, contact_section),
+]
+AnyContactRule = Annotated[
+    ContactRule, SerializeAsAny(), chosen(ContactRule, "model", contact_models, _rule_section)
+]
 
 
 def build_contact(

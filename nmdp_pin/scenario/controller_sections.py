@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.hold import hold
@@ -16,7 +16,7 @@ from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
 from nmdp_pin.options import Number, worded
 from nmdp_pin.robot import Robot
-from nmdp_pin.scenario.section import OptionsSection, Section, chosen, options_section
+from nmdp_pin.scenario.section import OptionsSection, Section, chosen
 
 
 class ControllerSection(OptionsSection):
@@ -105,12 +105,6 @@ CONTROLLERS: dict[str, Any] = {"stable-pd": stable_pd, "hold": hold, "none": Pas
 """What makes a controller, by kind: a class or function of the robot, of its q, and of options."""
 
 
-def controller_section(kind: str) -> type[ControllerSection]:
-    """Record of a controller."""
-    return options_section(ControllerSection, CONTROLLERS[kind])
-
-
-if TYPE_CHECKING:  # mypy sees the record, pydantic how it is chosen
-    AnyController = ControllerSection
-else:
-    AnyController = chosen(ControllerSection, "kind", lambda: CONTROLLERS, controller_section)
+AnyController = Annotated[
+    ControllerSection, SerializeAsAny(), chosen(ControllerSection, "kind", lambda: CONTROLLERS)
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -52,19 +52,19 @@ class OptionsSection(Section):
 
 
 def chosen(
-    base: type[Section],
+    base: type[OptionsSection],
     tag: str,
     registry: Callable[[], Mapping[str, Any]],
-    section: Callable[[str], type[Section]],
-) -> Any:
-    """Type of a field whose key `tag` names the class whose options the rest of the table holds.
+    section: Callable[[str], type[Section]] | None = None,
+) -> PlainValidator:
+    """Reader of a table whose key `tag` names the class whose options the other keys are.
 
     Args:
         base: base of the records of all these classes.
         tag: key that holds the name, such as "kind".
         registry: returns the classes, or functions, by name; called when a file is read, so that
             what is registered later is found.
-        section: returns the record of a name.
+        section: returns the record of a name; None: `options_section` of the class.
     """
     field = base.model_fields[tag]
 
@@ -79,12 +79,13 @@ def chosen(
             raise refusal(f"is missing; one of: {', '.join(sorted(known))}", (tag,))
         if not isinstance(name, str) or name not in known:
             raise refusal(unknown(str(name), f"a known {tag}", known), (tag,))
+        record = section(name) if section else options_section(base, known[name])
         try:
-            return section(name).model_validate({**value, tag: name}, context=info.context)
+            return record.model_validate({**value, tag: name}, context=info.context)
         except NmdpError as error:
             raise worded(str(error)) from None
 
-    return Annotated[Any, PlainValidator(validate)]
+    return PlainValidator(validate)
 
 
 S = TypeVar("S", bound=OptionsSection)
