@@ -209,8 +209,6 @@ def sentence(line: Any) -> str:
     kind, given, context = line["type"], line["input"], line.get("ctx", {})
     if kind == WORDED:
         return str(context["sentence"])
-    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return unknown(str(line["loc"][-1]), "a key of this table", ())
     if kind == "missing":
         return "is missing"
     if kind in _ORDER:

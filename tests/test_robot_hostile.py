@@ -10,8 +10,8 @@ from nmdp_pin.cli import main
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot import check_robot, mesh_trial, xml_file
 from nmdp_pin.robot.urdf import MAX_LINKS, MAX_MOVING
+from nmdp_pin.runs.run_warnings import start_warnings
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.run_warnings import start_warnings
 
 # A triangle whose third index is said to be the four hundred millionth of each point.
 GREEDY = """<?xml version="1.0"?>

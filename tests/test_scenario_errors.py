@@ -27,6 +27,12 @@ MISTAKES = [
         "integrator.vi_newton.max_iterations",
         "a whole number",
     ),
+    (
+        "integrator.vi_newton.max_iteration=2",
+        "integrator.vi_newton.max_iteration",
+        "Did you mean 'max_iterations'?",
+    ),
+    ("controller.motion={tims=[0, 1]}", "controller.motion.tims", "Did you mean 'times'?"),
     ("integrator.restarts='a'", "integrator.restarts", "must be true or false"),
     ("integrator=3", "integrator", "must be a table"),
     ("duration=0", "duration", "must be > 0"),

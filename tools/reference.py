@@ -17,17 +17,15 @@ from typing import Any, NamedTuple
 import griffe
 from pydantic import BaseModel
 
-from nmdp_pin.contact.granular import Granular
-from nmdp_pin.contact.planar_sliding import PlanarSliding
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.robot import ContactPoint
+from nmdp_pin.robot.settings import GaitTable
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.contact_sections import CONTACTS, ContactRule, ContactSection
 from nmdp_pin.scenario.controller_sections import (
     CONTROLLERS,
     ControllerSection,
-    MotionSection,
 )
 from nmdp_pin.scenario.object_sections import OBJECTS
 from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
@@ -47,7 +45,6 @@ from nmdp_pin.terrain import SHAPES
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 BLOCK = re.compile(r"(<!-- keys: ([\w. ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SIGNS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-PASSED_TO = {"granular": Granular, "planar_sliding": PlanarSliding}  # by functions of these names
 WORDS = {"None:": "absent:", "True": "true", "False": "false"}
 
 Record = type[BaseModel]
@@ -91,7 +88,7 @@ TABLES: dict[str, Record] = {
     "contact_rules": ContactRule,
     "integrator.vi_newton": options_section(OptionsSection, ViNewton),
     "integrator.projected_gradient": options_section(OptionsSection, ProjectedGradient),
-    "controller.motion": MotionSection,
+    "controller.motion": GaitTable,
 }
 FAMILIES = {
     "terrain.shapes": Family(
@@ -130,7 +127,7 @@ def _described(record: Record) -> dict[str, str]:
     """Descriptions of options in the docstring of what takes them."""
     target = getattr(record, "target", record)
     found = {}
-    for source in filter(None, (PASSED_TO.get(target.__name__), *_bases(target))):
+    for source in filter(None, (getattr(target, "__self__", None), *_bases(target))):
         doc = griffe.Docstring(inspect.getdoc(source) or "")
         for section in doc.parse("google", warnings=False):
             if section.kind.value in ("parameters", "attributes"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -54,12 +54,29 @@ class Standing(_Table):
 
 
 class GaitTable(_Table):
-    """Knots of a gait, checked by `nmdp_pin.gait.Gait`."""
+    """Knots of a gait, checked by `nmdp_pin.gait.Gait`.
+
+    Attributes:
+        joints: joints that move; the others hold the standing pose.
+        times: times of the knots, increasing from 0 [s].
+        positions: one row of joint positions a knot [rad or m].
+        loop: start and end of the repeated part [s]; None: the last knot is held.
+    """
 
     joints: list[str]
     times: list[Finite]
     positions: list[list[Finite]]
     loop: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+
+    def build(self, name: str) -> Gait:
+        """The gait.
+
+        Raises:
+            ControlError: the knots are no gait.
+        """
+        loop = (self.loop[0], self.loop[1]) if self.loop else None
+        positions: Any = self.positions
+        return Gait(name, tuple(self.joints), np.array(self.times), positions, loop)
 
 
 class RobotSettings(_Table):
@@ -96,13 +113,9 @@ class RobotSettings(_Table):
         """
         gaits = {}
         for name, table in self.gaits.items():
-            loop = (table.loop[0], table.loop[1]) if table.loop else None
             try:
-                positions = np.array(table.positions, dtype=float)
-                gaits[name] = Gait(
-                    name, tuple(table.joints), np.array(table.times), positions, loop
-                )
-            except (ControlError, ValueError) as error:
+                gaits[name] = table.build(name)
+            except ControlError as error:
                 raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
         return gaits
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
@@ -29,21 +29,32 @@ def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> S
     Raises:
         ScenarioError: the robot lacks a joint, or its base cannot make the motion.
     """
-    try:
-        _check_base(robot.model, initial)
-        q = _joint_positions(robot, initial.joints)
-        v = _joint_velocities(robot.model, initial.joint_velocities)
-    except _Refused as error:
-        raise ScenarioError(error.sentence, file=file, key=f"robot.initial.{error.key}") from None
-    planar = _base_of(robot.model) == PLANAR_JOINTS
+    model, joints = robot.model, {**initial.joints, **initial.joint_velocities}
+    axes = {n: joint for n, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
+    for name in joints.keys() - axes.keys():
+        table = "joints" if name in initial.joints else "joint_velocities"
+        sentence = unknown(name, "a joint of one axis of this robot", axes)
+        raise ScenarioError(sentence, file=file, key=f"robot.initial.{table}.{name}")
+    _check_base(model, initial, file)
+    q, v = robot.standing.copy(), np.zeros(model.nv)
+    neutral, step = pin.neutral(model), np.zeros(model.nv)
+    for name, value in initial.joints.items():
+        part = slice(axes[name].idx_q, axes[name].idx_q + axes[name].nq)
+        q[part] = neutral[part]  # a continuous joint has two numbers for one angle
+        step[axes[name].idx_v] = value
+    if initial.joints:
+        q = pin.integrate(model, q, step)
+    for name, value in initial.joint_velocities.items():
+        v[axes[name].idx_v] = value
+    planar = _base_of(model) == PLANAR_JOINTS
     if initial.position is not None:
         position = np.array(initial.position)
         q[: 2 if planar else 3] = position[[0, 2]] if planar else position
     if initial.rpy is not None:
         R = pin.rpy.rpyToMatrix(np.array(initial.rpy))
         q[2 if planar else slice(3, 7)] = initial.rpy[1] if planar else pin.Quaternion(R).coeffs()
-    if _base_of(robot.model):
-        add_base_velocity(robot.model, q, v, initial.velocity, initial.angular_velocity)
+    if _base_of(model):
+        add_base_velocity(model, q, v, initial.velocity, initial.angular_velocity)
     return State(0.0, q, v)
 
 
@@ -77,56 +88,18 @@ def add_base_velocity(
 
 def _base_of(model: pin.Model) -> tuple[str, ...]:
     """Names of the joints of the robot's base; none if it is fixed."""
-    names = tuple(model.names)
-    return next(
-        (base for base in (FREE_JOINTS, PLANAR_JOINTS) if names[1:][: len(base)] == base), ()
-    )
+    bases = (FREE_JOINTS, PLANAR_JOINTS)
+    return next((base for base in bases if tuple(model.names)[1 : 1 + len(base)] == base), ())
 
 
-def _check_base(model: pin.Model, initial: InitialSection) -> None:
+def _check_base(model: pin.Model, initial: InitialSection, file: str) -> None:
     """Refuse motions that the base cannot make."""
     base = _base_of(model)
     for key, still in _STILL.items():
-        vector = getattr(initial, key)
+        vector, sentence = getattr(initial, key), ""
         if not base and vector is not None and (key in ("position", "rpy") or any(vector)):
-            raise _Refused(key, "this robot's base is fixed; set robot.base or leave it out")
-        if base == PLANAR_JOINTS and vector and any(vector[i] for i in still):
-            raise _Refused(key, f"a planar base moves in x, z and pitch only, got {list(vector)}")
-
-
-class _Refused(Exception):
-    """A key of the section that does not fit this robot."""
-
-    def __init__(self, key: str, sentence: str) -> None:
-        self.key = key
-        self.sentence = sentence
-
-
-def _joint_positions(robot: Robot, joints: Mapping[str, float]) -> np.ndarray:
-    """The standing pose with some joints displaced from their neutral positions, shape (nq,)."""
-    model = robot.model
-    q = robot.standing.copy()
-    neutral = pin.neutral(model)
-    step = np.zeros(model.nv)
-    for name, value in joints.items():
-        joint = _joint(model, name, f"joints.{name}")
-        part = slice(joint.idx_q, joint.idx_q + joint.nq)
-        q[part] = neutral[part]  # a continuous joint has two numbers for one angle
-        step[joint.idx_v] = value
-    return pin.integrate(model, q, step) if joints else q
-
-
-def _joint_velocities(model: pin.Model, velocities: Mapping[str, float]) -> np.ndarray:
-    """Velocities of the named joints, zero elsewhere, shape (nv,)."""
-    v = np.zeros(model.nv)
-    for name, value in velocities.items():
-        v[_joint(model, name, f"joint_velocities.{name}").idx_v] = value
-    return v
-
-
-def _joint(model: pin.Model, name: str, key: str) -> pin.JointModel:
-    """The joint of one axis with that name."""
-    axes = [n for n, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1]
-    if name not in axes:
-        raise _Refused(key, unknown(name, "a joint of one axis of this robot", axes))
-    return model.joints[model.getJointId(name)]
+            sentence = "this robot's base is fixed; set robot.base or leave it out"
+        elif base == PLANAR_JOINTS and vector and any(vector[i] for i in still):
+            sentence = f"a planar base moves in x, z and pitch only, got {list(vector)}"
+        if sentence:
+            raise ScenarioError(sentence, file=file, key=f"robot.initial.{key}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import typing
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -95,7 +96,6 @@ def options_section(
     base: type[S],
     target: Callable[..., Any],
     *,
-    passed_to: type | None = None,
     skip: tuple[str, ...] = (),
     types: tuple[tuple[str, Any], ...] = (),
 ) -> type[S]:
@@ -103,23 +103,21 @@ def options_section(
 
     Args:
         base: keys that all of the family share; they come before options of the same name.
-        target: the class to be made from the file, or a function that makes something.
-        passed_to: class to which `target` passes **options on.
-        skip: options of `passed_to` that `target` makes of others.
+        target: class, function, or method of a class that passes **options on to the class.
+        skip: options of the class that its method makes of others.
         types: types of options that a file gives in another form.
     """
-    return _made(base, target, passed_to, skip, types)
+    return _made(base, target, skip, types)
 
 
 @functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all
 def _made(
     base: Any,
     target: Callable[..., Any],
-    passed_to: type | None,
     skip: tuple[str, ...],
     types: tuple[tuple[str, Any], ...],
 ) -> Any:
-    passed = options_of(passed_to) if passed_to else {}
+    passed = options_of(target.__self__) if hasattr(target, "__self__") else {}
     options = {k: v for k, v in passed.items() if k not in skip} | options_of(target)
     fields: dict[str, Any] = {
         name: (dict(types).get(name, option.hint), Field(option.default))
@@ -135,8 +133,17 @@ def _made(
 
 def _worded(cls: type[Section], line: Any) -> InitErrorDetails:
     """One error as a sentence; an unknown key gets the closest one that is known."""
-    loc = line["loc"]
-    text = sentence(line)
-    if line["type"] == "extra_forbidden" and len(loc) == 1:
-        text = unknown(str(loc[0]), "a key of this table", cls.model_fields)
+    loc, text = line["loc"], sentence(line)
+    if line["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = cls.model_fields if len(loc) == 1 else _keys(cls.model_fields[loc[0]].annotation)
+        text = unknown(str(loc[-1]), "a key of this table", known)
     return InitErrorDetails(type=worded(text), loc=loc, input=line["input"])
+
+
+def _keys(hint: Any) -> Iterable[str]:
+    """Keys of a table that is a record or dataclass, or may be left out."""
+    for part in (hint, *typing.get_args(hint)):
+        keys = getattr(part, "model_fields", getattr(part, "__dataclass_fields__", ()))
+        if keys:
+            return keys  # type: ignore[no-any-return]
+    return ()
