@@ -26,7 +26,7 @@ from pydantic import (
     ValidationInfo,
     WrapValidator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from nmdp_pin.errors import NmdpError
 
@@ -186,9 +186,9 @@ def phrased(allowed: str) -> WrapValidator:
             return handler(value)
         except ValidationError as error:
             deepest = max(error.errors(include_url=False), key=lambda line: len(line["loc"]))
-        if len(deepest["loc"]) > 1:  # the first part names the type
-            raise worded(f"{'.'.join(map(str, deepest['loc'][1:]))} {sentence(deepest)}")
-        raise worded(f"must be {allowed}, got {shown(value)}")
+        inside = len(deepest["loc"]) > 1  # the first part names the type
+        text = sentence(deepest) if inside else f"must be {allowed}, got {shown(value)}"
+        raise refusal(text, deepest["loc"][1:])
 
     return WrapValidator(validate)
 
@@ -198,13 +198,17 @@ def worded(sentence: str) -> PydanticCustomError:
     return PydanticCustomError(WORDED, "{sentence}", {"sentence": sentence})
 
 
+def refusal(text: str, place: tuple[int | str, ...] = (), given: object = None) -> ValidationError:
+    """Error at a place within what is validated, whose message is a sentence."""
+    line = InitErrorDetails(type=worded(text), loc=place, input=given)
+    return ValidationError.from_exception_data("options", [line])
+
+
 def sentence(line: Any) -> str:
     """One of pydantic's errors as a sentence: what is allowed, and what was given."""
     kind, given, context = line["type"], line["input"], line.get("ctx", {})
     if kind == WORDED:
         return str(context["sentence"])
-    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return unknown(str(line["loc"][-1]), "a key of this table", ())
     if kind == "missing":
         return "is missing"
     if kind in _ORDER:

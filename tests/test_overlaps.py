@@ -10,7 +10,7 @@ from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.robot.overlaps import GROUND, OverlapCheck, overlap_sentences, transparency
 from nmdp_pin.runs.run import run
 from nmdp_pin.runs.run_summary import summary
-from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings
+from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere
 
 CLOSE = 1e-5  # [m] tolerance of coal's iterative depths

@@ -193,9 +193,12 @@ BAD_SIMULATORS = {
         {"method": "ne-mdp", "order": 1},
         "no option 'order'; choose from \\['pd', 'qp_solver'\\]",
     ),
-    "order": ({"order": 3}, r"order must be one of \[1, 2\], got 3"),
+    "order": ({"order": 3}, "order must be 1 or 2, got 3"),
     "budget": ({"max_evaluations": 0}, "max_evaluations must be >= 1, got 0"),
-    "type": ({"max_evaluations": "few"}, "method 'ne-nmdp': .*str"),
+    "type": (
+        {"max_evaluations": "few"},
+        "max_evaluations must be a whole number, got the text 'few'",
+    ),
     "options of the other solver": (
         {"projected_gradient": ProjectedGradient()},
         "'dissipation' is not solved by ProjectedGradient: leave out its options",

@@ -115,7 +115,7 @@ def compare(
 def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[str]:
     """The deepest overlap of bodies in each of the first runs that have one."""
     from nmdp_pin.robot.overlaps import OverlapCheck, overlap_sentences
-    from nmdp_pin.scenario.run_warnings import recorded_overlaps
+    from nmdp_pin.runs.run_warnings import recorded_overlaps
 
     said: list[str] = []
     for label, recording in zip(labels, recordings, strict=True):

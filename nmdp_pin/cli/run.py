@@ -33,8 +33,8 @@ from nmdp_pin.runs.motion import Motion, motion_of
 from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.runs.run_summary import account
+from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin.scenario import Scenario, Setup
-from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings
 
 if TYPE_CHECKING:
     from nmdp_pin.viz.viewer import Viewer

@@ -45,7 +45,7 @@ class PositionBasedStep(Integrator):
 
     Args:
         system: simulated system, whose contact law is a penalty.
-        optimiser: name of one of the class's `optimisers`.
+        optimiser: "lm" (default of pbd, which alone has it), "jtj-lm" (default of pbfd) or "lbfgs".
         tolerance: bound on the residual, relative to the robot's weight.
         max_iterations: largest number of iterations of the optimiser; None: 40 (pbfd), 100 ("lm"),
             200 ("jtj-lm" of pbd) or 10 000 ("lbfgs"). Beyond it the step fails.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -53,12 +53,28 @@ class Standing(_Table):
 
 
 class GaitTable(_Table):
-    """Knots of a gait, checked by `nmdp_pin.gait.Gait`."""
+    """Knots of a gait, checked by `nmdp_pin.gait.Gait`.
+
+    Attributes:
+        joints: joints that move; the others hold the standing pose.
+        times: times of the knots, increasing from 0 [s].
+        positions: one row of joint positions a knot [rad or m].
+        loop: start and end of the repeated part [s]; None: the last knot is held.
+    """
 
     joints: Annotated[tuple[str, ...], Field(strict=False)]
     times: list[Finite]
     positions: list[list[Finite]]
     loop: Annotated[tuple[Finite, Finite] | None, Field(strict=False)] = None
+
+    def build(self, name: str) -> Gait:
+        """The gait.
+
+        Raises:
+            ControlError: the knots are no gait.
+        """
+        knots: dict[str, Any] = dict(self)
+        return Gait(name, **knots)
 
 
 class RobotSettings(_Table):
@@ -96,7 +112,7 @@ class RobotSettings(_Table):
         gaits = {}
         for name, table in self.gaits.items():
             try:
-                gaits[name] = Gait(name, **dict(table))
+                gaits[name] = table.build(name)
             except ControlError as error:
                 raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
         return gaits

@@ -19,7 +19,7 @@ from nmdp_pin.runs.run_figures import (
     touches,
 )
 from nmdp_pin.runs.run_store import Summary
-from nmdp_pin.scenario.run_warnings import recorded_overlaps
+from nmdp_pin.runs.run_warnings import recorded_overlaps
 from nmdp_pin.scenario.scenario import Setup
 from nmdp_pin.status import Status
 

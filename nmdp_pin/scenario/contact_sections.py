@@ -10,10 +10,10 @@ import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, SerializeAsAny, create_model, model_validator
 
 from nmdp_pin.contact import (
     AnisotropicCone,
@@ -27,10 +27,10 @@ from nmdp_pin.contact import (
 )
 from nmdp_pin.contact.fitted import fitted_model
 from nmdp_pin.contact.friction_cone import Power
-from nmdp_pin.contact.granular import Granular, Plate, Rod, Sphere
-from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
+from nmdp_pin.contact.granular import Granular
+from nmdp_pin.contact.planar_sliding import PlanarSliding
 from nmdp_pin.errors import ContactError
-from nmdp_pin.options import FilePath, Number, Positive, Vector3, unknown, worded
+from nmdp_pin.options import Number, Positive, unknown, worded
 from nmdp_pin.robot import Robot
 from nmdp_pin.scenario.section import OptionsSection, chosen, options_section
 
@@ -86,88 +86,12 @@ class StiffnessSection(ContactSection):
         return self.model_copy(update={"stiffness": k, "static_depth": None}).build(robot)
 
 
-def granular(
-    robot: Robot,
-    *,
-    intruder: Literal["rod", "sphere", "plate"] = "rod",
-    radius: Positive | None = None,
-    length: Positive | None = None,
-    **options: Any,
-) -> Granular:
-    """A foot in sand.
-
-    Args:
-        robot: robot with the feet.
-        intruder: shape of the foot.
-        radius: None: that of the contact spheres; required for rods and plates [m].
-        length: of a rod, from its flat end; required for rods [m].
-        options: those of `Granular`.
-
-    Raises:
-        ContactError: dimensions that do not fit the shape, or contact spheres of different radii.
-    """
-    if (length is None) == (intruder == "rod"):
-        raise ContactError(f"needs the key 'length' for a rod only, here is a {intruder}")
-    if radius is None:
-        if intruder != "sphere":
-            raise ContactError(f"needs the key 'radius' for a {intruder}")
-        radii = set(robot.contact_points.radii.tolist())
-        if len(radii) != 1:
-            raise ContactError(
-                f"give 'radius': the robot's contact spheres have different ones, {sorted(radii)} m"
-            )
-        radius = min(radii)
-    foot = {
-        "rod": lambda: Rod(radius=radius, length=length or 0.0),
-        "sphere": lambda: Sphere(radius=radius),
-        "plate": lambda: Plate(radius=radius),
-    }
-    return Granular(intruder=foot[intruder](), **options)
-
-
-def planar_sliding(
-    robot: Robot,
-    *,
-    path: FilePath | None = None,
-    ellipsoid: Vector3 | None = None,
-    length: Positive | None = None,
-    centre: Vector3 | None = None,
-    **options: Any,
-) -> PlanarSliding:
-    """A patch that slides and turns within a limit surface.
-
-    Args:
-        robot: robot with the contact points.
-        path: file of a fitted limit surface, relative to the scenario file.
-        ellipsoid: largest Fx, Fy and torque / length over the normal force.
-        length: characteristic length, such as the radius of the patch [m].
-        centre: centre of a patch shared by all contact points, in the frame of their joint; None:
-            one patch a point [m].
-        options: those of `PlanarSliding`.
-
-    Raises:
-        ContactError: not exactly one surface.
-    """
-    if (ellipsoid is None) != (length is None):
-        raise ContactError("needs the key 'length' with 'ellipsoid', and only then")
-    if (path is None) == (ellipsoid is None):
-        raise ContactError("needs exactly one of the keys 'path' and 'ellipsoid'")
-    if centre is not None:
-        options["arms"] = robot.contact_points.positions - np.array(centre)
-    surface = (
-        LimitSurface.load(path)
-        if path is not None
-        else LimitSurface.ellipsoid(ellipsoid or (), length=length or 0.0)
-    )
-    return PlanarSliding(surface=surface, **options)
-
-
 CONTACTS: dict[str, type[ContactSection]] = {
     "friction-cone": options_section(StiffnessSection, FrictionCone),
     "anisotropic-cone": options_section(StiffnessSection, AnisotropicCone),
-    "granular": options_section(ContactSection, granular, passed_to=Granular, skip=("intruder",)),
+    "granular": options_section(ContactSection, Granular.for_robot, skip=("intruder",)),
     "planar-sliding": options_section(
-        StiffnessSection, planar_sliding, passed_to=PlanarSliding, skip=("surface", "arms")
+        StiffnessSection, PlanarSliding.for_robot, skip=("surface", "arms")
     ),
     "fitted": options_section(ContactSection, fitted_model),
     "penalty": options_section(ContactSection, Penalty),
@@ -217,12 +141,14 @@ def _rule_section(name: str) -> type[ContactRule]:
     return create_model(f"Rule[{name}]", __base__=(section, ContactRule))
 
 
-if TYPE_CHECKING:  # mypy sees the records, pydantic how each is chosen
-    AnyContact = ContactSection
-    AnyContactRule = ContactRule
-else:
-    AnyContact = chosen(ContactSection, "model", contact_models, contact_section)
-    AnyContactRule = chosen(ContactRule, "model", contact_models, _rule_section)
+AnyContact = Annotated[
+    ContactSection,
+    SerializeAsAny(),
+    chosen(ContactSection, "model", contact_models, contact_section),
+]
+AnyContactRule = Annotated[
+    ContactRule, SerializeAsAny(), chosen(ContactRule, "model", contact_models, _rule_section)
+]
 
 
 def build_contact(

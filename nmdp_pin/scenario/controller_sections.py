@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny
 
 from nmdp_pin.control.controller import Controller
 from nmdp_pin.control.hold import hold
 from nmdp_pin.control.stable_pd import Gains, Passive, StablePD
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
-from nmdp_pin.options import Number, worded
 from nmdp_pin.robot import Robot
-from nmdp_pin.scenario.section import OptionsSection, Section, chosen, options_section
+from nmdp_pin.robot.settings import GaitTable
+from nmdp_pin.scenario.section import OptionsSection, chosen
 
 
 class ControllerSection(OptionsSection):
@@ -39,43 +39,13 @@ class ControllerSection(OptionsSection):
         return controller
 
 
-class MotionSection(Section):
-    """Knots of a reference motion."""
-
-    joints: tuple[str, ...] = Field(
-        description="joints that move; the others hold the standing pose"
-    )
-    times: tuple[Number, ...] = Field(description="times of the knots, increasing from 0 [s]")
-    positions: tuple[tuple[Number, ...], ...] = Field(
-        description="one row of joint positions a knot [rad or m]"
-    )
-    loop: tuple[Number, Number] | None = Field(
-        None,
-        description="start and end of the repeated part; absent: the last knot is held [s]",
-    )
-
-    @model_validator(mode="after")
-    def _is_a_gait(self) -> Self:
-        """The knots fit each other."""
-        try:
-            self.gait()
-        except ControlError as error:
-            raise worded(str(error)) from None
-        return self
-
-    def gait(self) -> Gait:
-        """The knots."""
-        times, positions = np.array(self.times), [list(row) for row in self.positions]
-        return Gait("motion", self.joints, times, positions, self.loop)  # type: ignore[arg-type]
-
-
 def stable_pd(
     robot: Robot,
     *,
     kp: Gains,
     kd: Gains,
     gait: str | None = None,
-    motion: MotionSection | None = None,
+    motion: GaitTable | None = None,
     loop: bool = True,
     track_velocity: bool = True,
 ) -> StablePD:
@@ -95,7 +65,7 @@ def stable_pd(
     """
     if gait is not None and motion is not None:
         raise ControlError("takes one of the keys 'gait' and 'motion'")
-    reference: str | Gait | None = gait if motion is None else motion.gait()
+    reference: str | Gait | None = gait if motion is None else motion.build("motion")
     if gait is not None and gait in robot.gaits and not loop:
         reference = replace(robot.gaits[gait], loop=None)
     return StablePD(robot, kp=kp, kd=kd, gait=reference, track_velocity=track_velocity)
@@ -105,12 +75,6 @@ CONTROLLERS: dict[str, Any] = {"stable-pd": stable_pd, "hold": hold, "none": Pas
 """What makes a controller, by kind: a class or function of the robot, of its q, and of options."""
 
 
-def controller_section(kind: str) -> type[ControllerSection]:
-    """Record of a controller."""
-    return options_section(ControllerSection, CONTROLLERS[kind])
-
-
-if TYPE_CHECKING:  # mypy sees the record, pydantic how it is chosen
-    AnyController = ControllerSection
-else:
-    AnyController = chosen(ControllerSection, "kind", lambda: CONTROLLERS, controller_section)
+AnyController = Annotated[
+    ControllerSection, SerializeAsAny(), chosen(ControllerSection, "kind", lambda: CONTROLLERS)
+]

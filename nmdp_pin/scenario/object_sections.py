@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pinocchio as pin
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
 from nmdp_pin.options import FilePath, Flag, Positive, Vector3, worded
 from nmdp_pin.robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS, place_base
+from nmdp_pin.robot.model import place_base
+from nmdp_pin.scenario.initial_state import add_base_velocity
 from nmdp_pin.scenario.robot_section import DECOMPOSE, PACKAGE_DIRS, ContactCount, RobotSection
 from nmdp_pin.scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
@@ -58,16 +59,7 @@ class ObjectSection(OptionsSection):
 
     def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
         """Write the object's velocity into that of everything, in place."""
-        linear, angular = np.array(self.velocity), np.array(self.angular_velocity)
-        names = PLANAR_JOINTS if self.base == "planar" else FREE_JOINTS
-        joints = [model.joints[model.getJointId(f"{self.name}/{name}")] for name in names]
-        if self.base == "planar":
-            parts = [linear[:1], linear[2:], angular[1:2]]
-        else:
-            turn = q[joints[1].idx_q : joints[1].idx_q + 4]
-            parts = [linear, pin.Quaternion(turn).toRotationMatrix().T @ angular]
-        for joint, part in zip(joints, parts, strict=True):
-            v[joint.idx_v : joint.idx_v + joint.nv] = part
+        add_base_velocity(model, q, v, self.velocity, self.angular_velocity, f"{self.name}/")
 
 
 class SolidSection(ObjectSection):
@@ -100,7 +92,6 @@ class SolidSection(ObjectSection):
 class UrdfSection(ObjectSection):
     """Object described by a URDF, without motors; its surface is its collision geometry."""
 
-    kind: Literal["urdf"] = "urdf"
     path: FilePath = Field(description="URDF, relative to the scenario file")
     decompose: Flag = Field(False, description=DECOMPOSE)
     package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)
@@ -136,10 +127,11 @@ OBJECTS: dict[str, type[ObjectSection]] = {
     "urdf": UrdfSection,
 }
 
-if TYPE_CHECKING:
-    AnyObject = ObjectSection
-else:
-    AnyObject = chosen(ObjectSection, "kind", lambda: OBJECTS, OBJECTS.__getitem__)
+AnyObject = Annotated[
+    ObjectSection,
+    SerializeAsAny(),
+    chosen(ObjectSection, "kind", lambda: OBJECTS, OBJECTS.__getitem__),
+]
 
 
 def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSection]) -> Robot:

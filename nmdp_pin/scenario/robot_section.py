@@ -7,9 +7,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
-from nmdp_pin.options import Count, FilePath, Flag, Number, Vector3, phrased, shown, worded
+from nmdp_pin.options import Count, FilePath, Flag, Number, Vector3, phrased, refusal, shown, worded
 from nmdp_pin.robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint
-from nmdp_pin.scenario.section import Section, refuse
+from nmdp_pin.scenario.section import Section
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
 
 ContactCount = Annotated[Count, Field(ge=1, le=MOST_CONTACT_POINTS)]
@@ -96,5 +96,5 @@ class RobotSection(Section):
         if (self.name is None) == (self.urdf is None):
             raise worded("needs exactly one of the keys 'name' and 'urdf'")
         if self.name is not None and Path(self.name).name != self.name:
-            raise refuse("name", f"'{self.name}' is a path, not a name: use the key 'urdf'")
+            raise refusal(f"'{self.name}' is a path, not a name: use the key 'urdf'", ("name",))
         return self

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, TypeVar
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -20,7 +21,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from nmdp_pin.errors import NmdpError
-from nmdp_pin.options import options_of, sentence, shown, unknown, worded
+from nmdp_pin.options import options_of, refusal, sentence, shown, unknown, worded
 
 
 class Section(BaseModel):
@@ -51,26 +52,20 @@ class OptionsSection(Section):
         return {key: getattr(self, key) for key in self.keys}
 
 
-def refuse(key: str, text: str, given: object = None) -> ValidationError:
-    """Error at a key of the current section."""
-    line = InitErrorDetails(type=worded(text), loc=(key,), input=given)
-    return ValidationError.from_exception_data("section", [line])
-
-
 def chosen(
-    base: type[Section],
+    base: type[OptionsSection],
     tag: str,
     registry: Callable[[], Mapping[str, Any]],
-    section: Callable[[str], type[Section]],
-) -> Any:
-    """Type of a field whose key `tag` names the class whose options the rest of the table holds.
+    section: Callable[[str], type[Section]] | None = None,
+) -> PlainValidator:
+    """Reader of a table whose key `tag` names the class whose options the other keys are.
 
     Args:
         base: base of the records of all these classes.
         tag: key that holds the name, such as "kind".
         registry: returns the classes, or functions, by name; called when a file is read, so that
             what is registered later is found.
-        section: returns the record of a name.
+        section: returns the record of a name; None: `options_section` of the class.
     """
     field = base.model_fields[tag]
 
@@ -82,15 +77,16 @@ def chosen(
         known = registry()
         name = value.get(tag, None if field.is_required() else field.default)
         if name is None:
-            raise refuse(tag, f"is missing; one of: {', '.join(sorted(known))}")
+            raise refusal(f"is missing; one of: {', '.join(sorted(known))}", (tag,))
         if not isinstance(name, str) or name not in known:
-            raise refuse(tag, unknown(str(name), f"a known {tag}", known), name)
+            raise refusal(unknown(str(name), f"a known {tag}", known), (tag,))
+        record = section(name) if section else options_section(base, known[name])
         try:
-            return section(name).model_validate({**value, tag: name}, context=info.context)
+            return record.model_validate({**value, tag: name}, context=info.context)
         except NmdpError as error:
             raise worded(str(error)) from None
 
-    return Annotated[Any, PlainValidator(validate)]
+    return PlainValidator(validate)
 
 
 S = TypeVar("S", bound=OptionsSection)
@@ -100,7 +96,6 @@ def options_section(
     base: type[S],
     target: Callable[..., Any],
     *,
-    passed_to: type | None = None,
     skip: tuple[str, ...] = (),
     types: tuple[tuple[str, Any], ...] = (),
 ) -> type[S]:
@@ -108,23 +103,21 @@ def options_section(
 
     Args:
         base: keys that all of the family share; they come before options of the same name.
-        target: the class to be made from the file, or a function that makes something.
-        passed_to: class to which `target` passes **options on.
-        skip: options of `passed_to` that `target` makes of others.
+        target: class, function, or method of a class that passes **options on to the class.
+        skip: options of the class that its method makes of others.
         types: types of options that a file gives in another form.
     """
-    return _made(base, target, passed_to, skip, types)
+    return _made(base, target, skip, types)
 
 
 @functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all
 def _made(
     base: Any,
     target: Callable[..., Any],
-    passed_to: type | None,
     skip: tuple[str, ...],
     types: tuple[tuple[str, Any], ...],
 ) -> Any:
-    passed = options_of(passed_to) if passed_to else {}
+    passed = options_of(target.__self__) if hasattr(target, "__self__") else {}
     options = {k: v for k, v in passed.items() if k not in skip} | options_of(target)
     fields: dict[str, Any] = {
         name: (dict(types).get(name, option.hint), Field(option.default))
@@ -140,8 +133,17 @@ def _made(
 
 def _worded(cls: type[Section], line: Any) -> InitErrorDetails:
     """One error as a sentence; an unknown key gets the closest one that is known."""
-    loc = line["loc"]
-    text = sentence(line)
-    if line["type"] == "extra_forbidden" and len(loc) == 1:
-        text = unknown(str(loc[0]), "a key of this table", cls.model_fields)
+    loc, text = line["loc"], sentence(line)
+    if line["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = cls.model_fields if len(loc) == 1 else _keys(cls.model_fields[loc[0]].annotation)
+        text = unknown(str(loc[-1]), "a key of this table", known)
     return InitErrorDetails(type=worded(text), loc=loc, input=line["input"])
+
+
+def _keys(hint: Any) -> Iterable[str]:
+    """Keys of a table that is a record or dataclass, or may be left out."""
+    for part in (hint, *typing.get_args(hint)):
+        keys = getattr(part, "model_fields", getattr(part, "__dataclass_fields__", ()))
+        if keys:
+            return keys  # type: ignore[no-any-return]
+    return ()

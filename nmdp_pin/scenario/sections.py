@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, PlainValidator, PrivateAttr, model_validator
+from pydantic import Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
 
 from nmdp_pin.argument_check import MAX_STEP
 from nmdp_pin.contact import DryFriction, Penalty
@@ -57,15 +57,7 @@ class ShapeSection(OptionsSection):
         return self._shape
 
 
-def shape_section(kind: str) -> type[ShapeSection]:
-    """Record of a shape."""
-    return options_section(ShapeSection, SHAPES[kind])
-
-
-if TYPE_CHECKING:  # mypy sees the records, pydantic how each is chosen
-    AnyShape = ShapeSection
-else:
-    AnyShape = chosen(ShapeSection, "kind", lambda: SHAPES, shape_section)
+AnyShape = Annotated[ShapeSection, SerializeAsAny(), chosen(ShapeSection, "kind", lambda: SHAPES)]
 
 
 class TerrainSection(Section):
@@ -89,11 +81,6 @@ class ControlSection(OptionsSection):
     )
 
 
-def control_section(kind: str) -> type[ControlSection]:
-    """Record of a step control."""
-    return options_section(ControlSection, CONTROLS[kind])
-
-
 def _filled(given: Any, preset: Any) -> Any:
     """An option as it is given, or the preset's; a sub-table takes what it lacks from the preset.
 
@@ -107,10 +94,9 @@ def _filled(given: Any, preset: Any) -> Any:
     return preset if given is None else given
 
 
-if TYPE_CHECKING:
-    AnyControl = ControlSection
-else:
-    AnyControl = chosen(ControlSection, "kind", lambda: CONTROLS, control_section)
+AnyControl = Annotated[
+    ControlSection, SerializeAsAny(), chosen(ControlSection, "kind", lambda: CONTROLS)
+]
 
 
 class IntegratorSection(OptionsSection):
@@ -158,10 +144,11 @@ def integrator_section(name: str) -> type[IntegratorSection]:
     return options_section(IntegratorSection, INTEGRATORS[name], types=types)
 
 
-if TYPE_CHECKING:
-    AnyIntegrator = IntegratorSection
-else:
-    AnyIntegrator = chosen(IntegratorSection, "name", lambda: INTEGRATORS, integrator_section)
+AnyIntegrator = Annotated[
+    IntegratorSection,
+    SerializeAsAny(),
+    chosen(IntegratorSection, "name", lambda: INTEGRATORS, integrator_section),
+]
 
 
 def drop_foreign_options(table: dict[str, Any]) -> None:
@@ -187,14 +174,8 @@ class PushSection(OptionsSection):
     kind: str = Field("push", description="force on the origin of a frame")
 
 
-def disturbance_section(kind: str) -> type[PushSection]:
-    """Record of a disturbance."""
-    return options_section(PushSection, DISTURBANCES[kind])
-
-
 DISTURBANCES: dict[str, type[Push]] = {"push": Push}
 
-if TYPE_CHECKING:
-    AnyDisturbance = PushSection
-else:
-    AnyDisturbance = chosen(PushSection, "kind", lambda: DISTURBANCES, disturbance_section)
+AnyDisturbance = Annotated[
+    PushSection, SerializeAsAny(), chosen(PushSection, "kind", lambda: DISTURBANCES)
+]

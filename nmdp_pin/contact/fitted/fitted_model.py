@@ -30,7 +30,7 @@ def fitted_model(
     """Contact model of a file: samples (.csv, .npz) or an ONNX model (.onnx).
 
     Args:
-        path: path of the file.
+        path: samples (.csv or .npz) or a network (.onnx).
         touch: depth from which the fit counts in full [m]; None: least depth of the samples, or
             value of the ONNX file.
         rpy: orientation of the measurement frame; see `Fitted`.

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from nmdp_pin.contact.friction_cone import frame_derivative, tangent_frames
-from nmdp_pin.contact.granular.intruder import Intruder
+from nmdp_pin.contact.granular.intruder import Intruder, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.medium import MEDIA
 from nmdp_pin.contact.granular.table import WrenchTable, wrench_table
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 from nmdp_pin.options import Count, Positive, Vector3, check_fields
+from nmdp_pin.robot import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,41 @@ class Granular(WrenchSpace):
         table = wrench_table(self.intruder, MEDIA[self.medium], self.azimuths)
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "_up", -axis / np.linalg.norm(axis))
+
+    @classmethod
+    def for_robot(
+        cls,
+        robot: Robot,
+        *,
+        intruder: Literal["rod", "sphere", "plate"] = "rod",
+        radius: Positive | None = None,
+        length: Positive | None = None,
+        **options: Any,
+    ) -> Granular:
+        """Contact model of a robot's feet.
+
+        Args:
+            robot: robot with the feet.
+            intruder: shape of the foot.
+            radius: radius [m]; None: that of the contact spheres; required for rods and plates.
+            length: length of a rod from its flat end [m]; required for rods.
+            options: other arguments of the class.
+
+        Raises:
+            ContactError: a size is missing or does not fit the shape, or contact spheres differ.
+        """
+        if (length is None) == (intruder == "rod"):
+            raise ContactError(f"'length' is needed for a rod only, here is a {intruder}")
+        if radius is None and intruder != "sphere":
+            raise ContactError(f"'radius' is needed for a {intruder}")
+        radii = set(robot.contact_points.radii.tolist()) if radius is None else {radius}
+        if len(radii) != 1:
+            raise ContactError(
+                f"give 'radius': the robot's contact spheres have different ones, {sorted(radii)} m"
+            )
+        sizes = {"radius": min(radii)} | ({} if length is None else {"length": length})
+        shapes: dict[str, Any] = {"rod": Rod, "sphere": Sphere, "plate": Plate}
+        return cls(intruder=shapes[intruder](**sizes), **options)
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Pickle the parameters; the table is made again."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,7 +15,8 @@ from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
-from nmdp_pin.options import Count, Positive, Vector3, check_fields
+from nmdp_pin.options import Count, FilePath, Positive, Vector3, check_fields
+from nmdp_pin.robot import Robot
 
 _FINEST = 4  # refinement; 1026 vertices for each point of support
 Refinement = Annotated[Count, Field(ge=0, le=_FINEST)]
@@ -72,6 +73,41 @@ class PlanarSliding(WrenchSpace):
         loads = self.surface.furthest(sphere_directions(self.refinement) / shape)
         object.__setattr__(self, "_loads", loads * [1.0, 1.0, self.surface.length])
         object.__setattr__(self, "_heading", PatchFrame(axis=self.axis, frame=self.frame))
+
+    @classmethod
+    def for_robot(
+        cls,
+        robot: Robot,
+        *,
+        path: FilePath | None = None,
+        ellipsoid: Vector3 | None = None,
+        length: Positive | None = None,
+        centre: Vector3 | None = None,
+        **options: Any,
+    ) -> PlanarSliding:
+        """Contact model of a robot's patches.
+
+        Args:
+            robot: robot with the contact points.
+            path: file of a fitted limit surface.
+            ellipsoid: largest Fx, Fy and torque / length over the normal force, instead of `path`.
+            length: characteristic length of the ellipsoid, such as the radius of the patch [m].
+            centre: centre of a patch shared by all contact points, in the frame of their joint
+                [m]; None: one patch a point.
+            options: other arguments of the class.
+
+        Raises:
+            ContactError: not exactly one surface is given.
+        """
+        if (ellipsoid is None) != (length is None):
+            raise ContactError("'length' is needed with 'ellipsoid', and only then")
+        if (path is None) == (ellipsoid is None):
+            raise ContactError("needs exactly one of 'path' and 'ellipsoid'")
+        if centre is not None:
+            options["arms"] = robot.contact_points.positions - np.array(centre)
+        if path is not None:
+            return cls(surface=LimitSurface.load(path), **options)
+        return cls(surface=LimitSurface.ellipsoid(ellipsoid or (), length=length or 0.0), **options)
 
     @property
     def rows(self) -> int:
