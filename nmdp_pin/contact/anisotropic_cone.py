@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nmdp_pin.contact.checks import is_integer, is_number
+from nmdp_pin.contact.checks import check_recovery, is_integer, is_number
 from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
@@ -26,6 +26,7 @@ class AnisotropicCone(WrenchSpace):
         axis: axis in the frame of the joint that carries the contact; any length but zero.
         power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
         directions: number of angles a_j.
+        recovery: rate at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
 
     Raises:
         ContactError: a parameter is out of range.
@@ -37,6 +38,7 @@ class AnisotropicCone(WrenchSpace):
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
     power: int = 3
     directions: int = 8
+    recovery: float = 0.0
     _unit: np.ndarray = field(init=False, repr=False, compare=False)
     _shares: np.ndarray = field(init=False, repr=False, compare=False)
 
@@ -51,6 +53,7 @@ class AnisotropicCone(WrenchSpace):
             raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
         if not (is_integer(self.directions) and self.directions >= 3):
             raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
+        check_recovery(self.recovery)
         axis = self.axis
         if not (np.shape(axis) == (3,) and all(map(is_number, axis)) and any(axis)):
             raise ContactError(f"axis must be three finite numbers, not all 0, got {axis!r}")

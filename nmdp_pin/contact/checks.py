@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin.errors import ContactError
+
 
 def is_number(value: Any) -> bool:
     """A finite real number."""
@@ -16,3 +18,13 @@ def is_number(value: Any) -> bool:
 def is_integer(value: Any) -> bool:
     """A whole number."""
     return isinstance(value, Integral)
+
+
+def check_recovery(rate: Any) -> None:
+    """Check the rate at which contacts push out.
+
+    Raises:
+        ContactError: it is not a number >= 0.
+    """
+    if not (is_number(rate) and rate >= 0.0):
+        raise ContactError(f"recovery must be >= 0 1/s, got {rate!r}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin.contact.checks import is_integer, is_number
+from nmdp_pin.contact.checks import check_recovery, is_integer, is_number
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.friction_cone import Cone, all_derivatives, all_vertices
@@ -65,9 +65,9 @@ class FrictionCone(WrenchSpace):
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
         angle: angle of the first tangent [rad].
         circumscribed: whether friction is at least mu in every direction instead of at most.
-        recovery: rate rho at which contacts push out [1/s]: a contact is at rest where it rises
-            by rho d; stops of joints recover likewise. With 0 a body rests as deep as its impact
-            pressed it in, since any force up to k d^p holds it.
+        recovery: rate rho at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
+            The depth d decays to its static value as d^p at the rate p rho. With 0 a body rests as
+            deep as its impact pressed it in, since any force up to k d^p holds it.
     """
 
     stiffness: float
@@ -88,8 +88,7 @@ class FrictionCone(WrenchSpace):
             raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
         if not (is_number(self.zeta) and self.zeta >= 0.0):
             raise ContactError(f"zeta must be >= 0, got {self.zeta!r}")
-        if not (is_number(self.recovery) and self.recovery >= 0.0):
-            raise ContactError(f"recovery must be >= 0 1/s, got {self.recovery!r}")
+        check_recovery(self.recovery)
         if not is_number(self.angle):
             raise ContactError(f"angle must be a finite number of rad, got {self.angle!r}")
         object.__setattr__(self, "stiffness", float(self.stiffness))

@@ -76,6 +76,9 @@ class StiffnessSection(ContactSection):
         None, gt=0, le=1, description="penetration of the standing robot [m]"
     )
     power: Count = Field(3, ge=1, le=6, description="exponent of the penetration")
+    recovery: Number = Field(
+        0.0, ge=0, le=100, description="rate at which contacts and stops push out [1/s]"
+    )
 
     @model_validator(mode="after")
     def _one_stiffness(self) -> StiffnessSection:
@@ -109,9 +112,6 @@ class FrictionConeSection(StiffnessSection):
     zeta: Number = Field(0.0, ge=0, description="force without contact [m^power]; 0 is physical")
     angle: Number = Field(0.0, description="of the first tangent [rad]")
     circumscribed: Flag = Field(False, description="friction at least mu in every direction")
-    recovery: Number = Field(
-        0.0, ge=0, le=100, description="rate at which contacts and stops push out [1/s]"
-    )
 
 
 class AnisotropicConeSection(StiffnessSection):

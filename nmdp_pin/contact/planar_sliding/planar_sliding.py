@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nmdp_pin.contact.checks import is_integer, is_number
+from nmdp_pin.contact.checks import check_recovery, is_integer, is_number
 from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
@@ -37,6 +37,7 @@ class PlanarSliding(WrenchSpace):
         frame: frame in which the axis is fixed: "body", or "world" for a floor with a grain.
         reference_friction: friction coefficient for which the surface holds; loads scale with that
             of the terrain [-]. None: no scaling.
+        recovery: rate at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
 
     Raises:
         ContactError: a parameter is out of range.
@@ -50,6 +51,7 @@ class PlanarSliding(WrenchSpace):
     axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
     frame: str = "body"
     reference_friction: float | None = None
+    recovery: float = 0.0
     _loads: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 
@@ -57,6 +59,7 @@ class PlanarSliding(WrenchSpace):
         if not isinstance(self.surface, LimitSurface):
             raise ContactError(f"surface must be a LimitSurface, got {self.surface!r}")
         _check_positive("stiffness", self.stiffness)
+        check_recovery(self.recovery)
         if self.reference_friction is not None:
             _check_positive("reference_friction", self.reference_friction)
         if not (is_integer(self.power) and self.power >= 1):
