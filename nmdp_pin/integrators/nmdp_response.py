@@ -275,7 +275,7 @@ class DifferentiableForm:
                 forces=np.empty((nw, nv)),
                 r=np.empty(nw),
                 r_q=np.empty((nw, nv)),
-                r_w=np.empty((0, 0)),
+                r_w=np.empty((nw, nw) if self.form.record.recovery else (0, 0)),
                 r_z=np.empty((nw, nz)),
                 bends=np.empty((nw, nv)),
             )

@@ -24,7 +24,7 @@ from nmdp_pin.kernels.contacts import (
     report_wrench,
     select_contacts,
 )
-from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, judge
+from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin.kernels.inertia import placement_rates
 from nmdp_pin.kernels.jit import inlined, jit
 from nmdp_pin.kernels.manifold import integrate
@@ -40,6 +40,7 @@ from nmdp_pin.kernels.stage import (
     Stage,
     System,
     kinematics,
+    press,
     saturate_at,
 )
 from nmdp_pin.kernels.tree import body_twists, kinetic_energy, potential_energy
@@ -164,7 +165,8 @@ class Memory:
         rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
         slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
         velocities: velocities of the contacts and of the joints at the start, (k + r + 1, 3).
-        energies: kinetic and potential energy at the start and at the end [J], shape (4,).
+        energies: kinetic and potential energy at the start and at the end, and what the contacts
+            can give back at the start [J], shape (5,).
         suspects: contacts and joints whose motion a step of first order has to confirm, (k + r,).
     """
 
@@ -287,6 +289,9 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
+    if system.recovery > 0.0:
+        press(system, contacts, origin)
+    memory.energies[4] = elastic_energy(system, memory.stage, origin)
     return math.sqrt(most)
 
 
@@ -503,8 +508,15 @@ def _gains_little(
     done = given + power(at) / memory.stage.rate
     if memory.stage.acceleration_rate != memory.stage.rate:  # as printed, which is not consistent
         return True
+    done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
+
+
+@jit
+def released(system: System, at: Point, memory: Memory) -> float:
+    """Energy that the contacts have given back since the start [J]."""
+    return max(memory.energies[4] - elastic_energy(system, memory.stage, at), 0.0)
 
 
 @jit
@@ -678,6 +690,7 @@ def _judge(
     energies, at, before = memory.energies, memory.points[last], memory.points[first]
     done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
+    gain -= released(system, at, memory)
     if not gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0)):
         return ENERGY_GAINED, False
     return judge(

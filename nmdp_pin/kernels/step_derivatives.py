@@ -192,7 +192,7 @@ def stage_rates(
     rates.G_q[:] = linear.A
     k, touching, rows = at.n_active[0], at.n_active[1], at.V.shape[1]
     rates.first[:] = blocks_of(at, m)
-    rates.forces[:], rates.bends[:], rates.r_z[:] = 0.0, 0.0, 0.0
+    rates.forces[:], rates.bends[:], rates.r_z[:], rates.r_w[:] = 0.0, 0.0, 0.0, 0.0
     for x in range(k):
         row, begin = at.active[x], rates.first[x]
         for e in range(rates.first[x + 1] - begin):
@@ -203,6 +203,9 @@ def stage_rates(
                     for l in range(nv):
                         rates.forces[begin + e, l] += p * linear.J_force[x, a, l]
                         rates.bends[begin + e, l] += p * linear.J_motion[x, a, l]
+                    if system.recovery > 0.0:
+                        for d in range(begin, rates.first[x + 1]):
+                            rates.r_w[begin + e, d] += p * linear.lift[x, a]
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)

@@ -42,6 +42,7 @@ class StepStart:
         M: mass matrix, shape (nv, nv).
         bias: Coriolis forces and gravity, shape (nv,).
         J: Jacobians of the contacts, then of the joints, shape (n + r, rows, nv).
+        lift: derivatives of their motions by the sums of their weights, shape (n + r, rows) [m].
         energies: kinetic and potential energy [J].
     """
 
@@ -53,6 +54,7 @@ class StepStart:
     M: np.ndarray
     bias: np.ndarray
     J: np.ndarray
+    lift: np.ndarray
     energies: tuple[float, float]
 
 
@@ -99,6 +101,7 @@ class SemiImplicit:
             record.dynamics.M.copy(),
             pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
             self._linear.J_force[:total].copy(),
+            self._linear.lift[:total].copy(),
             energies_of(record, memory.origin),
         )
 

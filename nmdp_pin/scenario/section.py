@@ -145,5 +145,5 @@ def _keys(hint: Any) -> Iterable[str]:
     for part in (hint, *typing.get_args(hint)):
         keys = getattr(part, "model_fields", getattr(part, "__dataclass_fields__", ()))
         if keys:
-            return keys  # type: ignore[no-any-return]
+            return keys
     return ()
