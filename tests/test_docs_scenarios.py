@@ -67,6 +67,8 @@ SHAPE = {  # a valid table of each kind
     "sphere": {"radius": 1.0},
     "cylinder": {"radius": 1.0, "length": 1.0},
     "capsule": {"radius": 1.0, "length": 1.0},
+    "cone": {"radius": 1.0, "length": 1.0},
+    "ellipsoid": {"radii": [1.0, 1.0, 1.0]},
     "height-field": {"heights": [[0.0, 0.0], [0.0, 0.0]], "size": [1.0, 1.0]},
     "mesh": TETRAHEDRON,
 }
@@ -85,12 +87,14 @@ OBJECT: dict[str, dict[str, Any]] = {  # likewise of each object
     "ball": {"radius": 0.1, "mass": 1.0},
     "box": {"size": [0.1, 0.1, 0.1], "mass": 1.0},
     "capsule": {"radius": 0.1, "length": 0.1, "mass": 1.0},
+    "cone": {"radius": 0.1, "length": 0.1, "mass": 1.0},
+    "ellipsoid": {"radii": [0.1, 0.2, 0.1], "mass": 1.0},
     "cylinder": {"radius": 0.1, "length": 0.1, "mass": 1.0},
     "urdf": {"path": str(Path(__file__).parents[1] / "robots" / "box" / "box.urdf")},
 }
 SOLVERS = {"vi_newton": ViNewton, "projected_gradient": ProjectedGradient}
 OF_KIND = 'An object of kind "'
-LISTS = {"size": 3, "spacing": 2}  # keys whose range holds for every entry
+LISTS = {"size": 3, "spacing": 2, "radii": 3}  # keys whose range holds for every entry
 
 
 def base() -> dict[str, Any]:

@@ -11,8 +11,6 @@ import pinocchio as pin
 from nmdp_pin.robot.mjcf_tree import MjcfTree, names_of, placement
 from nmdp_pin.terrain.triangles import triangle_geometry
 
-# An ellipsoid is a mesh of 642 vertices: contact points are found on meshes.
-_FINE = 3
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
 
 
@@ -43,7 +41,7 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
     """Geometry in its own frame; None: a plane or a height field."""
     from mujoco import mjtGeom
 
-    x, y, z = size = m.geom_size[k].tolist()
+    x, y, z = m.geom_size[k].tolist()
     match m.geom_type[k]:
         case mjtGeom.mjGEOM_SPHERE:
             return coal.Sphere(x)
@@ -54,10 +52,7 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
         case mjtGeom.mjGEOM_BOX:
             return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
         case mjtGeom.mjGEOM_ELLIPSOID:
-            from trimesh.creation import icosphere  # slow to import
-
-            ball = icosphere(subdivisions=_FINE)
-            return triangle_geometry(ball.vertices * size, ball.faces)
+            return coal.Ellipsoid(x, y, z)
         case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
             mesh = m.mesh(int(m.geom_dataid[k])).id
             first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])

@@ -10,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot.contact_geometry import SAME_POINT, extreme_points, shapes_of, spread
+from nmdp_pin.robot.convex_parts import hull_faces
 from nmdp_pin.robot.settings import ContactPoint
 
 # A step costs time for each of them: more is a mistake.
@@ -17,6 +18,7 @@ RIM_POINTS = 8
 MOST_CONTACT_POINTS = 1024
 # Places on the whole surface from which points are chosen: eight for each of the most points.
 _PLACES = 8192
+_ROUND = 64  # corners of the polygon that stands for the base of a cone
 # The additive recurrence of the plastic number: as even as a grid, for any number of points.
 _PLASTIC = 1.324717957244746
 _STEPS = np.array([1.0 / _PLASTIC, 1.0 / _PLASTIC**2])
@@ -120,7 +122,8 @@ def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
         rim = shape.radius * _circle(np.arange(RIM_POINTS) / RIM_POINTS)
         ends = (np.full((RIM_POINTS, 1), z) for z in (-shape.halfLength, shape.halfLength))
         return np.concatenate([np.column_stack([rim, end]) for end in ends])
-    bare = [point for point, radius, _ in extreme_points(shape) if radius == 0.0]
+    found = extreme_points(shape)
+    bare = [point for point, radius, axes in found if radius == 0.0 and not axes.any()]
     return np.array(bare).reshape(-1, 3)
 
 
@@ -224,6 +227,9 @@ def _triangle_areas(triangles: np.ndarray) -> np.ndarray:
 
 def _triangles(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
     """Corners of the triangles of a mesh, shape (n, 3, 3)."""
+    if isinstance(mesh, coal.Cone | coal.Ellipsoid):
+        vertices, faces = hull_faces(_round_places(mesh))
+        return vertices[faces]
     if isinstance(mesh, coal.BVHModelBase):
         vertices, indices = mesh.vertices(), range(mesh.num_tris)
         triangles = [mesh.tri_indices(k) for k in indices]
@@ -233,6 +239,15 @@ def _triangles(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
     corners = np.array([[t[0], t[1], t[2]] for t in triangles], dtype=int).reshape(-1, 3)
     result: np.ndarray = np.array(vertices)[corners]
     return result
+
+
+def _round_places(shape: coal.Cone | coal.Ellipsoid) -> np.ndarray:
+    """Places on a cone or an ellipsoid whose hull is nearly as large, (n, 3)."""
+    if isinstance(shape, coal.Ellipsoid):
+        return _on_sphere(1.0, _PLACES / (4.0 * np.pi)) * shape.radii
+    rim = shape.radius * _circle(np.arange(_ROUND) / _ROUND)
+    base = np.column_stack([rim, np.full(_ROUND, -shape.halfLength)])
+    return np.vstack([base, [0.0, 0.0, shape.halfLength]])
 
 
 def _covers(shape: coal.CollisionGeometry, points: np.ndarray) -> np.ndarray:

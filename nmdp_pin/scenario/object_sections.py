@@ -16,7 +16,8 @@ from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS, place_base
 from nmdp_pin.scenario.robot_section import FilePath, RobotSection
 from nmdp_pin.scenario.section import Count, Flag, Number, Section, Vector3, chosen, worded
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
+from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from nmdp_pin.terrain.primitives import Primitive
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 Length = Annotated[Number, Field(gt=0)]
@@ -70,7 +71,7 @@ class ObjectSection(Section):
 class SolidSection(ObjectSection):
     """A solid of uniform density."""
 
-    surface: ClassVar[type[Box | Sphere | Cylinder | Capsule]]
+    surface: ClassVar[type[Primitive]]
     sizes: ClassVar[tuple[str, ...]]
     """Keys that hold the arguments of the surface."""
 
@@ -137,6 +138,25 @@ class CapsuleSection(SolidSection):
     length: Length = Field(description="between the centres of its ends [m]")
 
 
+class ConeSection(SolidSection):
+    """A cone about its z axis, whose tip is at half its length."""
+
+    surface, sizes = Cone, ("radius", "length")
+
+    kind: Literal["cone"] = "cone"
+    radius: Length = Field(description="of its base [m]")
+    length: Length = Field(description="along its axis [m]")
+
+
+class EllipsoidSection(SolidSection):
+    """An ellipsoid."""
+
+    surface, sizes = Ellipsoid, ("radii",)
+
+    kind: Literal["ellipsoid"] = "ellipsoid"
+    radii: tuple[Length, Length, Length] = Field(description="semi-axes [m]")
+
+
 class UrdfSection(ObjectSection):
     """Object described by a URDF, without motors; its surface is its collision geometry."""
 
@@ -172,7 +192,9 @@ OBJECTS: dict[str, type[ObjectSection]] = {
     "ball": BallSection,
     "box": BoxSection,
     "capsule": CapsuleSection,
+    "cone": ConeSection,
     "cylinder": CylinderSection,
+    "ellipsoid": EllipsoidSection,
     "urdf": UrdfSection,
 }
 
