@@ -185,7 +185,7 @@ def test_terrain_contacts_come_first():
     ("item", "words"),
     [
         ({"kind": "box", "name": "a", "size": [1.0, 1.0, 1.0]}, "mass"),
-        ({"kind": "cone", "name": "a"}, "cone"),
+        ({"kind": "torus", "name": "a"}, "torus"),
         ({"kind": "ball", "name": "a", "radius": -1.0, "mass": 1.0}, "radius"),
         (BOX | {"base": "planar", "velocity": [0.0, 1.0, 0.0]}, "planar"),
     ],

@@ -22,19 +22,10 @@ from nmdp_pin.kernels.callbacks import (
     call_vertex_derivative,
     call_vertices,
 )
-from nmdp_pin.kernels.contacts import (
-    Candidates,
-    Contacts,
-    Places,
-    bend_contact,
-    displacement,
-    place_contacts,
-    stiffness_at_origin,
-    surface_rates,
-    turn_back,
-    velocity_motion,
-    wrench_at_origin,
-)
+from nmdp_pin.kernels.contact_motion import displacement, turn_back, velocity_motion
+from nmdp_pin.kernels.contact_places import bend_contact, place_contacts, surface_rates
+from nmdp_pin.kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin.kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin.kernels.friction_cone import Cone, cone_derivative, cone_vertices
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import (

@@ -13,17 +13,11 @@ import math
 import numpy as np
 
 from nmdp_pin.kernels.callbacks import call_minimise
-from nmdp_pin.kernels.contacts import (
-    Contacts,
-    identity,
-    missed_contacts,
-    place_references,
-    relative_placement,
-    relative_velocity,
-    report_depths,
-    report_wrench,
-    select_contacts,
-)
+from nmdp_pin.kernels.contact_motion import relative_placement, relative_velocity
+from nmdp_pin.kernels.contact_places import place_references
+from nmdp_pin.kernels.contact_reports import report_depths, report_wrench
+from nmdp_pin.kernels.contact_selection import missed_contacts, select_contacts
+from nmdp_pin.kernels.contacts import Contacts, identity
 from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin.kernels.inertia import placement_rates
 from nmdp_pin.kernels.jit import inlined, jit
@@ -773,7 +767,8 @@ def add_wrenches(
     seen, moment, world = np.empty(3), np.empty(3), np.empty(6)
     for x in range(at.n_active[1]):
         i = at.active[x]
-        f, alone = at.wrench[i], system.candidates.pairs[contacts.index[i]] < 0
+        c, f = contacts.index[i], at.wrench[i]
+        alone = system.candidates.pairs[c] < 0 and system.candidates.bodies[c, 0] > 0
         cross_into(at.places.arm[i], f, moment)
         for a in range(3):
             seen[a] = weight * f[a]

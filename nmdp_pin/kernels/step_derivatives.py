@@ -14,7 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.callbacks import call_minimise, call_vertex_derivative
-from nmdp_pin.kernels.contacts import missed_contacts, surface_rates, turn_back
+from nmdp_pin.kernels.contact_motion import turn_back
+from nmdp_pin.kernels.contact_places import surface_rates
+from nmdp_pin.kernels.contact_selection import missed_contacts
 from nmdp_pin.kernels.friction_cone import cone_derivative
 from nmdp_pin.kernels.implicit_function import StageRates
 from nmdp_pin.kernels.jit import jit

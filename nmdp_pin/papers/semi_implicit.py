@@ -11,7 +11,8 @@ from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators.scheme import BACKWARD_EULER
-from nmdp_pin.kernels.contacts import Contacts, identity, report_depths
+from nmdp_pin.kernels.contact_reports import report_depths
+from nmdp_pin.kernels.contacts import Contacts, identity
 from nmdp_pin.kernels.joints import add_springs, saturate
 from nmdp_pin.kernels.stage import Point, evaluate, kinematics, linearise
 from nmdp_pin.kernels.step import (
