@@ -17,7 +17,7 @@ from nmdp_pin.errors import ViewerError
 _SERVER = Path(__file__).with_name("meshcat_server.py")
 
 
-class MeshcatWindow:
+class MeshcatWindow(contextlib.AbstractContextManager["MeshcatWindow"]):
     """A meshcat server and its visualizer; a context manager.
 
     Args:
@@ -66,6 +66,9 @@ class MeshcatWindow:
     def wait(self) -> None:
         """Wait until the server ends or the program is interrupted."""
         self._process.wait()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the server; open pages keep what they show."""
