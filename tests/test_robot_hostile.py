@@ -10,8 +10,8 @@ from nmdp_pin.cli import main
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot import check_robot
 from nmdp_pin.robot.description import MAX_LINKS, MAX_MOVING
+from nmdp_pin.runs.run_warnings import start_warnings
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.run_warnings import start_warnings
 
 
 def shaped(kind: str, filename: str) -> str:

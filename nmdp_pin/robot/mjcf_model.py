@@ -14,8 +14,6 @@ from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.terrain.triangles import triangle_geometry
 
 FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
-# An ellipsoid is a mesh of 642 vertices: contact points are found on meshes.
-_FINE = 3
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
 
 
@@ -165,7 +163,7 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
     """Geometry in its own frame; None: a plane or a height field."""
     from mujoco import mjtGeom
 
-    x, y, z = size = m.geom_size[k].tolist()
+    x, y, z = m.geom_size[k].tolist()
     match m.geom_type[k]:
         case mjtGeom.mjGEOM_SPHERE:
             return coal.Sphere(x)
@@ -176,10 +174,7 @@ def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
         case mjtGeom.mjGEOM_BOX:
             return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
         case mjtGeom.mjGEOM_ELLIPSOID:
-            from trimesh.creation import icosphere  # slow to import
-
-            ball = icosphere(subdivisions=_FINE)
-            return triangle_geometry(ball.vertices * size, ball.faces)
+            return coal.Ellipsoid(x, y, z)
         case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
             mesh = m.mesh(int(m.geom_dataid[k])).id
             first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])

@@ -1,4 +1,4 @@
-"""Boxes, spheres, cylinders and capsules."""
+"""Boxes and round solids."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import coal
 
-from nmdp_pin.errors import TerrainError
-from nmdp_pin.terrain.shape import Solid, Vector, checked_positive, checked_vector
+from nmdp_pin.options import Positive
+from nmdp_pin.terrain.shape import Lengths, Solid, Vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,13 +32,7 @@ class Box(Primitive):
         friction: friction coefficient [-].
     """
 
-    size: Vector
-
-    def _check_size(self) -> None:
-        size = checked_vector(self, "size", self.size)
-        if min(size) <= 0.0:
-            raise TerrainError(f"Box: size must be three lengths > 0, got {self.size}")
-        self._set(size=size)
+    size: Lengths
 
     @property
     def half_extents(self) -> Vector:
@@ -61,10 +55,7 @@ class Sphere(Primitive):
         friction: friction coefficient [-].
     """
 
-    radius: float
-
-    def _check_size(self) -> None:
-        self._set(radius=checked_positive(self, "radius", self.radius))
+    radius: Positive
 
     @property
     def half_extents(self) -> Vector:
@@ -80,14 +71,8 @@ class Sphere(Primitive):
 class _Bar(Primitive):
     """A round solid along the z axis of its frame."""
 
-    radius: float
-    length: float
-
-    def _check_size(self) -> None:
-        self._set(
-            radius=checked_positive(self, "radius", self.radius),
-            length=checked_positive(self, "length", self.length),
-        )
+    radius: Positive
+    length: Positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,3 +117,48 @@ class Capsule(_Bar):
     def collision_geometry(self) -> coal.Capsule:
         """A new capsule."""
         return coal.Capsule(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cone(_Bar):
+    """Solid cone about the z axis of its frame, whose tip is at half its length.
+
+    Args:
+        radius: radius of the base [m].
+        length: length along z [m].
+        position: position of the middle of its axis [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius, radius, half the length [m]."""
+        return self.radius, self.radius, self.length / 2.0
+
+    def collision_geometry(self) -> coal.Cone:
+        """A new cone."""
+        return coal.Cone(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ellipsoid(Primitive):
+    """Ellipsoid.
+
+    Args:
+        radii: semi-axes along the axes of its frame [m].
+        position: position of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    radii: Lengths
+
+    @property
+    def half_extents(self) -> Vector:
+        """The semi-axes [m]."""
+        return self.radii
+
+    def collision_geometry(self) -> coal.Ellipsoid:
+        """A new ellipsoid."""
+        return coal.Ellipsoid(*self.radii)
