@@ -7,7 +7,18 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
-from nmdp_pin.options import Count, FilePath, Flag, Number, Vector3, phrased, refusal, shown, worded
+from nmdp_pin.options import (
+    Count,
+    FilePath,
+    Flag,
+    Number,
+    Vector3,
+    phrased,
+    refusal,
+    shown,
+    unknown,
+    worded,
+)
 from nmdp_pin.robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
@@ -33,6 +44,8 @@ def _contact(value: Any) -> str | ContactPoint:
     if isinstance(value, str | ContactPoint):
         return value
     if isinstance(value, dict):
+        for key in value.keys() - ContactPoint.model_fields.keys():
+            raise refusal(unknown(key, "a key of this table", ContactPoint.model_fields), (key,))
         return ContactPoint.model_validate(value)
     raise worded(f"must be the name of a link or frame, or a table, got {shown(value)}")
 
