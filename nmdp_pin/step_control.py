@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.errors import IntegratorError
+from nmdp_pin.control.controller import Command, CommandSource
+from nmdp_pin.errors import IntegratorError, NmdpError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.step_response import StepResponse
 from nmdp_pin.options import Count, Number, check_fields
@@ -207,3 +207,21 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
         discarded=discarded,
         **counts,
     )
+
+
+class StepFailed(NmdpError):
+    """A step did not converge at the smallest step length.
+
+    Args:
+        result: result, whose state is that before the step.
+        command: command of the step.
+        h: length of the step [s].
+    """
+
+    def __init__(self, result: StepResult, command: Command, h: float) -> None:
+        self.result, self.command, self.h = result, command, h
+        super().__init__(
+            f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
+            "The state is as it was before the step; try a smaller dt, lower gains "
+            "or a softer contact (contact.stiffness, contact.static_depth)."
+        )

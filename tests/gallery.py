@@ -1,6 +1,7 @@
-"""A picture of every robot in a headless Chromium: python tests/gallery.py FOLDER [ROBOT ...].
+"""A picture of every robot in meshcat: python tests/gallery.py FOLDER [ROBOT ...].
 
-It fails where a page has an error or shows no robot; the pictures are for looking at.
+A headless Chromium draws. It fails where the window has an error or shows no robot; the pictures
+are for looking at.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from nmdp_pin.viz.viewer import Viewer
 
 _SEEN = 0.01  # share of the pixels that the robot changes, at least
 _SIZE = 480, 360
+_DRAWN = ["meshcat", "nmdp_pin", "terrain"], ["Daylight"]  # last of all, as pictures take long
 
 
 def main(folder: Path, names: list[str]) -> int:
@@ -47,20 +49,22 @@ def main(folder: Path, names: list[str]) -> int:
     return failed
 
 
-def _draw(browser: Browser, robot: Robot, path: Path) -> tuple[float, str]:
-    """Share of the pixels that show the robot, and what the page says of its meshes."""
+def _draw(browser: Browser, robot: Robot, path: Path) -> tuple[float, list[str]]:
+    """Share of the pixels that show the robot, and notes on meshes that are drawn otherwise."""
     with Viewer(robot, Terrain([Plane(height=_lowest(robot))])) as viewer:
         viewer.draw(0.0, robot.standing)
-        viewer.finish()
         browser.errors.clear()
         browser.open(viewer.url)
-        browser.wait_for("window.player && player.renderer.info.render.frame > 0")
-        browser.evaluate("player.view.world.visible = false, player.render(), 0")
-        empty = browser.screenshot()
-        browser.evaluate("player.view.world.visible = true, player.render(), 0")
+        find = "viewer.scene_tree.find({}).object"
+        ready = [f"{find.format(place)}.children[0]?.children.length > 0" for place in _DRAWN]
+        browser.wait_for(" && ".join(ready))
         picture = browser.screenshot(path)
-    notes = str(browser.evaluate("document.getElementById('notes').textContent"))
-    return float((np.abs(picture - empty).max(axis=2) > 15).mean()), notes
+        for place in ("bodies", "world", "contacts"):
+            bodies = find.format(["meshcat", "nmdp_pin", place])
+            browser.evaluate(f"{bodies}.visible = false, viewer.set_dirty()")
+        browser.evaluate("new Promise(done => setTimeout(done, 500))")
+        empty = browser.screenshot()
+    return float((np.abs(picture - empty).max(axis=2) > 15).mean()), Scene(robot, None).notes
 
 
 def _lowest(robot: Robot) -> float:

@@ -1,4 +1,4 @@
-"""The viewer in a real headless Chromium: what is seen, and what the page needs."""
+"""Self-contained pages in a real headless Chromium: what is seen, and what the page needs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import pytest
 from browser import CHROMIUM, REASON, REQUIRED, Browser
 from sample_motion import hop_recording, hop_state, hopper
 
-from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Box, Plane, Terrain
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.scene import LONGEST_ARROW
-from nmdp_pin.viz.viewer import Viewer
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason=REASON)
 
@@ -34,7 +34,7 @@ _BODY_SHARE = 0.02
 # goes on meanwhile.
 _PACE = 0.25
 
-_DRAWN = "window.player && player.timeline.n > 0 && player.renderer.info.render.frame > 0"
+_DRAWN = "window.player && player.renderer.info.render.frame > 0"
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +46,25 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Browser:
     """The exported page of the hops, opened from the disk, stopped at its start."""
-    path = tmp_path / "run.html"
-    Replay(hop_recording(), hopper(), FLAT, speed=0.5).write_html(path)
-    _open(browser, path.as_uri())
+    _open(browser, tmp_path, hop_recording(), speed=0.5)
     return browser
 
 
-def _open(browser: Browser, url: str) -> None:
+def _open(
+    browser: Browser,
+    folder: Path,
+    recording: Recording,
+    *,
+    robot: Robot | None = None,
+    terrain: Terrain = FLAT,
+    speed: float = 1.0,
+) -> None:
+    """Open the page of a recording, stopped at its start."""
+    path = folder / "run.html"
+    Replay(recording, robot or hopper(), terrain, speed=speed).write_html(path)
     browser.requests.clear()
     browser.errors.clear()
-    browser.open(url)
+    browser.open(path.as_uri())
     browser.wait_for(_DRAWN)
     browser.evaluate("player.pause(), player.seek(0), 0")
 
@@ -126,9 +135,7 @@ def test_between_frames_bodies_take_the_short_way(browser: Browser, tmp_path: Pa
     recording = hop_recording()
     q = recording.q.copy()
     q[1::2, 3:7] *= -1.0
-    path = tmp_path / "run.html"
-    Replay(dataclasses.replace(recording, q=q), hopper(), FLAT).write_html(path)
-    _open(browser, path.as_uri())
+    _open(browser, tmp_path, dataclasses.replace(recording, q=q))
     _seek(browser, 0.025)
     turn = browser.evaluate("player.view.nodes[0].quaternion.toArray()")
     middle = hop_state(hopper(), 0.025).q[3:7]
@@ -154,7 +161,6 @@ def test_time_is_on_the_page(page: Browser) -> None:
     """The time shown is that of the recording."""
     _seek(page, 1.25)
     assert _text(page, "time") == "t = 1.250 / 2.00 s"
-    assert _text(page, "state") == "replay"
 
 
 def test_arrows_show_forces_only_while_they_push(page: Browser) -> None:
@@ -167,18 +173,16 @@ def test_arrows_show_forces_only_while_they_push(page: Browser) -> None:
     assert green(_seek(page, 1.0)) > 1e-3
 
 
-def test_arrows_stop_growing(browser: Browser) -> None:
+def test_arrows_stop_growing(browser: Browser, tmp_path: Path) -> None:
     """A blow a thousand times the weight is as long as the longest arrow, and orange."""
-    robot = hopper()
-    with Viewer(robot, FLAT) as viewer:
-        viewer.draw(0.0, robot.standing, np.array([[0.0, 0, 1e6], [0.0, 0, 30.0]]))
-        viewer.finish()
-        _open(browser, viewer.url)
-        length, size = browser.evaluate(
-            "[Math.hypot(...player.view.contacts[0].arrow.matrix.elements.slice(8, 11)),"
-            "player.view.header.size]"
-        )
-        colors = browser.evaluate("player.view.contacts.map(c => c.material.color.getHex())")
+    recording = hop_recording()
+    force = np.tile([[0.0, 0, 1e6], [0.0, 0, 30.0]], (recording.n, 1, 1))
+    _open(browser, tmp_path, dataclasses.replace(recording, contact_force=force))
+    length, size = browser.evaluate(
+        "[Math.hypot(...player.view.contacts[0].arrow.matrix.elements.slice(8, 11)),"
+        "player.view.header.size]"
+    )
+    colors = browser.evaluate("player.view.contacts.map(c => c.material.color.getHex())")
     assert length == pytest.approx(LONGEST_ARROW * size)
     assert colors == [0xF07C12, 0x2BA84A]
 
@@ -207,49 +211,39 @@ def test_controls_play_at_the_speed_and_stop(page: Browser) -> None:
     assert page.evaluate("[player.time, player.speed]") == [pytest.approx(1.5), 2]
 
 
-def test_camera_rises_with_the_robot(browser: Browser) -> None:
+def test_camera_rises_with_the_robot(browser: Browser, tmp_path: Path) -> None:
     """A robot that climbs stays in the middle of the picture."""
-    robot = hopper()
-    with Viewer(robot, FLAT) as viewer:
-        for t in np.arange(0.0, 4.0, 0.05):
-            q = robot.standing.copy()
-            q[2] += 2.0 * t**2
-            viewer.draw(t, q)
-        viewer.finish()
-        _open(browser, viewer.url)
-        for t in (0.0, 2.0, 3.0, 3.9):
-            rows = np.nonzero(_blue(_seek(browser, t)))[0]
-            assert 0.2 * 320 < rows.mean() < 0.8 * 320
+    recording, q = hop_recording(), hop_recording().q.copy()
+    q[:, 2] += 8.0 * recording.t**2
+    _open(browser, tmp_path, dataclasses.replace(recording, q=q))
+    for t in (0.0, 1.0, 1.5, 1.9):
+        rows = np.nonzero(_blue(_seek(browser, t)))[0]
+        assert 0.2 * 320 < rows.mean() < 0.8 * 320
 
 
-def test_camera_stays_out_of_the_ground(browser: Browser) -> None:
+def test_camera_stays_out_of_the_ground(browser: Browser, tmp_path: Path) -> None:
     """Where a wall would hide the robot the camera looks over it, and the robot is seen."""
-    robot = hopper()
     wall = Box(size=(20.0, 2.0, 1.2), position=(0.0, -1.6, 0.6))
-    with Viewer(robot, Terrain([Plane(height=0.0), wall])) as viewer:
-        viewer.draw(0.0, robot.standing)
-        viewer.finish()
-        _open(browser, viewer.url)
-        picture = _seek(browser, 0.0)
-        eye = browser.evaluate("player.camera.camera.position.toArray()")
+    _open(browser, tmp_path, hop_recording(), terrain=Terrain([Plane(height=0.0), wall]))
+    picture = _seek(browser, 0.0)
+    eye = browser.evaluate("player.camera.camera.position.toArray()")
     assert eye[2] > 1.2 or abs(eye[1] + 1.6) > 1.0
     assert _blue(picture).mean() > _BODY_SHARE
 
 
-def _standing(robot: Robot) -> tuple[Any, Terrain]:
+def _open_standing(browser: Browser, folder: Path, robot: Robot) -> None:
     state = State(0.0, robot.standing, np.zeros(robot.model.nv))
     recording = Recorder(robot, state).recording()
     low = float(recording.contact_position[0, :, 2].min(initial=0.0))
-    return recording, Terrain([Plane(height=low - 0.02)])
+    ground = Terrain([Plane(height=low - 0.02)])
+    _open(browser, folder, recording, robot=robot, terrain=ground)
 
 
-def test_replay_page_shows_robosimian(browser: Browser) -> None:
-    """The served page of the bundled robot: every body is there, and it fills the picture."""
+def test_page_shows_robosimian(browser: Browser, tmp_path: Path) -> None:
+    """The page of the bundled robot: every body is there, and it fills the picture."""
     robot = load_robot("robosimian")
-    recording, ground = _standing(robot)
-    with Replay(recording, robot, ground).view(open_browser=False) as viewer:
-        _open(browser, viewer.url)
-        picture = _seek(browser, 0.0)
+    _open_standing(browser, tmp_path, robot)
+    picture = _seek(browser, 0.0)
     bodies = browser.evaluate("player.view.header.bodies.length")
     assert robot.visual_model is not None
     assert bodies == robot.visual_model.ngeoms
@@ -262,50 +256,15 @@ def test_replay_page_shows_robosimian(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize("name", ["icub", "anymal_c"])
-def test_colours_of_collada_files_are_shown(browser: Browser, name: str) -> None:
+def test_colours_of_collada_files_are_shown(browser: Browser, tmp_path: Path, name: str) -> None:
     """Robots whose parts have attributes that differ, which three.js' loader cannot merge."""
-    robot = load_robot(name)
-    recording, ground = _standing(robot)
-    with Replay(recording, robot, ground).view(open_browser=False) as viewer:
-        _open(browser, viewer.url)
-        browser.evaluate("player.view.world.visible = false, 0")
-        empty = _seek(browser, 0.0)
-        browser.evaluate("player.view.world.visible = true, 0")
-        picture = _seek(browser, 0.0)
+    _open_standing(browser, tmp_path, load_robot(name))
+    browser.evaluate("player.view.world.visible = false, 0")
+    empty = _seek(browser, 0.0)
+    browser.evaluate("player.view.world.visible = true, 0")
+    picture = _seek(browser, 0.0)
     assert (np.abs(picture - empty).max(axis=2) > 20).mean() > _BODY_SHARE
     colors = browser.evaluate("player.view.header.bodies.map(body => body.mesh.color.join())")
     assert len(set(colors)) > 3
     assert browser.errors == []
     assert _text(browser, "notes") == ""
-
-
-def test_live_page_becomes_the_replay(browser: Browser) -> None:
-    """A page shows what is drawn as it comes, plays it again after the run, and keeps it."""
-    robot = hopper()
-    with Viewer(robot, FLAT) as viewer:
-        viewer.draw(0.0, robot.standing)
-        _open(browser, viewer.url)
-        assert _text(browser, "state") == "live"
-        for t in (0.5, 1.25):
-            q = hop_state(robot, t).q
-            viewer.draw(t, q)
-            browser.wait_for(f"player.timeline.end >= {t}")
-            _seek(browser, t)
-            np.testing.assert_allclose(_place(browser, "root"), q[:3], atol=_SINGLE)
-        assert _blue(_seek(browser, 1.25)).mean() > _BODY_SHARE
-        viewer.finish()
-        browser.wait_for("document.getElementById('state').textContent === 'replay'")
-    _seek(browser, 0.5)
-    np.testing.assert_allclose(_place(browser, "root")[0], 0.25, atol=_SINGLE)
-    assert browser.errors == []
-
-
-def test_page_outlives_a_run_that_was_killed(browser: Browser) -> None:
-    """Where the program ends in the middle, the page says so and keeps what it has."""
-    robot = hopper()
-    viewer = Viewer(robot, FLAT)
-    viewer.draw(0.0, robot.standing)
-    _open(browser, viewer.url)
-    viewer._server.close()
-    browser.wait_for("document.getElementById('state').textContent === 'ended'")
-    assert browser.errors == []

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from nmdp_pin.cli import main
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 
 INERTIAL = """<inertial><mass value="2"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>"""

@@ -194,6 +194,8 @@ class Linearised:
         self.J_motion[0, 1, 2:4] = 0.0, 1.0
         self.J_force[2] = self.J_motion[2] = 0.0
         self.J_force[2, 0, 2], self.J_motion[2, 0, 2] = 1.0, 1.2
+        self.lift = 0.02 * rng.standard_normal((3, rows))
+        self.lift[2, 1:] = 0.0
         self.V = rng.standard_normal((4, rows, 4))
         self.V[1] = 0.0
         self.V[3, 0, 0] = 1.5  # all others of the row have to stay unused
@@ -213,7 +215,7 @@ class Linearised:
             **{name: a[name] for name in ("G", "V", "work", "w", "active")},
         )
         w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
-        parts = Linear(a["A"], a["J_force"], a["J_motion"])
+        parts = Linear(a["A"], a["J_force"], a["J_motion"], a["lift"])
         return newton_step(at, parts, proximal, w1, dq), w1, dq
 
 
@@ -232,9 +234,12 @@ def test_newton_step_solves_the_linearised_inequality(seed, rows):
     assert np.array_equal(w1[1], at.w[1])
     assert np.array_equal(w1[3, 1:], at.w[3, 1:])
     moved = np.einsum("xam,xal->xml", at.V[at.active], at.J_motion)[used]
-    curvature = np.abs((moved @ np.linalg.solve(at.A, B.T)).diagonal())
+    lifts = np.einsum("xam,xa->xm", at.V[at.active], at.lift)[used]
+    curvature = np.abs((moved @ np.linalg.solve(at.A, B.T)).diagonal() + lifts)
     scale = np.repeat(np.maximum.reduceat(curvature, [0, 4, 8]), [4, 4, 1])
-    g, found = at.work[at.active][used] + moved @ dq + proximal * scale * dw, w1[at.active][used]
+    sums = np.repeat(np.add.reduceat(dw, [0, 4, 8]), [4, 4, 1])
+    g = at.work[at.active][used] + moved @ dq + lifts * sums + proximal * scale * dw
+    found = w1[at.active][used]
     for rows_of in (slice(0, 4), slice(4, 8), slice(8, 9)):
         assert found[rows_of].min() >= 0.0
         assert found[rows_of].sum() <= 1.0

@@ -5,7 +5,14 @@ import pinocchio as pin
 import pytest
 from kernel_scenes import BALL, DIFFERENCE, STEP, Contacts, H, array_of
 
-from nmdp_pin.kernels import contacts as kernels
+from nmdp_pin.kernels.contact_motion import (
+    displacement,
+    relative_velocity,
+    turn_back,
+    velocity_motion,
+)
+from nmdp_pin.kernels.contact_places import bend_contact, place_contacts
+from nmdp_pin.kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
 from nmdp_pin.kernels.tree import body_twists
 
 ROUNDING = 1e-12  # of products of four rotations
@@ -25,7 +32,7 @@ def test_places_are_pinocchios(at):
     """Carriers, centres, normals and curvatures in the frames of the touched bodies."""
     candidates, contacts = at.form.candidates, at.stage.contacts
     found, (ball,) = at.form.new_point().places, BALL.shapes
-    kernels.place_contacts(candidates, contacts, at.P, found)
+    place_contacts(candidates, contacts, at.P, found)
     expected = np.array([array_of(M) for M in at.relative(at.q)])
     assert found.placements == pytest.approx(expected, abs=ROUNDING)
     assert found.centre == pytest.approx(at.centre, abs=ROUNDING)
@@ -35,7 +42,7 @@ def test_places_are_pinocchios(at):
     assert found.arm == pytest.approx(at.arms, abs=ROUNDING)
     assert (found.friction == ball.friction).all()
     for i in range(4):
-        kernels.bend_contact(candidates, contacts, found, i)
+        bend_contact(candidates, contacts, found, i)
     assert found.curved.all()
     assert found.curvature == pytest.approx(at.curvature, abs=ROUNDING)
 
@@ -48,7 +55,7 @@ def test_motion_since_a_reference_is_that_of_the_material_point(rows):
         at.reference[3] += 0.1 * at.rng.standard_normal((4, 3))
     found = np.full((4, rows), np.nan)
     for i, M in enumerate(at.relative(at.q)):
-        kernels.displacement(array_of(M), at.reference[i], at.centre[i], at.arms[i], found[i])
+        displacement(array_of(M), at.reference[i], at.centre[i], at.arms[i], found[i])
     assert found == pytest.approx(at.motions(at.q), abs=ROUNDING)
 
 
@@ -56,7 +63,7 @@ def test_velocities_of_centres_are_rates_of_their_places(at):
     """Differences along the velocity, in the axes of the touched bodies."""
     found, work = np.full((4, 3), np.nan), np.empty(3)
     for i, (a, b) in enumerate(zip(at.joints, at.touched, strict=True)):
-        kernels.relative_velocity(at.P, at.twists, a, b, at.centre[i], found[i], work)
+        relative_velocity(at.P, at.twists, a, b, at.centre[i], found[i], work)
     sides = [at.centres(at.moved(s * STEP * at.v)) for s in (1.0, -1.0)]
     assert found == pytest.approx((sides[0] - sides[1]) / (2.0 * STEP), abs=DIFFERENCE)
 
@@ -65,9 +72,9 @@ def test_motion_by_a_velocity(at):
     """H times the velocity of the material point, and H times the turning: central differences."""
     for i, (a, b, expected) in enumerate(zip(at.joints, at.touched, at.velocities(), strict=True)):
         found, short, point = np.empty(6), np.empty(3), at.centre[i] + at.arms[i]
-        kernels.velocity_motion(at.P, at.twists, a, b, point, H, found)
+        velocity_motion(at.P, at.twists, a, b, point, H, found)
         assert found == pytest.approx(H * expected, abs=H * DIFFERENCE)
-        kernels.velocity_motion(at.P, at.twists, a, b, point, H, short)
+        velocity_motion(at.P, at.twists, a, b, point, H, short)
         assert np.array_equal(short, found[:3])
 
 
@@ -77,7 +84,7 @@ def test_wrenches_about_the_origin(rows):
     at = Contacts(rows)
     wrench, found = at.rng.standard_normal((4, rows)), np.full((4, 6), np.nan)
     for i, b in enumerate(at.touched):
-        kernels.wrench_at_origin(at.P, b, at.centre[i], wrench[i], found[i])
+        wrench_at_origin(at.P, b, at.centre[i], wrench[i], found[i])
     assert found == pytest.approx(at.about_origin(at.q, at.centre, wrench), abs=ROUNDING)
 
 
@@ -85,7 +92,7 @@ def test_the_rotation_back_to_a_reference(at):
     """Q = R_ref R'."""
     Q = np.full((3, 3), np.nan)
     for M, reference in zip(at.relative(at.q), at.reference, strict=True):
-        kernels.turn_back(array_of(M), reference, Q)
+        turn_back(array_of(M), reference, Q)
         assert pytest.approx(reference[:3].T @ M.rotation.T, abs=ROUNDING) == Q
 
 
@@ -104,7 +111,7 @@ def test_stiffness_about_the_origin(at, carried):
             turned = np.kron(np.eye(2), M.rotation) @ (wrench + D @ motion)
             return np.append(turned[:3], turned[3:] + np.cross(point, turned[:3]))
 
-        kernels.stiffness_at_origin(at.P, b, at.centre[i], wrench, D.copy(), carried, found)
+        stiffness_at_origin(at.P, b, at.centre[i], wrench, D.copy(), carried, found)
         sides = [[about(s * STEP * d) for s in (1.0, -1.0)] for d in np.eye(6)]
         expected = np.transpose([(ahead - behind) / (2.0 * STEP) for ahead, behind in sides])
         size = np.abs(expected).max()

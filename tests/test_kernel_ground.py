@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
-from nmdp_pin.kernels.contacts import bend_contact, place_contacts
+from nmdp_pin.kernels.contact_places import bend_contact, place_contacts
 from nmdp_pin.terrain import Plane, Sphere, Terrain
 
 

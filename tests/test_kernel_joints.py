@@ -128,6 +128,11 @@ class Stage:
         self.w = rng.uniform(0.1, 0.14, (6, 6))[: self.form.shape[0]]
 
     @property
+    def missing(self):
+        """Shares of the stops' largest forces that are missing; beyond the upper one it is w."""
+        return np.where(self.beyond > 0.0, 1.0 - self.w[-4:, 0], self.w[-4:, 0])
+
+    @property
     def unbounded(self):
         """The same stage without the bounds."""
         return Stage(self.recovery, bounded=False)
@@ -148,13 +153,14 @@ class Stage:
 def test_forces_of_joints_follow_those_of_the_contacts(recovery):
     """Rows, works, gap and slip in closed form; those of the contacts are as without joints.
 
-    With a recovery rate a joint beyond its stop is to move back by that share of the penetration.
+    With a recovery rate a joint beyond its stop is to move back by that share of the penetration,
+    as far as its force is not the largest one.
     """
     at = Stage(recovery)
     found, alone = at.at(at.q), at.unbounded.at(at.q)
     least, width = at.intervals(at.q)[:2]
     assert width == pytest.approx([0.0, 6.0, 2.0 + 30.0, 40.0])
-    moved = H * at.v[at.dofs] - H * recovery * at.beyond
+    moved = H * at.v[at.dofs] - H * recovery * at.beyond * at.missing
     force = np.where(width > 0.0, least + at.w[2:, 0] * width, 0.0)
     for name in ("V", "wrench", "motion", "work"):
         assert np.array_equal(getattr(found, name)[:2], getattr(alone, name))
@@ -199,8 +205,10 @@ def test_derivatives_of_joint_forces_are_differences(recovery):
     for x, l in enumerate(at.dofs[1:], 1):
         J = np.outer(FIRST, np.eye(5)[l])
         assert np.array_equal(found.J_force[x], J)
-        back = H * recovery * (at.beyond[x] != 0.0)
+        back = H * recovery * at.missing[x] * (at.beyond[x] != 0.0)
         assert found.J_motion[x] == pytest.approx((1.0 + back) * J, abs=ROUNDING)
+        lift = H * recovery * abs(at.beyond[x])
+        assert found.lift[x] == pytest.approx(lift * FIRST, abs=ROUNDING)
 
 
 def test_springs_of_mimic_joints():

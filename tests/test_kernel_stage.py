@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 import pytest
-from kernel_scenes import DIFFERENCE, KINDS, Contacts, H, Tree, array_of
+from kernel_scenes import DIFFERENCE, KINDS, STEP, Contacts, H, Tree, array_of
 
 from nmdp_pin.contact import FrictionCone
 from nmdp_pin.dynamics.form import Form
@@ -74,13 +74,17 @@ def test_motions_without_a_reference(rows):
 @pytest.mark.parametrize("displaced", [True, False])
 @ROWS
 def test_contacts_are_to_recover(rows, displaced):
-    """Where they penetrate, that share of the depth is taken off the motion along the normal."""
+    """Where they penetrate, a share of the depth is taken off the motion along the normal.
+
+    It is in proportion to what the weights lack of the largest force.
+    """
     plain = Contacts(rows, displaced=displaced).evaluated()
     found = Contacts(rows, displaced=displaced, recovery=7.0).evaluated()
     depth, normal = plain.places.depth[:, None], plain.places.normal
     assert (depth > 0.0).any()
     assert (depth < 0.0).any()
-    expected = plain.motion[:, :3] - 7.0 * H * np.maximum(depth, 0.0) * normal
+    missing = 1.0 - plain.w.sum(axis=1, keepdims=True)
+    expected = plain.motion[:, :3] - 7.0 * H * missing * np.maximum(depth, 0.0) * normal
     assert found.motion[:, :3] == pytest.approx(expected, abs=ROUNDING)
     assert np.array_equal(found.motion[:, 3:], plain.motion[:, 3:])
 
@@ -138,6 +142,10 @@ def test_derivatives_of_contacts(displaced, kinds, recovery, columns, rows):
     assert pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max()) == found.A
     motions = at.differences(lambda q: at.evaluated(q).motion)[at.active]
     assert found.J_motion[:3] == pytest.approx(motions, abs=DIFFERENCE)
+    for e in range(5):
+        sides = [at.evaluated(w=at.w + s * STEP * np.eye(5)[e]).motion for s in (1.0, -1.0)]
+        of_weight = (sides[0] - sides[1])[at.active] / (2.0 * STEP)
+        assert found.lift[:3] == pytest.approx(of_weight, abs=DIFFERENCE)
 
 
 def rates_of(at, record):

@@ -30,16 +30,15 @@ from scipy.integrate import solve_ivp
 from nmdp_pin.contact import DryFriction, FrictionCone, Penalty
 from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin.errors import IntegratorError, StateError
-from nmdp_pin.failure import FailedStep
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.papers.friction_ncp import NCP_SOLVERS
-from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import load_robot
+from nmdp_pin.runs.failed_step import FailedStep
+from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import Halving, StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Sphere, Terrain
 

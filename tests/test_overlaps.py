@@ -11,7 +11,17 @@ from nmdp_pin.robot.overlaps import GROUND, OverlapCheck, overlap_sentences, tra
 from nmdp_pin.runs.run import run
 from nmdp_pin.runs.run_summary import summary
 from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
-from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere
+from nmdp_pin.terrain import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Sphere,
+)
 
 CLOSE = 1e-5  # [m] tolerance of coal's iterative depths
 ROOM = Box(size=(2.0, 2.0, 1.0), position=(0.0, 0.0, -0.5))
@@ -35,6 +45,8 @@ SOLIDS = {
     "ball": (Sphere(radius=0.1), 0.1),
     "capsule": (Capsule(radius=0.05, length=0.1), 0.1),
     "cylinder": (Cylinder(radius=0.1, length=0.2), 0.1),
+    "cone": (Cone(radius=0.1, length=0.2), 0.1),
+    "ellipsoid": (Ellipsoid(radii=(0.12, 0.08, 0.1)), 0.1),
 }
 
 

@@ -16,10 +16,10 @@ from sample_motion import hop_recording, hop_result, hop_state, hopper
 from nmdp_pin.cli.recordings import run_labels
 from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import free_body, together
 from nmdp_pin.runs.motion import Motion, motion_of
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_figures import compare_table, distance, fall, flights, height, tilt
 from nmdp_pin.runs.run_summary import account
 from nmdp_pin.state import State

@@ -10,7 +10,7 @@ from test_derivatives_step import check
 
 from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain
 from nmdp_pin import run as simulate
-from nmdp_pin.kernels.contacts import place_contacts
+from nmdp_pin.kernels.contact_places import place_contacts
 from nmdp_pin.kernels.step import open_step
 from nmdp_pin.robot.free_body import free_body
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Shape, Sphere
@@ -131,7 +131,7 @@ def test_the_contact_is_where_the_distance_is_least(name: str) -> None:
             c = contacts.index[i]
             if not contacts.rolls[c]:
                 continue
-            a = R @ form.candidates.rims[c] / RADIUS
+            a = R @ np.cross(*form.candidates.semi_axes[c, :2]) / RADIUS**2
             e = np.linalg.svd(a[None])[2][1:]
 
             centre = state.q[:3] + R @ form.candidates.local[c]

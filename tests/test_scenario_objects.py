@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin.errors import RobotError, ScenarioError
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import ContactPoints, free_body, load_robot, surface_names, together, touching
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.terrain import Box, Plane, Sphere
 
@@ -185,7 +185,7 @@ def test_terrain_contacts_come_first():
     ("item", "words"),
     [
         ({"kind": "box", "name": "a", "size": [1.0, 1.0, 1.0]}, "mass"),
-        ({"kind": "cone", "name": "a"}, "cone"),
+        ({"kind": "torus", "name": "a"}, "torus"),
         ({"kind": "ball", "name": "a", "radius": -1.0, "mass": 1.0}, "radius"),
         (BOX | {"base": "planar", "velocity": [0.0, 1.0, 0.0]}, "planar"),
     ],

@@ -32,8 +32,7 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import Fixed, Halving
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import Fixed, Halving, StepFailed
 from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
 CONE = FrictionCone(stiffness=1e6, power=2)

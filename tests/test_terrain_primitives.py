@@ -1,11 +1,14 @@
-"""Planes, boxes, spheres, cylinders and capsules against closed forms and finite differences."""
+"""Planes, boxes and round solids against closed forms and finite differences."""
+
+from itertools import pairwise
 
 import coal
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.optimize import brentq
 
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Plane, Shape, Sphere, Terrain
+from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere, Terrain
 
 ROUNDING = 1e-14  # [m] a few units in the last place of coordinates of about 3 m
 STEP = 1e-6  # [m] of the central differences
@@ -45,6 +48,33 @@ def pill(p: np.ndarray) -> tuple[float, object]:
     return float(np.linalg.norm(p - [0.0, 0.0, end]) - 0.3), (beyond, p[2] > 0.0)
 
 
+def hat(p: np.ndarray) -> tuple[float, object]:
+    """Signed distance to the cone of radius 0.4 and half length 0.3, by its outline."""
+    x, corners = np.array([np.hypot(p[0], p[1]), p[2]]), [(0.0, -0.3), (0.4, -0.3), (0.0, 0.3)]
+    found = []
+    for a, b in pairwise(np.array(corners)):
+        t = (x - a) @ (b - a) / ((b - a) @ (b - a))
+        gap = x - a - np.clip(t, 0.0, 1.0) * (b - a)
+        found.append((float(np.linalg.norm(gap)), (t > 0.0, t < 1.0)))
+    inside = bool(p[2] > -0.3 and x[0] < 0.4 * (0.3 - p[2]) / 0.6)
+    distance, feature = min(found)
+    return -distance if inside else distance, (feature, found[0] < found[1], inside)
+
+
+EGG = np.array([0.5, 0.3, 0.2])  # [m] semi-axes
+
+
+def egg(p: np.ndarray) -> tuple[float, object]:
+    """Signed distance to an ellipsoid, whose nearest point is given by a root that SciPy finds."""
+
+    def over(t: float) -> float:
+        return float(np.square(EGG * p / (EGG**2 + t)).sum() - 1.0)
+
+    low = float((EGG * np.abs(p) - EGG**2).max())
+    t = brentq(over, low, low + 2.0 * np.abs(p).sum(), xtol=1e-17, rtol=1e-15)
+    return float(np.sign(t) * np.linalg.norm(t * p / (EGG**2 + t))), None
+
+
 SHAPES = {
     "box": (Box(size=(1.0, 0.6, 0.4), position=POSITION, rpy=RPY), box),
     "box upright": (Box(size=(1.0, 0.6, 0.4)), box),
@@ -52,6 +82,8 @@ SHAPES = {
     "capsule": (Capsule(radius=0.3, length=0.8, position=POSITION, rpy=RPY), pill),
     "cylinder": (Cylinder(radius=0.3, length=0.8, position=POSITION, rpy=RPY), rod),
     "cylinder upright": (Cylinder(radius=0.3, length=0.8), rod),
+    "cone": (Cone(radius=0.4, length=0.6, position=POSITION, rpy=RPY), hat),
+    "ellipsoid": (Ellipsoid(radii=tuple(EGG), position=POSITION, rpy=RPY), egg),
 }
 SHAPE = pytest.mark.parametrize("name", SHAPES)
 
@@ -139,6 +171,11 @@ def test_every_feature_is_among_the_samples() -> None:
         (Cylinder(radius=0.3, length=0.2), (0.0, 0.0, 0.0), -0.1, (0.0, 0.0, 1.0)),
         (Cylinder(radius=0.3, length=0.2), (0.1, 0.0, 0.1), 0.0, (0.0, 0.0, 1.0)),
         (Cylinder(radius=0.3, length=0.2), (0.1, 0.0, -0.09), -0.01, (0.0, 0.0, -1.0)),
+        (Cone(radius=0.3, length=0.4), (0.0, 0.0, 0.2), 0.0, (0.8, 0.0, 0.6)),
+        (Cone(radius=0.3, length=0.4), (0.0, 0.0, -0.2), 0.0, (0.0, 0.0, -1.0)),
+        (Ellipsoid(radii=(0.4, 0.4, 0.4)), (0.0, 0.0, 0.4), 0.0, (0.0, 0.0, 1.0)),
+        (Ellipsoid(radii=(0.5, 0.3, 0.2)), (0.0, 0.0, 0.0), -0.2, (0.0, 0.0, 1.0)),
+        (Ellipsoid(radii=(0.5, 0.3, 0.2)), (0.0, -0.3, 0.0), 0.0, (0.0, -1.0, 0.0)),
     ],
 )
 def test_degenerate_points(

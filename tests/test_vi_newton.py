@@ -12,7 +12,7 @@ from nmdp_pin.contact import WrenchSpace
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.kernels import step as step_kernels
-from nmdp_pin.kernels.contacts import place_references
+from nmdp_pin.kernels.contact_places import place_references
 from nmdp_pin.kernels.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
 from nmdp_pin.kernels.vi_newton import Tolerances, solve_stage
 from nmdp_pin.robot import ContactPoints, Robot

@@ -1,4 +1,4 @@
-"""The viewer without a browser: scene, frames, pages of their own."""
+"""Scenes, their frames, and self-contained pages, without a browser."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ import trimesh
 from sample_motion import LEG, hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.errors import RecordingError, ViewerError
-from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere, Terrain
 from nmdp_pin.viz.colored_mesh import ColoredMesh, mesh_of
+from nmdp_pin.viz.frames import MAX_RATE, Frames
 from nmdp_pin.viz.ground import ground_kinds
 from nmdp_pin.viz.mesh_file import read_mesh
-from nmdp_pin.viz.replay import Replay, keyframes
+from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.scene import Scene
-from nmdp_pin.viz.timeline import MAX_RATE, Timeline
-from nmdp_pin.viz.viewer import Viewer
 
 # Frames are in single precision, which rounds a metre to 1e-7.
 _SINGLE = 1e-6
@@ -205,55 +204,49 @@ def test_robot_without_looks_is_drawn_as_sticks() -> None:
         assert [piece.name for piece in Scene(robot, None).bodies] == ["stick_2", "stick_3"]
 
 
-def _filled(times: np.ndarray, **options: float) -> Timeline:
-    timeline = Timeline(3, **options)  # type: ignore[arg-type]
+def _filled(times: np.ndarray, **options: int) -> np.ndarray:
+    """Times of the frames that are kept of a run."""
+    robot = hopper()
+    frames = Frames(Scene(robot, FLAT), **options)
     for t in times:
-        if timeline.due(t):
-            timeline.append(np.array([t, 1.0, 2.0], dtype=np.float32))
-    return timeline
+        frames.add(t, robot.standing)
+    return frames.values()[:, 0]
 
 
-def test_timeline_thins_small_steps() -> None:
-    """Steps of 1 ms leave the largest rate of frames."""
-    times = _filled(np.arange(1001) / 1000.0).after(0, 0).values[:, 0]
-    assert len(times) <= MAX_RATE + 1
-    assert np.diff(times).min() >= 0.99 / MAX_RATE
+def test_frames_of_small_steps_are_thinned() -> None:
+    """Steps of 1 ms leave the largest rate of frames, with the first and the last step."""
+    times = _filled(np.arange(1001) / 1000.0)
+    assert len(times) <= MAX_RATE + 2
+    assert np.diff(times)[:-1].min() >= 0.99 / MAX_RATE
+    assert (times[0], times[-1]) == (0.0, 1.0)
 
 
-def test_timeline_never_takes_more_than_its_memory() -> None:
+def test_frames_never_take_more_than_their_memory() -> None:
     """A run without end is thinned again and again: begin and end stay, the memory does too."""
-    bound = 12 * 1000
-    timeline = _filled(np.arange(20_000) / 60.0, max_bytes=bound)
-    frames = timeline.after(0, 0)
-    assert frames.edition > 0  # readers learn that all frames are others
-    assert timeline._frames.nbytes <= bound
-    assert frames.values[0, 0] == 0.0
-    assert frames.values[-1, 0] > 330.0
-    assert 500 <= len(frames.values) <= 1000
-
-
-def test_readers_get_what_they_lack() -> None:
-    """From an index on, from the beginning of a new edition, and in pieces of bounded size."""
-    timeline = _filled(np.arange(100) / 10.0)
-    assert timeline.after(0, 90).first == 90
-    assert len(timeline.after(0, 90).values) == 10
-    for edition, first in ((7, 50), (0, 101), (0, -1)):
-        assert timeline.after(edition, first).first == 0
-    assert not timeline.after(0, 0).complete
-    timeline.finish()
-    assert timeline.after(0, 0).complete
-    assert timeline.after(0, 100, timeout=60.0).complete  # does not wait
-    large = Timeline(300_000)
-    for t in range(5):
-        large.append(np.full(300_000, t, dtype=np.float32))
-    assert len(large.after(0, 0).values) == 1
+    size = 4 * Scene(hopper(), FLAT).frame_size
+    times = _filled(np.arange(20_000) / 60.0, max_bytes=1000 * size)
+    assert 500 <= len(times) <= 1001
+    assert times[0] == 0.0
+    assert times[-1] == pytest.approx(19_999 / 60.0)
 
 
 def test_time_that_goes_back_begins_anew() -> None:
     """An episode that is reset replaces the one before."""
-    timeline = _filled(np.array([0.0, 1.0, 2.0, 0.0, 1.0]))
-    frames = timeline.after(0, 3)
-    assert (frames.edition, frames.first, len(frames.values)) == (1, 0, 2)
+    assert list(_filled(np.array([0.0, 1.0, 2.0, 0.0, 1.0]))) == [0.0, 1.0]
+
+
+def test_smooth_faces_share_normals_and_edges_divide_them() -> None:
+    """Normals of a ball point away from its centre; a box has three at each of its corners."""
+    ball = mesh_of(coal.Sphere(0.5)).shaded()
+    assert len(ball.vertices) == 642  # as many as the icosphere has
+    np.testing.assert_allclose(ball.normals, ball.vertices / 0.5, atol=_ROUNDNESS)
+    box = mesh_of(coal.Box(1.0, 2.0, 3.0)).shaded()
+    assert len(box.vertices) == 24
+    corners = box.normals[box.faces]
+    a, b, c = box.vertices[box.faces].transpose(1, 0, 2)
+    flat = np.cross(b - a, c - a)
+    flat /= np.linalg.norm(flat, axis=1, keepdims=True)
+    np.testing.assert_allclose(corners, flat[:, None].repeat(3, axis=1), atol=_SINGLE)
 
 
 def _embedded(page: str, name: str) -> bytes:
@@ -269,10 +262,9 @@ def _header(page: str) -> dict:
 
 
 def _frames(page: str) -> np.ndarray:
-    data = _embedded(page, "frames")
-    _, _, count, complete = np.frombuffer(data, "<u4", 4)
-    assert complete == 1
-    return np.frombuffer(data, "<f4", offset=16).reshape(count, -1)
+    header = _header(page)
+    size = 1 + 7 * len(header["nodes"]) + 3 * len(header["contacts"])
+    return np.frombuffer(_embedded(page, "frames"), "<f4").reshape(-1, size)
 
 
 def test_page_has_the_times_and_places_of_the_recording() -> None:
@@ -285,22 +277,14 @@ def test_page_has_the_times_and_places_of_the_recording() -> None:
     np.testing.assert_allclose(place, recording.base_position, atol=_SINGLE)
 
 
-def test_small_steps_are_thinned() -> None:
-    """Rows of 1 ms give frames of the largest rate, with the first and the last row."""
-    times = _frames(Replay(hop_recording(duration=1.0, dt=0.001), hopper(), None).html())[:, 0]
-    assert len(times) <= MAX_RATE + 2
-    assert times[0] == 0.0
-    assert times[-1] == pytest.approx(1.0)
-
-
 def test_failed_step_gives_no_second_frame() -> None:
     """A failed step repeats the time; frames have times that increase."""
     robot = hopper()
     recorder = Recorder(robot, hop_state(robot, 0.0))
     for t, status in ((0.05, Status.CONVERGED), (0.05, Status.NOT_FINITE)):
         recorder.record(hop_result(robot, t, status=status), 0.001)
-    recording = recorder.recording()
-    assert list(recording.t[keyframes(recording)]) == [0.0, 0.05]
+    times = _frames(Replay(recorder.recording(), robot, FLAT).html())[:, 0]
+    np.testing.assert_allclose(times, [0.0, 0.05], atol=_SINGLE)
 
 
 def test_page_needs_nothing_else() -> None:
@@ -357,7 +341,5 @@ def test_wrong_requests_for_a_page_are_refused(tmp_path: Path) -> None:
     for speed in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(ViewerError, match="speed"):
             Replay(recording, robot, FLAT, speed=speed)
-        with pytest.raises(ViewerError, match="speed"):
-            Viewer(robot, FLAT, speed=speed)
     with pytest.raises(RecordingError, match="create it first"):
         Replay(recording, robot, FLAT).write_html(tmp_path / "absent" / "run.html")

@@ -28,7 +28,6 @@ PACKAGES = (
     "nmdp_pin.contact.planar_sliding",
     "nmdp_pin.control",
     "nmdp_pin.derivatives",
-    "nmdp_pin.executors",
     "nmdp_pin.papers",
     "nmdp_pin.robot",
     "nmdp_pin.scenario",

@@ -13,8 +13,28 @@ Color = tuple[float, float, float, float]
 
 WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
+_CREASE = np.cos(np.radians(40.0))  # faces that meet at less than this angle are shaded as one
+_NORMAL_STEPS = 511  # to which a component of a normal is rounded where corners are compared
+
 _ROUND = 32  # sides of a cylinder
 _SUBDIVISIONS = 3  # of an icosahedron; 1280 triangles
+
+
+@dataclass(frozen=True, eq=False)
+class Shading:
+    """Corners of a mesh with normals, as graphics cards read them.
+
+    Args:
+        vertices: corners [m], shape (n, 3); a place where faces meet at an edge is several.
+        normals: unit normals at the corners, shape (n, 3).
+        uv: places of the corners in the picture, shape (n, 2); None without a picture.
+        faces: indices of the corners, shape (m, 3).
+    """
+
+    vertices: np.ndarray
+    normals: np.ndarray
+    uv: np.ndarray | None
+    faces: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +100,37 @@ class ColoredMesh:
         others = np.array([[1, 2], [0, 2], [0, 1]])[axis]
         uv = np.take_along_axis(corners, others[:, None, :].repeat(3, axis=1), axis=2) / tile
         return replace(self, uv=uv.astype(np.float32), image=image)
+
+    def shaded(self) -> Shading:
+        """The mesh with normals that are means over the faces that meet smoothly at a corner."""
+        corners = self.faces.astype(np.int64).ravel()
+        a, b, c = self.vertices[self.faces].astype(float).transpose(1, 0, 2)
+        area = np.cross(b - a, c - a)  # twice the area, along the normal
+        unit = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-300)
+        # All pairs of a corner and a face that has the same vertex.
+        meeting = np.argsort(corners, kind="stable") // 3
+        counts = np.bincount(corners, minlength=len(self.vertices))
+        first, count = (np.cumsum(counts) - counts)[corners], counts[corners]
+        corner = np.repeat(np.arange(len(corners)), count)
+        rank = np.arange(len(corner)) - np.repeat(np.cumsum(count) - count, count)
+        face = meeting[first[corner] + rank]
+        smooth = np.einsum("ij,ij->i", unit[corner // 3], unit[face]) >= _CREASE
+        corner, face = corner[smooth], face[smooth]
+        sums = [np.bincount(corner, area[face, k], len(corners)) for k in range(3)]
+        normals = np.transpose(sums)
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+        kept, faces = np.arange(len(corners)), np.arange(len(corners))
+        if self.uv is None:  # corners of the same vertex and normal are one
+            key = corners
+            for steps in np.rint(_NORMAL_STEPS * normals.T).astype(np.int64) + _NORMAL_STEPS:
+                key = key * (2 * _NORMAL_STEPS + 1) + steps
+            _, kept, faces = np.unique(key, return_index=True, return_inverse=True)
+        return Shading(
+            self.vertices[corners[kept]].astype(np.float32),
+            normals[kept].astype(np.float32),
+            None if self.uv is None else self.uv.reshape(-1, 2),
+            faces.reshape(-1, 3).astype(np.uint32),
+        )
 
 
 def mesh_of(geometry: coal.CollisionGeometry) -> ColoredMesh:

@@ -1,4 +1,4 @@
-"""The HTML of the viewer: one file, with three.js and all scripts inside."""
+"""The page of a run: one file, with three.js and all scripts inside."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ from nmdp_pin.errors import ViewerError
 _SCRIPTS = ("scene.js", "timeline.js", "camera.js", "page.js")
 
 
-def html_page(title: str, *, scene: bytes = b"", frames: bytes = b"") -> str:
+def html_page(title: str, *, scene: bytes, frames: bytes) -> str:
     """The page of a run.
 
     Args:
         title: title of the page.
-        scene: what `packed_scene` packed; nothing: the page asks its server for `scene` and
-            `frames`.
-        frames: compressed `Frames.packed` of the whole run, with `scene`.
+        scene: what `packed_scene` packed.
+        frames: compressed frames, single precision.
     """
     three, script = _three(), _script()
     data = "".join(
         f'<script type="text/plain" id="{name}-data">{base64.b64encode(value).decode()}</script>\n'
         for name, value in (("scene", scene), ("frames", frames))
-        if value
     )
     # Only these two scripts run, whatever a robot is called, and nothing is fetched from elsewhere.
     hashes = " ".join(f"'sha256-{_digest(text)}'" for text in (three, script))
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
-        f"img-src data: blob:; connect-src {'data:' if scene else chr(39) + 'self' + chr(39)}"
+        "img-src data: blob:; connect-src data:"
     )
     parts = {"POLICY": policy, "TITLE": html.escape(title), "DATA": data}
     parts |= {"THREE": three, "SCRIPT": script}
@@ -45,7 +43,7 @@ def html_page(title: str, *, scene: bytes = b"", frames: bytes = b"") -> str:
 
 @cache
 def _three() -> str:
-    """three.js, of which meshcat brings a build; meshcat itself, with its server, is not loaded."""
+    """three.js, of which meshcat brings a build; meshcat itself is not loaded."""
     spec = importlib.util.find_spec("meshcat")
     if spec is None or not spec.origin:
         raise ViewerError("meshcat is not installed; the page needs the three.js that it brings")

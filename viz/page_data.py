@@ -7,12 +7,13 @@ import json
 import struct
 from typing import Any
 
+import numpy as np
+
 from nmdp_pin.viz.body_shapes import Piece
 from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
-from nmdp_pin.viz.scene import LONGEST_ARROW, Scene
+from nmdp_pin.viz.scene import ARROW_RADII, ARROW_TAPER, LONGEST_ARROW, TOUCHING, Scene
 
 _ALIGNMENT = 4  # [bytes] of arrays of numbers
-ARROW_RADII = 0.009, 0.022  # of shaft and head, in units of the robot's size
 
 
 class _Arrays:
@@ -34,12 +35,11 @@ class _Arrays:
         return index
 
 
-def packed_scene(scene: Scene, *, title: str, speed: float, follow: bool) -> bytes:
+def packed_scene(scene: Scene, *, speed: float, follow: bool) -> bytes:
     """A scene for the page, compressed: length of the JSON, JSON, arrays.
 
     Args:
         scene: what is seen.
-        title: title of the page.
         speed: simulated seconds a second at which it starts to play.
         follow: the camera keeps beside the robot.
     """
@@ -47,13 +47,17 @@ def packed_scene(scene: Scene, *, title: str, speed: float, follow: bool) -> byt
     points = scene.robot.contact_points
     nodes = {joint: k for k, joint in enumerate(scene.joints)}
     header = {
-        "title": title,
         "speed": speed,
         "follow": follow,
         "size": scene.size,
         "base": scene.base,
         "center": scene.center.tolist(),
-        "arrow": {"scale": scene.arrow_scale, "longest": LONGEST_ARROW * scene.size},
+        "arrow": {
+            "scale": scene.arrow_scale,
+            "longest": LONGEST_ARROW * scene.size,
+            "taper": ARROW_TAPER * scene.size,
+            "touching": TOUCHING * scene.size,
+        },
         "arrowMeshes": [_mesh(mesh, arrays) for mesh in _unit_arrow(scene.size)],
         "nodes": [str(scene.robot.model.names[joint]) for joint in scene.joints],
         "bodies": [_item(piece, nodes, arrays) for piece in scene.bodies],
@@ -63,7 +67,7 @@ def packed_scene(scene: Scene, *, title: str, speed: float, follow: bool) -> byt
                 "name": name,
                 "node": nodes.get(int(points.joints[k])),
                 "position": points.positions[k].tolist(),
-                "radius": max(float(points.radii[k]), 0.008 * scene.size),
+                "radius": float(scene.mark_radii[k]),
             }
             for k, name in enumerate(points.names)
         ],
@@ -76,10 +80,13 @@ def packed_scene(scene: Scene, *, title: str, speed: float, follow: bool) -> byt
 
 
 def _mesh(mesh: ColoredMesh, arrays: _Arrays) -> dict[str, Any]:
+    shading = mesh.shaded()
+    normals = np.rint(32767.0 * shading.normals)
     return {
-        "vertices": arrays.add(mesh.vertices.astype("<f4").tobytes()),
-        "faces": arrays.add(mesh.faces.astype("<u4").tobytes()),
-        "uv": None if mesh.uv is None else arrays.add(mesh.uv.astype("<f4").tobytes()),
+        "vertices": arrays.add(shading.vertices.astype("<f4").tobytes()),
+        "normals": arrays.add(normals.astype("<i2").tobytes()),
+        "faces": arrays.add(shading.faces.astype("<u4").tobytes()),
+        "uv": None if shading.uv is None else arrays.add(shading.uv.astype("<f4").tobytes()),
         "image": arrays.add(mesh.image) if mesh.image else None,
         "color": mesh.color,
         "gloss": mesh.gloss,

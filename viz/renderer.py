@@ -11,16 +11,12 @@ import pinocchio as pin
 from nmdp_pin.errors import ViewerError
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
-from nmdp_pin.viz.body_shapes import Piece
+from nmdp_pin.viz.camera import DISTANCE, FIELD_OF_VIEW, free_direction
 from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
-from nmdp_pin.viz.page_data import ARROW_RADII
-from nmdp_pin.viz.scene import LONGEST_ARROW, Scene
+from nmdp_pin.viz.scene import ARROW_RADII, ARROW_TAPER, LONGEST_ARROW, TOUCHING, Scene
 from nmdp_pin.viz.vtk_mesh import poly_data, texture
 from nmdp_pin.viz.vtk_window import offscreen_window, vtk_parts
 
-_FIELD_OF_VIEW = 35.0  # [deg]
-_AZIMUTH, _ELEVATION, _DISTANCE = -1.17, 0.27, 1.97  # of the camera; [rad], units of the size
-_STEEPEST, _RISE = 1.5, 0.1  # [rad] of the camera over the horizon, and of a try to get higher
 _SKY = ((0.74, 0.79, 0.85), (0.93, 0.95, 0.98))
 _FORCE, _CUT = (0.17, 0.66, 0.29), (0.94, 0.49, 0.07)
 _POINT, _TOUCH = (0.95, 0.76, 0.31), (0.89, 0.34, 0.18)
@@ -62,11 +58,10 @@ class Renderer:
         self._window = offscreen_window(size)
         self._world, self._front = vtk.vtkRenderer(), vtk.vtkRenderer()
         self._moving: list[tuple[Any, int, np.ndarray]] = []  # actor, joint, placement in it
-        self._ground = vtk.vtkAppendPolyData()
         for piece in self.scene.bodies:
             self._moving.append((self._add(piece.mesh), piece.joint, piece.placement))
         for piece in self.scene.terrain:
-            self._add_ground(piece)
+            _place(self._add(piece.mesh), piece.placement)
         self._contacts = [self._add_contact(k) for k in range(len(robot.contact_points))]
         self._set_stage()
 
@@ -132,18 +127,12 @@ class Renderer:
         (layer or self._world).AddActor(actor)
         return actor
 
-    def _add_ground(self, piece: Piece) -> None:
-        _place(self._add(piece.mesh), piece.placement)
-        vertices = piece.mesh.vertices @ piece.placement[:3, :3].T + piece.placement[:3, 3]
-        placed = ColoredMesh(vertices, piece.mesh.faces)
-        self._ground.AddInputData(poly_data(self._vtk, placed))
-
     def _add_contact(self, k: int) -> tuple[Any, tuple[Any, ...]]:
         """A mark at a contact point, a larger one where it touches, and the force's arrow."""
         points, size = self.scene.robot.contact_points, self.scene.size
         place = np.eye(4)
         place[:3, 3] = points.positions[k]
-        radius = max(float(points.radii[k]), 0.008 * size)
+        radius = float(self.scene.mark_radii[k])
         marks = []
         for factor, color in ((1.05, _POINT), (1.18, _TOUCH)):
             ball = self._vtk.vtkSphereSource()
@@ -172,12 +161,12 @@ class Renderer:
         points, size = self.scene.robot.contact_points, self.scene.size
         whole = self.scene.arrow_scale * float(np.linalg.norm(force))
         length = min(whole, LONGEST_ARROW * size)
-        touch.SetVisibility(whole > 1e-3 * size)
+        touch.SetVisibility(whole > TOUCHING * size)
         matrix = places[int(points.joints[k])].copy()
         matrix[:3, 3] += matrix[:3, :3] @ points.positions[k]
         if length > 1e-6:
             upright = np.array([0.0, 0.0, 1.0])
-            width = min(1.0, length / (0.12 * size))
+            width = min(1.0, length / (ARROW_TAPER * size))
             turn = pin.Quaternion.FromTwoVectors(upright, force).matrix()
             matrix[:3, :3] = turn * np.array([width, width, length])
         for part in parts:
@@ -213,12 +202,6 @@ class Renderer:
         self._caption.GetTextProperty().SetFontSize(max(self._window.GetSize()[1] // 26, 10))
         self._caption.GetTextProperty().SetColor(0.12, 0.14, 0.17)
         front.AddViewProp(self._caption)
-        self._locator = None
-        if self.scene.terrain:
-            self._ground.Update()
-            self._locator = vtk.vtkStaticCellLocator()
-            self._locator.SetDataSet(self._ground.GetOutput())
-            self._locator.BuildLocator()
 
     def _look(self, places: dict[int, np.ndarray], lift: float) -> None:
         """Put the camera beside the robot, higher where the ground would hide it."""
@@ -228,31 +211,16 @@ class Renderer:
             base[2] += lift
             self._base = base if self._follow or self._base is None else self._base
             target = target + self._base
-        distance = _DISTANCE * scene.size
-        tries = np.arange(_ELEVATION, _STEEPEST, _RISE)
-        free = (e for e in tries if not self._hidden(target, e, distance + 0.1 * scene.size))
+        distance = DISTANCE * scene.size
+        direction = free_direction(scene.ground, target, distance)
         camera = self._world.GetActiveCamera()
-        camera.SetViewAngle(_FIELD_OF_VIEW)
+        camera.SetViewAngle(FIELD_OF_VIEW)
         camera.SetViewUp(0.0, 0.0, 1.0)
         camera.SetFocalPoint(*target)
-        camera.SetPosition(*(target + distance * _direction(next(free, _ELEVATION))))
+        camera.SetPosition(*(target + distance * direction))
         camera.SetClippingRange(0.02 * scene.size, 400.0)
         self._sun.SetFocalPoint(*target)
         self._sun.SetPosition(*(target + scene.size * np.array([0.5, -0.9, 2.0])))
-
-    def _hidden(self, target: np.ndarray, elevation: float, distance: float) -> bool:
-        if self._locator is None:
-            return False
-        end = target + distance * _direction(elevation)
-        place, local = [0.0] * 3, [0.0] * 3
-        share, part = self._vtk.reference(0.0), self._vtk.reference(0)
-        return bool(self._locator.IntersectWithLine(target, end, 1e-9, share, place, local, part))
-
-
-def _direction(elevation: float) -> np.ndarray:
-    """Direction from the robot to the camera, shape (3,)."""
-    flat = np.cos(elevation)
-    return np.array([flat * np.cos(_AZIMUTH), flat * np.sin(_AZIMUTH), np.sin(elevation)])
 
 
 def _place(actor: Any, matrix: np.ndarray) -> None:

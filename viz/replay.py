@@ -1,4 +1,4 @@
-"""Replays of recordings in the browser, and self-contained pages."""
+"""Replays of recordings, as self-contained pages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import numpy as np
 
 from nmdp_pin.errors import RecordingError, ViewerError
 from nmdp_pin.files.output_file import check_writable, write_text
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.terrain import Terrain
+from nmdp_pin.viz.frames import Frames
 from nmdp_pin.viz.html_page import html_page
 from nmdp_pin.viz.page_data import packed_scene
 from nmdp_pin.viz.scene import Scene
-from nmdp_pin.viz.timeline import MAX_RATE, Frames
-from nmdp_pin.viz.viewer import Viewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,34 +50,6 @@ class Replay:
             raise ViewerError(f"the speed must be a positive number; {self.speed} was given")
         _check_robot(self.recording, self.robot)
 
-    def view(self, *, port: int | None = None, open_browser: bool = True) -> Viewer:
-        """Replay it in the browser, with pause, speed and scrubbing.
-
-        Args:
-            port: where to serve the page; None: the first free one from 7000.
-            open_browser: opens the page.
-
-        Returns:
-            the viewer: `wait` on it, and close it.
-
-        Raises:
-            ViewerError: the port is in use or none.
-        """
-        viewer = Viewer(
-            self.robot,
-            self.terrain,
-            kinds=self.kinds,
-            speed=self.speed,
-            follow=self.follow,
-            port=port,
-            open_browser=open_browser,
-        )
-        recording = self.recording
-        for i in keyframes(recording):
-            viewer.draw(recording.t[i], recording.q[i], recording.contact_force[i])
-        viewer.finish()
-        return viewer
-
     def html(self, title: str | None = None) -> str:
         """A page that shows it; it needs no server, no network and no other file.
 
@@ -86,15 +57,14 @@ class Replay:
             title: of the page; the robot's name unless given.
         """
         scene, recording = Scene(self.robot, self.terrain, kinds=self.kinds), self.recording
-        frames = [
-            scene.frame(recording.t[i], recording.q[i], recording.contact_force[i])
-            for i in keyframes(recording)
-        ]
+        frames = Frames(scene)
+        for t, q, force in zip(recording.t, recording.q, recording.contact_force, strict=True):
+            frames.add(t, q, force)
         title = title or f"{self.robot.name} · nmdp-pin"
         return html_page(
             title,
-            scene=packed_scene(scene, title=title, speed=self.speed, follow=self.follow),
-            frames=gzip.compress(Frames(0, 0, True, np.array(frames)).packed(), mtime=0),
+            scene=packed_scene(scene, speed=self.speed, follow=self.follow),
+            frames=gzip.compress(frames.values().astype("<f4").tobytes(), mtime=0),
         )
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
@@ -120,16 +90,3 @@ def _check_robot(recording: Recording, robot: Robot) -> None:
             f"is not the robot '{robot.name}' ({robot.model.nq} coordinates) as it is loaded; "
             "give the robot, base and contact points that were recorded"
         )
-
-
-def keyframes(recording: Recording, max_rate: float = MAX_RATE) -> np.ndarray:
-    """Rows of increasing time, thinned to `max_rate` a second, with the first and the last."""
-    kept = [0]
-    gap = (1.0 - 1e-6) / max_rate
-    for i in range(1, recording.n):
-        if recording.t[i] - recording.t[kept[-1]] >= gap:
-            kept.append(i)
-    last = recording.n - 1
-    if recording.t[last] > recording.t[kept[-1]]:
-        kept.append(last)
-    return np.array(kept)

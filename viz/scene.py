@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.recorder import base_frame
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recorder import base_frame
 from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.body_shapes import Piece, body_pieces, corners
 from nmdp_pin.viz.ground import terrain_pieces
@@ -18,6 +18,18 @@ WEIGHT_ARROW = 0.5
 
 LONGEST_ARROW = 1.0
 """Length beyond which no arrow grows, in units of the robot's size; such an arrow is orange."""
+
+ARROW_RADII = 0.009, 0.022
+"""Radii of shaft and head, in units of the robot's size."""
+
+ARROW_TAPER = 0.12
+"""Length below which an arrow is thinner, in units of the robot's size."""
+
+SMALLEST_MARK = 0.008
+"""Radius of the mark of a contact point without one, in units of the robot's size."""
+
+TOUCHING = 1e-3
+"""Length of an arrow from which on its point is marked as loaded, in units of the robot's size."""
 
 
 class Scene:
@@ -35,6 +47,7 @@ class Scene:
         robot: the robot.
         bodies: pieces of the robot.
         terrain: pieces of the terrain.
+        ground: the terrain itself, or None.
         joints: indices of the joints that carry pieces, in the order of a frame.
         base: position of the joint of the base in `joints`.
         size: diagonal of the box around the standing robot [m].
@@ -59,9 +72,15 @@ class Scene:
         self.center = middle - pose.translation
         weight = float(pin.computeTotalMass(robot.model)) * 9.81
         self.arrow_scale = WEIGHT_ARROW * self.size / weight if weight > 0.0 else 1.0
+        self.ground = terrain
         self.terrain: list[Piece] = []
         if terrain is not None:
             self.terrain = terrain_pieces(terrain, middle, kinds or {})
+
+    @property
+    def mark_radii(self) -> np.ndarray:
+        """Radii of the marks at the contact points [m], shape (n_contacts,)."""
+        return np.maximum(self.robot.contact_points.radii, SMALLEST_MARK * self.size)
 
     @property
     def frame_size(self) -> int:

@@ -10,35 +10,29 @@ from PIL import Image
 
 from nmdp_pin.viz.colored_mesh import ColoredMesh
 
-_CREASE = 40.0  # [deg] faces that meet at less are shaded as one
-
 
 def poly_data(vtk: Any, mesh: ColoredMesh) -> Any:
-    """A mesh with normals; corners are separate where there is a picture on it."""
-    vertices, faces = mesh.vertices, mesh.faces.astype(np.int64)
+    """A mesh with normals, and places in its picture where it has one."""
+    shading = mesh.shaded()
     data = vtk.vtkPolyData()
-    if mesh.uv is not None:
-        vertices = mesh.vertices[mesh.faces].reshape(-1, 3)
-        faces = np.arange(len(vertices)).reshape(-1, 3)
-        uv = vtk.numpy_to_vtk(np.ascontiguousarray(mesh.uv.reshape(-1, 2)), deep=True)
-        uv.SetName("uv")
-        data.GetPointData().SetTCoords(uv)
+
+    def array(values: np.ndarray) -> Any:
+        return vtk.numpy_to_vtk(np.ascontiguousarray(values, np.float32), deep=True)
+
+    data.GetPointData().SetNormals(array(shading.normals))
+    if shading.uv is not None:
+        data.GetPointData().SetTCoords(array(shading.uv))
     points = vtk.vtkPoints()
-    points.SetData(vtk.numpy_to_vtk(np.ascontiguousarray(vertices, np.float32), deep=True))
+    points.SetData(array(shading.vertices))
     cells = vtk.vtkCellArray()
-    offsets = np.arange(0, 3 * len(faces) + 1, 3)
+    offsets = np.arange(0, 3 * len(shading.faces) + 1, 3)
     cells.SetData(
         vtk.numpy_to_vtkIdTypeArray(offsets, deep=True),
-        vtk.numpy_to_vtkIdTypeArray(faces.ravel(), deep=True),
+        vtk.numpy_to_vtkIdTypeArray(shading.faces.astype(np.int64).ravel(), deep=True),
     )
     data.SetPoints(points)
     data.SetPolys(cells)
-    normals = vtk.vtkPolyDataNormals()
-    normals.SetInputData(data)
-    normals.SetFeatureAngle(_CREASE)
-    normals.ConsistencyOff()
-    normals.Update()
-    return normals.GetOutput()
+    return data
 
 
 def texture(vtk: Any, image: bytes) -> Any:

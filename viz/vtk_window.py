@@ -11,10 +11,9 @@ from typing import Any
 from nmdp_pin.errors import MissingExtra, ViewerError
 
 _NAMES = {
-    "vtkCommonCore": ("vtkPoints", "vtkLogger", "reference"),
-    "vtkCommonDataModel": ("vtkCellArray", "vtkImageData", "vtkPolyData", "vtkStaticCellLocator"),
+    "vtkCommonCore": ("vtkPoints", "vtkLogger"),
+    "vtkCommonDataModel": ("vtkCellArray", "vtkImageData", "vtkPolyData"),
     "vtkCommonMath": ("vtkMatrix4x4",),
-    "vtkFiltersCore": ("vtkAppendPolyData", "vtkPolyDataNormals"),
     "vtkFiltersSources": ("vtkSphereSource",),
     "vtkRenderingCore": (
         "vtkActor",

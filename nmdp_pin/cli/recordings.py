@@ -23,11 +23,11 @@ from nmdp_pin.cli.terminal import (
     printable,
 )
 from nmdp_pin.errors import NmdpError, RecordingError
-from nmdp_pin.failure import FailedStep, figures
 from nmdp_pin.files.journal import Journal, journal_path
-from nmdp_pin.recorder import versions
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.failed_step import FailedStep, figures
 from nmdp_pin.runs.motion import Motion, motion_in
+from nmdp_pin.runs.recorder import versions
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_summary import account
 from nmdp_pin.scenario import Scenario
 

@@ -29,8 +29,8 @@ from nmdp_pin.cli.terminal import (
 )
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion, motion_of
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run as simulate
 from nmdp_pin.runs.run_summary import account
 from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
@@ -52,15 +52,16 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Figure to write (.png, .svg, .pdf).")] = None,
     html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
     video: Annotated[Path | None, typer.Option(help="Film to write (.mp4).")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Show the run in meshcat.")] = False,
     speed: Annotated[
-        float, typer.Option(min=0.01, max=100.0, help="Speed of page and film; 1 is real time.")
+        float,
+        typer.Option(min=0.01, max=100.0, help="Speed of page and film; 1 is real time."),
     ] = 1.0,
     dump: Annotated[
         Path | None, typer.Option(help="File for a step that fails (.npz), for `repeat`.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=1024, max=65535, help="Port of the page of --view.")
+        int | None, typer.Option(min=1024, max=65535, help="Port of meshcat's page.")
     ] = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -90,7 +91,7 @@ def run(
         # Compiles the kernels, so that the run is timed without them; a step changes nothing.
         step = loaded.integrator.dt
         setup.simulator.step(setup.state, setup.controller.command(setup.state, step), step)
-    with _viewer(loaded, setup, speed, port) if view else nullcontext() as viewer:
+    with _viewer(loaded, setup, port) if view else nullcontext() as viewer:
         with Interruption() as interruption:
             if not quiet:
                 _announce(loaded, setup, warnings)
@@ -180,13 +181,13 @@ def _write_pictures(
         write_film(video, replay)
 
 
-def _viewer(scenario: Scenario, setup: Setup, speed: float, port: int | None) -> Viewer:
-    """Viewer with an open page, or None."""
+def _viewer(scenario: Scenario, setup: Setup, port: int | None) -> Viewer:
+    """Viewer with an open page."""
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.viewer import Viewer
 
     kinds = ground_kinds(scenario)
-    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, speed=speed, port=port)
+    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, port=port)
     print(f"live at {viewer.url}", file=sys.stderr, flush=True)
     viewer.draw(setup.state.t, setup.state.q)
     if webbrowser.open(viewer.url):

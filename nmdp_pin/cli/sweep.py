@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nmdp_pin.cli.terminal import TABLES, Overrides, Quiet, check_outputs, note, stoppable
-from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.sweep import GridAxis, Sweep
 
 
@@ -42,15 +43,9 @@ def sweep(
     planned = Sweep(scenario, [GridAxis.parse(text) for text in grid], overrides=overrides or ())
     if not quiet:
         note(f"{len(planned.points)} runs of {scenario}")
-    with stoppable(f"{out}.runs"), _executor(workers, ray) as executor:
-        outcome = planned.run(out, executor=executor, progress=not quiet)
+    on_ray = nullcontext() if ray is None else ray_cluster(ray, n_jobs=workers or -1)
+    with stoppable(f"{out}.runs"), on_ray:
+        outcome = planned.run(out, n_jobs=workers, progress=not quiet)
     if not quiet:
         print(f"{outcome.runs} runs, {outcome.kept} kept from before, {outcome.failed} failed")
         print(f"wrote {out}")
-
-
-def _executor(workers: int | None, ray: str | None) -> Executor:
-    """Executor of the runs."""
-    if ray is not None:
-        return RayCluster(ray, workers=workers)
-    return Serial() if workers in (None, 1) else Processes(workers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +10,7 @@ import typer
 
 from nmdp_pin.cli.terminal import FILMS, PAGES, Force, check_outputs
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 
 
@@ -29,10 +29,12 @@ def view(
         str | None,
         typer.Option(help="Scenario or robot of a recording from Python, which holds none."),
     ] = None,
-    port: Annotated[int | None, typer.Option(min=1024, max=65535, help="Port of the page.")] = None,
     force: Force = False,
 ) -> None:
-    """Replay a recording with pause, speed and scrubbing."""
+    """Replay a recording with pause, speed and scrubbing.
+
+    Without --html and --video the page is written beside the recording and opened in the browser.
+    """
     check_outputs((html, PAGES), (video, FILMS), force=force)
     loaded = Recording.load(recording)
     source = _scenario(loaded, recording) if scenario is None else Scenario.load(scenario)
@@ -54,12 +56,11 @@ def view(
 
         write_film(video, replay)
         print(f"wrote {video}")
-    if html is not None or video is not None:
-        return
-    # From here on Ctrl-C ends the replay and is no error.
-    with replay.view(port=port) as viewer, suppress(KeyboardInterrupt):
-        print(f"replaying at {viewer.url}; Ctrl-C ends it", flush=True)
-        viewer.wait()
+    if html is None and video is None:
+        page = recording.with_name(f"{recording.name}.html")
+        replay.write_html(page)
+        print(f"wrote {page}")
+        webbrowser.open(page.resolve().as_uri())
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:

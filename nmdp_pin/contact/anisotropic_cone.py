@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin.contact.cross import skew
-from nmdp_pin.contact.friction_cone import Directions, Power
+from nmdp_pin.contact.friction_cone import Directions, Power, Recovery
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 from nmdp_pin.options import Number, Positive, Vector3, check_fields
@@ -31,6 +31,7 @@ class AnisotropicCone(WrenchSpace):
         axis: axis in the frame of the joint that carries the contact; any length but zero.
         power: exponent p of the penetration; 3 makes the vertices twice differentiable at touch.
         directions: number of angles a_j.
+        recovery: rate at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
 
     Raises:
         ContactError: a parameter is out of range.
@@ -42,6 +43,7 @@ class AnisotropicCone(WrenchSpace):
     axis: Vector3 = (1.0, 0.0, 0.0)
     power: Power = 3
     directions: Directions = 8
+    recovery: Recovery = 0.0
     _unit: np.ndarray = field(init=False, repr=False, compare=False)
     _shares: np.ndarray = field(init=False, repr=False, compare=False)
 

@@ -43,6 +43,16 @@ class FiniteDifferences(WrenchSpace):
         """Value of the wrapped model."""
         return self.model.n_vertices
 
+    @property
+    def recovery(self) -> float:
+        """Value of the wrapped model."""
+        return self.model.recovery
+
+    @property
+    def power(self) -> int:
+        """Value of the wrapped model."""
+        return self.model.power
+
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """Vertices of the wrapped model."""
         return self.model.vertices(contacts)

@@ -16,6 +16,7 @@ from nmdp_pin.options import Count, Flag, NonNegative, Number, Positive, check_f
 from nmdp_pin.robot import Robot
 
 Power = Annotated[Count, Field(ge=1, le=6)]
+Recovery = Annotated[Number, Field(ge=0, le=100)]
 Directions = Annotated[Count, Field(ge=3, le=64)]
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
@@ -69,9 +70,9 @@ class FrictionCone(WrenchSpace):
         zeta: force without contact, up to 5 cm from a surface, in units of d^p; 0 is physical.
         angle: angle of the first tangent [rad].
         circumscribed: whether friction is at least mu in every direction instead of at most.
-        recovery: rate rho at which contacts push out [1/s]: a contact is at rest where it rises
-            by rho d; stops of joints recover likewise. With 0 a body rests as deep as its impact
-            pressed it in, since any force up to k d^p holds it.
+        recovery: rate rho at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
+            The depth d decays to its static value as d^p at the rate p rho. With 0 a body rests as
+            deep as its impact pressed it in, since any force up to k d^p holds it.
     """
 
     stiffness: Positive
@@ -80,7 +81,7 @@ class FrictionCone(WrenchSpace):
     zeta: NonNegative = 0.0
     angle: Number = 0.0
     circumscribed: Flag = False
-    recovery: Annotated[Number, Field(ge=0, le=100)] = 0.0
+    recovery: Recovery = 0.0
     _tangents: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -28,7 +28,8 @@ class Mixed(WrenchSpace):
             of the three.
 
     Raises:
-        ContactError: not exactly one of the three is given, or an index has no model.
+        ContactError: not exactly one of the three is given, an index has no model, or the models
+            recover at different rates.
     """
 
     models: tuple[WrenchSpace, ...]
@@ -42,6 +43,8 @@ class Mixed(WrenchSpace):
         for model in self.models:
             if not isinstance(model, WrenchSpace):
                 raise ContactError(f"models must be WrenchSpaces, got {model!r}")
+        if len(rates := {model.recovery for model in self.models}) > 1:
+            raise ContactError(f"mixed models need one recovery, got {sorted(rates)} 1/s")
         given = {
             name: getattr(self, name)
             for name in ("by_contact", "by_surface", "table")
@@ -78,6 +81,16 @@ class Mixed(WrenchSpace):
     def n_vertices(self) -> int:
         """Largest number of vertices of the models."""
         return max(model.n_vertices for model in self.models)
+
+    @property
+    def recovery(self) -> float:
+        """That of all models."""
+        return max((model.recovery for model in self.models), default=0.0)
+
+    @property
+    def power(self) -> int:
+        """The least one, with which a contact can give back the most."""
+        return min(model.power for model in self.models)
 
     def vertices(self, contacts: ContactState) -> np.ndarray:
         """See the class; shape (n, rows, n_vertices)."""

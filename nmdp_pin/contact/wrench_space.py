@@ -67,6 +67,22 @@ class WrenchSpace(ContactLaw, abc.ABC):
         return type(self).derivative is not WrenchSpace.derivative
 
     @property
+    def recovery(self) -> float:
+        """Rate rho at which contacts push out [1/s]; may be a class attribute.
+
+        The principle counts the motion of a contact from one that recovers,
+        u' = u - h rho d (1 - s) n, where s is the sum of its weights: a contact that is deeper
+        than its load needs rises, one that needs its largest force is at rest. Stops of joints
+        recover likewise. With 0 a body rests as deep as its impact pressed it in.
+        """
+        return 0.0
+
+    @property
+    def power(self) -> int:
+        """Exponent p of the penetration, k d^(p+1) / (p + 1) being what a contact can give back."""
+        return 1
+
+    @property
     @abc.abstractmethod
     def n_vertices(self) -> int:
         """Number of vertices of one contact's polytope, without the origin."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.dynamics.polytopes import polytope_pairs
+from nmdp_pin.dynamics.world_points import touches
 from nmdp_pin.kernels.contacts import FLAT, MINIMA, REACH, RIM, Candidates, Contacts, Places
 from nmdp_pin.kernels.polytopes import NONE
 from nmdp_pin.kernels.terrain import MESH
 from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
+from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
+from nmdp_pin.terrain import Mesh, Terrain
+from nmdp_pin.terrain.primitives import Primitive
 from nmdp_pin.terrain.triangles import joined
 
 
@@ -27,7 +30,7 @@ def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
 
 
 def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
-    """The pairs of a robot on a terrain: those of contact points in their order, then of polytopes.
+    """Pairs of a robot and a terrain: of its points in their order, of the world's, of polytopes.
 
     The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
     Corners of polytopes make no pairs with the polytopes that theirs touch as such.
@@ -36,39 +39,53 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         robot: robot with contact points and surfaces of bodies.
         terrain: static world.
     """
-    kinds, first, meshes = [], 0, 0
+    own, links = _surfaces(robot, terrain), _links(robot, terrain)
+    surfaces, kinds, first, meshes = {**own, **links}, [], 0, 0
     owners: list[int] = []
-    surfaces = _surfaces(robot, terrain)
     rows_of: dict[int, list[int]] = {}
     for joint, surface in surfaces.items():
-        own = surface.arrays.kinds
-        rows_of[joint] = list(range(len(owners), len(owners) + len(own)))
-        owners += [joint] * len(own)
-        kinds.append(own + np.array([0, first, meshes]))
+        table = surface.arrays.kinds
+        rows_of[joint] = list(range(len(owners), len(owners) + len(table)))
+        owners += [joint] * len(table)
+        kinds.append(table + np.array([0, first, meshes]))
         first += len(surface.shapes)
         meshes += len(surface.arrays.triangles.trees)
     table = np.concatenate(kinds)
     points = robot.contact_points
     polytopes, needless = polytope_pairs(robot, surfaces, rows_of)
     pairs: list[tuple[int, int, int, int]] = []  # point, slot, row, pair of polytopes
-    for point, (rim, joint) in enumerate(zip(points.rims, points.touches.tolist(), strict=True)):
-        for slot in range(RIM if rim.any() else 1):
+    for point, (axes, joint) in enumerate(
+        zip(points.semi_axes, points.touches.tolist(), strict=True)
+    ):
+        disc = axes.any() and not axes[2].any()
+        for slot in range(RIM if disc else 1):
             for row in rows_of[joint]:
                 if (point, row) not in needless:
-                    minima = table[row, 0] == MESH and not rim.any()
+                    minima = table[row, 0] == MESH and not axes.any()
                     pairs += [(point, slot, row, -1)] * (MINIMA if minima else 1)
+    n, of_world = len(pairs), touches(robot, surfaces, rows_of)
+    pairs += [(touch.reported, touch.slot, touch.row, -1) for touch in of_world]
     for pair, (_, b) in enumerate(polytopes.pairs.tolist()):
         point = int(polytopes.points[polytopes.first_points[pair, 0]])
         pairs += [(point, RIM + k, int(polytopes.rows[b]), pair) for k in range(FLAT)]
     index, slots, rows, of_polytopes = np.array(pairs, np.int64).reshape(-1, 4).T.copy()
-    bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)
+    bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)[index]
+    local, axes = points.positions[index], points.semi_axes[index]
+    radii, shown = np.asarray(points.radii, dtype=float)[index], rows.copy()
+    for k, touch in enumerate(of_world, n):
+        sphere = touch.point
+        bodies[k], local[k], radii[k] = (0, touch.body), sphere.centre, sphere.radius
+        axes[k], shown[k] = sphere.semi_axes, sphere.row
     return Candidates(
-        bodies=np.ascontiguousarray(bodies[index]).reshape(-1, 2),
-        local=np.ascontiguousarray(points.positions[index]).reshape(-1, 3),
-        radii=np.asarray(points.radii, dtype=float)[index],
+        bodies=bodies.reshape(-1, 2),
+        local=local.reshape(-1, 3),
+        radii=radii,
         rows=rows,
+        surfaces=shown,
         points=index,
-        rims=np.ascontiguousarray(points.rims[index]).reshape(-1, 3),
+        carriers=points.joints[: points.n_terrain].astype(np.int64),
+        places=points.positions[: points.n_terrain].copy(),
+        semi_axes=axes.reshape(-1, 3, 3),
         slots=slots,
         kinds=table,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -80,6 +97,14 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         distant=False,
         rolling=False,
     )
+
+
+def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
+    """Surfaces of the links that touch solids of the world, besides those of `Robot.surfaces`."""
+    if not any(isinstance(shape, Primitive | Mesh) for shape in terrain.shapes):
+        return {}
+    touching = {*robot.contact_points.joints[robot.contact_points.touches == 0].tolist()}
+    return surfaces_of(robot, sorted((shaped_joints(robot) & touching) - {*robot.surfaces}))[0]
 
 
 def new_contacts(candidates: Candidates) -> Contacts:

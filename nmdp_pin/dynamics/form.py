@@ -63,12 +63,14 @@ class Form:
         self.joints = joints_of(robot)
         # Cones are compiled; a law that is derived from them may differ. Laws of other kinds have
         # no vertices.
-        cone, called, rows = Cone(np.zeros((2, self.m)), 0.0, 1, 0.0), 0, 3
+        cone, called, rows, recovery = Cone(np.zeros((2, self.m)), 0.0, 1, 0.0), 0, 3, 0.0
         if type(law) is FrictionCone:
             cone = law.cone
         elif isinstance(law, WrenchSpace):
-            rows = law.rows
+            rows, cone = law.rows, replace(cone, power=int(law.power))
             called = register(LawCalls(law, self.candidates.points, self.candidates.radii), self)
+        if isinstance(law, WrenchSpace):
+            recovery = float(law.recovery)
         derivative = stage.EXACT
         if zeroth_order:
             derivative = stage.SECANT if secants else stage.LEFT_OUT
@@ -82,7 +84,7 @@ class Form:
             called=called,
             rows=rows,
             derivative=derivative,
-            recovery=float(getattr(law, "recovery", 0.0)),
+            recovery=recovery,
         )
         self.pinocchio.system = self.record
         self.n_candidates = len(self.candidates.rows)
@@ -205,7 +207,10 @@ class Form:
     def new_linear(self) -> Linear:
         """Memory for the derivatives at a point."""
         nv, rows, total = self.model.nv, self.record.rows, self.shape[0]
-        return Linear(np.zeros((nv, nv)), np.zeros((total, rows, nv)), np.zeros((total, rows, nv)))
+        jacobians = (total, rows, nv)
+        return Linear(
+            np.zeros((nv, nv)), np.zeros(jacobians), np.zeros(jacobians), np.zeros((total, rows))
+        )
 
     def new_memory(self) -> Memory:
         """Memory for the steps of this form, one at a time."""
@@ -221,6 +226,6 @@ class Form:
             rates=np.zeros((n, 4, 3)),
             slopes=np.zeros((n, 4, 3)),
             velocities=np.zeros((total + 1, 3)),
-            energies=np.zeros(4),
+            energies=np.zeros(5),
             suspects=np.zeros(total, dtype=bool),
         )

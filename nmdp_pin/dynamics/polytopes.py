@@ -11,8 +11,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from nmdp_pin.kernels.polytopes import Polytopes
 from nmdp_pin.robot import Robot
-from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Terrain
+from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Mesh, Shape, Terrain
 from nmdp_pin.terrain.shape import Solid
 
 _SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
@@ -21,6 +20,7 @@ _CONVEX = 1e-6  # [-] of its volume by which a mesh of the world may differ from
 _SIDES = 12  # of the prism in a cylinder
 _WITHIN = 0.02  # of the radius by which it is smaller, so that a rim that rests touches first
 _MOST_CORNERS = 64  # of a mesh of the world that touches by edges
+_LONE_EDGE = np.array([(0, 1, -1, -1)])
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Hull:
     rounding: float = 0.0
     rim: float = 0.0  # radius of the rims that are its ends [m]
     inner: bool = False  # whether the shape reaches beyond it
-    axis: np.ndarray | None = None  # centres of the rims that touch as well [m], shape (2, 3)
+    axis: np.ndarray | None = None  # rims, or rim and tip, that touch as well [m], shape (2, 3)
 
 
 def polytope_pairs(
@@ -61,15 +61,11 @@ def polytope_pairs(
     for body, surface in surfaces.items():
         for row, (_, index, _) in zip(rows_of[body], surface.arrays.kinds.tolist(), strict=True):
             hulls += _hulls(robot, body, row, surface.shapes[index])
-    if any(hull.body == 0 for hull in hulls):
-        others = sorted((shaped_joints(robot) & {*joints}) - {*surfaces})
-        for body, surface in surfaces_of(robot, others)[0].items():
-            hulls += [hull for shape in surface.shapes for hull in _hulls(robot, body, -1, shape)]
     facing = {*zip(joints, touches, strict=True)}
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
-        if (one.body, other.body) not in facing or other.row < 0 or not _may_touch(one, other):
+        if (one.body, other.body) not in facing or not _may_touch(one, other):
             continue
         if (other.body, one.body) in facing and one.body > other.body:
             continue
@@ -97,17 +93,17 @@ def _may_touch(one: _Hull, other: _Hull) -> bool:
             for hull in (one, other)
         ]
         return min(one.body, other.body) > 0 and all(solid)
-    if not len(other.edges):  # a ball, which touches with its own sphere unless it is of the world
-        return other.body == 0 and len(one.normals) > 0
-    return len(one.edges) > 0
+    return True
 
 
 def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
     """Contact points at the vertices of a polytope that may touch a body, -1: none."""
     points = robot.contact_points
-    rims = np.linalg.norm(points.rims, axis=1)
+    discs = np.linalg.norm(points.semi_axes[:, 0], axis=1)
     radius = hull.rounding - hull.rim if hull.axis is None else 0.0
-    alike = (np.abs(points.radii - radius) < _SAME) & (np.abs(rims - hull.rim) < _SAME)
+    alike = np.abs(points.radii - radius) < _SAME
+    if hull.axis is None:
+        alike &= np.abs(discs - hull.rim) < _SAME
     own = np.flatnonzero((points.joints == hull.body) & (points.touches == touched) & alike)
     found = []
     vertices = hull.vertices
@@ -124,19 +120,16 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
     """The polytope of a shape of which there is one: of the mesh of a link, its contact points'."""
     if isinstance(shape, Box):
         corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.half_extents
-        return [_hull(body, row, _placed(shape, corners))]
-    if isinstance(shape, Sphere):
-        return [_round(body, row, _placed(shape, np.zeros((1, 3))), shape.radius)]
-    if isinstance(shape, Capsule | Cylinder):
-        rim = shape.radius if isinstance(shape, Cylinder) else 0.0
-        ends = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length
-        found = [_round(body, row, _placed(shape, ends), shape.radius, rim)]
-        if isinstance(shape, Cylinder) and body > 0:
-            found.append(_prism(body, row, shape, _placed(shape, ends)))
-        return found
+        return [_hull(body, row, placed(shape, corners))]
+    if isinstance(shape, Capsule | Cylinder | Cone):
+        rim = 0.0 if isinstance(shape, Capsule) else shape.radius
+        ends = placed(shape, np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length)
+        side = _Hull(body, row, ends, np.zeros((0, 3)), np.zeros(0), _LONE_EDGE, shape.radius, rim)
+        found = [] if isinstance(shape, Cone) else [side]
+        return found if isinstance(shape, Capsule) or body == 0 else [*found, _prism(side, shape)]
     if isinstance(shape, Mesh) and body > 0:
         points = robot.contact_points
-        own = (points.joints == body) & (points.radii == 0.0) & ~points.rims.any(axis=1)
+        own = (points.joints == body) & (points.radii == 0.0) & ~points.semi_axes.any(axis=(1, 2))
         vertices = np.unique(points.positions[own], axis=0)
         near = np.abs(Terrain(shape).query(vertices).distance) < _NEAR if len(vertices) else []
         try:
@@ -144,35 +137,42 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
         except (QhullError, ValueError):
             return []
     if isinstance(shape, Mesh):
-        corners, faces = shape.triangles()
-        hull = ConvexHull(corners)
-        a, b, c = (corners[faces[:, k]] for k in range(3))
-        volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
-        if len(hull.vertices) <= _MOST_CORNERS and hull.volume - volume < _CONVEX * hull.volume:
-            return [_hull(body, row, _placed(shape, corners))]
+        corners = convex_corners(shape)
+        return [_hull(body, row, corners)] if len(corners) else []
     return []
 
 
-def _placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
+def convex_corners(shape: Mesh) -> np.ndarray:
+    """Corners of a convex mesh of the world [m], shape (n, 3); none if it is not, or of many."""
+    corners, faces = shape.triangles()
+    hull = ConvexHull(corners)
+    a, b, c = (corners[faces[:, k]] for k in range(3))
+    volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
+    if len(hull.vertices) > _MOST_CORNERS or hull.volume - volume >= _CONVEX * hull.volume:
+        return np.zeros((0, 3))
+    return placed(shape, corners[hull.vertices])
+
+
+def placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
     """Points of a shape in the frame of its body [m], shape (n, 3)."""
     result: np.ndarray = vertices @ shape.placement.rotation.T + shape.placement.translation
     return result
 
 
-def _round(body: int, row: int, vertices: np.ndarray, radius: float, rim: float = 0.0) -> _Hull:
-    """A rounded vertex or edge."""
-    edges = np.array([(0, 1, -1, -1)] * (len(vertices) - 1)).reshape(-1, 4)
-    return _Hull(body, row, vertices, np.zeros((0, 3)), np.zeros(0), edges, radius, rim)
-
-
-def _prism(body: int, row: int, shape: Cylinder, ends: np.ndarray) -> _Hull:
-    """A prism in a cylinder, whose edges cross those of other bodies near its rims."""
+def _prism(side: _Hull, shape: Cylinder | Cone) -> _Hull:
+    """A prism in a cylinder, or a pyramid in a cone, whose edges cross those of other bodies."""
     angles = np.arange(_SIDES) * 2.0 * np.pi / _SIDES
     circle = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
-    radius, half = (1.0 - _WITHIN) * shape.radius, 0.5 * shape.length - _WITHIN * shape.radius
-    corners = [radius * circle + [0.0, 0.0, end] for end in (-half, half)]
-    hull = _hull(body, row, _placed(shape, np.concatenate(corners)))
-    return replace(hull, rim=shape.radius, inner=True, axis=ends)
+    half, inner = 0.5 * shape.length, 1.0 - _WITHIN
+    if isinstance(shape, Cylinder):
+        end = np.array([0.0, 0.0, half - _WITHIN * shape.radius])
+        corners = np.vstack([inner * shape.radius * circle + s * end for s in (-1.0, 1.0)])
+    else:
+        corners = np.vstack([shape.radius * circle - [0.0, 0.0, half], [0.0, 0.0, half]])
+        middle = np.array([0.0, 0.0, -0.5 * half])
+        corners = middle + inner * (corners - middle)
+    hull = _hull(side.body, side.row, placed(shape, corners))
+    return replace(hull, rim=shape.radius, inner=True, axis=side.vertices)
 
 
 def _hull(body: int, row: int, vertices: np.ndarray) -> _Hull:

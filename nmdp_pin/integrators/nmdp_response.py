@@ -17,7 +17,7 @@ from nmdp_pin.integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin.integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin.kernels import step as kernel
 from nmdp_pin.kernels.callbacks import register
-from nmdp_pin.kernels.contacts import place_contacts
+from nmdp_pin.kernels.contact_places import place_contacts
 from nmdp_pin.kernels.impacts import MOVES
 from nmdp_pin.kernels.implicit_function import Face, StageRates, respond
 from nmdp_pin.kernels.stage import Point, evaluate
@@ -275,7 +275,7 @@ class DifferentiableForm:
                 forces=np.empty((nw, nv)),
                 r=np.empty(nw),
                 r_q=np.empty((nw, nv)),
-                r_w=np.empty((0, 0)),
+                r_w=np.empty((nw, nw) if self.form.record.recovery else (0, 0)),
                 r_z=np.empty((nw, nz)),
                 bends=np.empty((nw, nv)),
             )

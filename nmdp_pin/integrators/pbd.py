@@ -21,7 +21,7 @@ from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.position_minimiser import PositionMinimiser
 from nmdp_pin.integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin.kernels.contacts import report_depths, report_wrenches
+from nmdp_pin.kernels.contact_reports import report_depths, report_wrenches
 from nmdp_pin.kernels.joints import Torque
 from nmdp_pin.kernels.levenberg_marquardt import (
     ERROR,

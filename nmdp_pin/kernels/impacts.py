@@ -85,6 +85,22 @@ def ends_of(system: System, stage: Stage, at: Point, rate: float) -> Ends:
 
 
 @jit
+def elastic_energy(system: System, stage: Stage, at: Point) -> float:
+    """Energy that recovering contacts and stops can give back, k d^(p+1) / (p + 1) each [J]."""
+    n, joints, total = stage.contacts.n[0], system.joints, 0.0
+    if system.recovery == 0.0:
+        return total
+    for i in range(n):
+        if at.places.depth[i] > 0.0:
+            largest = _largest_load(n, i, at)
+            total += largest * at.places.depth[i] / (system.cone.power + 1)
+    for j in range(joints.dofs.size):
+        beyond = max(-stop(joints, j, at.q)[0], 0.0)
+        total += 0.5 * joints.stiffness[j] * beyond**2
+    return total
+
+
+@jit
 def judge(
     system: System,
     stage: Stage,
@@ -107,7 +123,7 @@ def judge(
         first: end of the first stage.
         last: end of the step.
         first_rate: one over the length of the first stage [1/s].
-        gain: energy gained beyond the work of the torques [J].
+        gain: energy gained beyond the work of the torques and of contacts that recover [J].
         done: work of the torques [J].
         kinetic: kinetic energy at the start [J].
         velocities: velocities of the rows at the start, shape (n + r + 1, 3); the last row is

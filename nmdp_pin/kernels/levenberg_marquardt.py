@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from nmdp_pin.kernels.contacts import missed_contacts, select_contacts
+from nmdp_pin.kernels.contact_selection import missed_contacts, select_contacts
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import (
     add_gram,

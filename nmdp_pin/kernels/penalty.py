@@ -17,16 +17,10 @@ import math
 
 import numpy as np
 
-from nmdp_pin.kernels.contacts import (
-    Candidates,
-    Contacts,
-    Places,
-    bend_contact,
-    displacement,
-    stiffness_at_origin,
-    turn_back,
-    wrench_at_origin,
-)
+from nmdp_pin.kernels.contact_motion import displacement, turn_back
+from nmdp_pin.kernels.contact_places import bend_contact
+from nmdp_pin.kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin.kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import copy_matrix
 from nmdp_pin.kernels.record import record

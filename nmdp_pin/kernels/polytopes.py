@@ -5,7 +5,7 @@ normal of a pair of features points out of b: it is a normal of b, the opposite 
 that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
-of a cylinder, whose ends have contacts of their own; one vertex, rounded, is a ball.
+of a cylinder, whose ends have contacts of their own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not a
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
 _TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
+_LEVEL = 1e-9  # [-] cosine between an edge and a normal that counts as none
 _LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are
 
 
@@ -143,37 +144,45 @@ def separating_direction(
         before: polytope a at the start.
         a: polytope a at the end.
         b: polytope b.
-        limit: distance beyond which neither matters [m]: where faces are farther, edges are not
-            looked at.
+        limit: distance beyond which any direction will do [m].
     """
     best, latest, held = -math.inf, -math.inf, -math.inf
     beside = minus(_middle(before), _middle(b))
     n = past = least = scaled(beside, 1.0 / max(length(beside), 1e-12))
     of_past, of_least, rounding, motion = 0.0, 0.0, a.rounding + b.rounding, 0.0
+    apart = _lowest(a.vertices, n) + _lowest(b.vertices, scaled(n, -1.0)) - rounding
+    if apart > limit:
+        return n, apart
     for i in range(len(a.vertices)):
         motion = max(motion, length(minus(row_of(a.vertices, i), row_of(before.vertices, i))))
+    of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
     for kind in range(3):
         rows, columns = len(b.normals), 1
         if kind == ON_A:
             rows = len(a.normals)
         elif kind == CROSSED:
-            if best > limit:
-                break
             rows, columns = len(a.edges), len(b.edges)
         for i in range(rows):
             for j in range(columns):
                 if kind == ON_B:
                     d = row_of(b.normals, i)
-                    s0 = _lowest(before.vertices, d) - b.levels[i]
                     s1 = _lowest(a.vertices, d) - b.levels[i]
                 elif kind == ON_A:
                     d = scaled(row_of(a.normals, i), -1.0)
-                    s0 = _lowest(b.vertices, row_of(before.normals, i)) - before.levels[i]
                     s1 = _lowest(b.vertices, row_of(a.normals, i)) - a.levels[i]
                 else:
+                    if not (_may_cross(a, i, of_b[j], 0.0) and _may_cross(b, j, of_a[i], 0.0)):
+                        continue
                     d, s1 = edge_distance(a, i, b, j, 0.0, beside)
                     if not s1 < math.inf:
                         continue
+                if s1 - rounding > limit:
+                    return d, s1 - rounding
+                if kind == ON_B:
+                    s0 = _lowest(before.vertices, d) - b.levels[i]
+                elif kind == ON_A:
+                    s0 = _lowest(b.vertices, row_of(before.normals, i)) - before.levels[i]
+                else:
                     d0, s0 = edge_distance(before, i, b, j, 1.0, beside)
                     if not s0 < math.inf:
                         s0 = s1
@@ -191,6 +200,37 @@ def separating_direction(
     if best >= -RESTING or best == -math.inf:
         return n, max(best, -rounding)
     return (past, of_past) if latest > -math.inf else (least, of_least)
+
+
+@jit
+def _edge_slopes(a: Polytope, b: Polytope) -> np.ndarray:
+    """Cosines between edges of polytope a and normals of polytope b, shape (e, f)."""
+    slopes = np.empty((len(a.edges), len(b.normals)))
+    for i in range(len(a.edges)):
+        _, e = edge_of(a, i)
+        size = length(e)
+        for f in range(len(b.normals)):
+            slopes[i, f] = dot(e, b.normals[f]) / size
+    return slopes
+
+
+@jit
+def _may_cross(a: Polytope, i: int, slopes: np.ndarray, tilt: float) -> bool:
+    """Whether the normal of an edge and another edge may be in the cone of the former.
+
+    The normal to both is between the normals of the faces at edge i where the other edge rises from
+    one of these faces and sinks into the other.
+
+    Args:
+        a: polytope.
+        i: its edge.
+        slopes: cosines between the other edge and the normals of the polytope, shape (f,).
+        tilt: sine of the angle by which the normal may leave the cone.
+    """
+    if a.edges[i, 2] < 0:
+        return True
+    g, h, least = slopes[a.edges[i, 2]], slopes[a.edges[i, 3]], tilt + _LEVEL
+    return not ((g > least and h > least) or (g < -least and h < -least))
 
 
 @jit
@@ -286,7 +326,6 @@ def find_features(
     towards: Vector3,
     limit: float,
     slack: float,
-    fixed: bool,
     features: np.ndarray,
     gaps: np.ndarray,
 ) -> int:
@@ -298,18 +337,20 @@ def find_features(
         towards: direction from b to a in which they touch.
         limit: largest distance of the features [m].
         slack: distance from the borders of faces and the ends of edges up to which they touch [m].
-        fixed: whether b is of the world; the ends of other rounded polytopes are contact points.
         features: output, kinds, features of a and features of b, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
     n, rounding = 0, a.rounding + b.rounding
     if a.rounding == 0.0:
         n = _find_vertices(a, b, towards, limit, slack, ON_B, features, gaps, n)
-    if b.rounding == 0.0 or fixed:
+    if b.rounding == 0.0:
         n = _find_vertices(b, a, scaled(towards, -1.0), limit, slack, ON_A, features, gaps, n)
+    of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         for j in range(len(b.edges)):
+            if not (_may_cross(a, i, of_b[j], _TILT) and _may_cross(b, j, of_a[i], _TILT)):
+                continue
             d, gap = edge_distance(a, i, b, j, _TILT, towards)
             gap -= rounding
             if not gap < limit or dot(d, towards) < _FACING or n == len(gaps):

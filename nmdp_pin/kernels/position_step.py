@@ -17,13 +17,8 @@ import math
 
 import numpy as np
 
-from nmdp_pin.kernels.contacts import (
-    Candidates,
-    Contacts,
-    Places,
-    place_contacts,
-    place_references,
-)
+from nmdp_pin.kernels.contact_places import place_contacts, place_references
+from nmdp_pin.kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin.kernels.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import Joints, Torque, add_springs, motor

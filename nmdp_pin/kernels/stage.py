@@ -22,19 +22,10 @@ from nmdp_pin.kernels.callbacks import (
     call_vertex_derivative,
     call_vertices,
 )
-from nmdp_pin.kernels.contacts import (
-    Candidates,
-    Contacts,
-    Places,
-    bend_contact,
-    displacement,
-    place_contacts,
-    stiffness_at_origin,
-    surface_rates,
-    turn_back,
-    velocity_motion,
-    wrench_at_origin,
-)
+from nmdp_pin.kernels.contact_motion import displacement, turn_back, velocity_motion
+from nmdp_pin.kernels.contact_places import bend_contact, place_contacts, surface_rates
+from nmdp_pin.kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin.kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin.kernels.friction_cone import Cone, cone_derivative, cone_vertices
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import (
@@ -114,11 +105,13 @@ class System:
         dynamics: pinocchio's algorithms.
         joints: bounds of the joints.
         candidates: pairs that may touch.
-        cone: parameters of friction cones.
+        cone: parameters of friction cones; of contact models in Python its exponent alone.
         called: number of the object that has the contact model in Python, 0 for friction cones.
         rows: components of a vertex, 3 or 6.
         derivative: EXACT, LEFT_OUT or SECANT.
-        recovery: rate at which contacts and stops push out [1/s].
+        recovery: rate rho at which contacts and stops push out [1/s]. Motions count from one that
+            recovers, u' = u - h rho d (1 - s) n with s the sum of the weights: a contact that is
+            deeper than its load needs rises, one that needs its largest force is at rest.
     """
 
     tree: Tree
@@ -221,17 +214,19 @@ class Point:
 
 @record
 class Linear:
-    """Derivatives at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
+    """Derivatives at a point: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion, du/ds = lift.
 
     Args:
         A: shape (nv, nv).
         J_force: Jacobians on which the wrenches of the active rows work, shape (k + r, rows, nv).
         J_motion: derivatives of their motions, shape (k + r, rows, nv).
+        lift: derivatives of their motions by the sums s of their weights, shape (k + r, rows).
     """
 
     A: np.ndarray
     J_force: np.ndarray
     J_motion: np.ndarray
+    lift: np.ndarray
 
 
 @jit
@@ -341,13 +336,27 @@ def _subtract_torque(system: System, stage: Stage, at: Point) -> None:
 
 
 @jit
+def press(system: System, contacts: Contacts, at: Point) -> None:
+    """Places of the contacts and vertices of their wrench spaces at a point."""
+    places, n = at.places, contacts.n[0]
+    place_contacts(system.candidates, contacts, at.P, places)
+    if system.called:
+        call_vertices(system.called, contacts.index[:n], places, at.V)
+    for i in range(n):
+        if not system.called:
+            cone_vertices(
+                system.cone, places.depth[i], places.normal[i], places.friction[i], at.V[i]
+            )
+        if places.covered[i]:
+            at.V[i].fill(0.0)
+
+
+@jit
 def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
     """Wrenches V w, motions u and works V'u; the generalised force is subtracted from G."""
     tree, places, contacts = system.tree, at.places, stage.contacts
     n, rows, m, h = contacts.n[0], system.rows, at.w.shape[1], 1.0 / stage.rate
-    place_contacts(system.candidates, contacts, at.P, places)
-    if system.called:
-        call_vertices(system.called, contacts.index[:n], places, at.V)
+    press(system, contacts, at)
     point = np.empty(3)
     for b in range(at.loads.shape[0]):
         for a in range(6):
@@ -368,14 +377,9 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
         else:
             velocity_motion(at.P, at.twists, a, b, point, h, at.motion[i])
         if system.recovery > 0.0 and places.depth[i] > 0.0:
+            rise = h * system.recovery * places.depth[i] * _missing(at, i)
             for j in range(3):
-                at.motion[i, j] -= h * system.recovery * places.depth[i] * places.normal[i, j]
-        if not system.called:
-            cone_vertices(
-                system.cone, places.depth[i], places.normal[i], places.friction[i], at.V[i]
-            )
-        if places.covered[i]:
-            at.V[i].fill(0.0)
+                at.motion[i, j] -= rise * places.normal[i, j]
         largest = _weigh(at, i, rows, m, tree.weight)
         for j in range(6):
             at.origin[i, j] = 0.0
@@ -394,6 +398,15 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
             at.G[l] += force[l]
     if system.derivative == SECANT:
         _learn_slopes(contacts, at)
+
+
+@jit
+def _missing(at: Point, i: int) -> float:
+    """What the weights of a contact lack of its largest force, as a share of it."""
+    total = 1.0
+    for e in range(at.w.shape[1]):
+        total -= at.w[i, e]
+    return total
 
 
 @jit
@@ -443,8 +456,9 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
                 at.V[i, a, e] = at.work[i, e] = 0.0
         at.motion[i, 0] = h * at.v[l]
         if d_width != 0.0 and system.recovery > 0.0:
-            # how far beyond the stop, and in which direction
-            at.motion[i, 0] -= h * system.recovery * (width - 2.0 * joints.friction[j]) / -d_width
+            beyond = (width - 2.0 * joints.friction[j]) / abs(d_width)
+            missing = at.w[i, 0] - (1.0 if d_width < 0.0 else 0.0)  # of the stop's largest force
+            at.motion[i, 0] += h * system.recovery * beyond * missing
         at.V[i, 0, 0] = width
         at.work[i, 0] = width * at.motion[i, 0]
         if width == 0.0:
@@ -535,6 +549,11 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
             at.P, bodies[x, 1], places.centre[i], at.wrench[i], D, True, stiffness[x]
         )
         _contact_rows(system, stage, at, i, of_depth, N, L, linear.J_force[x], linear.J_motion[x])
+        for a in range(system.rows):
+            linear.lift[x, a] = 0.0
+            if a < 3:
+                rise = max(places.depth[i], 0.0) * places.normal[i, a]
+                linear.lift[x, a] = system.recovery / stage.rate * rise
     subtract_from_bodies(bodies, stiffness, touching, 1.0, sums)
     add_children(tree.parents, sums)
     project_stiffness(at.S, tree.parents, tree.first_dofs, sums, at.loads, linear.A)
@@ -628,7 +647,7 @@ def _contact_rows(
     else:
         _velocity_map(at, a, b, i, h, F, X, U)
     if system.recovery > 0.0 and places.depth[i] > 0.0:
-        share = h * system.recovery
+        share = h * system.recovery * _missing(at, i)
         for j in range(3):
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]
@@ -729,11 +748,16 @@ def _linearise_joints(system: System, stage: Stage, at: Point, linear: Linear) -
     for x in range(at.n_active[1], at.n_active[0]):
         j = at.active[x] - n
         l = joints.dofs[j]
-        _, _, d_least, d_width = interval(joints, j, at.q)
+        _, width, d_least, d_width = interval(joints, j, at.q)
         linear.A[l, l] -= d_least + at.w[n + j, 0] * d_width
         for a in range(linear.J_force.shape[1]):
             for k in range(linear.J_force.shape[2]):
                 linear.J_force[x, a, k] = linear.J_motion[x, a, k] = 0.0
         linear.J_force[x, 0, l] = linear.J_motion[x, 0, l] = 1.0
+        for a in range(linear.lift.shape[1]):
+            linear.lift[x, a] = 0.0
         if d_width != 0.0:
-            linear.J_motion[x, 0, l] += system.recovery / stage.rate
+            share = system.recovery / stage.rate
+            w = at.w[n + j, 0]
+            linear.J_motion[x, 0, l] += share * (1.0 - w if d_width < 0.0 else w)
+            linear.lift[x, 0] = share * (width - 2.0 * joints.friction[j]) / abs(d_width)

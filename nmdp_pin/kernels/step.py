@@ -13,18 +13,12 @@ import math
 import numpy as np
 
 from nmdp_pin.kernels.callbacks import call_minimise
-from nmdp_pin.kernels.contacts import (
-    Contacts,
-    identity,
-    missed_contacts,
-    place_references,
-    relative_placement,
-    relative_velocity,
-    report_depths,
-    report_wrench,
-    select_contacts,
-)
-from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, judge
+from nmdp_pin.kernels.contact_motion import relative_placement, relative_velocity
+from nmdp_pin.kernels.contact_places import place_references
+from nmdp_pin.kernels.contact_reports import report_depths, report_wrench
+from nmdp_pin.kernels.contact_selection import missed_contacts, select_contacts
+from nmdp_pin.kernels.contacts import Contacts, identity
+from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin.kernels.inertia import placement_rates
 from nmdp_pin.kernels.jit import inlined, jit
 from nmdp_pin.kernels.manifold import integrate
@@ -40,6 +34,7 @@ from nmdp_pin.kernels.stage import (
     Stage,
     System,
     kinematics,
+    press,
     saturate_at,
 )
 from nmdp_pin.kernels.tree import body_twists, kinetic_energy, potential_energy
@@ -164,7 +159,8 @@ class Memory:
         rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
         slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
         velocities: velocities of the contacts and of the joints at the start, (k + r + 1, 3).
-        energies: kinetic and potential energy at the start and at the end [J], shape (4,).
+        energies: kinetic and potential energy at the start and at the end, and what the contacts
+            can give back at the start [J], shape (5,).
         suspects: contacts and joints whose motion a step of first order has to confirm, (k + r,).
     """
 
@@ -287,6 +283,9 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
+    if system.recovery > 0.0:
+        press(system, contacts, origin)
+    memory.energies[4] = elastic_energy(system, memory.stage, origin)
     return math.sqrt(most)
 
 
@@ -503,8 +502,15 @@ def _gains_little(
     done = given + power(at) / memory.stage.rate
     if memory.stage.acceleration_rate != memory.stage.rate:  # as printed, which is not consistent
         return True
+    done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
+
+
+@jit
+def released(system: System, at: Point, memory: Memory) -> float:
+    """Energy that the contacts have given back since the start [J]."""
+    return max(memory.energies[4] - elastic_energy(system, memory.stage, at), 0.0)
 
 
 @jit
@@ -678,6 +684,7 @@ def _judge(
     energies, at, before = memory.energies, memory.points[last], memory.points[first]
     done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
+    gain -= released(system, at, memory)
     if not gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0)):
         return ENERGY_GAINED, False
     return judge(
@@ -760,7 +767,8 @@ def add_wrenches(
     seen, moment, world = np.empty(3), np.empty(3), np.empty(6)
     for x in range(at.n_active[1]):
         i = at.active[x]
-        f, alone = at.wrench[i], system.candidates.pairs[contacts.index[i]] < 0
+        c, f = contacts.index[i], at.wrench[i]
+        alone = system.candidates.pairs[c] < 0 and system.candidates.bodies[c, 0] > 0
         cross_into(at.places.arm[i], f, moment)
         for a in range(3):
             seen[a] = weight * f[a]

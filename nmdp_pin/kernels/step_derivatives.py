@@ -14,7 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.callbacks import call_minimise, call_vertex_derivative
-from nmdp_pin.kernels.contacts import missed_contacts, surface_rates, turn_back
+from nmdp_pin.kernels.contact_motion import turn_back
+from nmdp_pin.kernels.contact_places import surface_rates
+from nmdp_pin.kernels.contact_selection import missed_contacts
 from nmdp_pin.kernels.friction_cone import cone_derivative
 from nmdp_pin.kernels.implicit_function import StageRates
 from nmdp_pin.kernels.jit import jit
@@ -192,7 +194,7 @@ def stage_rates(
     rates.G_q[:] = linear.A
     k, touching, rows = at.n_active[0], at.n_active[1], at.V.shape[1]
     rates.first[:] = blocks_of(at, m)
-    rates.forces[:], rates.bends[:], rates.r_z[:] = 0.0, 0.0, 0.0
+    rates.forces[:], rates.bends[:], rates.r_z[:], rates.r_w[:] = 0.0, 0.0, 0.0, 0.0
     for x in range(k):
         row, begin = at.active[x], rates.first[x]
         for e in range(rates.first[x + 1] - begin):
@@ -203,6 +205,9 @@ def stage_rates(
                     for l in range(nv):
                         rates.forces[begin + e, l] += p * linear.J_force[x, a, l]
                         rates.bends[begin + e, l] += p * linear.J_motion[x, a, l]
+                    if system.recovery > 0.0:
+                        for d in range(begin, rates.first[x + 1]):
+                            rates.r_w[begin + e, d] += p * linear.lift[x, a]
     rates.r_q[:] = rates.bends
     _add_turning_vertices(system, stage, at, rates.first, rates.r_q)
     _add_reference_motions(system, stage, origin, at, rates, of_q)

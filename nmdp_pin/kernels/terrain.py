@@ -32,7 +32,7 @@ from nmdp_pin.kernels.triangles import (
 )
 from nmdp_pin.kernels.vector3 import Vector3, dot
 
-PLANE, MESH = 0, 5  # the kinds beside those of `primitives`
+PLANE, MESH = 0, 7  # the kinds beside those of `primitives`
 _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 
 

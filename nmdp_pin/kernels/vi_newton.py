@@ -134,7 +134,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
     """One iteration: solve the linearised variational inequality.
 
     With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
-    H = V' J_motion P; weights w1 solve it, and dq = -A^-1 G + P (w1 - w).
+    H = V' (J_motion P + lift 1'); weights w1 solve it, and dq = -A^-1 G + P (w1 - w).
 
     Args:
         at: the point.
@@ -205,6 +205,8 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
                     ahead[begin + d] += p * free[c]
                     for e in range(n):
                         H[begin + d, e] += p * by_vertex[c, e]
+                    for e in range(size):
+                        H[begin + d, begin + e] += p * linear.lift[x, a]
             c += 1
     scale, diagonal, found = np.empty(n), np.empty(n), np.empty(n)
     for e in range(n):

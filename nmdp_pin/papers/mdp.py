@@ -52,8 +52,6 @@ class NeMdp(Integrator):
     ) -> None:
         self.pd = pd
         self._step = SemiImplicit(system, reach=REACH)
-        if self._step.form.record.recovery > 0.0:
-            raise IntegratorError(f"method '{self.name}' has no recovery of contacts: leave it 0")
         self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
 
     def step(
@@ -63,6 +61,7 @@ class NeMdp(Integrator):
         linear, form = self._step, self._step.form
         start = linear.start(state, command.at(state.t + h), h)
         impulses, w = self._impulses(start), self._filled(start.w)
+        recovery = self._recovery(start)
         least = np.zeros(len(state.v))
         for j, dof in enumerate(form.joints.dofs.tolist()):
             least[dof] = interval(form.joints, j, state.q)[0]
@@ -71,7 +70,7 @@ class NeMdp(Integrator):
         linear.saturate(state.q, state.v, again=False)
         for _ in range(MOST_SATURATIONS):
             M_hat, right = linear.equations(start)
-            v, w1, status = self._velocity(M_hat, start.M, right + h * least, impulses, w)
+            v, w1, status = self._velocity(M_hat, start.M, right + h * least, impulses, w, recovery)
             if not status.ok:
                 break
             q = form.integrate(state.q, h * v)
@@ -123,6 +122,19 @@ class NeMdp(Integrator):
         result[:k] = start.h * start.at.V[:k].transpose(0, 2, 1) @ start.J
         return result.reshape(-1, nv)
 
+    def _recovery(self, start: StepStart) -> tuple[np.ndarray, np.ndarray]:
+        """Works of the motions from which those of the contacts count, and their derivative by w.
+
+        They are the works at the start, where nothing has moved, shapes (nw,) and (nw, nw).
+        """
+        total, m = self._step.form.shape
+        k, slope = len(start.J), np.zeros((total, m, total, m))
+        work = self._filled(start.at.work[:k]).ravel()
+        by_load = (start.at.V[:k].transpose(0, 2, 1) @ start.lift[:, :, None])[:, :, 0]
+        rows = np.arange(k)
+        slope[rows, :, rows, :] = by_load[:, :, None]
+        return work, slope.reshape(total * m, total * m)
+
     def _velocity(
         self,
         M_hat: np.ndarray,
@@ -130,6 +142,7 @@ class NeMdp(Integrator):
         right: np.ndarray,
         impulses: np.ndarray,
         w: np.ndarray,
+        recovery: tuple[np.ndarray, np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray, Status]:
         """Velocity and weights of the least kinetic energy.
 
@@ -139,21 +152,27 @@ class NeMdp(Integrator):
             right: M_hat v without weights, shape (nv,).
             impulses: impulse of each vertex, shape (n m, nv).
             w: initial weights, shape (n, m).
+            recovery: as from `_recovery`.
         """
         solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
         if singular:
             return right, w, Status.NOT_FINITE
         free, response = solution[:, 0], solution[:, 1:]
-        w, status = self._least_energy(M, free, response, w)
+        w, status = self._least_energy(M, free, response, w, recovery)
         v = free + response @ w.ravel()
         if status.ok and not np.isfinite(v).all():
             status = Status.NOT_FINITE
         return v, w, status
 
     def _least_energy(
-        self, M: np.ndarray, free: np.ndarray, response: np.ndarray, w: np.ndarray
+        self,
+        M: np.ndarray,
+        free: np.ndarray,
+        response: np.ndarray,
+        w: np.ndarray,
+        recovery: tuple[np.ndarray, np.ndarray],
     ) -> tuple[np.ndarray, Status]:
-        """Weights that minimise v1' M v1 / 2, from the initial weights w."""
+        """Weights that minimise v1' M v1 / 2 and what recovery adds, from the initial weights w."""
         H = response.T @ M @ response
         scale = H.diagonal().max(initial=0.0)
         if not np.isfinite(scale):
@@ -162,6 +181,8 @@ class NeMdp(Integrator):
             return w, Status.CONVERGED
         x = w.ravel()
         g = response.T @ (M @ (free + response @ x))
+        if self._step.form.record.recovery > 0.0:
+            g, H = g + recovery[0], H + recovery[1]
         found = self._qp.solve(H + _PROXIMAL * scale * np.eye(len(x)), g, x)
         if found is None:
             return w, Status.QP_FAILED

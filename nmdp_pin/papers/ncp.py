@@ -17,7 +17,7 @@ from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
-from nmdp_pin.kernels.contacts import place_contacts
+from nmdp_pin.kernels.contact_places import place_contacts
 from nmdp_pin.kernels.joints import stop
 from nmdp_pin.options import Count, Positive, checked
 from nmdp_pin.papers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution

@@ -11,7 +11,8 @@ from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.control.controller import Command
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.integrators.scheme import BACKWARD_EULER
-from nmdp_pin.kernels.contacts import Contacts, identity, report_depths
+from nmdp_pin.kernels.contact_reports import report_depths
+from nmdp_pin.kernels.contacts import Contacts, identity
 from nmdp_pin.kernels.joints import add_springs, saturate
 from nmdp_pin.kernels.stage import Point, evaluate, kinematics, linearise
 from nmdp_pin.kernels.step import (
@@ -42,6 +43,7 @@ class StepStart:
         M: mass matrix, shape (nv, nv).
         bias: Coriolis forces and gravity, shape (nv,).
         J: Jacobians of the contacts, then of the joints, shape (n + r, rows, nv).
+        lift: derivatives of their motions by the sums of their weights, shape (n + r, rows) [m].
         energies: kinetic and potential energy [J].
     """
 
@@ -53,6 +55,7 @@ class StepStart:
     M: np.ndarray
     bias: np.ndarray
     J: np.ndarray
+    lift: np.ndarray
     energies: tuple[float, float]
 
 
@@ -99,6 +102,7 @@ class SemiImplicit:
             record.dynamics.M.copy(),
             pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
             self._linear.J_force[:total].copy(),
+            self._linear.lift[:total].copy(),
             energies_of(record, memory.origin),
         )
 

@@ -1,7 +1,7 @@
 """Pairs of bodies of a robot that may touch each other.
 
 A contact is a contact point of one body against the surface of another. Both directions are taken,
-unless a body consists of its contact spheres: a ball against a box needs no corners of the box.
+unless a body consists of its contact points: a ball against a box needs no corners of the box.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.body_surfaces import body_name, shaped_joints, surfaces_of
 from nmdp_pin.robot.contact_points import ContactPoints, link_frame
 from nmdp_pin.robot.robot import Robot
-from nmdp_pin.terrain import Shape, Sphere, Terrain
+from nmdp_pin.terrain import Ellipsoid, Shape, Sphere, Terrain
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 _OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
@@ -138,18 +138,26 @@ def _with_pairs(
     )
     return ContactPoints(
         names, points.joints[index], points.positions[index], points.radii[index], touched_by,
-        points.rims[index],
+        points.semi_axes[index],
     )  # fmt: skip
 
 
 def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
-    """Whether the body consists of balls that are its contact spheres."""
-    own = (points.joints == joint) & (points.touches == 0) & ~points.rims.any(axis=1)
+    """Whether the body consists of balls and ellipsoids that are its contact points."""
+    own = (points.joints == joint) & (points.touches == 0)
+    forms = np.swapaxes(points.semi_axes, 1, 2) @ points.semi_axes  # of x' form^-1 x = 1
     for shape in surface.shapes:
-        if not isinstance(shape, Sphere):
+        if not isinstance(shape, Sphere | Ellipsoid):
             return False
-        gap = np.abs(points.positions[own] - np.array(shape.position)).max(axis=1, initial=0.0)
-        if not ((gap < _SAME) & (np.abs(points.radii[own] - shape.radius) < _SAME)).any():
+        M, radius, axes = shape.placement, 0.0, np.zeros(3)
+        if isinstance(shape, Sphere):
+            radius = shape.radius
+        else:
+            axes = np.array(shape.radii)
+        form = (M.rotation * axes**2) @ M.rotation.T
+        same = own & (np.abs(points.radii - radius) < _SAME)
+        same &= np.abs(points.positions - M.translation).max(axis=1, initial=0.0) < _SAME
+        if not (same & (np.abs(forms - form).max(axis=(1, 2), initial=0.0) < _SAME)).any():
             return False
     return True
 
@@ -187,7 +195,8 @@ def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b
     for first, second in itertools.product(*shapes):
         deepest = max(deepest, _overlap(first, data.oMi[a], second, data.oMi[b]))
     for carrier, touched in ((a, b), (b, a)):
-        own = (points.joints == carrier) & (points.touches == 0) & ~points.rims.any(axis=1)
+        still = ~points.semi_axes.any(axis=(1, 2))
+        own = (points.joints == carrier) & (points.touches == 0) & still
         if own.any() and touched in surfaces:
             M = data.oMi[touched].actInv(data.oMi[carrier])
             centres = points.positions[own] @ M.rotation.T + M.translation

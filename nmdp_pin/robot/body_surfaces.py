@@ -12,7 +12,7 @@ import pinocchio as pin
 from nmdp_pin.errors import RobotError, TerrainError
 from nmdp_pin.robot.convex_parts import hull_faces
 from nmdp_pin.robot.robot import Robot
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Shape, Sphere, Terrain
+from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Terrain
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
 
@@ -87,6 +87,10 @@ def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
         return Cylinder(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
     if isinstance(geometry, coal.Capsule):
         return Capsule(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Cone):
+        return Cone(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Ellipsoid):
+        return Ellipsoid(radii=tuple(geometry.radii.tolist()), **pose), False
     if not isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
         raise RobotError(
             f"geometry '{item.name}' is a {type(geometry).__name__}, which has no "

@@ -10,14 +10,14 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.robot.contact_points import reach as reach_of_rims
+from nmdp_pin.robot.contact_points import reach
 from nmdp_pin.robot.model import RobotModel
 from nmdp_pin.robot.settings import ContactPoint
 
 # More points than this only cost time: a body that touches the ground rests on three of them.
 MAX_POINTS = 64
-# Centre [m] and radius [m] of a sphere, and the axis of the circle along which it is swept, as long
-# as the radius of the circle [m].
+# Centre [m] and radius [m] of a sphere, and the semi-axes over which it is swept as rows, 0 where
+# there are fewer than three [m].
 Swept = tuple[np.ndarray, float, np.ndarray]
 # Faces, edges and corners of a cube: the directions in which a mesh is felt. Around each face are
 # eight more, turned by 5 degrees: they find the corners of a sole that is level.
@@ -43,7 +43,7 @@ LEVEL = 0.01
 
 def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[ContactPoint]:
     """Contact points of a link or frame: from its collision geometry, else its origin."""
-    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0, np.zeros(3))]
+    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0, np.zeros((3, 3)))]
     mark = "_"
     while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
         mark += "_"  # another link is called so, and a point of it
@@ -53,9 +53,9 @@ def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) ->
             link=link,
             position=[float(x) for x in centre],
             radius=radius,
-            rim=[float(x) for x in rim],
+            semi_axes=[row.tolist() for row in axes if row.any()],
         )
-        for k, (centre, radius, rim) in enumerate(found)
+        for k, (centre, radius, axes) in enumerate(found)
     ]
 
 
@@ -140,15 +140,15 @@ def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[
     """
     centres = np.array([point.position for point in points]).reshape(-1, 3)
     out = directions(_SIDES)
-    rims = np.array([point.rim for point in points]).reshape(-1, 1, 3)
+    swept = [reach(np.array(point.semi_axes).reshape(-1, 3), out) for point in points]
     radii = np.array([point.radius for point in points])[:, None]
-    reach = centres @ out.T + radii + reach_of_rims(rims, out)
+    reached = centres @ out.T + radii + np.array(swept).reshape(-1, _SIDES)
     left = np.full(_SIDES, np.inf)
     chosen: list[int] = []
     while len(chosen) < count and left.max() > depth:
-        best = int(np.argmax(reach[:, np.argmax(left)]))
+        best = int(np.argmax(reached[:, np.argmax(left)]))
         chosen.append(best)
-        left = np.minimum(left, reach.max(axis=0) - reach[best])
+        left = np.minimum(left, reached.max(axis=0) - reached[best])
     return chosen
 
 
@@ -205,20 +205,18 @@ def _links_of(model: pin.Model, collision: pin.GeometryModel, joint: int) -> lis
 def _farthest_link(model: pin.Model, collision: pin.GeometryModel, joint: int) -> str:
     """The link whose geometry reaches farthest from the joint that moves it."""
 
-    def reach(link: str) -> float:
+    def extent(link: str) -> float:
         placement = model.frames[model.getFrameId(link, pin.BODY)].placement
         points = _link_points(model, collision, link)
-        return max(_extent(placement.act(x), r, placement.rotation @ rim) for x, r, rim in points)
+        return max(_extent(placement.act(x), r, E @ placement.rotation.T) for x, r, E in points)
 
-    return max(_links_of(model, collision, joint), key=reach)
+    return max(_links_of(model, collision, joint), key=extent)
 
 
-def _extent(centre: np.ndarray, radius: float, rim: np.ndarray) -> float:
-    """Largest distance from the origin of a sphere that may be swept along a circle [m]."""
-    size = float(np.linalg.norm(rim))
-    along = float(centre @ rim) / (size or 1.0)
-    across = np.sqrt(max(0.0, float(centre @ centre) - along**2)) + size
-    return float(np.hypot(along, across)) + radius
+def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
+    """Bound of the distance from the origin to a sphere swept over an ellipsoid [m]."""
+    longest = np.linalg.norm(semi_axes, axis=1).max()
+    return float(np.linalg.norm(centre) + longest + radius)
 
 
 def _lowest_links(
@@ -234,7 +232,7 @@ def _lowest_links(
             points = _link_points(model, collision, link)
             up = placement.rotation[2]
             heights[link, joint] = min(
-                placement.act(x)[2] - r - reach_of_rims(rim, up) for x, r, rim in points
+                placement.act(x)[2] - r - reach(axes, up) for x, r, axes in points
             )
     lowest = min(heights.values(), default=0.0)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
@@ -262,14 +260,14 @@ def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[Swept]:
     """Spheres in the frame of the link that stand for one collision shape."""
     placed = placement_in_link(model, shape)
     return [
-        (placed.act(centre), radius, placed.rotation @ rim)
-        for centre, radius, rim in extreme_points(shape.geometry)
+        (placed.act(centre), radius, axes @ placed.rotation.T)
+        for centre, radius, axes in extreme_points(shape.geometry)
     ]
 
 
 def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
-    """Spheres, some swept along a circle, by which a shape touches, in its own frame."""
-    still = np.zeros(3)
+    """Spheres, some swept over a disc or an ellipsoid, by which a shape touches, in its frame."""
+    still = np.zeros((3, 3))
     if isinstance(shape, coal.Sphere):
         return [(np.zeros(3), float(shape.radius), still)]
     if isinstance(shape, coal.Capsule):
@@ -279,8 +277,13 @@ def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
         corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.halfSide
         return [(corner, 0.0, still) for corner in corners]
     if isinstance(shape, coal.Cylinder):
-        rim, half = np.array([0.0, 0.0, shape.radius]), shape.halfLength
-        return [(np.array([0.0, 0.0, end]), 0.0, rim) for end in (-half, half)]
+        disc, half = np.diag([shape.radius, shape.radius, 0.0]), shape.halfLength
+        return [(np.array([0.0, 0.0, end]), 0.0, disc) for end in (-half, half)]
+    if isinstance(shape, coal.Cone):
+        tip = np.array([0.0, 0.0, shape.halfLength])
+        return [(-tip, 0.0, np.diag([shape.radius, shape.radius, 0.0])), (tip, 0.0, still)]
+    if isinstance(shape, coal.Ellipsoid):
+        return [(np.zeros(3), 0.0, np.diag(shape.radii))]
     return [(vertex, 0.0, still) for vertex in _mesh_extremes(mesh_vertices(shape))]
 
 

@@ -1,4 +1,4 @@
-"""Contact points of a robot: spheres, and spheres swept along circles."""
+"""Contact points of a robot: spheres, and spheres swept over discs and ellipsoids."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from nmdp_pin.robot.settings import ContactPoint
 class ContactPoints:
     """Spheres fixed to the robot that may touch the terrain, or the surface of another body.
 
-    A sphere swept along a circle, such as the rim of a wheel, is one point. What may touch several
-    surfaces is listed several times.
+    A sphere swept over a disc, such as the end of a wheel, or over an ellipsoid is one point. What
+    may touch several surfaces is listed several times.
 
     Args:
         names: unique names of the points, (n,).
@@ -27,8 +27,8 @@ class ContactPoints:
         radii: radii of the spheres, 0 for a bare point [m], shape (n,).
         touches: index of the joint of the surface that each point may touch, 0 for the terrain,
             which come first, shape (n,); the default is the terrain for all points.
-        rims: axes of the circles in the joint's frame, as long as their radii [m], 0 of a sphere,
-            shape (n, 3); the default is 0 for all points.
+        semi_axes: rows are those of the discs and ellipsoids in the joint's frame, 0 where there
+            are fewer than three [m], shape (n, 3, 3); the default is 0 for all points.
     """
 
     names: tuple[str, ...]
@@ -36,7 +36,7 @@ class ContactPoints:
     positions: np.ndarray
     radii: np.ndarray
     touches: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    rims: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    semi_axes: np.ndarray = field(default_factory=lambda: np.zeros((0, 3, 3)))
 
     def __post_init__(self) -> None:
         # Kernels are compiled for each order of memory.
@@ -44,8 +44,8 @@ class ContactPoints:
         object.__setattr__(self, "positions", positions)
         if not len(self.touches):
             object.__setattr__(self, "touches", np.zeros(len(self.names), dtype=int))
-        if not len(self.rims):
-            object.__setattr__(self, "rims", np.zeros((len(self.names), 3)))
+        if not len(self.semi_axes):
+            object.__setattr__(self, "semi_axes", np.zeros((len(self.names), 3, 3)))
         if (np.diff((self.touches != 0).astype(int)) < 0).any():
             raise RobotError("contact points with the terrain must come before those with bodies")
 
@@ -65,20 +65,22 @@ class ContactPoints:
         pin.forwardKinematics(model, data, q)
         centres = in_world(data, self.joints[:n], self.positions[:n])
         up = np.array([data.oMi[int(joint)].rotation[2] for joint in self.joints[:n]])
-        return np.asarray(centres[:, 2] - self.radii[:n] - reach(self.rims[:n], up.reshape(-1, 3)))
+        return np.asarray(
+            centres[:, 2] - self.radii[:n] - reach(self.semi_axes[:n], up.reshape(-1, 3))
+        )
 
     def __len__(self) -> int:
         return len(self.names)
 
 
-def reach(rims: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """How far circles reach from their centres in unit directions [m], shape (...).
+def reach(semi_axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """How far discs and ellipsoids reach from their centres in unit directions [m], shape (...).
 
     Args:
-        rims: axes of the circles, as long as their radii [m], shape (..., 3).
+        semi_axes: rows are their semi-axes [m], shape (..., 3, 3).
         directions: shape (..., 3).
     """
-    return np.asarray(np.linalg.norm(np.cross(rims, directions), axis=-1))
+    return np.asarray(np.linalg.norm((semi_axes @ directions[..., None])[..., 0], axis=-1))
 
 
 def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -119,13 +121,20 @@ def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) ->
         joints=np.array([frame.parentJoint for frame in frames], dtype=int),
         positions=np.array(centres).reshape(-1, 3),
         radii=np.array([point.radius for point in points]),
-        rims=np.array(
+        semi_axes=np.array(
             [
-                frame.placement.rotation @ np.array(point.rim)
+                _padded(point.semi_axes) @ frame.placement.rotation.T
                 for frame, point in zip(frames, points, strict=True)
             ]
-        ).reshape(-1, 3),
+        ).reshape(-1, 3, 3),
     )
+
+
+def _padded(semi_axes: Sequence[Sequence[float]]) -> np.ndarray:
+    """Semi-axes and 0 for those that there are not [m], shape (3, 3)."""
+    rows = np.zeros((3, 3))
+    rows[: len(semi_axes)] = np.reshape(semi_axes, (-1, 3))
+    return rows
 
 
 def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:

@@ -16,15 +16,15 @@ from nmdp_pin.robot.model import RobotModel, base_model, standing_configuration
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
 from nmdp_pin.robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere, Terrain
+from nmdp_pin.terrain import Terrain
+from nmdp_pin.terrain.primitives import Primitive
 
-Convex = Box | Sphere | Cylinder | Capsule
 _COLOR = np.array([0.85, 0.55, 0.25, 1.0])  # of what has no other
 
 
 def free_body(
     name: str,
-    shape: Convex,
+    shape: Primitive,
     *,
     mass: float | None = None,
     density: float | None = None,
@@ -35,8 +35,8 @@ def free_body(
 ) -> Robot:
     """A solid body of uniform density as a robot without motors.
 
-    Contact points are the corners of a box, the two rims of a cylinder, and the spheres of round
-    shapes.
+    Contact points are the corners of a box, the discs at the ends of a cylinder, the disc and the
+    tip of a cone, and the balls or the ellipsoid of round shapes.
 
     Args:
         name: name of the body.
@@ -51,8 +51,9 @@ def free_body(
     Raises:
         RobotError: an argument is out of range.
     """
-    if not isinstance(shape, Box | Sphere | Cylinder | Capsule):
-        raise _refused(name, f"a Box, Sphere, Cylinder or Capsule is needed, got {shape!r}")
+    if not isinstance(shape, Primitive):
+        kinds = "a Box, Sphere, Cylinder, Capsule, Cone or Ellipsoid"
+        raise _refused(name, f"{kinds} is needed, got {shape!r}")
     if base not in ("free-flyer", "planar"):
         raise _refused(
             name,
@@ -86,7 +87,7 @@ def free_body(
     )
 
 
-def _placed(shape: Convex, place: pin.SE3) -> Convex:
+def _placed(shape: Primitive, place: pin.SE3) -> Primitive:
     """The shape at another place."""
     rpy = pin.rpy.matrixToRpy(place.rotation)
     return replace(shape, position=tuple(place.translation.tolist()), rpy=tuple(rpy.tolist()))
@@ -106,38 +107,19 @@ def _pose(name: str, position: Sequence[float], rpy: Sequence[float]) -> pin.SE3
     return pin.SE3(pin.rpy.rpyToMatrix(parts[1]), parts[0])
 
 
-def _inertia(name: str, shape: Convex, mass: float | None, density: float | None) -> pin.Inertia:
-    """Inertia of the solid about its centre, with the axes of the shape's frame."""
+def _inertia(name: str, shape: Primitive, mass: float | None, density: float | None) -> pin.Inertia:
+    """Inertia of the solid in the frame of the shape."""
     if (mass is None) == (density is None):
         raise _refused(name, "give one of mass [kg] and density [kg/m^3]")
     for option, value in (("mass", mass), ("density", density)):
         number = isinstance(value, Real) and not isinstance(value, bool)
         if value is not None and not (number and 0.0 < value < np.inf):
             raise _refused(name, f"{option} must be a finite number > 0, got {value!r}")
-    unit = _inertia_of(shape, 1.0)
-    total = mass if mass is not None else (density or 0.0) * _volume(shape)
-    return pin.Inertia(total, unit.lever, total * unit.inertia)
-
-
-def _inertia_of(shape: Convex, mass: float) -> pin.Inertia:
-    if isinstance(shape, Box):
-        return pin.Inertia.FromBox(mass, *shape.size)
-    if isinstance(shape, Sphere):
-        return pin.Inertia.FromSphere(mass, shape.radius)
-    if isinstance(shape, Cylinder):
-        return pin.Inertia.FromCylinder(mass, shape.radius, shape.length)
-    return pin.Inertia.FromCapsule(mass, shape.radius, shape.length)
-
-
-def _volume(shape: Convex) -> float:
-    """Volume [m^3]."""
-    if isinstance(shape, Box):
-        return float(np.prod(shape.size))
-    ball = 4.0 / 3.0 * np.pi * shape.radius**3
-    if isinstance(shape, Sphere):
-        return ball
-    tube = np.pi * shape.radius**2 * shape.length
-    return tube if isinstance(shape, Cylinder) else tube + ball
+    solid = shape.collision_geometry()
+    volume = solid.computeVolume()
+    total = mass if mass is not None else (density or 0.0) * volume
+    about_centre = solid.computeMomentofInertiaRelatedToCOM() / volume
+    return pin.Inertia(total, solid.computeCOM(), total * about_centre)
 
 
 def _points(body: RobotModel, name: str, count: int | None) -> ContactPoints:

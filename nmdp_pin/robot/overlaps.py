@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot.body_contacts import connected
-from nmdp_pin.robot.contact_geometry import extreme_points
+from nmdp_pin.robot.contact_geometry import directions, extreme_points
 from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.robot.convex_parts import convex_hull, fills_hull
 from nmdp_pin.robot.feasibility import how_often
@@ -27,7 +27,9 @@ _MOST_CONTACTS = 64
 _NAMED = 6  # links in one sentence
 # Bodies that overlap as deep where the robot stands are left out [m].
 _STANDING = 1e-3
-_ON_RIM = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)  # [rad] points that stand for a rim
+# Points that stand for the rim of a disc, and for an ellipsoid.
+_AROUND = [(np.cos(a), np.sin(a)) for a in np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)]
+_ON_ELLIPSOID = np.vstack([np.eye(3), -np.eye(3), directions(64)])
 
 
 @dataclass(frozen=True)
@@ -236,15 +238,11 @@ def _quoted(name: str) -> str:
 
 
 def _spheres(geometry: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:
-    """Centres and radii of spheres at the extreme points of a shape; several on each rim."""
+    """Centres and radii of spheres at the extreme points of a shape; several on what is swept."""
     found = []
-    for centre, radius, rim in extreme_points(geometry):
-        if not rim.any():
-            found.append((centre, radius))
-            continue
-        size = float(np.linalg.norm(rim))
-        first = np.cross(rim, np.eye(3)[int(np.argmin(np.abs(rim)))])
-        first *= size / np.linalg.norm(first)
-        second = np.cross(rim, first) / size
-        found += [(centre + np.cos(a) * first + np.sin(a) * second, radius) for a in _ON_RIM]
+    for centre, radius, axes in extreme_points(geometry):
+        places = [centre + turn @ axes[:2] for turn in _AROUND] if axes.any() else [centre]
+        if axes[2].any():
+            places = list(centre + _ON_ELLIPSOID @ axes)
+        found += [(place, radius) for place in places]
     return found

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from nmdp_pin.errors import ControlError, RobotError
-from nmdp_pin.files.toml_text import read_toml
+from nmdp_pin.files.input_file import read_toml
 from nmdp_pin.gait import Gait
 
 Base = Literal["free-flyer", "planar", "fixed"]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Inertia = Annotated[float, Field(allow_inf_nan=False, ge=0.0)]
+
+_SQUARE = 1e-6  # [-] by which lengths and angles of semi-axes may differ
 
 
 class _Table(BaseModel):
@@ -31,14 +33,31 @@ class ContactPoint(_Table):
         link: link or frame that carries the sphere.
         position: centre in the frame of the link [m].
         radius: radius, 0 for a bare point [m].
-        rim: axis of a circle along which the sphere is swept, as long as its radius [m].
+        semi_axes: vectors of the disc (two) or ellipsoid (three) over which the sphere is swept, at
+            right angles; none of a mere sphere [m].
     """
 
     name: Annotated[str, Field(min_length=1)]
     link: Annotated[str, Field(min_length=1)]
     position: Annotated[list[Finite], Field(min_length=3, max_length=3)] = [0.0, 0.0, 0.0]
     radius: Annotated[Finite, Field(ge=0.0)] = 0.0
-    rim: Annotated[list[Finite], Field(min_length=3, max_length=3)] = [0.0, 0.0, 0.0]
+    semi_axes: Annotated[
+        list[Annotated[list[Finite], Field(min_length=3, max_length=3)]], Field(max_length=3)
+    ] = []
+
+    @field_validator("semi_axes")
+    @classmethod
+    def _at_right_angles(cls, rows: list[list[float]]) -> list[list[float]]:
+        """Refuse what is neither a disc nor an ellipsoid."""
+        products = np.array(rows).reshape(-1, 3) @ np.array(rows).reshape(-1, 3).T
+        lengths = np.diag(products)
+        if len(rows) == 1 or (lengths <= 0.0).any():
+            raise ValueError("must be none, two or three vectors longer than 0")
+        if (np.abs(products - np.diag(lengths)) > _SQUARE * lengths.max(initial=0.0)).any():
+            raise ValueError("must be vectors at right angles")
+        if len(rows) == 2 and abs(lengths[0] - lengths[1]) > _SQUARE * lengths.max():
+            raise ValueError("must be two vectors of the same length: the radius of a disc")
+        return rows
 
 
 class Standing(_Table):
@@ -63,10 +82,10 @@ class GaitTable(_Table):
         loop: start and end of the repeated part [s]; None: the last knot is held.
     """
 
-    joints: list[str]
+    joints: Annotated[tuple[str, ...], Field(strict=False)]
     times: list[Finite]
     positions: list[list[Finite]]
-    loop: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+    loop: Annotated[tuple[Finite, Finite] | None, Field(strict=False)] = None
 
     def build(self, name: str) -> Gait:
         """The gait.
@@ -74,9 +93,8 @@ class GaitTable(_Table):
         Raises:
             ControlError: the knots are no gait.
         """
-        loop = (self.loop[0], self.loop[1]) if self.loop else None
-        positions: Any = self.positions
-        return Gait(name, tuple(self.joints), np.array(self.times), positions, loop)
+        knots: dict[str, Any] = dict(self)
+        return Gait(name, **knots)
 
 
 class RobotSettings(_Table):

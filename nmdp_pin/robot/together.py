@@ -97,5 +97,5 @@ def _both(first: ContactPoints, second: ContactPoints, shift: int) -> ContactPoi
         np.concatenate([first.positions, second.positions])[order],
         np.concatenate([first.radii, second.radii])[order],
         touches[order],
-        np.concatenate([first.rims, second.rims])[order],
+        np.concatenate([first.semi_axes, second.semi_axes])[order],
     )

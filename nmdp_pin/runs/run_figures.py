@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 
 _FLIGHT = 0.1  # [s] without contact
 _UPRIGHT, _FALLEN = 30.0, 70.0  # [deg] of tilt

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot.feasibility import buried_depth
 from nmdp_pin.runs.motion import Motion
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_figures import (
     base_moves,
     compare_table,
@@ -20,12 +19,13 @@ from nmdp_pin.runs.run_figures import (
     tilt,
     touches,
 )
+from nmdp_pin.runs.run_store import Summary
 from nmdp_pin.runs.run_warnings import recorded_overlaps
 from nmdp_pin.scenario.scenario import Setup
 from nmdp_pin.status import Status
 
 
-def summary(run: Recording, setup: Setup) -> dict[str, Any]:
+def summary(run: Recording, setup: Setup) -> Summary:
     """Row of a table of runs, as JSON data; see docs/rollouts.md.
 
     Args:

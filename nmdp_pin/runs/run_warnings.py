@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pinocchio as pin
 
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin.robot.overlaps import Overlap, OverlapCheck, overlap_sentences
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario.scenario import Setup
 
 # Sentences of a kind that are said; of the others only how many there are.

@@ -18,7 +18,7 @@ from nmdp_pin.robot.model import place_base
 from nmdp_pin.scenario.initial_state import add_base_velocity
 from nmdp_pin.scenario.robot_section import DECOMPOSE, PACKAGE_DIRS, ContactCount, RobotSection
 from nmdp_pin.scenario.section import OptionsSection, chosen, options_section
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
+from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
 
 AT_ORIGIN = {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}  # of a surface in its link
@@ -37,8 +37,8 @@ class ObjectSection(OptionsSection):
     friction: Friction = Field(DEFAULT_FRICTION, description="friction coefficient of its surface")
     contact_points: ContactCount | None = Field(
         None,
-        description="number of points on its surface; absent: corners of a box, the two rims of a "
-        "cylinder, spheres of round bodies",
+        description="number of points on its surface; absent: corners of a box, rims of cylinders "
+        "and cones, spheres and ellipsoids of round bodies",
     )
 
     @model_validator(mode="after")
@@ -123,7 +123,9 @@ OBJECTS: dict[str, type[ObjectSection]] = {
     "ball": options_section(SolidSection, Sphere),
     "box": options_section(SolidSection, Box),
     "capsule": options_section(SolidSection, Capsule),
+    "cone": options_section(SolidSection, Cone),
     "cylinder": options_section(SolidSection, Cylinder),
+    "ellipsoid": options_section(SolidSection, Ellipsoid),
     "urdf": UrdfSection,
 }
 

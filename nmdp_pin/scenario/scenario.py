@@ -22,7 +22,7 @@ from nmdp_pin.errors import (
     ScenarioError,
     TerrainError,
 )
-from nmdp_pin.files.toml_text import read_toml
+from nmdp_pin.files.input_file import read_toml
 from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.robot.overlaps import OverlapCheck
 from nmdp_pin.scenario.contact_sections import (

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import ScenarioError
-from nmdp_pin.files.input_file import not_a_file
-from nmdp_pin.files.toml_text import from_toml
+from nmdp_pin.files.input_file import from_toml, not_a_file
 from nmdp_pin.options import unknown
 
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes

@@ -3,7 +3,7 @@
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
 from nmdp_pin.terrain.plane import Plane
-from nmdp_pin.terrain.primitives import Box, Capsule, Cylinder, Sphere
+from nmdp_pin.terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from nmdp_pin.terrain.shape import Shape
 from nmdp_pin.terrain.surface import Surface
 from nmdp_pin.terrain.terrain import Terrain
@@ -14,6 +14,8 @@ SHAPES: dict[str, type[Shape]] = {
     "sphere": Sphere,
     "cylinder": Cylinder,
     "capsule": Capsule,
+    "cone": Cone,
+    "ellipsoid": Ellipsoid,
     "height-field": HeightField,
     "mesh": Mesh,
 }
@@ -22,7 +24,9 @@ __all__ = [
     "SHAPES",
     "Box",
     "Capsule",
+    "Cone",
     "Cylinder",
+    "Ellipsoid",
     "HeightField",
     "Mesh",
     "Plane",

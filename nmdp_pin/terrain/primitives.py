@@ -1,4 +1,4 @@
-"""Boxes, spheres, cylinders and capsules."""
+"""Boxes and round solids."""
 
 from __future__ import annotations
 
@@ -117,3 +117,48 @@ class Capsule(_Bar):
     def collision_geometry(self) -> coal.Capsule:
         """A new capsule."""
         return coal.Capsule(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cone(_Bar):
+    """Solid cone about the z axis of its frame, whose tip is at half its length.
+
+    Args:
+        radius: radius of the base [m].
+        length: length along z [m].
+        position: position of the middle of its axis [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius, radius, half the length [m]."""
+        return self.radius, self.radius, self.length / 2.0
+
+    def collision_geometry(self) -> coal.Cone:
+        """A new cone."""
+        return coal.Cone(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ellipsoid(Primitive):
+    """Ellipsoid.
+
+    Args:
+        radii: semi-axes along the axes of its frame [m].
+        position: position of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    radii: Lengths
+
+    @property
+    def half_extents(self) -> Vector:
+        """The semi-axes [m]."""
+        return self.radii
+
+    def collision_geometry(self) -> coal.Ellipsoid:
+        """A new ellipsoid."""
+        return coal.Ellipsoid(*self.radii)

@@ -7,13 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin.kernels.primitives import BOX, CAPSULE, CYLINDER, SPHERE
+from nmdp_pin.kernels.primitives import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
 from nmdp_pin.kernels.terrain import MESH, PLANE, query
 from nmdp_pin.kernels.triangles import Triangles
 from nmdp_pin.terrain.height_field import HeightField
 from nmdp_pin.terrain.mesh import Mesh
 from nmdp_pin.terrain.plane import Plane
-from nmdp_pin.terrain.primitives import Box, Capsule, Cylinder, Primitive, Sphere
+from nmdp_pin.terrain.primitives import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Primitive,
+    Sphere,
+)
 from nmdp_pin.terrain.shape import Shape
 from nmdp_pin.terrain.surface import Surface
 from nmdp_pin.terrain.triangles import triangles_of
@@ -25,6 +33,8 @@ _KINDS: dict[type[Shape], int] = {
     Sphere: SPHERE,
     Cylinder: CYLINDER,
     Capsule: CAPSULE,
+    Cone: CONE,
+    Ellipsoid: ELLIPSOID,
     HeightField: MESH,
     Mesh: MESH,
 }

@@ -46,8 +46,8 @@ class Terrain:
         for shape in shapes:
             if not isinstance(shape, Plane | Primitive | Mesh | HeightField):
                 raise TerrainError(
-                    "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, HeightField and "
-                    f"Mesh; got {shape!r}"
+                    "a terrain is made of Plane, Box, Sphere, Cylinder, Capsule, Cone, Ellipsoid, "
+                    f"HeightField and Mesh; got {shape!r}"
                 )
         object.__setattr__(self, "shapes", shapes)
         object.__setattr__(self, "flat", all(isinstance(shape, Plane) for shape in shapes))

@@ -1,4 +1,4 @@
-// The page: fetches the scene and its frames, plays them, and goes on while the run does.
+// The page: plays the frames that are in it.
 "use strict";
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
@@ -6,21 +6,20 @@ const CALM = 0.2;  // how far the base may leave the middle of the picture, in u
 const element = id => document.getElementById(id);
 
 class Player {
-  constructor(view) {
+  constructor(view, frames) {
     this.view = view;
     const {header} = view;
-    this.timeline = new Timeline(header.nodes.length, header.contacts.length);
+    this.timeline = new Timeline(header.nodes.length, header.contacts.length, frames);
     this.canvas = element("canvas");
     this.camera = new OrbitCamera(this.canvas, header.size);
     this.renderer = new THREE.WebGLRenderer({canvas: this.canvas, antialias: true});
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.type = THREE.PCFSoftShadowMap;
     this.renderer.setPixelRatio(window.devicePixelRatio);
-    this.time = 0;
+    this.time = this.timeline.start;
     this.speed = header.speed;
     this.playing = true;
     this.loops = true;
-    this.lost = false;
     this.last = performance.now();
     element("notes").textContent = header.notes.join("\n");
     this.controls();
@@ -50,14 +49,8 @@ class Player {
     });
   }
 
-  take(buffer) {
-    const first = this.timeline.n === 0;
-    const again = this.timeline.take(buffer);
-    if (first || (again && this.time > this.timeline.end)) this.time = this.timeline.start;
-  }
-
   play() {
-    if (this.timeline.complete && this.time >= this.timeline.end) this.time = this.start;
+    if (this.time >= this.timeline.end) this.time = this.start;
     this.playing = true;
     this.last = performance.now();
   }
@@ -66,20 +59,17 @@ class Player {
 
   seek(time) { this.time = Math.min(Math.max(time, this.start), this.timeline.end); }
 
-  // Go on by the clock; at the end of what there is, wait for more or begin again.
+  // Go on by the clock; begin again at the end.
   advance() {
     const now = performance.now(), passed = (now - this.last) / 1000;
     this.last = now;
-    if (!this.playing || !this.timeline.n) return;
-    this.time += this.speed * passed;
-    if (this.time <= this.timeline.end) return;
-    const done = this.timeline.complete || this.lost;
-    this.time = done && this.loops && this.duration > 0 ? this.start : this.timeline.end;
+    if (this.playing) this.time += this.speed * passed;
+    if (this.time > this.timeline.end)
+      this.time = this.loops && this.duration > 0 ? this.start : this.timeline.end;
   }
 
   render() {
     const {canvas, view, timeline} = this, {header} = view;
-    if (!timeline.n) return;
     const size = new THREE.Vector2();
     this.renderer.getSize(size);
     if (size.x !== canvas.clientWidth || size.y !== canvas.clientHeight)
@@ -102,11 +92,9 @@ class Player {
   }
 
   write() {
-    const {timeline} = this, done = timeline.complete;
     element("time").textContent =
-      `t = ${this.time.toFixed(3)} / ${timeline.end.toFixed(2)} s`;
+      `t = ${this.time.toFixed(3)} / ${this.timeline.end.toFixed(2)} s`;
     element("play").textContent = this.playing ? "pause" : "play";
-    element("state").textContent = done ? "replay" : this.lost ? "ended" : "live";
     if (document.activeElement !== element("slider") || this.playing)
       element("slider").value = this.duration ? 1000 * (this.time - this.start) / this.duration : 0;
   }
@@ -120,30 +108,11 @@ class Player {
 
 const fromBase64 = text => Uint8Array.from(atob(text), character => character.charCodeAt(0));
 
-async function fetched(name) {
-  const answer = await fetch(name, {cache: "no-store"});
-  if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-  return answer.arrayBuffer();
-}
-
-// Ask for what is missing, until the run is over or the program that ran it has ended.
-async function follow(player) {
-  const {timeline} = player;
-  try {
-    while (!timeline.complete)
-      player.take(await fetched(`frames?edition=${timeline.edition}&first=${timeline.n}`));
-  } catch {
-    player.lost = true;  // what came is kept, and can be played
-  }
-}
-
 (async () => {
-  const kept = element("scene-data");
-  const scene = kept ? fromBase64(kept.textContent) : await fetched("scene");
-  const player = new Player(new SceneView(await unpack(scene)));
+  const [scene, frames] = await Promise.all(
+    ["scene", "frames"].map(name => unpack(fromBase64(element(`${name}-data`).textContent))));
+  const player = new Player(new SceneView(scene), frames);
   window.player = player;
-  if (kept) player.take(await unpack(fromBase64(element("frames-data").textContent)));
-  else follow(player);
   await player.view.ready;
   player.loop();
 })();

@@ -1,7 +1,6 @@
 // The scene in three.js: what stands still, nodes that move, marks and arrows of contacts.
 "use strict";
 
-const CREASE = Math.cos(40 * Math.PI / 180);  // faces that meet at less are shaded as one
 const HIDDEN = 1e-6;  // scale of what is not shown; zero has no rotation
 const FORCE_COLOR = 0x2ba84a, CUT_COLOR = 0xf07c12;
 const THREE = MeshCat.THREE;
@@ -9,42 +8,6 @@ const THREE = MeshCat.THREE;
 async function unpack(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
-}
-
-// Three corners a face, with normals that are means over the faces that meet there smoothly.
-function creased(vertices, faces) {
-  const n = faces.length / 3;
-  const position = new Float32Array(9 * n), normal = new Float32Array(9 * n);
-  const face = new Float32Array(3 * n);  // area-weighted normals
-  const counts = new Uint32Array(vertices.length / 3 + 1);
-  for (let i = 0; i < 3 * n; i++) {
-    counts[faces[i] + 1]++;
-    for (let k = 0; k < 3; k++) position[3 * i + k] = vertices[3 * faces[i] + k];
-  }
-  for (let i = 1; i < counts.length; i++) counts[i] += counts[i - 1];
-  const next = counts.slice(), meeting = new Uint32Array(3 * n);
-  for (let i = 0; i < 3 * n; i++) meeting[next[faces[i]]++] = (i / 3) | 0;
-  for (let f = 0; f < n; f++) {
-    const [ax, ay, az, bx, by, bz, cx, cy, cz] = position.subarray(9 * f, 9 * f + 9);
-    const ux = bx - ax, uy = by - ay, uz = bz - az, wx = cx - ax, wy = cy - ay, wz = cz - az;
-    face[3 * f] = uy * wz - uz * wy;
-    face[3 * f + 1] = uz * wx - ux * wz;
-    face[3 * f + 2] = ux * wy - uy * wx;
-  }
-  const length = f => Math.hypot(face[3 * f], face[3 * f + 1], face[3 * f + 2]);
-  const lengths = Float32Array.from({length: n}, (_, f) => length(f));
-  for (let i = 0; i < 3 * n; i++) {
-    const f = (i / 3) | 0, x = face[3 * f], y = face[3 * f + 1], z = face[3 * f + 2];
-    let sx = 0, sy = 0, sz = 0;
-    for (let j = counts[faces[i]]; j < counts[faces[i] + 1]; j++) {
-      const g = meeting[j], gx = face[3 * g], gy = face[3 * g + 1], gz = face[3 * g + 2];
-      if (x * gx + y * gy + z * gz < CREASE * lengths[f] * lengths[g]) continue;
-      sx += gx, sy += gy, sz += gz;
-    }
-    const size = Math.hypot(sx, sy, sz) || 1;
-    normal[3 * i] = sx / size, normal[3 * i + 1] = sy / size, normal[3 * i + 2] = sz / size;
-  }
-  return [position, normal];
 }
 
 class SceneView {
@@ -82,12 +45,12 @@ class SceneView {
     const key = [mesh.vertices, mesh.faces, mesh.uv].join();
     if (!this.geometries.has(key)) {
       const geometry = new THREE.BufferGeometry();
-      const [position, normal] =
-        creased(this.array(mesh.vertices, Float32Array), this.array(mesh.faces, Uint32Array));
-      geometry.setAttribute("position", new THREE.BufferAttribute(position, 3));
-      geometry.setAttribute("normal", new THREE.BufferAttribute(normal, 3));
-      if (mesh.uv !== null)
-        geometry.setAttribute("uv", new THREE.BufferAttribute(this.array(mesh.uv, Float32Array), 2));
+      const add = (name, index, Kind, size) => geometry.setAttribute(
+        name, new THREE.BufferAttribute(this.array(index, Kind), size, Kind === Int16Array));
+      add("position", mesh.vertices, Float32Array, 3);
+      add("normal", mesh.normals, Int16Array, 3);
+      if (mesh.uv !== null) add("uv", mesh.uv, Float32Array, 2);
+      geometry.setIndex(new THREE.BufferAttribute(this.array(mesh.faces, Uint32Array), 1));
       this.geometries.set(key, geometry);
     }
     return this.geometries.get(key);
@@ -182,14 +145,14 @@ class SceneView {
       node.quaternion.fromArray(frame, 4 + 7 * k);
     });
     this.world.updateMatrixWorld(true);
-    const {scale, longest} = this.header.arrow, {size} = this.header;
+    const {scale, longest, taper, touching} = this.header.arrow;
     const force = new THREE.Vector3(), up = new THREE.Vector3(0, 0, 1);
     this.contacts.forEach(({touch, arrow, material, mark, position}, k) => {
       force.fromArray(frame, 1 + 7 * this.nodes.length + 3 * k);
       const whole = scale * force.length(), length = Math.min(whole, longest);
-      touch.scale.setScalar(whole > 1e-3 * size ? 1 : HIDDEN);
+      touch.scale.setScalar(whole > touching ? 1 : HIDDEN);
       material.color.setHex(whole > longest ? CUT_COLOR : FORCE_COLOR);
-      const width = length < HIDDEN ? HIDDEN : Math.min(1, length / (0.12 * size));
+      const width = length < HIDDEN ? HIDDEN : Math.min(1, length / taper);
       arrow.visible = length >= HIDDEN;
       arrow.matrix.compose(
         position.clone().applyMatrix4(mark.matrixWorld),

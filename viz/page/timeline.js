@@ -4,36 +4,17 @@
 const WINDOW = 0.5;  // [s] to each side over which the camera's height is a mean
 
 class Timeline {
-  constructor(nodes, contacts) {
+  constructor(nodes, contacts, buffer) {
     this.nodes = nodes;
     this.stride = 1 + 7 * nodes + 3 * contacts;
-    this.edition = 0;
-    this.n = 0;
-    this.complete = false;
-    this.values = new Float32Array(256 * this.stride);
-  }
-
-  // Take what the server or the page has: four whole numbers, then frames.
-  take(buffer) {
-    const [edition, first, count, complete] = new Uint32Array(buffer, 0, 4);
-    const values = new Float32Array(buffer, 16, count * this.stride);
-    const changed = edition !== this.edition || first < this.n;
-    this.edition = edition;
-    this.n = first + count;
-    this.complete = complete === 1;
-    if (this.n * this.stride > this.values.length) {
-      const grown = new Float32Array(2 * this.n * this.stride);
-      grown.set(this.values.subarray(0, first * this.stride));
-      this.values = grown;
-    }
-    this.values.set(values, first * this.stride);
-    return changed;
+    this.values = new Float32Array(buffer);
+    this.n = this.values.length / this.stride;
   }
 
   time(i) { return this.values[i * this.stride]; }
   frame(i) { return this.values.subarray(i * this.stride, (i + 1) * this.stride); }
-  get start() { return this.n ? this.time(0) : 0; }
-  get end() { return this.n ? this.time(this.n - 1) : 0; }
+  get start() { return this.time(0); }
+  get end() { return this.time(this.n - 1); }
 
   // Index of the last frame that is not later than t.
   index(t) {

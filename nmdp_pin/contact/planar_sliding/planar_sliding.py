@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin.contact.cross import skew
-from nmdp_pin.contact.friction_cone import Power
+from nmdp_pin.contact.friction_cone import Power, Recovery
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
@@ -42,6 +42,7 @@ class PlanarSliding(WrenchSpace):
         frame: frame in which the axis is fixed: "body", or "world" for a floor with a grain.
         reference_friction: friction coefficient for which the surface holds; loads scale with that
             of the terrain [-]. None: no scaling.
+        recovery: rate at which contacts and stops of joints push out [1/s]; see `WrenchSpace`.
 
     Raises:
         ContactError: a parameter is out of range.
@@ -55,6 +56,7 @@ class PlanarSliding(WrenchSpace):
     axis: Vector3 = (1.0, 0.0, 0.0)
     frame: Literal["body", "world"] = "body"
     reference_friction: Positive | None = None
+    recovery: Recovery = 0.0
     _loads: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 

@@ -1,0 +1,56 @@
+"""meshcat's server for this machine alone; a program that `MeshcatWindow` starts.
+
+meshcat's own program listens for pages on all addresses of the machine. This one listens on the
+loopback address, answers to its own name only, and ends with the program that started it. It
+imports nothing of nmdp_pin, so that it is there soon.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import tornado.web
+from meshcat.servers import zmqserver
+
+_HOST = "127.0.0.1"
+
+
+class _Application(tornado.web.Application):
+    def listen(self, port: int, **options: Any) -> Any:
+        return super().listen(port, address=_HOST, **options)
+
+
+class _Page(zmqserver.WebSocketHandler):
+    def open(self, *words: str, **named: str) -> None:
+        super().open(*words, **named)
+        print("opened", flush=True)
+
+
+class _Bridge(zmqserver.ZMQWebSocketBridge):
+    def make_app(self) -> tornado.web.Application:
+        files = {"path": zmqserver.VIEWER_ROOT, "default_filename": zmqserver.VIEWER_HTML}
+        rules = [
+            (r"/static/(.*)", zmqserver.StaticFileHandlerNoCache, files),
+            (r"/", _Page, {"bridge": self}),
+        ]
+        application = _Application()
+        # A page of another site, whose name leads here, gets nothing.
+        application.add_handlers(r"(127\.0\.0\.1|localhost)", rules)
+        return application
+
+
+def main(port: int | None) -> None:
+    """Serve; the addresses of commands and of the page are printed."""
+    try:
+        bridge = _Bridge(host=_HOST, port=port)
+    except OSError as error:
+        sys.exit(print(error))
+    print(bridge.zmq_url, bridge.web_url, sep="\n", flush=True)
+    loop = bridge.ioloop
+    loop.add_handler(sys.stdin.fileno(), lambda *_: loop.stop(), loop.READ)
+    bridge.run()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else None)
