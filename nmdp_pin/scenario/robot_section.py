@@ -28,13 +28,18 @@ DECOMPOSE = "divide collision meshes that are not convex into convex parts (extr
 PACKAGE_DIRS = "folders searched for `package://`"
 
 
-class InitialSection(Section):
+class MovingSection(Section):
+    """Velocities of a base at the start."""
+
+    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [m/s]")
+    angular_velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [rad/s]")
+
+
+class InitialSection(MovingSection):
     """Initial state of the robot; the default is the standing pose at rest."""
 
     position: Vector3 | None = Field(None, description="base, world frame [m]")
     rpy: Vector3 | None = Field(None, description="base, roll-pitch-yaw [rad]")
-    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [m/s]")
-    angular_velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [rad/s]")
     joints: dict[str, Number] = Field({}, description="joint = position [rad or m]")
     joint_velocities: dict[str, Number] = Field({}, description="joint = velocity [rad/s or m/s]")
 
