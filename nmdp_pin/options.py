@@ -174,6 +174,21 @@ def _adapters(source: Callable[..., Any]) -> dict[str, TypeAdapter[Any]]:
     }
 
 
+def seconds(largest: float) -> PlainValidator:
+    """Check of a time in (0, largest] s, which suspects milliseconds."""
+
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise worded(f"must be a number of seconds, got {value!r}")
+        if not 0.0 < value <= largest:
+            less = value / 1000.0
+            hint = f"; did you mean {less:g} s?" if 0.0 < less <= largest else ""
+            raise worded(f"must be > 0 and <= {largest:g} s, got {value:g}{hint}")
+        return float(value)
+
+    return PlainValidator(check)
+
+
 def phrased(allowed: str) -> WrapValidator:
     """Words for a type that is one of several: mistakes are one sentence, not one for each.
 

@@ -14,6 +14,7 @@ from nmdp_pin.runs.run_figures import (
     compare_table,
     fall,
     flights,
+    height,
     lands,
     tilt,
     touches,
@@ -99,9 +100,10 @@ def _movements(recording: Recording, motion: Motion) -> Iterator[str]:
     """Motion of the base, the joints and the objects, a line each."""
     figures = compare_table([recording])[0]
     if base_moves(recording):
+        z = height(recording)
         yield (
-            f"base: rose {figures.height_gain:.3f} m, moved {figures.distance:.3f} m, "
-            f"mean tilt {figures.mean_tilt:.3g} deg"
+            f"base: rose {figures.height_gain:.3f} m, sank {z[0] - z.min():.3f} m, moved "
+            f"{figures.distance:.3f} m, mean tilt {figures.mean_tilt:.3g} deg"
         )
     if motion.joints:
         far = max(motion.joints, key=lambda joint: joint.travel)

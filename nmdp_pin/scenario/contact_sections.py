@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import Field, SerializeAsAny, create_model, model_validator
@@ -137,8 +137,7 @@ class ContactRule(ContactSection):
 
 
 def _rule_section(name: str) -> type[ContactRule]:
-    section: Any = contact_section(name)
-    return create_model(f"Rule[{name}]", __base__=(section, ContactRule))
+    return create_model(f"Rule[{name}]", __base__=(contact_section(name), ContactRule))
 
 
 AnyContact = Annotated[

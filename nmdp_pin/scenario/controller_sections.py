@@ -31,11 +31,9 @@ class ControllerSection(OptionsSection):
             robot: controlled robot.
             q: configuration at the start of the run, shape (nq,).
         """
-        parts = {"robot": robot, "q": q}
         taken = inspect.signature(self.target).parameters
-        controller: Controller = self.target(
-            **{name: part for name, part in parts.items() if name in taken}, **self.options()
-        )
+        parts = {name: part for name, part in (("robot", robot), ("q", q)) if name in taken}
+        controller: Controller = self.target(**parts, **self.options())
         return controller
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pinocchio as pin
 
@@ -11,7 +9,7 @@ from nmdp_pin.errors import ScenarioError
 from nmdp_pin.options import unknown
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin.scenario.robot_section import InitialSection
+from nmdp_pin.scenario.robot_section import InitialSection, MovingSection
 from nmdp_pin.state import State
 
 # Keys that move a base, and their components that a planar base lacks.
@@ -54,17 +52,12 @@ def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> S
         R = pin.rpy.rpyToMatrix(np.array(initial.rpy))
         q[2 if planar else slice(3, 7)] = initial.rpy[1] if planar else pin.Quaternion(R).coeffs()
     if _base_of(model):
-        add_base_velocity(model, q, v, initial.velocity, initial.angular_velocity)
+        add_base_velocity(model, q, v, initial)
     return State(0.0, q, v)
 
 
 def add_base_velocity(
-    model: pin.Model,
-    q: np.ndarray,
-    v: np.ndarray,
-    linear: Sequence[float],
-    angular: Sequence[float],
-    prefix: str = "",
+    model: pin.Model, q: np.ndarray, v: np.ndarray, moving: MovingSection, *, prefix: str = ""
 ) -> None:
     """Add the velocity of a floating or planar base to `v`, in place.
 
@@ -72,10 +65,10 @@ def add_base_velocity(
         model: model of the robot and the objects.
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
-        linear: world frame [m/s].
-        angular: world frame [rad/s].
+        moving: velocities of the base.
         prefix: of the names of the joints of an object's base.
     """
+    linear, angular = moving.velocity, moving.angular_velocity
     planar = model.existJointName(prefix + PLANAR_JOINTS[-1])
     first, *_ = PLANAR_JOINTS if planar else FREE_JOINTS
     start = model.joints[model.getJointId(prefix + first)]

@@ -16,7 +16,13 @@ from nmdp_pin.robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin.robot.model import place_base
 from nmdp_pin.scenario.initial_state import add_base_velocity
-from nmdp_pin.scenario.robot_section import DECOMPOSE, PACKAGE_DIRS, ContactCount, RobotSection
+from nmdp_pin.scenario.robot_section import (
+    DECOMPOSE,
+    PACKAGE_DIRS,
+    ContactCount,
+    MovingSection,
+    RobotSection,
+)
 from nmdp_pin.scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
@@ -24,15 +30,13 @@ from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
 AT_ORIGIN = {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}  # of a surface in its link
 
 
-class ObjectSection(OptionsSection):
+class ObjectSection(OptionsSection, MovingSection):
     """Keys common to all objects."""
 
     kind: str = Field(description="body")
     name: str = Field(min_length=1, description="contact points are called `name_0`, `name_1`, ...")
     position: Vector3 = Field((0.0, 0.0, 0.0), description="initial position, world frame [m]")
     rpy: Vector3 = Field((0.0, 0.0, 0.0), description="initial roll-pitch-yaw [rad]")
-    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="world frame [m/s]")
-    angular_velocity: Vector3 = Field((0.0, 0.0, 0.0), description="world frame [rad/s]")
     base: Literal["free-flyer", "planar"] = Field("free-flyer", description="degrees of freedom")
     friction: Friction = Field(DEFAULT_FRICTION, description="friction coefficient of its surface")
     contact_points: ContactCount | None = Field(
@@ -59,7 +63,7 @@ class ObjectSection(OptionsSection):
 
     def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
         """Write the object's velocity into that of everything, in place."""
-        add_base_velocity(model, q, v, self.velocity, self.angular_velocity, f"{self.name}/")
+        add_base_velocity(model, q, v, self, prefix=f"{self.name}/")
 
 
 class SolidSection(ObjectSection):

@@ -7,7 +7,18 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
-from nmdp_pin.options import Count, FilePath, Flag, Number, Vector3, phrased, refusal, shown, worded
+from nmdp_pin.options import (
+    Count,
+    FilePath,
+    Flag,
+    Number,
+    Vector3,
+    phrased,
+    refusal,
+    shown,
+    unknown,
+    worded,
+)
 from nmdp_pin.robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint
 from nmdp_pin.scenario.section import Section
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
@@ -17,13 +28,18 @@ DECOMPOSE = "divide collision meshes that are not convex into convex parts (extr
 PACKAGE_DIRS = "folders searched for `package://`"
 
 
-class InitialSection(Section):
+class MovingSection(Section):
+    """Velocities of a base at the start."""
+
+    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [m/s]")
+    angular_velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [rad/s]")
+
+
+class InitialSection(MovingSection):
     """Initial state of the robot; the default is the standing pose at rest."""
 
     position: Vector3 | None = Field(None, description="base, world frame [m]")
     rpy: Vector3 | None = Field(None, description="base, roll-pitch-yaw [rad]")
-    velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [m/s]")
-    angular_velocity: Vector3 = Field((0.0, 0.0, 0.0), description="base, world frame [rad/s]")
     joints: dict[str, Number] = Field({}, description="joint = position [rad or m]")
     joint_velocities: dict[str, Number] = Field({}, description="joint = velocity [rad/s or m/s]")
 
@@ -33,6 +49,8 @@ def _contact(value: Any) -> str | ContactPoint:
     if isinstance(value, str | ContactPoint):
         return value
     if isinstance(value, dict):
+        for key in value.keys() - ContactPoint.model_fields.keys():
+            raise refusal(unknown(key, "a key of this table", ContactPoint.model_fields), (key,))
         return ContactPoint.model_validate(value)
     raise worded(f"must be the name of a link or frame, or a table, got {shown(value)}")
 

@@ -23,6 +23,7 @@ from nmdp_pin.errors import (
     TerrainError,
 )
 from nmdp_pin.files.input_file import read_toml
+from nmdp_pin.options import seconds
 from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.robot.overlaps import OverlapCheck
 from nmdp_pin.scenario.contact_sections import (
@@ -39,13 +40,11 @@ from nmdp_pin.scenario.robot_section import RobotSection
 from nmdp_pin.scenario.robot_table import robot_table
 from nmdp_pin.scenario.section import Section, options_section
 from nmdp_pin.scenario.sections import (
-    LONGEST,
     AnyDisturbance,
     AnyIntegrator,
     TerrainSection,
     drop_foreign_options,
     fit_contact,
-    positive_time,
 )
 from nmdp_pin.scenario.toml_source import apply_override, find_scenario
 from nmdp_pin.simulator import Simulator
@@ -55,6 +54,7 @@ from nmdp_pin.terrain import Terrain
 _METHOD = "integrator.name"
 FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
+LONGEST = 3600.0  # [s]
 MOST_OBJECTS = 100  # time and memory grow with the square
 
 
@@ -85,7 +85,7 @@ class Setup:
 class Scenario(Section):
     """Checked record of everything that a run depends on."""
 
-    duration: Annotated[float, positive_time(LONGEST)] = Field(
+    duration: Annotated[float, seconds(LONGEST)] = Field(
         description="simulated time, > 0 and <= 3600 [s]"
     )
     robot: RobotSection = Field(description="table")
@@ -189,8 +189,7 @@ class Scenario(Section):
             ScenarioError: there is no shape.
         """
         with self._blame("terrain"):
-            shapes = [section.shape for section in self.terrain.shapes]
-            return Terrain(shapes)
+            return Terrain([section.shape for section in self.terrain.shapes])
 
     def build(self, *, visuals: bool = True) -> Setup:
         """Compose robot, terrain, contact model, method and controller.
@@ -218,14 +217,8 @@ class Scenario(Section):
                 controller = Pushed(controller, robot, pushes)
         method = self.integrator
         with self._blame("integrator"):
-            simulator = Simulator(
-                robot,
-                terrain,
-                law,
-                method.name,
-                control=method.step_control(),
-                **method.options(),
-            )
+            options = {"control": method.step_control(), **method.options()}
+            simulator = Simulator(robot, terrain, law, method.name, **options)
         return Setup(robot, terrain, simulator, controller, state)
 
     @contextmanager
@@ -263,10 +256,9 @@ def _of_terrain(table: dict[str, Any], override: str) -> str:
 
 def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
     """Error with all mistakes of a file; the first gives its key."""
-    lines = [(".".join(str(part) for part in e["loc"]), e["msg"]) for e in error.errors()]
+    lines = [(".".join(map(str, line["loc"])), line["msg"]) for line in error.errors()]
     if len(lines) == 1:
-        key, sentence = lines[0]
-        return ScenarioError(sentence, file=file, key=key)
+        return ScenarioError(lines[0][1], file=file, key=lines[0][0])
     listed = "".join(f"\n  {key}: {sentence}" for key, sentence in lines)
     result = ScenarioError(f"{len(lines)} mistakes:{listed}", file=file)
     result.key = lines[0][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -143,7 +144,8 @@ def _worded(cls: type[Section], line: Any) -> InitErrorDetails:
 def _keys(hint: Any) -> Iterable[str]:
     """Keys of a table that is a record or dataclass, or may be left out."""
     for part in (hint, *typing.get_args(hint)):
-        keys = getattr(part, "model_fields", getattr(part, "__dataclass_fields__", ()))
-        if keys:
-            return keys
+        if dataclasses.is_dataclass(part):
+            return [field.name for field in dataclasses.fields(part)]
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            return part.model_fields
     return ()

@@ -5,36 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
+from pydantic import Field, PrivateAttr, SerializeAsAny, model_validator
 
 from nmdp_pin.argument_check import MAX_STEP
 from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control.push import Push
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.options import worded
+from nmdp_pin.options import seconds, worded
 from nmdp_pin.papers import PrintedHalving, preset_options
 from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.scenario.section import OptionsSection, Section, chosen, options_section
 from nmdp_pin.step_control import Fixed, Halving, StepControl
 from nmdp_pin.terrain import SHAPES, Shape
-
-LONGEST = 3600.0  # [s]
-
-
-def positive_time(largest: float) -> PlainValidator:
-    """Check of a time in (0, largest] s, which suspects milliseconds."""
-
-    def check(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise worded(f"must be a number of seconds, got {value!r}")
-        if not 0.0 < value <= largest:
-            in_seconds = value / 1000.0
-            hint = f"; did you mean {in_seconds:g} s?" if 0.0 < in_seconds <= largest else ""
-            raise worded(f"must be > 0 and <= {largest:g} s, got {value:g}{hint}")
-        return float(value)
-
-    return PlainValidator(check)
 
 
 class ShapeSection(OptionsSection):
@@ -103,7 +86,7 @@ class IntegratorSection(OptionsSection):
     """The method, its step and its own options."""
 
     name: str = Field("ne-nmdp", description="method: [README](../../README.md#methods)")
-    dt: Annotated[float, positive_time(MAX_STEP)] = Field(
+    dt: Annotated[float, seconds(MAX_STEP)] = Field(
         0.01, description="length of a step, > 0 and <= 1 [s]"
     )
     control: AnyControl = Field(
