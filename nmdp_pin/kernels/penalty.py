@@ -14,6 +14,7 @@ for which dd = -n . dx and dn = K dx, K being the curvature. Wrenches are about 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,8 +59,7 @@ class PenaltyLaw:
     gamma: float
 
 
-@record
-class Touch:
+class Touch(NamedTuple):
     """A contact at one configuration.
 
     Args:

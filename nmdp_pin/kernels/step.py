@@ -44,7 +44,7 @@ from nmdp_pin.kernels.stage import (
 )
 from nmdp_pin.kernels.tree import body_twists, kinetic_energy, potential_energy
 from nmdp_pin.kernels.vector3 import cross_into, place, rotate
-from nmdp_pin.kernels.vi_newton import CONVERGED, STALLED, Tolerances, solve_stage
+from nmdp_pin.kernels.vi_newton import CONVERGED, NOT_FINITE, STALLED, Tolerances, solve_stage
 
 BUDGET_SPENT = 8  # an outcome beside those of `vi_newton` and `impacts`
 
@@ -122,7 +122,7 @@ class Start:
         v: velocity, shape (nv,).
         a: acceleration at the end of the step before, with which a step is predicted, (nv,).
         contacts: identities of the contacts that touched at the end of the step before,
-            ascending, shape (k,).
+            ascending; others may follow that are beyond all, shape (k,).
         w: their weights, shape (k, m).
         joints: weights of the joints with a stop or dry friction, shape (r,).
         h: length of the step [s].
@@ -190,7 +190,7 @@ class End:
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         a: acceleration, shape (nv,).
-        tau: joint torque [N m, N], shape (nv,).
+        tau: joint torque of the command [N m, N], shape (nv,).
         wrenches: mean wrenches of the contact points about their centres, world, shape (p, 6).
         depths: penetrations of the contact points, 0 when apart [m], shape (p,).
         error: estimated error of the configuration, shape (nv,).
@@ -662,6 +662,22 @@ def make_step(
     if outcome == CONVERGED:
         made = scheme if order == scheme.order else first_order
         _close_step(system, made, start, memory, first, last, end)
+        if not _is_finite(end):
+            counts[OUTCOME] = NOT_FINITE
+
+
+@inlined
+def _is_finite(end: End) -> bool:
+    """Whether the numbers of a step are finite, and not so large that their squares are not."""
+    total = end.numbers[OF_GAP] + end.numbers[KINETIC] + end.numbers[POTENTIAL]
+    for i in range(end.q.size):
+        total += end.q[i] * end.q[i]
+    for l in range(end.v.size):
+        total += end.v[l] * end.v[l] + end.tau[l] * end.tau[l]
+    for p in range(end.wrenches.shape[0]):
+        for a in range(6):
+            total += end.wrenches[p, a] * end.wrenches[p, a]
+    return abs(total) < np.inf
 
 
 @jit
@@ -712,7 +728,8 @@ def _close_step(
         end.q[i] = at.q[i]
     carry(memory, at)
     for l in range(at.v.size):
-        end.v[l], end.tau[l], end.a[l] = at.v[l], at.tau[l], memory.ahead[l]
+        end.v[l], end.a[l] = at.v[l], memory.ahead[l]
+        end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
     for x in range(at.n_active[1]):
         i = at.active[x]
         end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])

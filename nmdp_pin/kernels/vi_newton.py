@@ -15,6 +15,7 @@ proximal term shortens the steps where the linearisation leads astray.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from nmdp_pin.kernels.jit import inlined, jit
 from nmdp_pin.kernels.joints import saturate
 from nmdp_pin.kernels.linear import finite, solve_in_place
 from nmdp_pin.kernels.manifold import integrate
-from nmdp_pin.kernels.record import record
 from nmdp_pin.kernels.simplex_vi import solve_affine_vi
 from nmdp_pin.kernels.stage import (
     RESIDUAL,
@@ -48,8 +48,7 @@ _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too l
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 
 
-@record
-class Tolerances:
+class Tolerances(NamedTuple):
     """Stopping criteria of a stage, and options of the iteration.
 
     Args:
