@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.kernels.polytopes import Polytopes
 from nmdp_pin.robot import Robot
@@ -141,11 +141,11 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
         near = np.abs(Terrain(shape).query(vertices).distance) < _NEAR if len(vertices) else []
         try:
             return [replace(_hull(body, row, vertices[near]), inner=True)]
-        except (QhullError, ValueError):
+        except (scipy.spatial.QhullError, ValueError):
             return []
     if isinstance(shape, Mesh):
         corners, faces = shape.triangles()
-        hull = ConvexHull(corners)
+        hull = scipy.spatial.ConvexHull(corners)
         a, b, c = (corners[faces[:, k]] for k in range(3))
         volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
         if len(hull.vertices) <= _MOST_CORNERS and hull.volume - volume < _CONVEX * hull.volume:
@@ -177,7 +177,7 @@ def _prism(body: int, row: int, shape: Cylinder, ends: np.ndarray) -> _Hull:
 
 def _hull(body: int, row: int, vertices: np.ndarray) -> _Hull:
     """The convex hull of vertices; triangles in one plane are one face."""
-    hull = ConvexHull(vertices)
+    hull = scipy.spatial.ConvexHull(vertices)
     equations: list[np.ndarray] = []
     face_of = []
     for equation in hull.equations:

@@ -12,16 +12,30 @@ ad being the adjoint of d: its eigenvalues are 0 and, twice each, +- i sqrt(x).
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
-from scipy.special import zeta
 
 from nmdp_pin.kernels.jit import jit
 
 _TERMS = 28  # number of terms of the series of c; at an angle of pi the next one is below 1e-16
-# c(x) = sum over n >= 1 of |B_2n| / (2n)! x^(n - 1), |B_2n| / (2n)! = 2 zeta(2n) / (2 pi)^(2n)
-_C = 2.0 * zeta(2.0 * np.arange(1, _TERMS + 1)) / (2.0 * math.pi) ** (2 * np.arange(1, _TERMS + 1))
 _SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients
+
+
+def _series() -> np.ndarray:
+    """Coefficients |B_2n| / (2n)! of c(x) = sum over n >= 1 of |B_2n| / (2n)! x^(n - 1).
+
+    With s = sin(a/2) / (a/2) and x = a^2, x c s = s - cos(a/2).
+    """
+    c: list[Fraction] = []
+    s = [Fraction((-1) ** n, 4**n * math.factorial(2 * n + 1)) for n in range(_TERMS + 1)]
+    for n in range(1, _TERMS + 1):
+        cosine = (2 * n + 1) * s[n]
+        c.append(s[n] - cosine - sum(s[k] * c[n - 1 - k] for k in range(1, n)))
+    return np.array([float(x) for x in c])
+
+
+_C = _series()
 
 
 @jit

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
@@ -136,7 +136,9 @@ class NeMdp(Integrator):
             impulses: impulse of each vertex, shape (n m, nv).
             w: initial weights, shape (n, m).
         """
-        solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
+        solution, singular = scipy.linalg.lapack.dposv(M_hat, np.column_stack([right, impulses.T]))[
+            1:
+        ]
         if singular:
             return right, w, Status.NOT_FINITE
         free, response = solution[:, 0], solution[:, 1:]
