@@ -18,7 +18,7 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("closing", "errors", "status", "number_array", "kernels"),
+    ("closing", "errors", "status", "number_array", "quick_record", "kernels"),
     ("state", "state_vector", "free_flyer", "gait", "files", "executors", "robot", "terrain"),
     ("contact", "control", "argument_check", "system"),
     ("dynamics",),

@@ -14,6 +14,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import Joints, stop
+from nmdp_pin.kernels.local_array import matrix
 from nmdp_pin.kernels.stage import Point, Stage, System
 from nmdp_pin.kernels.tree import placement_rate
 
@@ -211,7 +212,7 @@ def _slides_back(slip: np.ndarray, velocity: np.ndarray) -> bool:
 @jit
 def _centre_velocity(system: System, at: Point, out: np.ndarray) -> None:
     """Velocity of the centre of mass of the robot [m/s], shape (3,)."""
-    tree, rate, mass = system.tree, np.empty((4, 3)), 0.0
+    tree, rate, mass = system.tree, matrix(4, 3), 0.0
     for a in range(3):
         out[a] = 0.0
     for b in range(len(tree.parents)):

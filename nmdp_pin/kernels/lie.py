@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.local_array import zero_matrix, zero_vector
 
 _TERMS = 28  # number of terms of the series of c; at an angle of pi the next one is below 1e-16
 _SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients
@@ -134,7 +135,7 @@ def log_derivative(d: np.ndarray, D: np.ndarray) -> None:
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
     c, c1, _ = bernoulli(x)
     a, b = c - x * c1, -c1
-    f = np.zeros((5, 6))
+    f = zero_matrix(5, 6)
     for i in range(6):
         for j in range(6):
             f[0, j] = 1.0 if i == j else 0.0
@@ -156,7 +157,7 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
     c, c1, c2 = bernoulli(x)
     a, b, a1, b1 = c - x * c1, -c1, -x * c2, -c2
-    f, g, e, part = np.zeros((5, 6)), np.zeros((5, 6)), np.zeros(6), np.zeros(6)
+    f, g, e, part = zero_matrix(5, 6), zero_matrix(5, 6), zero_vector(6), zero_vector(6)
     for k in range(6):
         f[0, k] = force[k]
     for k in range(4):

@@ -27,6 +27,7 @@ from nmdp_pin.kernels.contacts import (
 from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, judge
 from nmdp_pin.kernels.inertia import placement_rates
 from nmdp_pin.kernels.jit import inlined, jit
+from nmdp_pin.kernels.local_array import matrix, vector
 from nmdp_pin.kernels.manifold import integrate
 from nmdp_pin.kernels.record import record
 from nmdp_pin.kernels.stage import (
@@ -264,7 +265,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     """
     contacts, origin = memory.stage.contacts, memory.origin
     n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
-    M, centre, work = np.empty((4, 3)), np.empty(3), np.empty(3)
+    M, centre, work = matrix(4, 3), vector(3), vector(3)
     for i in range(n):
         c = contacts.index[i]
         number = identity(system.candidates, contacts, c)
@@ -336,7 +337,7 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
     """
     stage, tree, origin, rates = memory.stage, system.tree, memory.origin, memory.rates
     if i == 0 and stage.displaced:
-        back, before = np.empty(start.q.size), memory.scratch
+        back, before = vector(start.q.size), memory.scratch
         integrate(tree.space, start.q, -1.0 / stage.rate, start.v, back)
         kinematics(system, back, before)
         for b in range(rates.shape[0]):
@@ -396,7 +397,7 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
         share, weights, loose = 0.0, 0.0, 1e3
     elif number > 7:
         return -1.0
-    step = np.empty(at.v.size)
+    step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
         if number == 0:
@@ -774,7 +775,7 @@ def add_wrenches(
     system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
-    seen, moment, world = np.empty(3), np.empty(3), np.empty(6)
+    seen, moment, world = vector(3), vector(3), vector(6)
     for x in range(at.n_active[1]):
         i = at.active[x]
         f, alone = at.wrench[i], system.candidates.pairs[contacts.index[i]] < 0

@@ -52,6 +52,7 @@ class NeMdp(Integrator):
             raise IntegratorError(f"method '{self.name}' has no recovery of contacts: leave it 0")
         self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:

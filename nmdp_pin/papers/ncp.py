@@ -89,6 +89,7 @@ class NeNcp(Integrator):
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:
