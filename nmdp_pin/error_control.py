@@ -69,6 +69,7 @@ class ErrorControl(StepControl):
                 "Halving or Fixed, or ne-nmdp or pbd-nmdp"
             )
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:

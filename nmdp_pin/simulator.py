@@ -189,8 +189,7 @@ class Simulator:
         check_step(h)
         self._check.state(state)
         source = self.checked_source(command)
-        # A trial point may overflow: that is a status, not a warning.
-        with self._lock, np.errstate(all="ignore"):
+        with self._lock:
             return self.control.step(self._integrator, state, source, h)
 
     def step_x(
@@ -259,7 +258,7 @@ class Simulator:
             )
             if timed and k == 0:
                 self.checked_command(command.at(state.t + h))
-            with self._lock, np.errstate(all="ignore"):  # as in `step`
+            with self._lock:
                 result = self.control.step(self._integrator, state, command, h)
             if not result.status.ok and on_failure == "raise":
                 raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)

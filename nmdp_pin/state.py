@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmdp_pin.quick_record import quick
 
+
+@quick
 @dataclass(frozen=True, eq=False)
 class WarmStart:
     """Warm start of a solver; part of the state, so that a replay is exact.
@@ -31,6 +34,7 @@ class WarmStart:
     forces: np.ndarray | None = None
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class State:
     """State of a robot at one time.

@@ -18,7 +18,7 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("errors", "status", "options", "kernels"),
+    ("errors", "status", "options", "quick_record", "kernels"),
     ("state", "gait", "files", "parallel", "ray_cluster", "robot", "terrain"),
     ("contact", "control", "argument_check", "state_vector", "free_flyer", "system"),
     ("dynamics",),

@@ -29,7 +29,7 @@ def copy(tmp_path):
     package = tmp_path / "copy" / "nmdp_pin"
     (package / "kernels").mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    for name in ("__init__.py", "jit.py", "kernel_cache.py"):
+    for name in ("__init__.py", "jit.py", "kernel_cache.py", "kernel_library.py"):
         shutil.copy(source / "kernels" / name, package / "kernels")
     (package / "kernels" / "callee.py").write_text(CALLEE)
     (package / "kernels" / "caller.py").write_text(CALLER)

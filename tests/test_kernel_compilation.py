@@ -7,25 +7,23 @@ import sys
 import numba
 import pytest
 
-import nmdp_pin.kernels.jit  # noqa: F401
+from nmdp_pin.kernels.jit import jit
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
 
-def _twice(x: float) -> float:
+def _twice(x):
     return 2.0 * x
 
 
-def compiled(module: str | None):
-    """A kernel of a module that is not compiled yet."""
-    function = type(_twice)(_twice.__code__, globals(), "twice")
-    function.__module__ = module
-    return numba.njit(function)
+def twice():
+    """A function that is not compiled yet."""
+    return type(_twice)(_twice.__code__, globals(), "twice")
 
 
 def test_kernels_are_compiled_at_level_1(monkeypatch):
     """Kernels at level 1, functions of users at theirs, which is restored."""
-    compiled("elsewhere")(2.0)  # Numba reads its variables again, of which conftest.py sets one
+    numba.njit(twice())(2.0)  # Numba reads its variables again, of which conftest.py sets one
     levels = []
     before = numba.config.OPT
     optimise = numba.core.codegen.CPUCodeLibrary._optimize_final_module
@@ -35,13 +33,33 @@ def test_kernels_are_compiled_at_level_1(monkeypatch):
         return optimise(library)
 
     monkeypatch.setattr(numba.core.codegen.CPUCodeLibrary, "_optimize_final_module", recorded)
-    assert compiled("nmdp_pin.kernels.own")(2.0) == 4.0
+    kernel = jit(twice())
+    kernel._cache = numba.core.caching.NullCache()
+    assert kernel(2.0) == 4.0
     assert set(levels) == {1}
     assert numba.config.OPT is before
     levels.clear()
-    for module in ("elsewhere", None):
-        assert compiled(module)(2.0) == 4.0
+    assert numba.njit(twice())(2.0) == 4.0
     assert set(levels) == {int(before)}
+
+
+def test_a_kernel_of_kernels_is_called_from_python_as_well():
+    """What was compiled as a part of another kernel, or of a user's function, gives the same."""
+    inner = jit(twice())
+
+    def outer(x):
+        return inner(x) + 1.0
+
+    kernel = jit(outer)
+    for each in (inner, kernel):
+        each._cache = numba.core.caching.NullCache()
+    assert kernel(3.0) == 7.0
+    assert kernel.overloads
+    assert inner.overloads
+    assert numba.njit(outer)(3.0) == 7.0  # before the inner one has machine code of its own
+    assert inner(3.0) == 6.0
+    assert numba.njit(outer)(4.0) == 9.0
+    assert kernel(4.0) == 9.0
 
 
 def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nmdp_pin.quick_record import quick
 from nmdp_pin.state import State
 
 
@@ -19,6 +20,7 @@ class CommandSource(abc.ABC):
         """Command of a stage that ends at time t [s]."""
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class Command(CommandSource):
     """Command that is held over a step; implicit methods include it in their residual.

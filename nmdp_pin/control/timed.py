@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nmdp_pin.control.controller import Command, CommandSource, Controller
+from nmdp_pin.quick_record import quick
 from nmdp_pin.state import State
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class Timed(CommandSource):
     """Commands of a controller that follows the time, at the end of each stage.

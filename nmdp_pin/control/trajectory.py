@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
-from scipy.interpolate import CubicHermiteSpline
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
@@ -26,7 +26,8 @@ class GaitTrajectory:
     """
 
     def __init__(self, robot: Robot, gait: Gait) -> None:
-        curve = CubicHermiteSpline(gait.times, gait.positions, np.zeros_like(gait.positions))
+        still = np.zeros_like(gait.positions)
+        curve = scipy.interpolate.CubicHermiteSpline(gait.times, gait.positions, still)
         self._breaks, self._coefficients = np.array(curve.x), np.ascontiguousarray(curve.c)
         self._gait = gait
         self._q = np.array(robot.standing)

@@ -16,16 +16,18 @@ from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin.dynamics.joint_bounds import joints_of
 from nmdp_pin.dynamics.kinematic_tree import tree_of
 from nmdp_pin.dynamics.python_calls import LawCalls, PinocchioCalls
-from nmdp_pin.dynamics.torques import plain, torques_of
+from nmdp_pin.dynamics.torques import write_torques
 from nmdp_pin.kernels import stage
 from nmdp_pin.kernels.callbacks import register
 from nmdp_pin.kernels.contacts import REACH, Contacts
 from nmdp_pin.kernels.friction_cone import Cone
 from nmdp_pin.kernels.joints import Torque
 from nmdp_pin.kernels.stage import Linear, Point, Stage
-from nmdp_pin.kernels.step import Memory, Start
+from nmdp_pin.kernels.step import End, Memory, Start
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.system import System
+
+_NO_CONTACT = np.iinfo(np.int64).max  # number behind those of the contacts of a start
 
 
 class Form:
@@ -51,6 +53,7 @@ class Form:
     ) -> None:
         robot, law = system.robot, system.law
         self.system, self.model = system, robot.model
+        self._damping = np.array(robot.model.damping)
         self.material, self.zeroth_order = material, zeroth_order
         self.m = max(law.n_vertices, 1)  # weights of a row, which joints have as well
         self.pinocchio = PinocchioCalls(robot.model)
@@ -127,16 +130,66 @@ class Form:
             h: length of the step [s].
             warm: weights and acceleration to begin with.
         """
-        warm = warm or self.no_warm()
+        start = self.new_start(len(commands))
+        self.write_start(start, state, commands, h, warm)
+        return start
+
+    def write_start(
+        self,
+        start: Start,
+        state: State,
+        commands: Sequence[Command],
+        h: float,
+        warm: WarmStart | None,
+    ) -> None:
+        """Write a start; the arguments are those of `start`."""
+        start.q[:], start.v[:], start.h = state.q, state.v, h
+        if warm is None:
+            start.contacts.fill(_NO_CONTACT)
+            start.joints.fill(0.5)
+            start.a.fill(0.0)
+        else:
+            k = len(warm.contacts)
+            start.contacts[:k], start.w[:k] = warm.contacts, warm.w
+            start.contacts[k:] = _NO_CONTACT
+            start.joints[:], start.a[:] = warm.joints, warm.a
+        write_torques(start, self._damping, state.q, commands)
+
+    def new_start(self, stages: int) -> Start:
+        """Memory for the start of a step with some number of stages."""
+        nq, nv, rows = self.model.nq, self.model.nv, stages
+        constant, kp, kd, external = np.zeros((4, rows, nv))
         return Start(
-            plain(state.q),
-            plain(state.v),
-            plain(warm.a),
-            plain(warm.contacts),
-            plain(warm.w),
-            plain(warm.joints),
-            float(h),
-            *torques_of(self.model, state.q, *commands),
+            q=np.zeros(nq),
+            v=np.zeros(nv),
+            a=np.zeros(nv),
+            contacts=np.full(self.n_candidates, _NO_CONTACT),
+            w=np.zeros((self.n_candidates, self.system.law.n_vertices)),
+            joints=np.full(self.n_joints, 0.5),
+            h=1.0,
+            constant=constant,
+            kp=kp,
+            kd=kd,
+            q_target=np.zeros((rows, nq)),
+            external=external,
+        )
+
+    def new_end(self) -> End:
+        """Memory for the end of a step."""
+        nv, k = self.model.nv, self.n_candidates
+        return End(
+            q=np.zeros(self.model.nq),
+            v=np.zeros(nv),
+            a=np.zeros(nv),
+            tau=np.zeros(nv),
+            wrenches=np.zeros((self.n_points, 6)),
+            depths=np.zeros(self.n_points),
+            error=np.zeros(nv),
+            contacts=np.zeros(k, dtype=np.int64),
+            w=np.zeros((k, self.m)),
+            joints=np.zeros(self.n_joints),
+            counts=np.zeros(6, dtype=np.int64),
+            numbers=np.zeros(4),
         )
 
     def integrate(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:

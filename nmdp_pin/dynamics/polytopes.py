@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.kernels.polytopes import Polytopes
 from nmdp_pin.robot import Robot
@@ -134,7 +134,7 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
         near = np.abs(Terrain(shape).query(vertices).distance) < _NEAR if len(vertices) else []
         try:
             return [replace(_hull(body, row, vertices[near]), inner=True)]
-        except (QhullError, ValueError):
+        except (scipy.spatial.QhullError, ValueError):
             return []
     if isinstance(shape, Mesh):
         corners = convex_corners(shape)
@@ -177,7 +177,7 @@ def _prism(side: _Hull, shape: Cylinder | Cone) -> _Hull:
 
 def _hull(body: int, row: int, vertices: np.ndarray) -> _Hull:
     """The convex hull of vertices; triangles in one plane are one face."""
-    hull = ConvexHull(vertices)
+    hull = scipy.spatial.ConvexHull(vertices)
     equations: list[np.ndarray] = []
     face_of = []
     for equation in hull.equations:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
-from scipy.linalg.blas import dtrsv
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.kernels.levenberg_marquardt import Minimisation, open_step
 from nmdp_pin.kernels.penalty import FRICTIONAL
@@ -44,12 +44,12 @@ class PositionMinimisation:
             return self._scaled(trial.r)
         linearise_step(self._scene, self._start, self._memory.ref, trial, True)
         s = self._scaled(trial.r)
-        force = trial.A.T @ dtrsv(self._memory.ref.U, s, lower=0)
+        force = trial.A.T @ scipy.linalg.blas.dtrsv(self._memory.ref.U, s, lower=0)
         return self._scaled(force)
 
     def retract(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The configuration at tangent y from q."""
-        dq = dtrsv(self._memory.ref.U, y, lower=0)
+        dq = scipy.linalg.blas.dtrsv(self._memory.ref.U, y, lower=0)
         result: np.ndarray = pin.integrate(self._model, q, dq)
         return result
 
@@ -58,10 +58,11 @@ class PositionMinimisation:
         if self._model.nq == self._model.nv:
             return gradient
         U = self._memory.ref.U
-        D: np.ndarray = pin.dIntegrate(self._model, q, dtrsv(U, y, lower=0), pin.ARG1)
+        dq = scipy.linalg.blas.dtrsv(U, y, lower=0)
+        D: np.ndarray = pin.dIntegrate(self._model, q, dq, pin.ARG1)
         return self._scaled(D.T @ (np.triu(U).T @ gradient))
 
     def _scaled(self, force: np.ndarray) -> np.ndarray:
         """U'^-1 force."""
-        result: np.ndarray = dtrsv(self._memory.ref.U, force, lower=0, trans=1)
+        result: np.ndarray = scipy.linalg.blas.dtrsv(self._memory.ref.U, force, lower=0, trans=1)
         return result

@@ -8,6 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.kernels.contacts import Places
 from nmdp_pin.kernels.material import material_inertia
 from nmdp_pin.kernels.stage import Dynamics, Point, Stage, System
 
@@ -98,49 +99,24 @@ class LawCalls:
     def __init__(self, law: WrenchSpace, points: np.ndarray, radii: np.ndarray) -> None:
         self._law, self._points, self._radii = law, points, radii
 
-    def vertices(
-        self,
-        index: np.ndarray,
-        placements: np.ndarray,
-        centre: np.ndarray,
-        depth: np.ndarray,
-        normal: np.ndarray,
-        friction: np.ndarray,
-        surface: np.ndarray,
-        V: np.ndarray,
-    ) -> None:
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
+    def vertices(self, index: np.ndarray, places: Places, V: np.ndarray) -> None:
         """Write the vertices of n contacts into V, shape (>= n, rows, m).
 
         Args:
-            index: candidates of the contacts, shape (n,); the other arguments are as in
-                `kernels.contacts.Places`.
-            placements: placements of the carriers.
-            centre: centres.
-            depth: penetrations.
-            normal: normals.
-            friction: friction coefficients.
-            surface: shapes.
+            index: candidates of the contacts, shape (n,).
+            places: places of the contacts.
             V: output.
         """
         n = len(index)
         if n:
-            contacts = self._state(
-                index, placements[:n], centre[:n], depth[:n], normal[:n], None, friction[:n],
-                surface[:n],
-            )  # fmt: skip
-            V[:n] = self._law.vertices(contacts)
+            V[:n] = self._law.vertices(self._state(index, places, np.arange(n), None))
 
+    @np.errstate(all="ignore")  # as above
     def vertex_derivative(
         self,
         index: np.ndarray,
-        placements: np.ndarray,
-        centre: np.ndarray,
-        depth: np.ndarray,
-        normal: np.ndarray,
-        curvature: np.ndarray,
-        curved: np.ndarray,
-        friction: np.ndarray,
-        surface: np.ndarray,
+        places: Places,
         w: np.ndarray,
         wrench: np.ndarray,
         rows: np.ndarray,
@@ -150,46 +126,29 @@ class LawCalls:
 
         Args:
             index: as in `vertices`.
-            placements: as in `vertices`.
-            centre: as in `vertices`.
-            depth: as in `vertices`.
-            normal: as in `vertices`.
-            curvature: derivatives of the normals.
-            curved: whether there are any.
-            friction: as in `vertices`.
-            surface: as in `vertices`.
+            places: as in `vertices`.
             w: weights.
             wrench: wrenches V w.
             rows: the contacts that are asked for.
             D: output.
         """
-        bends = np.where(curved[rows, None, None], curvature[rows], 0.0)
-        contacts = self._state(
-            index[rows], placements[rows], centre[rows], depth[rows], normal[rows],
-            bends if bends.any() else None, friction[rows], surface[rows],
-        )  # fmt: skip
+        bends = np.where(places.curved[rows, None, None], places.curvature[rows], 0.0)
+        contacts = self._state(index, places, rows, bends if bends.any() else None)
         own = self._law.derivative(contacts, w[rows], wrench[rows])
         D[rows, :, : own.shape[2]] = own
 
     def _state(
-        self,
-        index: np.ndarray,
-        placements: np.ndarray,
-        centre: np.ndarray,
-        depth: np.ndarray,
-        normal: np.ndarray,
-        curvature: np.ndarray | None,
-        friction: np.ndarray,
-        surface: np.ndarray,
+        self, index: np.ndarray, places: Places, rows: np.ndarray, curvature: np.ndarray | None
     ) -> ContactState:
+        """Some contacts as a contact model takes them."""
         return ContactState(
-            centre,
-            placements[:, :3].transpose(0, 2, 1),
-            depth,
-            normal,
+            places.centre[rows],
+            places.placements[rows, :3].transpose(0, 2, 1),
+            places.depth[rows],
+            places.normal[rows],
             curvature,
-            friction,
-            self._radii[index],
-            surface,
-            self._points[index],
+            places.friction[rows],
+            self._radii[index[rows]],
+            places.surface[rows],
+            self._points[index[rows]],
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.control.controller import Command
+from nmdp_pin.kernels.step import Start
 
 
 class Torques(NamedTuple):
@@ -43,22 +45,35 @@ def torques_of(model: pin.Model, q: np.ndarray, *commands: Command) -> Torques:
         q: configuration that stands for missing targets, shape (nq,).
         commands: commands of the stages.
     """
-    if len(commands) > 1 and all(command is commands[0] for command in commands):
-        commands = commands[:1]
-    constant, kp, kd, external = np.zeros((4, len(commands), model.nv))
-    targets = np.empty((len(commands), model.nq))
-    targets[:] = q
-    kd[:] = model.damping
+    rows = 1 if all(command is commands[0] for command in commands) else len(commands)
+    constant, kp, kd, external = np.empty((4, rows, model.nv))
+    torques = Torques(constant, kp, kd, np.empty((rows, model.nq)), external)
+    write_torques(torques, model.damping, q, commands[:rows])
+    return torques
+
+
+def write_torques(
+    torques: Torques | Start, damping: np.ndarray, q: np.ndarray, commands: Sequence[Command]
+) -> None:
+    """Write the torques of commands.
+
+    Args:
+        torques: output.
+        damping: viscous damping of the joints [N m s/rad, N s/m], shape (nv,).
+        q: configuration that stands for missing targets, shape (nq,).
+        commands: commands of the stages; one is that of all.
+    """
     for i, command in enumerate(commands):
-        if command.tau is not None:
-            constant[i] = command.tau
-        if command.kd is not None:
-            kd[i] += command.kd
-            if command.v_target is not None:
-                constant[i] += command.kd * command.v_target
-        if command.kp is not None and command.q_target is not None:
-            kp[i], targets[i] = command.kp, command.q_target
-        if command.force is not None:
-            external[i] = command.force
-            constant[i] += command.force
-    return Torques(constant, kp, kd, targets, external)
+        row = i if len(commands) > 1 else slice(None)
+        constant: Any = 0.0 if command.tau is None else command.tau
+        kd, target, force = command.kd, command.q_target, command.force
+        if kd is not None and command.v_target is not None:
+            constant = constant + kd * command.v_target
+        if force is not None:
+            constant = constant + force
+        acts = command.kp is not None and target is not None
+        torques.constant[row] = constant
+        torques.kp[row] = command.kp if acts else 0.0
+        torques.kd[row] = damping if kd is None else damping + kd
+        torques.q_target[row] = target if acts else q
+        torques.external[row] = 0.0 if force is None else force

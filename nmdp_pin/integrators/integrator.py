@@ -14,11 +14,13 @@ from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.errors import DerivativeError
 from nmdp_pin.integrators.step_response import StepResponse
+from nmdp_pin.quick_record import quick
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
 
 
+@quick
 @dataclass(frozen=True, eq=False)
 class StepResult:
     """Result of one step.

@@ -15,7 +15,7 @@ from nmdp_pin.dynamics.form import Form
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp_response import DifferentiableForm
-from nmdp_pin.integrators.outcome import failed_step, finished_step
+from nmdp_pin.integrators.outcome import failed_step
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
 from nmdp_pin.integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin.integrators.step_response import StepResponse
@@ -126,6 +126,7 @@ class Nmdp(Integrator):
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_evaluations
         self._memory = self.form.new_memory()
+        self._start, self._end = self.form.new_start(len(self.scheme.a)), self.form.new_end()
         self._minimiser_of, self._minimiser, self._handle = of_objective, None, 0
         if of_objective is not None:
             self._minimiser = of_objective(self.form, self._memory, tight=False)
@@ -171,10 +172,9 @@ class Nmdp(Integrator):
         energy, or has an impact that rebounds or penetrates too deeply.
         """
         scheme = scheme or self.scheme
-        form = self.form
+        form, start, end = self.form, self._start, self._end
         commands = [command.at(state.t + c * h) for c in scheme.c]
-        start = form.start(state, commands, h, state.warm)
-        end = self._new_end()
+        form.write_start(start, state, commands, h, state.warm)
         if self._minimiser is not None:
             self._minimiser.begin(None if state.warm is None else state.warm.gamma)
         kernel.make_step(
@@ -202,13 +202,21 @@ class Nmdp(Integrator):
         gamma = 1.0
         if self._minimiser is not None:
             gamma, gap = self._minimiser.gamma, self._minimiser.value
-        after = WarmStart(end.contacts[:touching], end.w[:touching], end.joints, end.a, gamma)
-        return finished_step(
-            state,
-            State(state.t + h, end.q, end.v, after),
-            wrenches=end.wrenches,
-            tau=end.tau - start.external[-1],
-            contact_depths=end.depths,
+        wrenches = end.wrenches.copy()
+        warm = WarmStart(
+            end.contacts[:touching].copy(),
+            end.w[:touching].copy(),
+            end.joints.copy(),
+            end.a.copy(),
+            gamma,
+        )
+        return StepResult(
+            state=State(state.t + h, end.q.copy(), end.v.copy(), warm),
+            status=Status.CONVERGED,
+            tau=end.tau.copy(),
+            contact_forces=wrenches[:, :3],
+            wrenches=wrenches,
+            contact_depths=end.depths.copy(),
             iterations=iterations,
             evaluations=evaluations,
             step_sizes=(h,),
@@ -217,7 +225,7 @@ class Nmdp(Integrator):
             kinetic_energy=kinetic,
             potential_energy=potential,
             rejected=rejected,
-            local_error=end.error,
+            local_error=end.error.copy(),
             order=order,
         )
 
@@ -248,25 +256,6 @@ class Nmdp(Integrator):
         x = np.concatenate([end.q, end.v])
         return self._differentiable.response(
             self._options(np.inf), scheme.record, start, x, commands, names, smoothing, judged
-        )
-
-    def _new_end(self) -> kernel.End:
-        """Arrays of a result."""
-        form, model = self.form, self.form.model
-        points, v = len(form.system.robot.contact_points), np.empty((4, model.nv))
-        return kernel.End(
-            q=np.empty(model.nq),
-            v=v[0],
-            a=v[1],
-            tau=v[2],
-            wrenches=np.empty((points, 6)),
-            depths=np.empty(points),
-            error=v[3],
-            contacts=np.empty(form.n_candidates, dtype=np.int64),
-            w=np.empty((form.n_candidates, form.m)),
-            joints=np.empty(form.n_joints),
-            counts=np.empty(6, dtype=np.int64),
-            numbers=np.empty(4),
         )
 
 

@@ -102,6 +102,7 @@ class PositionBasedStep(Integrator):
         )
         return StepStart(plain(state.q), plain(state.v), torque, float(h))
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:

@@ -35,7 +35,7 @@ class Scheme:
     a: tuple[tuple[float, ...], ...]
     acceleration: float = 1.0
 
-    @property
+    @functools.cached_property
     def c(self) -> tuple[float, ...]:
         """Ends of the stages, as shares of the step."""
         return tuple(sum(row) for row in self.a)

@@ -56,10 +56,8 @@ def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) ->
 @calling_jit
 def call_vertices(handle: int, index: np.ndarray, places: Any, V: np.ndarray) -> None:
     """Vertices of a contact model in Python; see `LawCalls.vertices`."""
-    placements, centre, depth = places.placements, places.centre, places.depth
-    normal, friction, surface = places.normal, places.friction, places.surface
     with objmode():
-        callee(handle).vertices(index, placements, centre, depth, normal, friction, surface, V)
+        callee(handle).vertices(index, places, V)
 
 
 @calling_jit
@@ -73,25 +71,8 @@ def call_vertex_derivative(
     D: np.ndarray,
 ) -> None:
     """Derivative of V w of a contact model in Python; see `LawCalls.vertex_derivative`."""
-    placements, centre, depth = places.placements, places.centre, places.depth
-    normal, friction, surface = places.normal, places.friction, places.surface
-    curvature, curved = places.curvature, places.curved
     with objmode():
-        callee(handle).vertex_derivative(
-            index,
-            placements,
-            centre,
-            depth,
-            normal,
-            curvature,
-            curved,
-            friction,
-            surface,
-            w,
-            wrench,
-            rows,
-            D,
-        )
+        callee(handle).vertex_derivative(index, places, w, wrench, rows, D)
 
 
 @calling_jit

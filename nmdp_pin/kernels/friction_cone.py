@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.local_array import matrix, zero_matrix, zero_vector
 from nmdp_pin.kernels.record import record
 
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
@@ -57,7 +58,7 @@ def cone_vertices(cone: Cone, depth: float, normal: np.ndarray, mu: float, V: np
             for j in range(V.shape[1]):
                 V[a, j] = 0.0
         return False
-    R = np.empty((3, 3))
+    R = matrix(3, 3)
     tangent_frame(normal, R)
     for j in range(V.shape[1]):
         x, y = mu * cone.tangents[0, j], mu * cone.tangents[1, j]
@@ -156,7 +157,7 @@ def all_derivatives(
         force: V w, shape (n, 3).
         D: output, shape (n, 3, 3).
     """
-    of_depth, N, own = np.zeros(6), np.zeros((3, 6)), np.empty((3, 6))
+    of_depth, N, own = zero_vector(6), zero_matrix(3, 6), matrix(3, 6)
     for i in range(len(depth)):
         for a in range(3):
             of_depth[a] = -normal[i, a]

@@ -8,12 +8,13 @@ contacts, then those of the joints with a stop or dry friction.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import Joints, stop
-from nmdp_pin.kernels.record import record
+from nmdp_pin.kernels.local_array import matrix
 from nmdp_pin.kernels.stage import Point, Stage, System
 from nmdp_pin.kernels.tree import placement_rate
 
@@ -27,8 +28,7 @@ _SUNK = 1e-3  # [m]; shallower penetrations do not matter
 _LEAST_WORK = 0.25  # share of the largest force times the depth: 1 / (p + 1) for powers p up to 3
 
 
-@record
-class Ends:
+class Ends(NamedTuple):
     """Loads and velocities of the rows at the end of a stage.
 
     Args:
@@ -228,7 +228,7 @@ def _slides_back(slip: np.ndarray, velocity: np.ndarray) -> bool:
 @jit
 def _centre_velocity(system: System, at: Point, out: np.ndarray) -> None:
     """Velocity of the centre of mass of the robot [m/s], shape (3,)."""
-    tree, rate, mass = system.tree, np.empty((4, 3)), 0.0
+    tree, rate, mass = system.tree, matrix(4, 3), 0.0
     for a in range(3):
         out[a] = 0.0
     for b in range(len(tree.parents)):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin.kernels.tree import (
     Tree,
     add_children,
@@ -64,8 +65,8 @@ def inertial_stiffness(
     [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], where c and c_hat are the integrals of rho X and
     rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36).
     """
-    Y = np.zeros((3, 3))
-    c = np.zeros((2, 3))
+    Y = zero_matrix(3, 3)
+    c = zero_matrix(2, 3)
     for b in range(len(placements)):
         P, Q, Sigma, K = placements[b], reference[b], moments[b], stiffness[b]
         Y[:] = 0.0
@@ -154,7 +155,7 @@ def rates_derivative(
     n = len(placements)
     twists = np.zeros((n, 6))
     derivative[:] = 0.0
-    t, c, w, x = np.empty(6), np.empty(6), np.empty(3), np.empty(3)
+    t, c, w, x = vector(6), vector(6), vector(3), vector(3)
     for b in range(n):
         if parents[b] >= 0:
             twists[b] = twists[parents[b]]
@@ -279,7 +280,7 @@ def point_momenta(
         wrenches: output, shape (n, 6).
         stiffness: output, row-major, shape (n, 36).
     """
-    Y, c = np.empty((3, 3)), np.empty(3)
+    Y, c = matrix(3, 3), vector(3)
     for b in range(Z.shape[0]):
         Y[:] = 0.0
         for i in range(4):

@@ -89,8 +89,8 @@ class KernelCache(FunctionCache):
     _impl_class = _Compiled
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel."""
-        if _is_outdated():
+        """Keep a compiled kernel, if it has machine code."""
+        if data.entry_point is None or _is_outdated():
             return
         try:
             self._impl.locator.ensure_cache_path()

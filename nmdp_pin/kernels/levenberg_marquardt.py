@@ -14,6 +14,7 @@ starts with lam = 0. The account of these is an array of floats.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -130,8 +131,7 @@ def goes_on(account: np.ndarray, tolerance: float, max_iterations: int) -> bool:
     return False
 
 
-@record
-class Limits:
+class Limits(NamedTuple):
     """Stopping criteria.
 
     Args:

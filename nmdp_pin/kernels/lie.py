@@ -12,16 +12,31 @@ ad being the adjoint of d: its eigenvalues are 0 and, twice each, +- i sqrt(x).
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
-from scipy.special import zeta
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.local_array import zero_matrix, zero_vector
 
 _TERMS = 28  # number of terms of the series of c; at an angle of pi the next one is below 1e-16
-# c(x) = sum over n >= 1 of |B_2n| / (2n)! x^(n - 1), |B_2n| / (2n)! = 2 zeta(2n) / (2 pi)^(2n)
-_C = 2.0 * zeta(2.0 * np.arange(1, _TERMS + 1)) / (2.0 * math.pi) ** (2 * np.arange(1, _TERMS + 1))
 _SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients
+
+
+def _series() -> np.ndarray:
+    """Coefficients |B_2n| / (2n)! of c(x) = sum over n >= 1 of |B_2n| / (2n)! x^(n - 1).
+
+    With s = sin(a/2) / (a/2) and x = a^2, x c s = s - cos(a/2).
+    """
+    c: list[Fraction] = []
+    s = [Fraction((-1) ** n, 4**n * math.factorial(2 * n + 1)) for n in range(_TERMS + 1)]
+    for n in range(1, _TERMS + 1):
+        cosine = (2 * n + 1) * s[n]
+        c.append(s[n] - cosine - sum(s[k] * c[n - 1 - k] for k in range(1, n)))
+    return np.array([float(x) for x in c])
+
+
+_C = _series()
 
 
 @jit
@@ -120,7 +135,7 @@ def log_derivative(d: np.ndarray, D: np.ndarray) -> None:
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
     c, c1, _ = bernoulli(x)
     a, b = c - x * c1, -c1
-    f = np.zeros((5, 6))
+    f = zero_matrix(5, 6)
     for i in range(6):
         for j in range(6):
             f[0, j] = 1.0 if i == j else 0.0
@@ -142,7 +157,7 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
     c, c1, c2 = bernoulli(x)
     a, b, a1, b1 = c - x * c1, -c1, -x * c2, -c2
-    f, g, e, part = np.zeros((5, 6)), np.zeros((5, 6)), np.zeros(6), np.zeros(6)
+    f, g, e, part = zero_matrix(5, 6), zero_matrix(5, 6), zero_vector(6), zero_vector(6)
     for k in range(6):
         f[0, k] = force[k]
     for k in range(4):

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.local_array import indices
 
 RANK = 1e-10  # share of the largest pivot below which a row is redundant
 _SMALL = 64  # rows up to which the factorisation here is faster than a call of LAPACK
@@ -140,7 +141,7 @@ def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
         X: output, shape (n, r).
     """
     n, r = B.shape
-    order = np.empty(n, np.int64)
+    order = indices(n)
     rank = eliminate(A, n, B, order)
     X[:] = 0.0
     for i in range(rank - 1, -1, -1):
@@ -181,7 +182,7 @@ def solve_in_place(A: np.ndarray, X: np.ndarray) -> bool:
     """
     n = len(A)
     if n <= _SMALL:
-        pivots = np.empty(n, np.int64)
+        pivots = indices(n)
         if not lu_factor(A, pivots):
             return False
         lu_solve(A, pivots, X)

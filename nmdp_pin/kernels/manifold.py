@@ -21,6 +21,7 @@ from nmdp_pin.kernels.lie import (
     translation_exp,
     translation_log,
 )
+from nmdp_pin.kernels.local_array import matrix, vector, zero_vector
 from nmdp_pin.kernels.record import record
 
 # Kinds of the factors, by their coordinates.
@@ -116,7 +117,7 @@ def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
 @jit
 def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Unit quaternion rotated by a rotation vector."""
-    turn, product = np.empty(4), np.empty(4)
+    turn, product = vector(4), vector(4)
     quaternion_exp(w, turn)
     quaternion_product(q, turn, product)
     length = product[0] ** 2 + product[1] ** 2 + product[2] ** 2 + product[3] ** 2
@@ -142,8 +143,8 @@ def integrate(
         for k in range(len(direction)):
             out[k] = q[k] + t * direction[k]
         return
-    twist, p, R = np.empty(6), np.empty(3), np.empty((3, 3))
-    dq = np.empty(len(direction))
+    twist, p, R = vector(6), vector(3), matrix(3, 3)
+    dq = vector(len(direction))
     for k in range(len(direction)):
         dq[k] = t * direction[k]
     for b in range(len(space.kinds)):
@@ -180,7 +181,7 @@ def _angle(a: np.ndarray, b: np.ndarray) -> float:
 @jit
 def _rotation_between(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """Rotation vector from one unit quaternion to another."""
-    back, turn = np.empty(4), np.empty(4)
+    back, turn = vector(4), vector(4)
     back[0], back[1], back[2], back[3] = -a[0], -a[1], -a[2], a[3]
     quaternion_product(back, b, turn)
     quaternion_log(turn, out)
@@ -200,7 +201,7 @@ def difference(space: Manifold, q0: np.ndarray, q1: np.ndarray, out: np.ndarray)
         for k in range(len(out)):
             out[k] = q1[k] - q0[k]
         return
-    p, w, v, R = np.empty(3), np.zeros(3), np.empty(3), np.empty((3, 3))
+    p, w, v, R = vector(3), zero_vector(3), vector(3), matrix(3, 3)
     for b in range(len(space.kinds)):
         kind = space.kinds[b]
         i, k = space.first_q[b], space.first_v[b]
@@ -241,7 +242,7 @@ def difference_derivative(space: Manifold, d: np.ndarray, D: np.ndarray) -> None
         d: difference(q0, q1), shape (nv,).
         D: output, of which the blocks are written, shape (nv, nv).
     """
-    twist, block = np.empty(6), np.empty((6, 6))
+    twist, block = vector(6), matrix(6, 6)
     for b in range(len(space.kinds)):
         kind = space.kinds[b]
         if not has_blocks(kind):
@@ -297,7 +298,7 @@ def add_turning(
         force: constant force, shape (nv,).
         A: shape (nv, nv).
     """
-    twist, f, H = np.empty(6), np.empty(6), np.empty((6, 6))
+    twist, f, H = vector(6), vector(6), matrix(6, 6)
     for b in range(len(space.kinds)):
         kind = space.kinds[b]
         if not has_blocks(kind):

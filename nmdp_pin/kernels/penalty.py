@@ -14,6 +14,7 @@ for which dd = -n . dx and dn = K dx, K being the curvature. Wrenches are about 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from nmdp_pin.kernels.contact_wrench import stiffness_at_origin, wrench_at_origi
 from nmdp_pin.kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import copy_matrix
+from nmdp_pin.kernels.local_array import matrix, vector, zero_vector
 from nmdp_pin.kernels.record import record
 from nmdp_pin.kernels.vector3 import cross_into, dot, rotate
 
@@ -52,8 +54,7 @@ class PenaltyLaw:
     gamma: float
 
 
-@record
-class Touch:
+class Touch(NamedTuple):
     """A contact at one configuration.
 
     Args:
@@ -166,7 +167,7 @@ def wrench_of(law: PenaltyLaw, t: Touch, wrench: np.ndarray) -> None:
             force[i] = p * t.n[i] - q * t.slip[i]
         cross_into(force, t.arm, moment)
         return
-    carried, z, pull = np.empty(3), np.empty(3), np.empty(3)
+    carried, z, pull = vector(3), vector(3), vector(3)
     carried_slip(t, carried, z, pull)
     c = (law.gamma + 1.0) / (law.beta + 1.0) * q * dot(t.slip, t.slip) / d
     cross_into(t.arm, carried, moment)
@@ -196,7 +197,7 @@ def slip_derivative(t: Touch, change: np.ndarray) -> None:
                 change[i, j] -= along * t.K[i, j] + n[i] * turned
     if r <= 0.0:
         return
-    o, back = t.arm, np.empty(3)
+    o, back = t.arm, vector(3)
     for i in range(3):
         # back is row i of T Q
         for j in range(3):
@@ -281,7 +282,7 @@ def gauss_newton(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
         D: output, shape (6, 6).
     """
     d, q, slope = t.sizes[0], t.sizes[4], t.sizes[5]
-    change = np.empty((3, 6))
+    change = matrix(3, 6)
     slip_derivative(t, change)
     stretch_along_slip(t, 0.5 * (law.beta - 1.0), change)
     for i in range(3):
@@ -308,9 +309,9 @@ def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
     """
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     n, bent = t.n, t.sizes[7] > 0.0
-    carried, z, pull, lever = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    carried, z, pull, lever = vector(3), vector(3), vector(3), vector(3)
     carried_slip(t, carried, z, pull)
-    change, dq, along = np.empty((3, 6)), np.zeros(6), np.empty(6)
+    change, dq, along = matrix(3, 6), zero_vector(6), vector(6)
     slip_derivative(t, change)
     square = dot(t.slip, t.slip)
     for j in range(6):  # dq / q, and u_t . du_t
@@ -331,7 +332,7 @@ def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
             if bent:
                 D[i, j] += (p + c) * t.K[i, j]
     if bent:
-        turning = np.empty((3, 6))
+        turning = matrix(3, 6)
         _turning_normal(t, change, carried, z, turning)
         for i in range(3):
             for j in range(6):
@@ -339,7 +340,7 @@ def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
     if r <= 0.0:
         return
     cross_into(t.arm, carried, lever)
-    turned, o, C = np.empty((3, 6)), np.empty((3, 3)), np.empty((3, 3))
+    turned, o, C = matrix(3, 6), matrix(3, 3), matrix(3, 3)
     _skew(t.arm, o)
     _skew(carried, C)
     for i in range(3):
@@ -369,8 +370,8 @@ def _turning_normal(
     zero on every shape here but the rim of a cylinder.
     """
     K, n, r, b = t.K, t.n, t.sizes[1], t.sizes[2]
-    dz, db = np.empty((3, 6)), np.zeros(6)
-    back, o, C = np.zeros(3), np.empty((3, 3)), np.empty((3, 3))
+    dz, db = matrix(3, 6), zero_vector(6)
+    back, o, C = zero_vector(3), matrix(3, 3), matrix(3, 3)
     _skew(t.arm, o)
     _skew(carried, C)
     if r > 0.0:
@@ -390,7 +391,7 @@ def _turning_normal(
                 dz[i, j] += r * (turned - change[i, j])
                 if j >= 3:
                     dz[i, j] -= r * C[i, j - 3]
-    K2, bent = np.empty((3, 3)), np.empty(3)
+    K2, bent = matrix(3, 3), vector(3)
     for i in range(3):
         for j in range(3):
             K2[i, j] = K[i, 0] * K[0, j] + K[i, 1] * K[1, j] + K[i, 2] * K[2, j]
@@ -468,7 +469,7 @@ def penalty_forces(
         P: placements of the bodies, shape (n + 1, 4, 3).
         forces: output.
     """
-    t, u, wrench = new_touch(), np.empty(3), np.empty(6)
+    t, u, wrench = new_touch(), vector(3), vector(6)
     forces.energies[0] = forces.energies[1] = 0.0
     for i in range(contacts.n[0]):
         w, at = forces.wrenches[i], forces.origin[i]
@@ -512,7 +513,7 @@ def penalty_stiffness(
             conservative forces.
         forces: forces, of which the stiffness is written.
     """
-    t, u, wrench, D = new_touch(), np.empty(3), np.empty(6), np.empty((6, 6))
+    t, u, wrench, D = new_touch(), vector(3), vector(6), matrix(6, 6)
     for i in range(contacts.n[0]):
         for j in range(36):
             forces.stiffness[i, j] = 0.0

@@ -11,6 +11,7 @@ of a cylinder, whose ends have contacts of their own.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,8 +72,7 @@ class Polytopes:
     first_points: np.ndarray
 
 
-@record
-class Polytope:
+class Polytope(NamedTuple):
     """A polytope in some frame; fields as in `Polytopes`."""
 
     vertices: np.ndarray

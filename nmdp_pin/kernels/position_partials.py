@@ -10,6 +10,7 @@ import numpy as np
 from nmdp_pin.kernels.contacts import Contacts
 from nmdp_pin.kernels.inertia import reference_derivative
 from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.local_array import vector, zero_vector
 from nmdp_pin.kernels.manifold import difference_derivative, integrate
 from nmdp_pin.kernels.penalty import (
     FRICTIONAL,
@@ -145,7 +146,7 @@ def _wrench_change(
         out: output, about the centre, shape (6,).
     """
     n, q, r, b = t.n, t.sizes[4], t.sizes[1], t.sizes[2]
-    turned, du, ds, part = np.empty(3), np.zeros(3), np.empty(3), np.empty(3)
+    turned, du, ds, part = vector(3), zero_vector(3), vector(3), vector(3)
     if r > 0.0:
         for i in range(3):
             turned[i] = dot(t.turn[i], t.arm)
@@ -163,7 +164,7 @@ def _wrench_change(
             out[i] = -q * (ds[i] + dq * t.slip[i])
         cross_into(out[:3], t.arm, out[3:])
         return
-    carried, z, pull, back = np.empty(3), np.empty(3), np.empty(3), np.zeros(3)
+    carried, z, pull, back = vector(3), vector(3), vector(3), zero_vector(3)
     carried_slip(t, carried, z, pull)
     cross_into(turn, t.slip, part)
     for i in range(3):
@@ -201,9 +202,9 @@ def add_contacts(
         R: derivative that is changed, shape (nv, nv).
     """
     contacts, tree, candidates = ref.contacts, scene.tree, scene.candidates
-    t, u, c, c0 = new_touch(), np.empty(3), np.empty(3), np.empty(3)
-    move, turn, part = np.empty(3), np.empty(3), np.empty(3)
-    wrench, world = np.empty(6), np.empty(6)
+    t, u, c, c0 = new_touch(), vector(3), vector(3), vector(3)
+    move, turn, part = vector(3), vector(3), vector(3)
+    wrench, world = vector(6), vector(6)
     for i in range(contacts.n[0]):
         if not describe_contact(scene.law, start.h, candidates, contacts, trial.places, i, u, t):
             continue

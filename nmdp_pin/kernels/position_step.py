@@ -23,6 +23,7 @@ from nmdp_pin.kernels.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import Joints, Torque, add_springs, motor
 from nmdp_pin.kernels.linear import cholesky, copy_matrix, solve_upper_transposed
+from nmdp_pin.kernels.local_array import matrix
 from nmdp_pin.kernels.manifold import (
     add_rows,
     add_turning,
@@ -382,7 +383,7 @@ def _add_joint_forces(scene: Scene, start: StepStart, trial: Trial) -> float:
                 value -= 0.5 * more * more / curvature
             else:
                 value += more * trial.y[k]
-    stored += add_springs(joints, trial.q, trial.r, np.empty((0, 0)))
+    stored += add_springs(joints, trial.q, trial.r, matrix(0, 0))
     trial.forces.energies[0] += stored
     return value + stored
 

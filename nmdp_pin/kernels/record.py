@@ -1,24 +1,63 @@
 """Records: named arrays and numbers that kernels take as one argument.
 
 A record is a class with annotated fields. Its objects have the fields as attributes in Python, and
-share their arrays with the kernels; numbers are copied when the record is made. Inside a kernel it
-is a reference to one block of memory (Numba's structref), so that records can hold many arrays, and
-records, at no cost where functions call each other.
+share them with the kernels, for which a record is the address of a block of memory: the numbers,
+and the addresses and shapes of the arrays. Python owns the arrays. Kernels count no references to
+them, which would take a third of a step, and thus make and keep no records; what a kernel makes is
+a named tuple.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import sys
+import hashlib
+import weakref
 from typing import TYPE_CHECKING, Any
 
-import numba
-from numba.core import types
-from numba.experimental import structref
-
-from nmdp_pin.kernels.jit import jit
+import numpy as np
+from llvmlite import ir
+from numba import config, typeof
+from numba.core import cgutils, types
+from numba.core.datamodel import PrimitiveModel, register_default
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    box,
+    infer_getattr,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    unbox,
+)
+from numba.np.arrayobj import make_array, populate_array
 
 __all__ = ["record"]
+
+_SLOT = 8  # bytes of a number, an address or a length
+_MOST = 9  # slots of a field: an array of up to four dimensions, or up to nine records
+_NUMERIC = (types.Number, types.Boolean)
+_NUMBERS = {"float": float, "int": int, "bool": bool}
+_RECORDS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # by address
+
+
+class RecordType(types.Type):  # type: ignore[misc]
+    """Type of the records of a class whose fields have certain types.
+
+    Args:
+        cls: class.
+        fields: types of the fields, by name.
+    """
+
+    mutable = True
+
+    def __init__(self, cls: Any, fields: dict[str, types.Type]) -> None:
+        self.cls, self.fields = cls, fields
+        digest = hashlib.sha256(repr((cls.__module__, fields)).encode()).hexdigest()[:12]
+        super().__init__(f"{cls.__name__}.{digest}")  # short, as it is a part of symbols
+
+    def place(self, name: str) -> int:
+        """First byte of a field."""
+        return _SLOT * int(self.cls._places[name])
+
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as record
@@ -29,52 +68,174 @@ else:
         members = {name: cls.__dict__[name] for name in ("__doc__", "__module__")}
         members |= {"__qualname__": cls.__qualname__, "__annotations__": cls.__annotations__}
         members |= {"__post_init__": _share, "__reduce__": _reduce}
-        made = dataclasses.dataclass(eq=False, slots=True)(type(cls.__name__, (_Shared,), members))
-        names = tuple(field.name for field in dataclasses.fields(made))
-        made._shared = None if numba.config.DISABLE_JIT else _constructor(made, names)
-        return made
+        result = dataclasses.dataclass(eq=False, slots=True)(
+            type(cls.__name__, (_Shared,), members)
+        )
+        kinds = {name: _NUMBERS.get(kind) for name, kind in cls.__annotations__.items()}
+        result._places, place = {}, 0
+        for name, kind in kinds.items():
+            result._places[name] = place
+            place += 1 if kind else _MOST
+        result._size = place
+        if not config.DISABLE_JIT:
+            for name, kind in kinds.items():
+                if kind:
+                    setattr(result, name, _number(result._places[name], kind))
+        return result
 
 
 class _Shared:
-    """What Numba knows a record by."""
+    """Memory that a record shares with kernels."""
 
-    __slots__ = ("_meminfo", "_numba_type_")
-    _shared: Any = None
+    __slots__ = ("__weakref__", "_address", "_floats", "_integers", "_numba_type_")
+    _size: int
+
+    def __new__(cls, *args: Any, **fields: Any) -> Any:
+        self = super().__new__(cls)
+        self._integers = np.zeros(cls._size, np.int64)
+        self._floats = self._integers.view(np.float64)
+        self._address = self._integers.ctypes.data
+        return self
+
+
+def _number(place: int, kind: type) -> property:
+    """A field that is a number, in the memory of its record."""
+    memory = "_floats" if kind is float else "_integers"
+
+    def read(self: Any) -> Any:
+        return kind(getattr(self, memory)[place])
+
+    def write(self: Any, value: Any) -> None:
+        getattr(self, memory)[place] = value
+
+    return property(read, write)
 
 
 def _share(self: Any) -> None:
-    """Make the kernels' counterpart of a record."""
-    if self._shared is not None:
-        made = type(self)._shared(*(getattr(self, name) for name in self.__slots__))
-        self._meminfo, self._numba_type_ = made._meminfo, made._type
+    """Write the addresses and shapes of the arrays of a new record, and find its type."""
+    if config.DISABLE_JIT:
+        return
+    cls, kinds = type(self), {}
+    for field in dataclasses.fields(self):
+        value = getattr(self, field.name)
+        kinds[field.name] = kind = types.unliteral(typeof(value))
+        if isinstance(kind, types.Array):
+            slots = [value.ctypes.data, *value.shape, *value.strides]
+        elif isinstance(kind, RecordType):
+            slots = [value._address]
+        elif isinstance(kind, types.UniTuple):
+            slots = [each._address for each in value]
+        else:
+            continue
+        place = cls._places[field.name]
+        self._integers[place : place + len(slots)] = slots
+    self._numba_type_ = RecordType(cls, kinds)
+    _RECORDS[self._address] = self
 
 
 def _reduce(self: Any) -> Any:
     """Pickle the fields."""
-    return type(self), tuple(getattr(self, name) for name in self.__slots__)
+    return type(self), tuple(getattr(self, field.name) for field in dataclasses.fields(self))
 
 
-def _constructor(cls: type, names: tuple[str, ...]) -> Any:
-    """Make the class known to Numba, and return the compiled function that makes its objects."""
-    module = sys.modules[cls.__module__]
-    kind = type(
-        f"{cls.__name__}Type",
-        (types.StructRef,),
-        {"preprocess_fields": _plain, "__module__": cls.__module__},
+def record_at(address: int) -> Any:
+    """The record whose memory has an address."""
+    return _RECORDS[address]
+
+
+@register_default(RecordType)
+class _Model(PrimitiveModel):  # type: ignore[misc]
+    """A record is an address."""
+
+    def __init__(self, manager: Any, kind: RecordType) -> None:
+        super().__init__(manager, kind, ir.IntType(8).as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    """Types of the fields."""
+
+    key = RecordType
+
+    def generic_resolve(self, kind: RecordType, name: str) -> types.Type | None:
+        return kind.fields.get(name)
+
+
+def _slots_of(context: Any, builder: Any, address: Any, kind: RecordType, name: str) -> Any:
+    """Pointer to the slots of a field, of the type of its first one."""
+    field = kind.fields[name]
+    first = ir.IntType(8).as_pointer()
+    if isinstance(field, types.Array):
+        first = context.get_data_type(field.dtype).as_pointer()
+    elif isinstance(field, _NUMERIC):
+        first = context.get_data_type(field)
+    place = cgutils.pointer_add(builder, address, kind.place(name))
+    return builder.bitcast(place, first.as_pointer())
+
+
+def _constant(builder: Any, pointer: Any) -> Any:
+    """Load what no kernel changes, which LLVM then loads once."""
+    value = builder.load(pointer)
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
+
+
+@lower_getattr_generic(RecordType)  # type: ignore[misc]
+def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str) -> Any:
+    """A field of a record; arrays are as NumPy's whose memory another object owns."""
+    field = kind.fields[name]
+    slots = _slots_of(context, builder, address, kind, name)
+    if isinstance(field, _NUMERIC):
+        return context.data_model_manager[field].from_data(builder, builder.load(slots))
+    first = _constant(builder, slots)
+    if isinstance(field, RecordType):
+        return first
+    if isinstance(field, types.UniTuple):
+        rest = [_constant(builder, cgutils.gep(builder, slots, i)) for i in range(1, len(field))]
+        return cgutils.pack_array(builder, [first, *rest])
+    length = context.get_value_type(types.intp)
+    lengths = builder.bitcast(slots, length.as_pointer())
+    shape, strides = (
+        [_constant(builder, cgutils.gep(builder, lengths, begin + i)) for i in range(field.ndim)]
+        for begin in (1, 1 + field.ndim)
     )
-    setattr(module, kind.__name__, structref.register(kind))  # where a cached kernel looks for it
-    proxy = type(cls.__name__, (structref.StructRefProxy,), {"__slots__": ()})
-    structref.define_constructor(cls, kind, list(names))
-    structref.define_boxing(kind, proxy)
-    arguments = ", ".join(names)
-    source = f"def make({arguments}):\n    return {cls.__name__}({arguments})\n"
-    space: dict[str, Any] = {cls.__name__: cls, "__name__": cls.__module__}
-    exec(compile(source, f"{cls.__name__} of {module.__file__}", "exec"), space)
-    make = space["make"]
-    make.__qualname__ = f"make_{cls.__name__}"
-    return jit(make)
+    size = context.get_abi_sizeof(context.get_data_type(field.dtype))
+    if field.layout == "C":
+        strides[-1] = length(size)
+        for i in range(field.ndim - 2, -1, -1):
+            strides[i] = builder.mul(strides[i + 1], shape[i + 1])
+    array = make_array(field)(context, builder)
+    populate_array(array, first, shape, strides, size, None)
+    return array._getvalue()
 
 
-def _plain(self: Any, fields: Any) -> Any:
-    """The types of the fields without the values of literals."""
-    return tuple((name, types.unliteral(kind)) for name, kind in fields)
+@lower_setattr_generic(RecordType)  # type: ignore[misc]
+def _write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
+    """Write a number of a record."""
+    kind, given = signature.args
+    field = kind.fields[name]
+    if not isinstance(field, _NUMERIC):
+        raise TypeError(f"kernels write numbers of a record, and {name} is a {field}")
+    value = context.cast(builder, args[1], given, field)
+    value = context.data_model_manager[field].as_data(builder, value)
+    builder.store(value, _slots_of(context, builder, args[0], kind, name))
+
+
+@unbox(RecordType)  # type: ignore[misc]
+def _unbox(kind: RecordType, record: Any, c: Any) -> NativeValue:
+    """The address of a record of Python."""
+    number = c.pyapi.object_getattr_string(record, "_address")
+    address = c.pyapi.long_as_voidptr(number)
+    c.pyapi.decref(number)
+    return NativeValue(c.builder.bitcast(address, ir.IntType(8).as_pointer()))
+
+
+@box(RecordType)  # type: ignore[misc]
+def _box(kind: RecordType, address: Any, c: Any) -> Any:
+    """The record of Python that has an address."""
+    find = c.pyapi.unserialize(c.pyapi.serialize_object(record_at))
+    number = c.pyapi.long_from_ssize_t(c.builder.ptrtoint(address, ir.IntType(64)))
+    result = c.pyapi.call_function_objargs(find, [number])
+    c.pyapi.decref(number)
+    c.pyapi.decref(find)
+    return result

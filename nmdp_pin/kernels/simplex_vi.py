@@ -12,6 +12,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.linear import finite, solve_in_place
+from nmdp_pin.kernels.local_array import indices, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
@@ -78,7 +79,7 @@ def solve_on_face(
 ) -> bool:
     """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular."""
     n, size = x.size, face.size
-    rows, k = np.empty(size, np.int64), 0
+    rows, k = indices(size), 0
     for e in range(size):
         if face[e]:
             rows[k] = e
@@ -122,7 +123,7 @@ def add_sparse_product(
         constant: vector, shape (n,).
         out: output, shape (n,).
     """
-    n, k, kept = x.size, 0, np.empty(x.size, np.int64)
+    n, k, kept = x.size, 0, indices(x.size)
     for j in range(n):
         if x[j] != 0.0:
             kept[k] = j
@@ -154,10 +155,10 @@ def solve_affine_vi(
         False where the faces cycle, M is singular on a face, or a number is not finite.
     """
     n, blocks = x0.size, first.size - 1
-    constant, block_of = np.empty(n), np.empty(n, np.int64)
+    constant, block_of = vector(n), indices(n)
     add_sparse_product(M, x0, -1.0, g, constant)
     # One unit a block, so that the projection of a block is the usual one.
-    unit = np.empty(blocks)
+    unit = vector(blocks)
     for b in range(blocks):
         unit[b] = 0.0
         for e in range(first[b], first[b + 1]):
@@ -169,7 +170,7 @@ def solve_affine_vi(
         return False
     face = np.zeros(n + blocks, np.bool_)
     tried = np.empty((MOST_FACES, n + blocks), np.bool_)
-    y, F, ordered = np.empty(n), np.empty(n), np.empty(n)
+    y, F, ordered = vector(n), vector(n), vector(n)
     for i in range(n):
         F[i], x[i] = g[i], x0[i]
     for trial in range(MOST_FACES):

@@ -38,6 +38,7 @@ from nmdp_pin.kernels.joints import (
     saturate,
 )
 from nmdp_pin.kernels.lie import cross_motions
+from nmdp_pin.kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin.kernels.manifold import (
     add_multiplied_rows,
     add_rows,
@@ -323,7 +324,7 @@ def _turn_dofs(tree: Tree, at: Point) -> None:
 def _subtract_torque(system: System, stage: Stage, at: Point) -> None:
     """Subtract the torque of the joints from G, and its derivative from A."""
     space, nv = system.tree.space, at.v.size
-    kp, kd = np.empty(nv), np.empty(nv)
+    kp, kd = vector(nv), vector(nv)
     difference(space, stage.torque.q_target, at.q, at.error)
     for l in range(nv):
         constant, kp[l], kd[l] = gains(system.joints, stage.torque, l)
@@ -357,7 +358,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
     tree, places, contacts = system.tree, at.places, stage.contacts
     n, rows, m, h = contacts.n[0], system.rows, at.w.shape[1], 1.0 / stage.rate
     press(system, contacts, at)
-    point = np.empty(3)
+    point = vector(3)
     for b in range(at.loads.shape[0]):
         for a in range(6):
             at.loads[b, a] = 0.0
@@ -392,7 +393,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
     if k > 0:
         subtract_from_bodies(contacts.bodies, at.origin, n, -1.0, at.loads)
         add_children(tree.parents, at.loads)
-        force = np.empty(at.G.size)
+        force = vector(at.G.size)
         project_wrenches(at.S, tree.first_dofs, at.loads, force)
         for l in range(at.G.size):
             at.G[l] += force[l]
@@ -496,7 +497,7 @@ def learn_slopes(contacts: Contacts, before: Point, at: Point) -> None:
         before: point evaluated earlier.
         at: point whose slopes are written.
     """
-    dx = np.empty(3)
+    dx = vector(3)
     for i in range(contacts.n[0]):
         square = 0.0
         for c in range(3):
@@ -533,7 +534,7 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
         )
     stiffness, sums = np.empty((touching, 36)), np.zeros((len(tree.parents), 36))
     origin, bodies = np.empty((touching, 6)), np.empty((touching, 2), np.int64)
-    N, L, of_depth, D = np.zeros((3, 6)), np.zeros((3, 6)), np.empty(6), np.empty((6, 6))
+    N, L, of_depth, D = zero_matrix(3, 6), zero_matrix(3, 6), vector(6), matrix(6, 6)
     for x in range(touching):
         i = at.active[x]
         surface_rates(system.candidates, contacts, places, i, N, L)
@@ -634,7 +635,7 @@ def _contact_rows(
     """
     tree, places, h, rows = system.tree, at.places, 1.0 / stage.rate, J_force.shape[0]
     a, b = stage.contacts.bodies[i, 0], stage.contacts.bodies[i, 1]
-    F, U, X = np.zeros((rows, 6)), np.zeros((rows, 6)), np.zeros((3, 6))
+    F, U, X = zero_matrix(rows, 6), zero_matrix(rows, 6), zero_matrix(3, 6)
     for j in range(rows):
         F[j, j] = 1.0
     if rows == 3:
@@ -652,7 +653,7 @@ def _contact_rows(
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]
                 U[j, k] -= share * places.depth[i] * N[j, k]
-    c, x, y = np.empty(3), np.empty(6), np.empty(6)
+    c, x, y = vector(3), vector(6), vector(6)
     place(at.P[b], places.centre[i], c)
     for l in range(J_force.shape[1]):
         s = tree.moves[a, l] - tree.moves[b, l]
@@ -677,7 +678,7 @@ def _contact_rows(
 @jit
 def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
     """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
-    x, y = np.empty(3), np.empty(3)
+    x, y = vector(3), vector(3)
     cross_into(S[3:], c, x)
     for j in range(3):
         x[j] = s * (x[j] + S[j])
@@ -700,7 +701,7 @@ def _displacement_map(
     placement: np.ndarray, reference: np.ndarray, F: np.ndarray, X: np.ndarray, U: np.ndarray
 ) -> None:
     """U = X + Q (F - X); of wrenches that of the centre, and (tr(T) - T) / 2 with T = Q'."""
-    Q = np.empty((3, 3))
+    Q = matrix(3, 3)
     turn_back(placement, reference, Q)
     if F.shape[0] == 6:
         for j in range(3):
@@ -723,7 +724,7 @@ def _velocity_map(
     at: Point, a: int, b: int, i: int, h: float, F: np.ndarray, X: np.ndarray, U: np.ndarray
 ) -> None:
     """U = h ([t] X - [w] F + [0, -[v]]); of wrenches also -h [w] of the rotation."""
-    x, y, carried, t = np.empty(3), np.empty(3), np.empty(6), np.empty(6)
+    x, y, carried, t = vector(3), vector(3), vector(6), vector(6)
     for j in range(3):
         x[j] = at.places.centre[i, j] + (at.places.arm[i, j] if F.shape[0] == 3 else 0.0)
     place(at.P[b], x, y)

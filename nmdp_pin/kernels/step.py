@@ -21,6 +21,7 @@ from nmdp_pin.kernels.contacts import Contacts, identity
 from nmdp_pin.kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin.kernels.inertia import placement_rates
 from nmdp_pin.kernels.jit import inlined, jit
+from nmdp_pin.kernels.local_array import matrix, vector
 from nmdp_pin.kernels.manifold import integrate
 from nmdp_pin.kernels.record import record
 from nmdp_pin.kernels.stage import (
@@ -39,7 +40,7 @@ from nmdp_pin.kernels.stage import (
 )
 from nmdp_pin.kernels.tree import body_twists, kinetic_energy, potential_energy
 from nmdp_pin.kernels.vector3 import cross_into, place, rotate
-from nmdp_pin.kernels.vi_newton import CONVERGED, STALLED, Tolerances, solve_stage
+from nmdp_pin.kernels.vi_newton import CONVERGED, NOT_FINITE, STALLED, Tolerances, solve_stage
 
 BUDGET_SPENT = 8  # an outcome beside those of `vi_newton` and `impacts`
 
@@ -117,7 +118,7 @@ class Start:
         v: velocity, shape (nv,).
         a: acceleration at the end of the step before, with which a step is predicted, (nv,).
         contacts: identities of the contacts that touched at the end of the step before,
-            ascending, shape (k,).
+            ascending; others may follow that are beyond all, shape (k,).
         w: their weights, shape (k, m).
         joints: weights of the joints with a stop or dry friction, shape (r,).
         h: length of the step [s].
@@ -186,7 +187,7 @@ class End:
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         a: acceleration, shape (nv,).
-        tau: joint torque [N m, N], shape (nv,).
+        tau: joint torque of the command [N m, N], shape (nv,).
         wrenches: mean wrenches of the contact points about their centres, world, shape (p, 6).
         depths: penetrations of the contact points, 0 when apart [m], shape (p,).
         error: estimated error of the configuration, shape (nv,).
@@ -260,7 +261,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     """
     contacts, origin = memory.stage.contacts, memory.origin
     n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
-    M, centre, work = np.empty((4, 3)), np.empty(3), np.empty(3)
+    M, centre, work = matrix(4, 3), vector(3), vector(3)
     for i in range(n):
         c = contacts.index[i]
         number = identity(system.candidates, contacts, c)
@@ -335,7 +336,7 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
     """
     stage, tree, origin, rates = memory.stage, system.tree, memory.origin, memory.rates
     if i == 0 and stage.displaced:
-        back, before = np.empty(start.q.size), memory.scratch
+        back, before = vector(start.q.size), memory.scratch
         integrate(tree.space, start.q, -1.0 / stage.rate, start.v, back)
         kinematics(system, back, before)
         for b in range(rates.shape[0]):
@@ -395,7 +396,7 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
         share, weights, loose = 0.0, 0.0, 1e3
     elif number > 7:
         return -1.0
-    step = np.empty(at.v.size)
+    step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
         if number == 0:
@@ -668,6 +669,22 @@ def make_step(
     if outcome == CONVERGED:
         made = scheme if order == scheme.order else first_order
         _close_step(system, made, start, memory, first, last, end)
+        if not _is_finite(end):
+            counts[OUTCOME] = NOT_FINITE
+
+
+@inlined
+def _is_finite(end: End) -> bool:
+    """Whether the numbers of a step are finite, and not so large that their squares are not."""
+    total = end.numbers[OF_GAP] + end.numbers[KINETIC] + end.numbers[POTENTIAL]
+    for i in range(end.q.size):
+        total += end.q[i] * end.q[i]
+    for l in range(end.v.size):
+        total += end.v[l] * end.v[l] + end.tau[l] * end.tau[l]
+    for p in range(end.wrenches.shape[0]):
+        for a in range(6):
+            total += end.wrenches[p, a] * end.wrenches[p, a]
+    return abs(total) < np.inf
 
 
 @jit
@@ -719,7 +736,8 @@ def _close_step(
         end.q[i] = at.q[i]
     carry(memory, at)
     for l in range(at.v.size):
-        end.v[l], end.tau[l], end.a[l] = at.v[l], at.tau[l], memory.ahead[l]
+        end.v[l], end.a[l] = at.v[l], memory.ahead[l]
+        end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
     for x in range(at.n_active[1]):
         i = at.active[x]
         end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
@@ -764,7 +782,7 @@ def add_wrenches(
     system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
-    seen, moment, world = np.empty(3), np.empty(3), np.empty(6)
+    seen, moment, world = vector(3), vector(3), vector(6)
     for x in range(at.n_active[1]):
         i = at.active[x]
         c, f = contacts.index[i], at.wrench[i]

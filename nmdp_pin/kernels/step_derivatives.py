@@ -22,6 +22,7 @@ from nmdp_pin.kernels.implicit_function import StageRates
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.joints import gains, interval
 from nmdp_pin.kernels.linear import add_product
+from nmdp_pin.kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin.kernels.manifold import Manifold, add_rows, difference, difference_derivative
 from nmdp_pin.kernels.stage import (
     NEWTON_EULER,
@@ -241,8 +242,8 @@ def _add_turning_vertices(
         r_q[first[x], joints.dofs[j]] += d_width * at.motion[at.active[x], 0]
     if touching == 0:
         return
-    N, L, of_depth = np.zeros((3, 6)), np.zeros((3, 6)), np.empty(6)
-    unit, vertex, c, xi = np.zeros(m), np.empty(rows), np.empty(3), np.empty(6)
+    N, L, of_depth = zero_matrix(3, 6), zero_matrix(3, 6), vector(6)
+    unit, vertex, c, xi = np.zeros(m), np.empty(rows), vector(3), vector(6)
     own = np.zeros((m, contacts.n[0], rows, 6))
     if system.called:
         w, wrench = np.zeros(at.w.shape), np.zeros(at.wrench.shape)
@@ -256,7 +257,7 @@ def _add_turning_vertices(
             call_vertex_derivative(
                 system.called, contacts.index, places, w, wrench, at.active[:touching], own[e]
             )
-    turned = np.empty(6)
+    turned = vector(6)
     for x in range(touching):
         i = at.active[x]
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
@@ -313,8 +314,8 @@ def _add_reference_motions(
     tree, places, contacts = system.tree, at.places, stage.contacts
     first, forces, v_z, r_z = rates.first, rates.forces, rates.v_z, rates.r_z
     nv, rows, touching, h = of_q.shape[0], at.V.shape[1], at.n_active[1], 1.0 / stage.rate
-    c, xi, Q, J = np.empty(3), np.empty(6), np.empty((3, 3)), np.empty((6, nv))
-    local, work = np.empty(3), np.empty(nv)
+    c, xi, Q, J = vector(3), vector(6), matrix(3, 3), np.empty((6, nv))
+    local, work = vector(3), np.empty(nv)
     for x in range(at.n_active[0]):
         i = at.active[x]
         if x >= touching or not stage.displaced:

@@ -14,6 +14,7 @@ import numpy as np
 
 from nmdp_pin.kernels.jit import jit
 from nmdp_pin.kernels.lie import coadjoint
+from nmdp_pin.kernels.local_array import matrix, vector
 from nmdp_pin.kernels.manifold import (
     LINEAR,
     PLANAR,
@@ -110,7 +111,7 @@ def forward_kinematics(tree: Tree, q: np.ndarray, P: np.ndarray) -> None:
         q: configuration, shape (nq,).
         P: output, shape (n + 1, 4, 3).
     """
-    own, whole, space = np.empty((4, 3)), np.empty((4, 3)), tree.space
+    own, whole, space = matrix(4, 3), matrix(4, 3), tree.space
     for i in range(4):
         for j in range(3):
             P[0, i, j] = 1.0 if i == j else 0.0
@@ -194,7 +195,7 @@ def kinetic_energy(tree: Tree, P: np.ndarray, twists: np.ndarray, v: np.ndarray)
         twists: motions of the bodies, shape (n + 1, 6).
         v: velocity, shape (nv,).
     """
-    rate, energy = np.empty((4, 3)), 0.0
+    rate, energy = matrix(4, 3), 0.0
     for k in range(len(v)):
         energy += tree.rotors[k] * v[k] * v[k]
     for b in range(len(tree.parents)):
@@ -295,7 +296,7 @@ def project_stiffness(
         wrenches: summed likewise, shape (n, 6); zeros leave out the derivative of S itself.
         A: matrix to which the derivative is added, shape (nv, nv).
     """
-    row, column, carried = np.empty(6), np.empty(6), np.empty(6)
+    row, column, carried = vector(6), vector(6), vector(6)
     for b in range(len(parents)):
         K, F = stiffness[b], wrenches[b]
         for k in range(first_dofs[b], first_dofs[b + 1]):
@@ -363,7 +364,7 @@ def add_pairs(
         n: number of contacts.
         A: derivative of the residual, shape (nv, nv).
     """
-    row, column, carried = np.empty(6), np.empty(6), np.empty(6)
+    row, column, carried = vector(6), vector(6), vector(6)
     for i in range(n):
         b = bodies[i, 1] - 1
         while b >= 0:

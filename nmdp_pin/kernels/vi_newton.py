@@ -15,14 +15,15 @@ proximal term shortens the steps where the linearisation leads astray.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from nmdp_pin.kernels.jit import inlined, jit
 from nmdp_pin.kernels.joints import saturate
 from nmdp_pin.kernels.linear import finite, solve_in_place
+from nmdp_pin.kernels.local_array import indices, vector
 from nmdp_pin.kernels.manifold import integrate
-from nmdp_pin.kernels.record import record
 from nmdp_pin.kernels.simplex_vi import solve_affine_vi
 from nmdp_pin.kernels.stage import (
     RESIDUAL,
@@ -48,8 +49,7 @@ _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too l
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 
 
-@record
-class Tolerances:
+class Tolerances(NamedTuple):
     """Stopping criteria of a stage, and options of the iteration.
 
     Args:
@@ -149,7 +149,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
     nv, k, m, rows = dq.size, at.n_active[0], at.w.shape[1], at.V.shape[1]
     touching = at.n_active[1]
     nf = touching * rows + k - touching
-    X, row_of, axis_of = np.empty((nv, 1 + nf)), np.empty(nf, np.int64), np.empty(nf, np.int64)
+    X, row_of, axis_of = np.empty((nv, 1 + nf)), indices(nf), indices(nf)
     c = 0
     for x in range(k):
         for a in range(rows if x < touching else 1):
@@ -173,7 +173,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
     first = blocks_of(at, m)
     n = first[k]
     # motions that follow -G, and those that follow the vertices
-    free, by_force, by_vertex = np.zeros(nf), np.zeros(nf), np.zeros((nf, n))
+    free, by_force, by_vertex = vector(nf), vector(nf), np.zeros((nf, n))
     for c in range(nf):
         J = linear.J_motion[row_of[c], axis_of[c]]
         total = 0.0
@@ -192,7 +192,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
             begin = first[y]
             for e in range(first[y + 1] - begin):
                 by_vertex[c, begin + e] += f * vertices[e]
-    H, ahead, here = np.zeros((n, n)), np.empty(n), np.empty(n)
+    H, ahead, here = np.zeros((n, n)), vector(n), vector(n)
     c = 0
     for x in range(k):
         i, begin, size = at.active[x], first[x], first[x + 1] - first[x]
@@ -208,7 +208,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
                     for e in range(size):
                         H[begin + d, begin + e] += p * linear.lift[x, a]
             c += 1
-    scale, diagonal, found = np.empty(n), np.empty(n), np.empty(n)
+    scale, diagonal, found = vector(n), vector(n), vector(n)
     for e in range(n):
         diagonal[e] = H[e, e]
     if not block_scales(diagonal, first, scale):

@@ -6,7 +6,7 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
@@ -54,6 +54,7 @@ class NeMdp(Integrator):
         self._step = SemiImplicit(system, reach=REACH)
         self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:
@@ -154,7 +155,9 @@ class NeMdp(Integrator):
             w: initial weights, shape (n, m).
             recovery: as from `_recovery`.
         """
-        solution, singular = dposv(M_hat, np.column_stack([right, impulses.T]))[1:]
+        solution, singular = scipy.linalg.lapack.dposv(M_hat, np.column_stack([right, impulses.T]))[
+            1:
+        ]
         if singular:
             return right, w, Status.NOT_FINITE
         free, response = solution[:, 0], solution[:, 1:]

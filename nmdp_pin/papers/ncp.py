@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import scipy  # whose parts are imported when they are used
 from pydantic import Field
-from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.dry_friction import DryFriction
@@ -88,6 +88,7 @@ class NeNcp(Integrator):
         self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:
@@ -168,17 +169,17 @@ class NeNcp(Integrator):
         right -= start.h * slides * self._friction
         if not math.isfinite(M_hat.sum() + right.sum()):
             return Status.NOT_FINITE
-        factor, singular = dpotrf(M_hat, lower=1)
+        factor, singular = scipy.linalg.lapack.dpotrf(M_hat, lower=1)
         if singular:
             return Status.SINGULAR
         # in units where M_hat is the identity: y = L' v with M_hat = L L'
-        free = dtrtrs(factor, right, lower=1)[0]
+        free = scipy.linalg.lapack.dtrtrs(factor, right, lower=1)[0]
         response = np.zeros((len(right), len(contacts.rows)))
         if len(contacts.rows):
-            response = dtrtrs(factor, contacts.rows.T, lower=1)[0]
+            response = scipy.linalg.lapack.dtrtrs(factor, contacts.rows.T, lower=1)[0]
         solution = self._solve(contacts, free, response, self._guess(start, contacts), start.h)
         y = free + response @ solution.impulses.ravel()
-        return dtrtrs(factor, y, lower=1, trans=1)[0], solution
+        return scipy.linalg.lapack.dtrtrs(factor, y, lower=1, trans=1)[0], solution
 
     def _guess(self, start: StepStart, contacts: _RigidContacts) -> np.ndarray:
         """Impulses of the last step's forces, in the frames of the contacts [N s], (k, 3)."""

@@ -73,6 +73,7 @@ class PgmStages(StageMinimiser):
             self.gamma = method.gamma_max
         self.value = 0.0
 
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def minimise(
         self, point: int, rate: float, order: int, budget: int, counts: np.ndarray
     ) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy  # whose parts are imported when they are used
 from pydantic import Field
-from scipy.linalg.lapack import dgesv
 
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.kernels.vi_newton import block_scales
@@ -251,7 +251,7 @@ def _reduced_model(
 ) -> _Model | None:
     """The model at a point; None where dG/dq is singular."""
     linear = problem.linearise(point)
-    P, singular = dgesv(linear.A, vertex_forces(point, linear.J_force).T)[2:]
+    P, singular = scipy.linalg.lapack.dgesv(linear.A, vertex_forces(point, linear.J_force).T)[2:]
     if singular or not np.isfinite(P).all():
         return None
     gradient, hessian = objective.derivatives(problem, point, linear)

@@ -9,7 +9,7 @@ from typing import Any
 import coal
 import numpy as np
 import pinocchio as pin
-from scipy.spatial import ConvexHull
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.errors import MissingExtra
 from nmdp_pin.files.array_cache import cached_array
@@ -38,7 +38,7 @@ def fills_hull(mesh: coal.BVHModelBase, hull: coal.ConvexBase) -> bool:
 
 def hull_faces(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and faces of the convex hull of points, anticlockwise seen from outside."""
-    hull = ConvexHull(vertices)
+    hull = scipy.spatial.ConvexHull(vertices)
     corners = vertices[hull.vertices]
     faces = np.searchsorted(np.sort(hull.vertices), hull.simplices)
     faces = np.argsort(hull.vertices)[faces]

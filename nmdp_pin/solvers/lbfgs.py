@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.status import Status
 
@@ -111,7 +111,7 @@ def lbfgs(
     while iterations < max_iterations:
         before = iterations
         try:
-            minimize(
+            scipy.optimize.minimize(
                 tangent,
                 z,
                 jac=True,

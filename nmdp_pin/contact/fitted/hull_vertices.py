@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.contact.fitted.fitted import Fitted
 from nmdp_pin.contact.fitted.vertex_map import VertexMap
@@ -168,7 +168,7 @@ def _directions(n: int, dimension: int, *, skip: int = 0) -> np.ndarray:
 
     axes = np.concatenate([np.eye(dimension), -np.eye(dimension)])
     sequence = qmc.Halton(dimension, scramble=False).fast_forward(1 + skip)  # the first is 0
-    spread = ndtri(sequence.random(max(n - len(axes), 0)))
+    spread = scipy.special.ndtri(sequence.random(max(n - len(axes), 0)))
     return np.concatenate([axes, _unit(spread)])
 
 

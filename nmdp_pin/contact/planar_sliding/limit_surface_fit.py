@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin.contact.planar_sliding.limit_surface import DEGREES, LimitSurface
 from nmdp_pin.contact.planar_sliding.monomials import derivatives, exponents, lowering, monomials
@@ -110,31 +110,37 @@ def _without_unit(
 
 def _residual(
     loads: np.ndarray, slides: np.ndarray, degree: int, twist_weight: float
-) -> tuple[sparse.csc_array, np.ndarray]:
+) -> tuple[scipy.sparse.csc_array, np.ndarray]:
     """Residuals M (c, s) - b of the fit: H - 1 and grad H - s V, weighted."""
     n = len(loads)
     share = np.sqrt(1.0 / n)
     slopes = share * np.sqrt(twist_weight) * derivatives(loads, degree).reshape(3 * n, -1)
-    columns = [sparse.csc_array(slide[:, None]) for slide in slides]
-    along = -share * np.sqrt(twist_weight) * sparse.block_diag(columns)
+    columns = [scipy.sparse.csc_array(slide[:, None]) for slide in slides]
+    along = -share * np.sqrt(twist_weight) * scipy.sparse.block_diag(columns)
     values = share * monomials(loads, degree)
-    M = sparse.block_array([[sparse.csc_array(values), None], [slopes, along]], format="csc")
+    M = scipy.sparse.block_array(
+        [[scipy.sparse.csc_array(values), None], [slopes, along]], format="csc"
+    )
     return M, np.append(np.full(n, share), np.zeros(3 * n))
 
 
 def _solve(
-    residual: sparse.csc_array, target: np.ndarray, regularisation: float, k: int, degree: int
+    residual: scipy.sparse.csc_array, target: np.ndarray, regularisation: float, k: int, degree: int
 ) -> np.ndarray:
     """The variables (c, s, Q): c of length k, s, and the upper triangle of Q by columns."""
     clarabel = _solver()
     hessian, gram = _hessian_part(degree), _gram_part(degree)
     n, triangle = residual.shape[1] - k, gram.shape[1]
-    small = sparse.diags_array(np.where(np.arange(k + n) < k, regularisation, 0.0))
-    P = sparse.block_diag([residual.T @ residual + small, sparse.csc_array((triangle, triangle))])
+    small = scipy.sparse.diags_array(np.where(np.arange(k + n) < k, regularisation, 0.0))
+    P = scipy.sparse.block_diag(
+        [residual.T @ residual + small, scipy.sparse.csc_array((triangle, triangle))]
+    )
     q = np.append(-residual.T @ target, np.zeros(triangle))
-    matching = sparse.hstack([hessian, sparse.csc_array((len(hessian), n)), -gram])
-    bounded = sparse.hstack([sparse.csc_array((n + triangle, k)), -sparse.eye_array(n + triangle)])
-    A = sparse.vstack([matching, bounded], format="csc")
+    matching = scipy.sparse.hstack([hessian, scipy.sparse.csc_array((len(hessian), n)), -gram])
+    bounded = scipy.sparse.hstack(
+        [scipy.sparse.csc_array((n + triangle, k)), -scipy.sparse.eye_array(n + triangle)]
+    )
+    A = scipy.sparse.vstack([matching, bounded], format="csc")
     size = _certificate_size(degree)
     cones = [
         clarabel.ZeroConeT(len(hessian)),
@@ -143,7 +149,7 @@ def _solve(
     ]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    program = (sparse.triu(P, format="csc"), q, A, np.zeros(A.shape[0]), cones, settings)
+    program = (scipy.sparse.triu(P, format="csc"), q, A, np.zeros(A.shape[0]), cones, settings)
     solution = clarabel.DefaultSolver(*program).solve()
     if str(solution.status) not in _SOLVED:
         raise ContactError(

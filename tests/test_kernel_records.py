@@ -1,0 +1,157 @@
+"""Records that Python and kernels share, arrays on the stack, and frozen dataclasses."""
+
+import dataclasses
+import inspect
+import pickle
+
+import numba
+import numpy as np
+import pytest
+from numba import objmode
+
+from nmdp_pin.integrators import StepResult
+from nmdp_pin.kernels.jit import jit
+from nmdp_pin.kernels.joints import Torque
+from nmdp_pin.kernels.local_array import indices, matrix, vector, zero_matrix, zero_vector
+from nmdp_pin.kernels.stage import Stage
+from nmdp_pin.quick_record import quick
+from nmdp_pin.state import State
+
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
+
+
+def compiled(function):
+    """A kernel that is not kept."""
+    kernel = jit(function)
+    kernel._cache = numba.core.caching.NullCache()
+    return kernel
+
+
+def stage(target):
+    """A record with numbers, arrays and a record, whose target is given."""
+    torque = Torque(*(np.full(2, float(i)) for i in range(6)))
+    return Stage(2, True, np.arange(3.0), np.zeros(2), 4.0, 5.0, target, torque, torque)
+
+
+TARGETS = (
+    np.arange(24.0).reshape(2, 4, 3),
+    np.asfortranarray(np.arange(24.0).reshape(2, 4, 3)),
+    np.arange(96.0).reshape(4, 4, 6)[::2, :, ::2],
+)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=["rows", "columns", "strided"])
+def test_kernels_read_fields_of_every_layout(target):
+    """Numbers, arrays and records within records are what Python has."""
+
+    def read(s):
+        total = s.rate + s.form + s.q_ref[2] + s.torque.kd[1] + (100.0 if s.displaced else 0.0)
+        return total + s.target[1, 2, 1], s.target.shape[2]
+
+    made = stage(target)
+    assert compiled(read)(made) == (4.0 + 2 + 2.0 + 2.0 + 100.0 + target[1, 2, 1], 3)
+
+
+def test_numbers_and_arrays_are_shared():
+    """What one side writes, the other reads."""
+
+    def write(s):
+        s.rate += 1.0
+        s.displaced = not s.displaced
+        s.form = 7
+        s.q_ref[0] = s.acceleration_rate
+        return s.rate
+
+    made, kernel = stage(TARGETS[0]), compiled(write)
+    made.acceleration_rate = 9.0
+    assert kernel(made) == 5.0
+    assert (made.rate, made.displaced, made.form) == (5.0, False, 7)
+    assert made.q_ref[0] == 9.0
+    made.rate = -1.0
+    assert kernel(made) == 0.0
+    assert made.displaced is True
+
+
+def test_kernels_do_not_replace_arrays():
+    """An assignment to an array field is refused, as its memory would be lost."""
+
+    def replace(s):
+        s.q_ref = np.zeros(3)
+
+    with pytest.raises((TypeError, numba.core.errors.LoweringError)):
+        compiled(replace)(stage(TARGETS[0]))
+
+
+SEEN = []
+
+
+def test_python_gets_its_own_record_back():
+    """A kernel that calls Python hands over the object itself."""
+
+    def call(s):
+        with objmode():
+            SEEN.append(s)
+
+    made = stage(TARGETS[0])
+    kernel = numba.njit(call)
+    kernel(made)
+    assert SEEN.pop() is made
+
+
+def test_records_are_pickled_and_replaced():
+    """Copies have equal fields and memory of their own."""
+    made = stage(TARGETS[0])
+    for other in (pickle.loads(pickle.dumps(made)), dataclasses.replace(made, rate=8.0)):
+        np.testing.assert_array_equal(other.target, made.target)
+        other.rate = 3.0
+        assert made.rate == 4.0
+
+
+def test_local_arrays():
+    """Of fixed and of variable shapes, set to zero where that is said."""
+
+    def use(n):
+        total = 0.0
+        for _ in range(3):  # the memory of a call before is not seen
+            total += inner(n)
+        return total
+
+    def of_shapes(n):
+        a, b, c, d = vector(3), zero_matrix(n, 2), zero_vector(n), indices(4)
+        e = matrix(2, 5)
+        for i in range(3):
+            a[i] = 1.0
+        for i in range(4):
+            d[i] = i
+        total = a.sum() + b.sum() + c.sum() + d[3] + e.shape[1]
+        b[n - 1, 1] = c[n - 1] = 9.0
+        e[1, 4] = 2.0
+        return total + e[1, 4]
+
+    inner = compiled(of_shapes)
+    assert compiled(use)(6) == 3 * (3.0 + 3.0 + 5.0 + 2.0)
+
+
+@pytest.mark.parametrize("cls", [State, StepResult])
+def test_quick_dataclasses_are_made_as_others(cls):
+    """By position and by name, with the defaults and the signature of the dataclass; frozen."""
+    plain = dataclasses.make_dataclass(
+        "Plain",
+        [
+            (f.name, f.type, f) if f.default is dataclasses.MISSING else (f.name, f.type, f.default)
+            for f in dataclasses.fields(cls)
+        ],
+        frozen=True,
+    )
+    assert list(inspect.signature(cls).parameters) == list(inspect.signature(plain).parameters)
+    required = [f for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
+    values = list(range(len(required)))
+    made = cls(*values)
+    for field in dataclasses.fields(cls):
+        expected = values[required.index(field)] if field in required else field.default
+        assert getattr(made, field.name) is expected or np.isnan(expected)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(made, required[0].name, 1)
+    with pytest.raises(TypeError):
+        cls(*values, nothing=1)
+    assert quick(plain) is plain
