@@ -145,7 +145,7 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
 def convex_corners(shape: Mesh) -> np.ndarray:
     """Corners of a convex mesh of the world [m], shape (n, 3); none if it is not, or of many."""
     corners, faces = shape.triangles()
-    hull = ConvexHull(corners)
+    hull = scipy.spatial.ConvexHull(corners)
     a, b, c = (corners[faces[:, k]] for k in range(3))
     volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
     if len(hull.vertices) > _MOST_CORNERS or hull.volume - volume >= _CONVEX * hull.volume:
