@@ -250,6 +250,12 @@ def paused(base, task):
     return base**task
 
 
+def test_workers_that_stay_take_what_is_shared_anew():
+    """Processes are kept for the next call, which shares something else."""
+    assert dict(side_by_side(pow, 2, [3, 4], n_jobs=2)) == {0: 8, 1: 16}
+    assert dict(side_by_side(pow, 3, [3, 4], n_jobs=2)) == {0: 27, 1: 81}
+
+
 def test_results_come_as_they_are_made():
     """A task that takes long does not hold back those behind it."""
     results = side_by_side(time_of, None, [1.0, 0.0, 0.0], n_jobs=2)
