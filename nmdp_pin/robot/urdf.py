@@ -143,8 +143,7 @@ def _strip(root: ET.Element) -> None:
     """Reduce the document to what Pinocchio reads, without what confuses urdfdom."""
     for tag, kept in _KEPT.items():
         for parent in [root] if tag == "robot" else root.findall(tag):
-            for child in [child for child in parent if child.tag not in kept or _blank(child)]:
-                parent.remove(child)
+            parent[:] = [child for child in parent if child.tag in kept and not _blank(child)]
     for k, visual in enumerate(root.iterfind("link/visual")):
         for material in visual.findall("material"):
             if not material.get("name") and _blank(material):
