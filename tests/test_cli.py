@@ -1,7 +1,9 @@
 """The commands do what they say."""
 
 import asyncio
+import logging
 import os
+import re
 import signal
 import time
 import tomllib
@@ -16,6 +18,7 @@ from programs import program
 from tornado.websocket import websocket_connect
 
 from nmdp_pin.cli import main
+from nmdp_pin.cli.terminal import Compilation
 from nmdp_pin.control import Command, Passive
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.robot import load_robot
@@ -62,6 +65,21 @@ def test_run_writes_what_it_was_asked_for(tmp_path, capsys):
     recording = Recording.load(out)
     assert np.allclose(recording.t, [0.0, 0.01, 0.02])
     assert recording.meta["scenario"]["integrator"]["dt"] == 0.01
+
+
+def test_a_compilation_is_counted(capsys):
+    """One line says how long it took; nothing is said where none is made, or with --quiet."""
+    logger = logging.getLogger("nmdp_pin")
+    with Compilation(quiet=False):
+        logger.warning("compiles")
+        logger.warning("compiles")
+    assert re.fullmatch(r"compiling, once: \d+ s\n", capsys.readouterr().err)
+    with Compilation(quiet=True):
+        logger.warning("compiles")
+    with Compilation(quiet=False):
+        pass
+    assert not logger.handlers
+    assert capsys.readouterr().err == ""
 
 
 def test_options_are_overrides(tmp_path, capsys):

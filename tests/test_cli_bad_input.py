@@ -122,6 +122,7 @@ def test_bad_usage(capsys, words):
         ("<robot name='own'><link", ("own.urdf",)),
         ("", ("own.urdf",)),
         ("<robot name='own'/>", ("own.urdf", "link")),
+        ("<robot name='own'><link name='body'/></robot>", ("own.urdf", "mass")),
         (BOMB, ("own.urdf",)),
         (
             f"<robot name='own'>{BODY.format(more='')}{LINK.format(inertial='')}</robot>",
@@ -132,7 +133,15 @@ def test_bad_usage(capsys, words):
             ("own.urdf", "package://nowhere/a.stl"),
         ),
     ],
-    ids=["broken XML", "empty file", "empty robot", "entity bomb", "zero mass", "missing mesh"],
+    ids=[
+        "broken XML",
+        "empty file",
+        "empty robot",
+        "no mass",
+        "entity bomb",
+        "zero mass",
+        "missing mesh",
+    ],
 )
 def test_bad_urdf(capsys, place, text, says):
     """A URDF that cannot be used is named with the element at fault, by run and by check."""

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, SerializeAsAny, create_model, model_validator
@@ -137,7 +137,9 @@ class ContactRule(ContactSection):
 
 
 def _rule_section(name: str) -> type[ContactRule]:
-    return create_model(f"Rule[{name}]", __base__=(contact_section(name), ContactRule))
+    bases: Any = (contact_section(name), ContactRule)
+    section: type[ContactRule] = create_model(f"Rule[{name}]", __base__=bases)
+    return section
 
 
 AnyContact = Annotated[

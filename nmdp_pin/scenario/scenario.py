@@ -51,10 +51,8 @@ from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Terrain
 
-_METHOD = "integrator.name"
 FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
-LONGEST = 3600.0  # [s]
 MOST_OBJECTS = 100  # time and memory grow with the square
 
 
@@ -85,7 +83,7 @@ class Setup:
 class Scenario(Section):
     """Checked record of everything that a run depends on."""
 
-    duration: Annotated[float, seconds(LONGEST)] = Field(
+    duration: Annotated[float, seconds(3600.0)] = Field(
         description="simulated time, > 0 and <= 3600 [s]"
     )
     robot: RobotSection = Field(description="table")
@@ -123,7 +121,7 @@ class Scenario(Section):
         """
         table, path = _read(source)
         overrides = [_of_terrain(table, override) for override in overrides]
-        method = [text for text in overrides if text.partition("=")[0].strip() == _METHOD]
+        method = [text for text in overrides if text.partition("=")[0].strip() == "integrator.name"]
         for override in method:
             apply_override(table, override, file=str(path))
             drop_foreign_options(table["integrator"])
