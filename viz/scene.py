@@ -147,7 +147,6 @@ class Scene:
         seen += [
             data.oMi[int(j)].act(p) for j, p in zip(points.joints, points.positions, strict=True)
         ]
-        moving = [piece for piece in self.bodies if piece.joint]  # a rail or a stand is scenery
-        seen += corners(moving or self.bodies, data)
+        seen += corners(self.bodies, data)
         low, high = np.min(seen, axis=0), np.max(seen, axis=0)
         return (low + high) / 2.0, max(float(np.linalg.norm(high - low)), 0.2)
