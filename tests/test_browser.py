@@ -173,6 +173,20 @@ def test_arrows_show_forces_only_while_they_push(page: Browser) -> None:
     assert green(_seek(page, 1.0)) > 1e-3
 
 
+def test_keys_switch_marks_forces_and_help(page: Browser) -> None:
+    """c, f and ? switch contact points, forces and the list of keys off and on."""
+    shown = (
+        "[player.view.marks.every(mark => mark.visible), player.view.arrows.visible,"
+        "!document.getElementById('help').hidden]"
+    )
+    assert page.evaluate(shown) == [True, True, False]
+    for _ in range(2):
+        before = page.evaluate(shown)
+        for key in "cf?":
+            page.evaluate(f"document.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))")
+        assert page.evaluate(shown) == [not value for value in before]
+
+
 def test_arrows_stop_growing(browser: Browser, tmp_path: Path) -> None:
     """A blow a thousand times the weight is as long as the longest arrow, and orange."""
     recording = hop_recording()

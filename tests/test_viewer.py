@@ -189,6 +189,24 @@ def test_frames_are_the_placements_of_the_joints() -> None:
     np.testing.assert_allclose(data.oMi[int(point.joints[0])].act(point.positions[0]), foot)
 
 
+def test_forces_on_a_wheel_begin_at_its_rim() -> None:
+    """The contact point of a wheel is a node where the rim is next to the ground."""
+    robot = hopper()
+    points = dataclasses.replace(robot.contact_points, rims=np.array([[0.0, 0.2, 0.0], [0.0] * 3]))
+    normal = np.array([0.6, 0.0, 0.8])
+    slope = Terrain([Plane(normal=tuple(normal))])
+    scene = Scene(dataclasses.replace(robot, contact_points=points), slope)
+    q = hop_state(robot, 0.3).q
+    frame = scene.frame(0.0, q, None)
+    assert scene.n_nodes == len(scene.joints) + 1
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, q)
+    hub = data.oMi[2].act(points.positions[0])
+    rim = frame[1 + 7 * len(scene.joints) :][:3]
+    np.testing.assert_allclose(rim, hub - 0.2 * normal, atol=_SINGLE)
+    assert list(scene.carriers) == [len(scene.joints), scene.rows[3]]
+
+
 def test_force_that_is_not_finite_is_hidden() -> None:
     """Neither NaN nor a force beyond single precision reaches the page."""
     robot = hopper()

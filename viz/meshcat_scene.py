@@ -21,7 +21,7 @@ HIDDEN = 1e-6
 
 _ARRAYS = {"Uint32Array": ("<u4", 0x16), "Float32Array": ("<f4", 0x17)}  # in messages to the page
 _REPEAT = 1000  # wrapping of a texture in three.js
-_CALM = 0.2  # how far the base may rise above the camera's height, in units of its size
+_CALM = 0.1  # how far the base may rise above the camera's height, in units of its size
 _LABEL = 0.55, 0.3  # height of the time above the robot's middle, and size, likewise
 _SUN, _SHADOW = (0.5, -0.9, 2.0), 1.6  # direction; reach of shadows, in units of the size
 _POINT, _TOUCH, _FORCE, _CUT = 0xF2C14E, 0xE4572E, 0x2BA84A, 0xF07C12
@@ -31,7 +31,8 @@ class MeshcatScene:
     """Objects and nodes of a scene.
 
     A node is a path whose pose changes: position [m], quaternion (x, y, z, w) and scale. There is
-    one for each joint of the scene; for each contact point an arrow, an arrow that was cut and a
+    one for each joint of the scene, and for the dots at contact points on it; for each of these an
+    arrow, an arrow that was cut and a
     mark, of which those that are not shown have a tiny scale; one for the time; and the world.
 
     Args:
@@ -48,27 +49,25 @@ class MeshcatScene:
     def __init__(self, scene: Scene, root: str, *, world: str | None) -> None:
         self._scene = scene
         points, size = scene.robot.contact_points, scene.size
-        joints = {j: f"{root}/bodies/{_word(j, scene.robot.model.names[j])}" for j in scene.joints}
+        joints = [f"{root}/bodies/{_word(j, scene.robot.model.names[j])}" for j in scene.joints]
+        self._marked = np.unique(scene.carriers)
+        dots = {int(node): f"{root}/points/{node}" for node in self._marked}
         contacts = [f"{root}/contacts/{_word(k, name)}" for k, name in enumerate(points.names)]
         parts = [[f"{path}/{part}" for path in contacts] for part in ("force", "cut", "mark")]
         self.time_path = f"{root}/time"
-        self.nodes = (*joints.values(), *parts[0], *parts[1], *parts[2], self.time_path)
-        fixed = len(self.nodes) - 1
-        self.nodes += () if world is None else (world,)
-        rows = {joint: k + 1 for k, joint in enumerate(scene.joints)} | {0: 0}
-        self._carriers = np.array([rows[int(joint)] for joint in points.joints], dtype=int)
+        fixed = (*joints, *dots.values(), *parts[0], *parts[1], *parts[2])
+        self.nodes = (*fixed, self.time_path, *(() if world is None else (world,)))
         self._height: float | None = None
 
-        builders = {path: _Object() for path in (f"{root}/terrain", f"{root}/world")}
-        builders |= {path: _Object() for path in self.nodes[:fixed]}
+        bodies = [*joints, f"{root}/bodies/0 world"]
+        builders = {path: _Object() for path in (f"{root}/terrain", *bodies, *fixed)}
         for piece in scene.terrain:
             builders[f"{root}/terrain"].add_piece(piece)
-        carriers = joints | {0: f"{root}/world"}
         for piece in scene.bodies:
-            builders[carriers[piece.joint]].add_piece(piece)
+            builders[bodies[scene.rows[piece.joint]]].add_piece(piece)
         for k, radius in enumerate(scene.mark_radii):
-            carrier = builders[carriers[int(points.joints[k])]]
-            carrier.add_ball(1.05 * radius, _POINT, points.positions[k])
+            dot = builders[dots[int(scene.carriers[k])]]
+            dot.add_ball(1.05 * radius, _POINT, scene.positions[k])
             builders[parts[2][k]].add_ball(1.18 * radius, _TOUCH)
             for path, color in ((parts[0][k], _FORCE), (parts[1][k], _CUT)):
                 for mesh in arrow(*(length * size for length in ARROW_RADII)):
@@ -87,7 +86,7 @@ class MeshcatScene:
 
     def target(self, frame: np.ndarray) -> np.ndarray:
         """Point that the camera looks at in a frame [m], shape (3,)."""
-        return self._targets(self._joints(frame[None]))[0]
+        return self._targets(self._places(frame[None]))[0]
 
     def poses(self, frames: np.ndarray) -> np.ndarray:
         """Poses of the nodes in consecutive frames.
@@ -98,15 +97,17 @@ class MeshcatScene:
         Returns:
             position, quaternion and scale of each node, shape (m, len(nodes), 10).
         """
-        scene, joints = self._scene, self._joints(frames)
-        n, m = len(scene.joints), len(frames)
+        scene, places = self._scene, self._places(frames)
+        m, n, dots = len(frames), len(scene.joints), len(self._marked)
         poses = np.zeros((m, len(self.nodes), 10))
         poses[..., 6:] = 1.0
-        poses[:, :n, :7] = joints[:, 1:]
-        carriers = joints[:, self._carriers]
-        arm = np.broadcast_to(scene.robot.contact_points.positions, carriers[..., :3].shape)
+        poses[:, :n, :7] = places[:, :n]
+        poses[:, n : n + dots, :7] = places[:, self._marked]
+        n += dots
+        carriers = places[:, scene.carriers]
+        arm = np.broadcast_to(scene.positions, carriers[..., :3].shape)
         place = carriers[..., :3] + rotated(carriers[..., 3:], arm)
-        force = frames[:, 1 + 7 * n :].reshape(m, -1, 3).astype(float)
+        force = frames[:, 1 + 7 * scene.n_nodes :].reshape(m, -1, 3).astype(float)
         newtons = np.linalg.norm(force, axis=2)
         whole, longest = scene.arrow_scale * newtons, LONGEST_ARROW * scene.size
         length = np.minimum(whole, longest)
@@ -114,13 +115,13 @@ class MeshcatScene:
         scales = np.stack([width, width, np.maximum(length, HIDDEN)], axis=2)
         cut = (whole > longest)[..., None]
         loaded = (whole > TOUCHING * scene.size)[..., None]
-        c = len(self._carriers)
+        c = len(scene.carriers)
         for k, scale in enumerate((np.where(cut, HIDDEN, scales), np.where(cut, scales, HIDDEN))):
             part = poses[:, n + k * c : n + (k + 1) * c]
             part[..., :3], part[..., 3:7], part[..., 7:] = place, upright_to(force), scale
         part = poses[:, n + 2 * c : n + 3 * c]
         part[..., :3], part[..., 7:] = place, np.where(loaded, 1.0, HIDDEN)
-        target = self._targets(joints)
+        target = self._targets(places)
         poses[:, n + 3 * c, :3] = target
         poses[:, n + 3 * c, 2] += _LABEL[0] * scene.size
         poses[:, n + 3 * c + 1 :, :3] = -target[:, None]
@@ -145,19 +146,19 @@ class MeshcatScene:
                 clips.append({"path": path, "clip": {"name": "run", "fps": 1, "tracks": tracks}})
         return clips
 
-    def _joints(self, frames: np.ndarray) -> np.ndarray:
-        """Poses of the world and of the joints, shape (m, 1 + n, 7)."""
-        n = len(self._scene.joints)
-        joints = frames[:, 1 : 1 + 7 * n].reshape(-1, n, 7).astype(float)
-        joints[..., 3:] /= np.linalg.norm(joints[..., 3:], axis=2, keepdims=True)
-        return np.insert(joints, 0, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], axis=1)
+    def _places(self, frames: np.ndarray) -> np.ndarray:
+        """Poses of the nodes of the scene, and of the world, shape (m, n_nodes + 1, 7)."""
+        n = self._scene.n_nodes
+        places = frames[:, 1 : 1 + 7 * n].reshape(-1, n, 7).astype(float)
+        places[..., 3:] /= np.linalg.norm(places[..., 3:], axis=2, keepdims=True)
+        return np.insert(places, n, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], axis=1)
 
-    def _targets(self, joints: np.ndarray) -> np.ndarray:
+    def _targets(self, places: np.ndarray) -> np.ndarray:
         """Points beside which the camera stands; it follows the height of the base calmly."""
         scene = self._scene
         if scene.base is None:
-            return np.tile(scene.center, (len(joints), 1))
-        base = joints[:, 1 + scene.base, :3].copy()
+            return np.tile(scene.center, (len(places), 1))
+        base = places[:, scene.base, :3].copy()
         most = _CALM * scene.size
         for place in base:
             height = place[2] if self._height is None else self._height
@@ -222,7 +223,14 @@ class _Object:
     def add_front(self, mesh: ColoredMesh, color: int) -> None:
         """Over all others, for a force often lies inside the leg that it pushes."""
         material = {"color": color, "depthTest": False}
-        self._child(self._geometry(mesh), np.eye(4), material, renderOrder=1, castShadow=False)
+        self._child(
+            self._geometry(mesh),
+            np.eye(4),
+            material,
+            renderOrder=1,
+            castShadow=False,
+            receiveShadow=False,
+        )
 
     def _geometry(self, mesh: ColoredMesh) -> str:
         shading = mesh.shaded()

@@ -45,7 +45,8 @@ def packed_scene(scene: Scene, *, speed: float, follow: bool) -> bytes:
     """
     arrays = _Arrays()
     points = scene.robot.contact_points
-    nodes = {joint: k for k, joint in enumerate(scene.joints)}
+    names = [str(scene.robot.model.names[joint]) for joint in scene.joints]
+    names += ["rim"] * (scene.n_nodes - len(names))
     header = {
         "speed": speed,
         "follow": follow,
@@ -59,14 +60,14 @@ def packed_scene(scene: Scene, *, speed: float, follow: bool) -> bytes:
             "touching": TOUCHING * scene.size,
         },
         "arrowMeshes": [_mesh(mesh, arrays) for mesh in _unit_arrow(scene.size)],
-        "nodes": [str(scene.robot.model.names[joint]) for joint in scene.joints],
-        "bodies": [_item(piece, nodes, arrays) for piece in scene.bodies],
-        "terrain": [_item(piece, nodes, arrays) for piece in scene.terrain],
+        "nodes": names,
+        "bodies": [_item(piece, scene.rows[piece.joint], arrays) for piece in scene.bodies],
+        "terrain": [_item(piece, scene.rows[piece.joint], arrays) for piece in scene.terrain],
         "contacts": [
             {
                 "name": name,
-                "node": nodes.get(int(points.joints[k])),
-                "position": points.positions[k].tolist(),
+                "node": int(scene.carriers[k]),
+                "position": scene.positions[k].tolist(),
                 "radius": float(scene.mark_radii[k]),
             }
             for k, name in enumerate(points.names)
@@ -98,10 +99,10 @@ def _unit_arrow(size: float) -> tuple[ColoredMesh, ColoredMesh]:
     return arrow(shaft * size, head * size)
 
 
-def _item(piece: Piece, nodes: dict[int, int], arrays: _Arrays) -> dict[str, Any]:
+def _item(piece: Piece, node: int, arrays: _Arrays) -> dict[str, Any]:
     return {
         "name": piece.name,
-        "node": nodes.get(piece.joint),
+        "node": node,
         "matrix": piece.placement.T.ravel().tolist(),  # columns one after another
         "mesh": _mesh(piece.mesh, arrays),
     }

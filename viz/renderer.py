@@ -57,9 +57,11 @@ class Renderer:
         self._base: np.ndarray | None = None
         self._window = offscreen_window(size)
         self._world, self._front = vtk.vtkRenderer(), vtk.vtkRenderer()
-        self._moving: list[tuple[Any, int, np.ndarray]] = []  # actor, joint, placement in it
+        self._moving: list[tuple[Any, int, np.ndarray]] = []  # actor, node, placement in it
         for piece in self.scene.bodies:
-            self._moving.append((self._add(piece.mesh), piece.joint, piece.placement))
+            self._moving.append(
+                (self._add(piece.mesh), self.scene.rows[piece.joint], piece.placement)
+            )
         for piece in self.scene.terrain:
             _place(self._add(piece.mesh), piece.placement)
         self._contacts = [self._add_contact(k) for k in range(len(robot.contact_points))]
@@ -77,9 +79,9 @@ class Renderer:
             Red, green and blue, shape (height, width, 3), 0 to 255.
         """
         places = self._places(frame)
-        for actor, joint, placement in self._moving:
-            _place(actor, places[joint] @ placement)
-        forces = frame[1 + 7 * len(self.scene.joints) :].reshape(-1, 3).astype(float)
+        for actor, node, placement in self._moving:
+            _place(actor, places[node] @ placement)
+        forces = frame[1 + 7 * self.scene.n_nodes :].reshape(-1, 3).astype(float)
         for k, (touch, arrow_parts) in enumerate(self._contacts):
             self._show_contact(k, places, forces[k], touch, arrow_parts)
         self._look(places, lift)
@@ -99,14 +101,11 @@ class Renderer:
         """Release the window."""
         self._window.Finalize()
 
-    def _places(self, frame: np.ndarray) -> dict[int, np.ndarray]:
-        """Joint → placement in the world, shape (4, 4)."""
-        places = {0: np.eye(4)}
-        for k, joint in enumerate(self.scene.joints):
-            pose = frame[1 + 7 * k : 8 + 7 * k].astype(float)
-            pose[3:] /= np.linalg.norm(pose[3:])
-            places[joint] = pin.XYZQUATToSE3(pose).homogeneous
-        return places
+    def _places(self, frame: np.ndarray) -> list[np.ndarray]:
+        """Placements of the nodes, and of the world, shape (4, 4) each."""
+        poses = frame[1 : 1 + 7 * self.scene.n_nodes].reshape(-1, 7).astype(float)
+        poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+        return [*(pin.XYZQUATToSE3(pose).homogeneous for pose in poses), np.eye(4)]
 
     def _add(self, mesh: ColoredMesh, layer: Any = None) -> Any:
         """An actor that shows a mesh."""
@@ -129,9 +128,8 @@ class Renderer:
 
     def _add_contact(self, k: int) -> tuple[Any, tuple[Any, ...]]:
         """A mark at a contact point, a larger one where it touches, and the force's arrow."""
-        points, size = self.scene.robot.contact_points, self.scene.size
         place = np.eye(4)
-        place[:3, 3] = points.positions[k]
+        place[:3, 3] = self.scene.positions[k]
         radius = float(self.scene.mark_radii[k])
         marks = []
         for factor, color in ((1.05, _POINT), (1.18, _TOUCH)):
@@ -145,25 +143,25 @@ class Renderer:
             actor.SetMapper(mapper)
             actor.GetProperty().SetColor(*color)
             self._world.AddActor(actor)
-            self._moving.append((actor, int(points.joints[k]), place))
+            self._moving.append((actor, int(self.scene.carriers[k]), place))
             marks.append(actor)
-        shaft, head = (length * size for length in ARROW_RADII)
+        shaft, head = (length * self.scene.size for length in ARROW_RADII)
         return marks[1], tuple(self._add(part, self._front) for part in arrow(shaft, head))
 
     def _show_contact(
         self,
         k: int,
-        places: dict[int, np.ndarray],
+        places: list[np.ndarray],
         force: np.ndarray,
         touch: Any,
         parts: tuple[Any, ...],
     ) -> None:
-        points, size = self.scene.robot.contact_points, self.scene.size
+        size = self.scene.size
         whole = self.scene.arrow_scale * float(np.linalg.norm(force))
         length = min(whole, LONGEST_ARROW * size)
         touch.SetVisibility(whole > TOUCHING * size)
-        matrix = places[int(points.joints[k])].copy()
-        matrix[:3, 3] += matrix[:3, :3] @ points.positions[k]
+        matrix = places[int(self.scene.carriers[k])].copy()
+        matrix[:3, 3] += matrix[:3, :3] @ self.scene.positions[k]
         if length > 1e-6:
             upright = np.array([0.0, 0.0, 1.0])
             width = min(1.0, length / (ARROW_TAPER * size))
@@ -203,11 +201,11 @@ class Renderer:
         self._caption.GetTextProperty().SetColor(0.12, 0.14, 0.17)
         front.AddViewProp(self._caption)
 
-    def _look(self, places: dict[int, np.ndarray], lift: float) -> None:
+    def _look(self, places: list[np.ndarray], lift: float) -> None:
         """Put the camera beside the robot, higher where the ground would hide it."""
         scene, target = self.scene, np.array(self.scene.center)
         if scene.base is not None:
-            base = places[scene.joints[scene.base]][:3, 3].copy()
+            base = places[scene.base][:3, 3].copy()
             base[2] += lift
             self._base = base if self._follow or self._base is None else self._base
             target = target + self._base

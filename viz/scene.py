@@ -25,7 +25,7 @@ ARROW_RADII = 0.009, 0.022
 ARROW_TAPER = 0.12
 """Length below which an arrow is thinner, in units of the robot's size."""
 
-SMALLEST_MARK = 0.008
+SMALLEST_MARK = 0.005
 """Radius of the mark of a contact point without one, in units of the robot's size."""
 
 TOUCHING = 1e-3
@@ -35,7 +35,8 @@ TOUCHING = 1e-3
 class Scene:
     """Scene of a robot with its terrain, contact points and contact forces.
 
-    Only joints and forces move; `frame` gives their poses. Pages and films show the same scene.
+    What moves are nodes, which `frame` places: joints, and the points where rims of wheels are next
+    to the ground. Windows, pages and films show the same scene.
 
     Args:
         robot: the robot; without visual geometry its collision shapes are drawn, and without
@@ -48,7 +49,11 @@ class Scene:
         bodies: pieces of the robot.
         terrain: pieces of the terrain.
         ground: the terrain itself, or None.
-        joints: indices of the joints that carry pieces, in the order of a frame.
+        joints: indices of the joints that carry pieces; they are the first nodes.
+        n_nodes: number of nodes.
+        rows: index of a joint → its node; -1 of the world, which is none.
+        carriers: nodes of the contact points, shape (n_contacts,).
+        positions: centres of the contact points in the frames of these nodes [m], (n_contacts, 3).
         base: position of the joint of the base in `joints`.
         size: diagonal of the box around the standing robot [m].
         center: vector from the origin of the base to the centre of that box, shape (3,) [m].
@@ -66,6 +71,14 @@ class Scene:
         carried = {int(joint) for joint in robot.contact_points.joints}
         carried |= {piece.joint for piece in self.bodies} | {base.parentJoint}
         self.joints = tuple(sorted(carried - {0}))
+        self.rows = {joint: row for row, joint in enumerate(self.joints)} | {0: -1}
+        points = robot.contact_points
+        self._rims = np.flatnonzero(points.rims.any(axis=1))
+        self.n_nodes = len(self.joints) + len(self._rims)
+        self.carriers = np.array([self.rows[int(joint)] for joint in points.joints], dtype=int)
+        self.carriers[self._rims] = np.arange(len(self.joints), self.n_nodes)
+        self.positions = points.positions.copy()
+        self.positions[self._rims] = 0.0
         self.base = self.joints.index(base.parentJoint) if base.parentJoint else None
         middle, self.size = self._extent()
         pose = self._data.oMi[base.parentJoint]
@@ -85,7 +98,7 @@ class Scene:
     @property
     def frame_size(self) -> int:
         """Size of a frame."""
-        return 1 + 7 * len(self.joints) + 3 * len(self.robot.contact_points)
+        return 1 + 7 * self.n_nodes + 3 * len(self.robot.contact_points)
 
     def frame(self, t: float, q: np.ndarray, contact_force: np.ndarray | None) -> np.ndarray:
         """Poses of all parts at a time.
@@ -97,19 +110,34 @@ class Scene:
                 forces that are not finite are not shown.
 
         Returns:
-            Time, position and quaternion (x, y, z, w) of each of `joints` in the world, and the
-            contact forces, shape (frame_size,), single precision.
+            Time, position and quaternion (x, y, z, w) of each node in the world, and the contact
+            forces, shape (frame_size,), single precision.
         """
         pin.forwardKinematics(self.robot.model, self._data, q)
         frame = np.zeros(self.frame_size, dtype=np.float32)
         frame[0] = t
         for k, joint in enumerate(self.joints):
             frame[1 + 7 * k : 8 + 7 * k] = pin.SE3ToXYZQUAT(self._data.oMi[joint])
+        for k, point in enumerate(self._rims, start=len(self.joints)):
+            frame[1 + 7 * k : 8 + 7 * k] = [*self._rim_place(point), 0.0, 0.0, 0.0, 1.0]
         if contact_force is not None:
             with np.errstate(over="ignore"):  # a force beyond single precision is none
                 force = np.asarray(contact_force, dtype=np.float32).reshape(-1)
-            frame[1 + 7 * len(self.joints) :] = np.where(np.isfinite(force), force, 0.0)
+            frame[1 + 7 * self.n_nodes :] = np.where(np.isfinite(force), force, 0.0)
         return frame
+
+    def _rim_place(self, point: int) -> np.ndarray:
+        """Point of a rim that is next to the ground, or the lowest, shape (3,)."""
+        points = self.robot.contact_points
+        place = self._data.oMi[int(points.joints[point])]
+        center, axis = place.act(points.positions[point]), place.rotation @ points.rims[point]
+        normal = np.array([0.0, 0.0, 1.0])
+        if self.ground is not None:
+            normal = self.ground.query(center[None]).normal[0]
+        radius = float(np.linalg.norm(axis))
+        down = (normal @ axis) * axis / radius**2 - normal
+        size = float(np.linalg.norm(down))
+        return np.asarray(center + radius * down / size if size > 1e-9 else center)
 
     def _extent(self) -> tuple[np.ndarray, float]:
         """Centre of the standing robot, shape (3,), and the diagonal of its bounding box [m]."""

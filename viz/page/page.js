@@ -43,6 +43,9 @@ class Player {
       if (event.key === " ") this.playing ? this.pause() : this.play();
       else if (event.key === "Home") this.seek(this.start);
       else if (event.key === "End") this.seek(this.timeline.end);
+      else if (event.key === "c") this.view.marks.forEach(mark => { mark.visible = !mark.visible; });
+      else if (event.key === "f") this.view.arrows.visible = !this.view.arrows.visible;
+      else if (event.key === "?") element("help").hidden = !element("help").hidden;
       else if (step) this.pause(), this.seek(this.time + step);
       else return;
       event.preventDefault();

@@ -21,7 +21,10 @@ class SceneView {
     this.scene = new THREE.Scene();
     this.world = new THREE.Group();
     this.terrain = new THREE.Group();
+    this.arrows = new THREE.Group();
+    this.marks = [];
     this.scene.add(this.world, this.terrain);
+    this.world.add(this.arrows);
     this.nodes = this.header.nodes.map(name => this.group(name));
     for (const item of this.header.bodies) this.place(item, this.nodes[item.node] || this.world);
     for (const item of this.header.terrain) this.place(item, this.terrain);
@@ -99,6 +102,7 @@ class SceneView {
         new THREE.SphereGeometry(size, 16, 12), new THREE.MeshPhongMaterial({color}));
       mark.position.fromArray(position);
       parent.add(mark);
+      this.marks.push(mark);
       return mark;
     };
     ball(1.05 * radius, 0xf2c14e);
@@ -112,7 +116,7 @@ class SceneView {
       part.renderOrder = 1;  // over all others, for a force often lies inside the leg it pushes
       arrow.add(part);
     }
-    this.world.add(arrow);
+    this.arrows.add(arrow);
     return {touch, arrow, material, mark: parent, position: new THREE.Vector3(...position)};
   }
 
