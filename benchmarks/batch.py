@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
+from joblib import parallel_config
 
 from nmdp_pin import Penalty, Plane, Robot, Simulator, Terrain, load_robot
-from nmdp_pin.executors import Executor, Serial, Threads
 from nmdp_pin.experiments.pbad.chain_urdf import chain_urdf
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.step_control import Halving
@@ -97,13 +97,13 @@ def row(links: int, K: int, options: argparse.Namespace) -> list[str]:
     )
     x = starts(robot, K)
 
-    def run(executor: Executor) -> Rollout:
-        return rollout(simulator, x, h=H, steps=options.steps, executor=executor)
+    def run() -> Rollout:
+        return rollout(simulator, x, h=H, steps=options.steps)
 
-    with Threads(options.threads) as threads:
-        run(threads)  # compiles
-        fast, found = least_time(lambda: run(threads))
-        one, _ = least_time(lambda: run(Serial()))
+    with parallel_config("threading", n_jobs=options.threads):
+        run()  # compiles
+        fast, found = least_time(run)
+    one, _ = least_time(run)
     some = x[: min(K, 8)]
     slow, (made, iterations) = least_time(lambda: single_steps(simulator, some, options.steps))
     total = found.steps.sum()

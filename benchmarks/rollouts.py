@@ -1,9 +1,9 @@
-"""Throughput of rollouts: serial, processes and Ray, with the efficiency of each.
+"""Throughput of rollouts: alone, in processes and on Ray, with the efficiency of each.
 
     OMP_NUM_THREADS=1 python benchmarks/rollouts.py [--workers 2] [--batch 64] [--steps 50]
         [--rounds 9] [--ray]
 
-The executors take turns, as machines are not equally fast all the time. Efficiency is the time of
+The backends take turns, as machines are not equally fast all the time. Efficiency is the time of
 `serial` over that of the workers together; "bare" is what the machine itself gives: as many
 processes as there are workers, each with its share of the trajectories and nothing to say to
 anybody until it is done.
@@ -15,34 +15,34 @@ import argparse
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 
-from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.scenario import Scenario
 
 H = 0.02  # [s]
 
 
-def case(nb: int, nt: int) -> Callable[[Executor, slice], Rollout]:
+def case(nb: int, nt: int) -> Callable[[slice], Rollout]:
     """The planar Robosimian from its standing pose under random torques."""
     simulator = Scenario.load("robosimian-jump").build(visuals=False).simulator
     robot = simulator.robot
     x0 = np.concatenate([robot.standing, np.zeros(robot.model.nv)])
     u = 5.0 * np.random.default_rng(0).standard_normal((nb, nt, len(robot.driven)))  # [N m]
-    return lambda executor, part=slice(None): rollout(
-        simulator, x0, u[part], h=H, executor=executor
-    )
+    return lambda part=slice(None): rollout(simulator, x0, u[part], h=H)
 
 
 def share(connection: Connection, nb: int, nt: int, part: slice) -> None:
     """A bare process: its part of the trajectories, whenever it is told to."""
     run = case(nb, nt)
     while connection.recv():
-        run(Serial(), part)
+        run(part)
         connection.send(True)
 
 
@@ -77,27 +77,28 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--ray", action="store_true")
     given = parser.parse_args()
-    run, times = case(given.batch, given.steps), {}
-    with ExitStack() as stack:
-        bare = stack.enter_context(bare_processes(given.workers, given.batch, given.steps))
-        executors: dict[str, Executor] = {
-            "serial": Serial(),
-            "processes": stack.enter_context(Processes(given.workers)),
+    run, n = case(given.batch, given.steps), given.workers
+    with bare_processes(n, given.batch, given.steps) as bare:
+        turns: dict[str, tuple[Callable[[], AbstractContextManager[Any]], Callable[[], Any]]] = {
+            "serial": (nullcontext, run),
+            "processes": (lambda: parallel_config("loky", n_jobs=n), run),
+            "bare": (nullcontext, bare),
         }
         if given.ray:
-            executors["ray"] = stack.enter_context(RayCluster("local", workers=given.workers))
-        turns = {
-            name: lambda executor=executor: run(executor) for name, executor in executors.items()
-        } | {"bare": bare}
-        results = {name: turn() for name, turn in turns.items()}  # starts the workers
-        times = {name: [] for name in turns}
-        for _ in range(given.rounds):
-            for name, turn in turns.items():
-                begin = time.perf_counter()
-                turn()
-                times[name].append(time.perf_counter() - begin)
+            import ray
+
+            ray.init("local", num_cpus=n, include_dashboard=False)
+            turns["ray"] = (lambda: ray_cluster(n_jobs=n), run)
+        results, times = {}, {name: [] for name in turns}
+        for round_ in range(given.rounds + 1):
+            for name, (context, turn) in turns.items():
+                with context():
+                    begin = time.perf_counter()
+                    results[name] = turn()
+                if round_:  # the first one starts the workers
+                    times[name].append(time.perf_counter() - begin)
     serial = np.array(times["serial"])
-    print("| executor | steps/s | efficiency, least times | median of rounds | same bits |")
+    print("| backend | steps/s | efficiency, least times | median of rounds | same bits |")
     print("|---|---|---|---|---|")
     for name, took in times.items():
         workers = 1 if name == "serial" else given.workers

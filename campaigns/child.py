@@ -9,10 +9,10 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from nmdp_pin.closing import Closing
 from nmdp_pin.errors import NmdpError
 
 Attempt = Callable[[Path, int], str]
@@ -27,7 +27,7 @@ _PATIENCE = 600.0  # [s] on the wall, on a machine that is busy
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Child(Closing):
+class Child(AbstractContextManager["Child"]):
     """A process that makes one attempt after the other; it is started again where it dies.
 
     Args:
@@ -61,6 +61,9 @@ class Child(Closing):
             code = process.exitcode
             self.close()
             return f"the process died with exit code {code}"
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """End the process."""

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 
 from campaigns.mutation import mutated_archive, mutated_bytes, mutated_text, mutated_xml
-from nmdp_pin import recorder as recorder_module
 from nmdp_pin.contact.fitted import OnnxVertices, WrenchSamples
 from nmdp_pin.contact.planar_sliding import LimitSurface, SlidingSamples
 from nmdp_pin.errors import StateError
-from nmdp_pin.failure import FailedStep
 from nmdp_pin.files import array_cache
 from nmdp_pin.files.journal import journal_path
 from nmdp_pin.files.state_file import load_state, save_state
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs import recorder as recorder_module
+from nmdp_pin.runs.failed_step import FailedStep
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run
 from nmdp_pin.runs.run_figures import compare_table
 from nmdp_pin.scenario import Scenario
@@ -217,7 +217,7 @@ def _limit_surface(folder: Path) -> list[Path]:
 
 def _cache(folder: Path) -> list[Path]:
     with _replaced(array_cache, "cache_folder", lambda: folder / "cache"):
-        array_cache.cached_array("a", "key", (2, 3), lambda: np.ones((2, 3)))
+        array_cache.cached_array("a", "key", lambda: np.ones((2, 3)))
     (kept,) = (folder / "cache").iterdir()
     shutil.copy(kept, folder / "a.array")
     return [folder / "a.array"]
@@ -227,7 +227,7 @@ def _read_cache(path: Path) -> None:
     (kept,) = (path.parent / "cache").iterdir()
     shutil.copy(path, kept)
     with _replaced(array_cache, "cache_folder", lambda: path.parent / "cache"):
-        found = array_cache.cached_array("a", "key", (2, 3), lambda: np.ones((2, 3)))
+        found = array_cache.cached_array("a", "key", lambda: np.ones((2, 3)))
     if not np.array_equal(found, np.ones((2, 3))):
         raise AssertionError("a damaged cache was used")
 

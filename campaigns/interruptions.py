@@ -16,7 +16,7 @@ import numpy as np
 
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.journal import journal_path
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 
 _LONG = ("run", "sliding-box", "--duration", "3600", "--dt", "0.001")
 _SHORT = ("run", "sliding-box", "--duration", "0.5", "--dt", "0.001")

@@ -10,6 +10,7 @@ best. The best motion is then simulated in steps of 5 ms.
 
 import argparse
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,9 +28,9 @@ from nmdp_pin import (
     load_robot,
 )
 from nmdp_pin.contact import stiffness_for_static_depth
-from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
-from nmdp_pin.recorder import Recorder
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.rollout import Rollout, rollout
+from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.step_control import Halving
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import Replay
@@ -162,14 +163,14 @@ def cross_entropy(
     return Found(best, np.array(history))
 
 
-def plan(reach: Reach, search: Search, executor: Executor) -> Found:
+def plan(reach: Reach, search: Search, n_jobs: int | None = None) -> Found:
     """Look for the motion."""
     simulator = reach.simulator
     start, model = simulator.state(), simulator.robot.model
 
     def cost(knots: np.ndarray) -> np.ndarray:
         u = targets(knots, LARGE)
-        made = rollout(simulator, start, u, h=LARGE, command=reach.track, executor=executor)
+        made = rollout(simulator, start, u, h=LARGE, command=reach.track, n_jobs=n_jobs)
         return reach.costs(made)
 
     least = np.tile(model.lowerPositionLimit[7:], len(KNOTS))
@@ -189,13 +190,6 @@ def replay(reach: Reach, knots: np.ndarray, h: float) -> Recording:
     return recorder.recording()
 
 
-def executor_of(options: argparse.Namespace) -> Executor:
-    """Where the samples are simulated."""
-    if options.ray is not None:
-        return RayCluster(options.ray, workers=options.workers)
-    return Serial() if options.workers in (None, 1) else Processes(options.workers)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Look for the motion, and say how near the foot comes."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -209,8 +203,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.seed is not None:
         search = replace(search, seed=options.seed)
     reach = reach_over(gap)
-    with executor_of(options) as executor:
-        found = plan(reach, search, executor)
+    with ray_cluster(options.ray, n_jobs=options.workers or -1) if options.ray else nullcontext():
+        found = plan(reach, search, options.workers)
     before = reach.distance(reach.simulator.robot.standing)
     print(f"standing: {100 * before:.1f} cm from the target")
     for h in (LARGE, SMALL):

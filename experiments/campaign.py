@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.executors import Executor, Processes, Serial
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.runs.run_many import run_many
@@ -22,7 +21,7 @@ class Campaign:
 
     Args:
         folder: folder of the recordings; made where there is none.
-        workers: processes; 1 runs in this one, None takes one a core.
+        workers: number of processes; None: one a core.
         quiet: show no progress.
     """
 
@@ -38,15 +37,15 @@ class Campaign:
 
         Args:
             specs: the runs; one that is named twice is made once.
-            in_turn: one after the other in the order given, in one process of one thread, so that
-                their computing times can be compared.
+            in_turn: one after the other in the order given, in this thread, so that their
+                computing times can be compared.
 
         Returns:
             The kept runs. One that failed numerically is there too, with what it recorded.
 
         Raises:
             ExperimentError: the folder cannot be made, or two runs have one name.
-            ExecutorError: a process died.
+            WorkerError: a process died.
             NmdpError: settings that cannot be used.
         """
         try:
@@ -67,17 +66,10 @@ class Campaign:
                     f"two runs with different settings have the name '{name}'; "
                     "give their presets different names"
                 )
-        with (
-            self._executor(in_turn) as executor,
-            RunStore(self.folder / "runs.journal", folder=self.folder) as store,
-        ):
-            made = run_many(planned, store, executor=executor, progress=not self.quiet)
+        with RunStore(self.folder / "runs.journal", folder=self.folder) as store:
+            n_jobs = 1 if in_turn else self.workers
+            made = run_many(planned, store, n_jobs=n_jobs, progress=not self.quiet)
         return {
             spec: KeptRun(spec, self.folder / recording_name(run), summary)
             for spec, run, summary in zip(order, planned, made, strict=True)
         }
-
-    def _executor(self, in_turn: bool) -> Executor:
-        if self.workers == 1 and not in_turn:
-            return Serial()
-        return Processes(1 if in_turn else self.workers, retries=0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_figures import height, tilt
 
 _ROUNDING = 1e-9  # of the duration: sums of steps end that close to it

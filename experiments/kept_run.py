@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_store import Summary
 from nmdp_pin.status import Status
 

@@ -72,7 +72,7 @@ class RunSpec:
         return PlannedRun(self.name, self.load().resolved(), self.repeat)
 
     def _settings(self) -> list[str]:
-        options = options_of(integrator_named(self.method))
+        options = list(options_of(integrator_named(self.method)))
         settings = [
             f'integrator.name="{self.method}"',
             f"integrator.dt={self.dt!r}",

@@ -9,8 +9,8 @@ from nmdp_pin.contact import DryFriction, FrictionCone, Penalty, WrenchSpace
 from nmdp_pin.control import Command, Controller, StablePD
 from nmdp_pin.errors import NmdpError
 from nmdp_pin.integrators import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator

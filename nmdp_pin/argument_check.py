@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 import pinocchio as pin
@@ -11,7 +11,6 @@ import pinocchio as pin
 from nmdp_pin.control.controller import Command
 from nmdp_pin.errors import ControlError, NmdpError, StateError
 from nmdp_pin.kernels.linear import all_finite
-from nmdp_pin.number_array import numbers
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.model import base_velocities
 from nmdp_pin.state import State, WarmStart
@@ -197,3 +196,25 @@ def _is_length(value: float) -> bool:
 def is_real(value: object) -> bool:
     """Whether a value is a real number."""
     return isinstance(value, float | Real)  # floats are found sooner
+
+
+def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
+    """Convert a value to an array of floats.
+
+    Raises:
+        NmdpError: an error of the type `error`; the value is no array of numbers.
+    """
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be an array of numbers, got {value!r}") from cause
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Check a number of things.
+
+    Raises:
+        StateError: it is no whole number, or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise StateError(f"{name} must be a whole number >= {least}, got {value!r}")

@@ -11,9 +11,10 @@ import numpy as np
 from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
+from nmdp_pin.options import Count, NonNegative, check_fields
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import StepControl, check_min_step, merged
+from nmdp_pin.step_control import MinStep, StepControl, merged
 
 _SAFETY = 0.9  # on the length that would just meet the tolerance
 _GROWTH, _SHRINK = 3.0, 0.2  # at most, from one sub-step to the next
@@ -43,20 +44,15 @@ class ErrorControl(StepControl):
         IntegratorError: an option is out of range.
     """
 
-    rtol: float = 0.0
-    atol: float | None = None
-    min_step: float = 1e-5
-    max_evaluations: int = 20_000
+    rtol: NonNegative = 0.0
+    atol: NonNegative | None = None
+    min_step: MinStep = 1e-5
+    max_evaluations: Count = 20_000
 
     name: ClassVar[str] = "error"
 
     def __post_init__(self) -> None:
-        check_min_step(self.min_step)
-        for name in ("rtol", "atol"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and 0.0 <= value < math.inf):
-                raise IntegratorError(f"{name} must be a finite number >= 0, got {value!r}")
+        check_fields(self, IntegratorError)
         if self.absolute == 0.0:
             raise IntegratorError("atol must be > 0: rtol alone allows a body at rest no error")
 

@@ -49,8 +49,8 @@ class DerivativeError(NmdpError):
     """Method, option or parameter without derivatives."""
 
 
-class ExecutorError(NmdpError):
-    """Failure of the workers of an executor."""
+class WorkerError(NmdpError):
+    """Worker of parallel tasks that died, or task that ended its process."""
 
 
 class SweepError(NmdpError):

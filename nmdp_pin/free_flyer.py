@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.argument_check import numbers
 from nmdp_pin.errors import StateError
-from nmdp_pin.number_array import numbers
 from nmdp_pin.robot.model import FREE_JOINTS
 
 

@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nmdp_pin.argument_check import check_step
+from nmdp_pin.argument_check import check_count, check_step, numbers
 from nmdp_pin.control.controller import Command
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import ControlError, StateError
-from nmdp_pin.executors import Executor, Serial
-from nmdp_pin.executors.executor import check_count
-from nmdp_pin.executors.progress import Progress, shown
 from nmdp_pin.integrators.pbd import PositionBasedStep
-from nmdp_pin.number_array import numbers
+from nmdp_pin.parallel import Progress, shown, side_by_side, workers
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
@@ -68,12 +65,12 @@ def rollout(
     h: float,
     steps: int | None = None,
     command: CommandOf | Command | None = None,
-    executor: Executor | None = None,
+    n_jobs: int | None = None,
     chunk: int | None = None,
     out: np.ndarray | None = None,
     progress: bool | Progress = False,
 ) -> Rollout:
-    """Make nt steps of each of nb trajectories; the bits do not depend on the executor.
+    """Make nt steps of each of nb trajectories; the bits do not depend on the workers.
 
     nb is the length of the first axis of x0 and u, nt that of the second axis of u; an axis of
     length 1 stands for all trajectories, or for all steps.
@@ -86,10 +83,10 @@ def rollout(
         h: length of each step [s].
         steps: number of steps nt; None: that of u.
         command: function that turns u into the command of a step, such as targets of a PD
-            controller; with processes a function of a module. A `Command`: its gains and targets
-            hold for all steps, and u is added to its torque. None: u is the torque.
-        executor: executor of the tasks; None: serial. Steps of `pbd` and `pbfd` hold no lock, so
-            `Threads` run them in parallel.
+            controller. A `Command`: its gains and targets hold for all steps, and u is added to
+            its torque. None: u is the torque.
+        n_jobs: number of processes, -1: one a core; None: what `joblib.parallel_config` says, else
+            1. Its backend may be threads, where steps of `pbd` and `pbfd` run in parallel.
         chunk: number of trajectories in a task; None: ten tasks for each worker.
         out: array for x, such as a `numpy.memmap`.
         progress: True draws a bar on a terminal; a function is called with the number of
@@ -98,10 +95,9 @@ def rollout(
     Raises:
         StateError: x0, h, steps, chunk or out cannot be used.
         ControlError: u cannot be used.
-        ExecutorError: a worker died repeatedly.
+        WorkerError: a worker died, or `command` ended its process.
     """
     check_step(h)
-    executor = executor or Serial()
     starts = _starts(simulator, x0)
     u, steps = _controls(simulator, u, steps, any_size=callable(command))
     if isinstance(command, Command):
@@ -109,16 +105,15 @@ def rollout(
     nb = _batch(len(starts), len(u))
     if len(starts) != nb:
         starts = starts * nb
-    chunk = max(1, nb // (_CHUNKS * executor.workers)) if chunk is None else chunk
-    check_count("chunk", chunk, 1, StateError)
+    chunk = max(1, nb // (_CHUNKS * workers(n_jobs))) if chunk is None else chunk
+    check_count("chunk", chunk, 1)
     x = _array_for(out, (nb, steps, simulator.vector.nx))
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
     done = 0
     with shown(progress, "trajectories", nb) as show:
         tasks = _chunks(starts, u, steps, h, chunk)
-        for place, (xs, codes, counts, states) in executor.map(
-            _run_chunk, (simulator, command), tasks
-        ):
+        made_chunks = side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
+        for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
             x[here], status[here], made[here], final[here] = xs, codes, counts, states
             done += len(xs)
@@ -254,7 +249,7 @@ def _controls(
 ) -> tuple[np.ndarray, int]:
     """Controls with three axes, and the number of steps."""
     if steps is not None:
-        check_count("steps", steps, 0, StateError)
+        check_count("steps", steps, 0)
     nu, nv = len(simulator.robot.driven), simulator.vector.nv
     if u is None:
         if steps is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real
+from nmdp_pin.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin.contact import ContactLaw, WrenchSpace
 from nmdp_pin.contact.shape_check import check_shapes
 from nmdp_pin.control.controller import Command, CommandSource, Controller
@@ -25,13 +25,11 @@ from nmdp_pin.integrators import (
     methods_that_take,
     options_of,
 )
-from nmdp_pin.number_array import numbers
 from nmdp_pin.papers.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector
-from nmdp_pin.step_control import Halving, StepControl
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import Halving, StepControl, StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Terrain
 
@@ -105,7 +103,7 @@ class Simulator:
 
     def _build(self) -> Integrator:
         method = integrator_named(self.method)
-        allowed = options_of(method)
+        allowed = list(options_of(method))
         for name in self.options:
             if name not in allowed:
                 raise IntegratorError(

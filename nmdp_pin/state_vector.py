@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.argument_check import numbers
 from nmdp_pin.errors import StateError
-from nmdp_pin.number_array import numbers
 from nmdp_pin.state import State
 
 

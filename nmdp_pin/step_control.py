@@ -5,18 +5,20 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
-from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.errors import IntegratorError
+from nmdp_pin.control.controller import Command, CommandSource
+from nmdp_pin.errors import IntegratorError, NmdpError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.step_response import StepResponse
+from nmdp_pin.options import Count, Number, check_fields
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
-LONGEST = 1.0  # [s]
+MinStep = Annotated[Number, Field(gt=0, le=1)]  # [s]
 _PER_EVALUATION = 20  # iterations of Pinocchio's solvers that take as long as an evaluation
 
 
@@ -101,13 +103,13 @@ class Halving(StepControl):
         IntegratorError: an option is out of range.
     """
 
-    min_step: float = 1e-5
-    max_evaluations: int = 2000
+    min_step: MinStep = 1e-5
+    max_evaluations: Count = 2000
 
     name: ClassVar[str] = "halving"
 
     def __post_init__(self) -> None:
-        check_min_step(self.min_step)
+        check_fields(self, IntegratorError)
 
     def step(
         self, integrator: Integrator, state: State, command: CommandSource, h: float
@@ -177,17 +179,6 @@ def halved(
     return tried, made, last
 
 
-def check_min_step(min_step: float) -> None:
-    """Check the shortest step.
-
-    Raises:
-        IntegratorError: it is not in (0, 1] s.
-    """
-    number = isinstance(min_step, int | float) and not isinstance(min_step, bool)
-    if not (number and 0.0 < min_step <= LONGEST):
-        raise IntegratorError(f"min_step must be in (0, {LONGEST:g}] s, got {min_step!r}")
-
-
 def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State) -> StepResult:
     """Merge sub-steps to the result of a whole step.
 
@@ -216,3 +207,21 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
         discarded=discarded,
         **counts,
     )
+
+
+class StepFailed(NmdpError):
+    """A step did not converge at the smallest step length.
+
+    Args:
+        result: result, whose state is that before the step.
+        command: command of the step.
+        h: length of the step [s].
+    """
+
+    def __init__(self, result: StepResult, command: Command, h: float) -> None:
+        self.result, self.command, self.h = result, command, h
+        super().__init__(
+            f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
+            "The state is as it was before the step; try a smaller dt, lower gains "
+            "or a softer contact (contact.stiffness, contact.static_depth)."
+        )

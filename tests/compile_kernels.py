@@ -45,7 +45,6 @@ def main(part: str) -> None:
     """Take a few steps, and their derivatives, with each of the scenarios of a part."""
     from nmdp_pin.derivatives import step_derivatives
     from nmdp_pin.errors import DerivativeError
-    from nmdp_pin.executors import Threads
     from nmdp_pin.rollout import rollout
     from nmdp_pin.scenario import Scenario
 
@@ -60,14 +59,7 @@ def main(part: str) -> None:
             continue  # the method has none
         if part == "pbd":
             x = np.concatenate([state.q, state.v])
-            with Threads(1) as threads:
-                rollout(
-                    simulator,
-                    x,
-                    np.zeros((2, 2, simulator.robot.model.nv)),
-                    h=0.01,
-                    executor=threads,
-                )
+            rollout(simulator, x, np.zeros((2, 2, simulator.robot.model.nv)), h=0.01)
 
 
 if __name__ == "__main__":

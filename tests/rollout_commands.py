@@ -3,26 +3,8 @@
 import os
 import signal
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
 
 from nmdp_pin.errors import MissingExtra
-
-
-@dataclass(frozen=True)
-class KillsOnce:
-    """The given torque; the first process that comes to the given time is killed."""
-
-    marker: Path
-    at: float
-
-    def __call__(self, state, u, h):
-        if state.t >= self.at and not self.marker.exists():
-            self.marker.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return np.asarray(u)
 
 
 def kills(state, u, h):

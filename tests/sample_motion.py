@@ -7,9 +7,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import ContactPoints, Robot
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 

@@ -12,7 +12,6 @@ from tight_solves import TIGHT
 from nmdp_pin.adapters.function import StepFunction
 from nmdp_pin.adapters.mujoco import rollout
 from nmdp_pin.errors import ControlError, StateError
-from nmdp_pin.executors import Processes
 from nmdp_pin.rollout import rollout as roll_out
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.step_control import Halving
@@ -98,14 +97,12 @@ def test_rollout_has_mujocos_shapes(hopper):
 
 
 def test_rollout_by_processes(hopper):
-    """A pool gives the same bits, and stays for the next call."""
+    """Two processes give the same bits."""
     initial = np.array([np.r_[0.0, near(hopper, seed)] for seed in range(2)])
     control = np.zeros((1, 3, 3))
     expected, _ = rollout(hopper, H, initial, control)
-    with Processes(2) as pool:
-        for _ in range(2):
-            found, _ = rollout(hopper, H, initial, control, executor=pool)
-            np.testing.assert_array_equal(found, expected)
+    found, _ = rollout(hopper, H, initial, control, n_jobs=2)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_failed_rollouts_are_held():

@@ -67,13 +67,13 @@ def test_an_axis_out_of_the_ground_has_less_friction():
     ("changes", "message"),
     [
         ({"stiffness": 0.0}, "stiffness must be > 0"),
-        ({"along": -0.1}, "along must be a share"),
-        ({"across": float("nan")}, "across must be a share"),
-        ({"power": 2.5}, "power must be an integer"),
-        ({"directions": 2}, "directions must be an integer >= 3"),
-        ({"axis": (0.0, 0.0, 0.0)}, "axis must be three"),
-        ({"axis": (1.0, 0.0)}, "axis must be three"),
-        ({"axis": (1.0, float("inf"), 0.0)}, "axis must be three"),
+        ({"along": -0.1}, "along must be >= 0, got -0.1"),
+        ({"across": float("nan")}, "across must be a finite number, got nan"),
+        ({"power": 2.5}, "power must be a whole number, got 2.5"),
+        ({"directions": 2}, "directions must be >= 3, got 2"),
+        ({"axis": (0.0, 0.0, 0.0)}, "axis must not be zero"),
+        ({"axis": (1.0, 0.0)}, "axis.2 is missing"),
+        ({"axis": (1.0, float("inf"), 0.0)}, "axis.1 must be a finite number, got inf"),
     ],
 )
 def test_bad_parameters(changes, message):

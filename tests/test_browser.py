@@ -14,8 +14,8 @@ import pytest
 from browser import CHROMIUM, REASON, REQUIRED, Browser
 from sample_motion import hop_recording, hop_state, hopper
 
-from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.state import State
 from nmdp_pin.terrain import Box, Plane, Terrain
 from nmdp_pin.viz.replay import Replay

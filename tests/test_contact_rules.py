@@ -9,7 +9,7 @@ import pytest
 from nmdp_pin.contact import AnisotropicCone, FrictionCone, Mixed
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.contact_sections import ContactModels
+from nmdp_pin.scenario.contact_sections import contact_models
 
 ICE = {"kind": "box", "name": "ice", "size": [1.0, 1.0, 1.0], "friction": 0.1}
 ICE_TOO = {"kind": "sphere", "name": "ice", "radius": 1.0}
@@ -126,7 +126,7 @@ def package(tmp_path, monkeypatch):
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
-    assert "soft" in ContactModels()
+    assert "soft" in contact_models()
 
 
 @pytest.mark.usefixtures("package")

@@ -173,18 +173,18 @@ def test_targets_are_those_of_the_end_of_the_step():
 
 
 BAD_PD = {
-    "negative": ({"kp": -1.0}, "kp must be one finite number >= 0, .*; got -1.0"),
-    "nan": ({"kd": np.nan}, "kd must be one finite number"),
-    "inf": ({"kp": np.inf}, "kp must be one finite number"),
-    "none": ({"kp": None}, "kp must be one finite number"),
-    "text": ({"kp": "high"}, "got 'high'"),
+    "negative": ({"kp": -1.0}, "kp must be a finite number >= 0, or one a joint by name, got -1.0"),
+    "nan": ({"kd": np.nan}, "kd must be a finite number"),
+    "inf": ({"kp": np.inf}, "kp must be a finite number"),
+    "none": ({"kp": None}, "kp must be a finite number"),
+    "text": ({"kp": "high"}, "got the text 'high'"),
     "list": ({"kp": [1.0, 2.0]}, r"got \[1.0, 2.0\]"),
-    "negative in table": ({"kp": {JOINTS[0]: -3.0}}, "got -3.0"),
+    "negative in table": ({"kp": {JOINTS[0]: -3.0}}, f"kp.{JOINTS[0]} must be >= 0, got -3.0"),
     "unknown joint": ({"kp": {"knee": 1.0}}, "no joint 'knee'; its joints are .*limb1_joint2"),
-    "number as joint": ({"kp": {3: 1.0}}, "no joint '3'"),
+    "number as joint": ({"kp": {3: 1.0}}, "kp.3.* must be a text, got 3"),
     "not driven": ({"kd": {"root_x": 1.0}}, "joint 'root_x' is not driven"),
     "unknown gait": ({"gait": "dance"}, "no gait 'dance'; its gaits: .*'jump'"),
-    "odd gait": ({"gait": 5}, "must be a name, a Gait or a function of time, got int"),
+    "odd gait": ({"gait": 5}, "must be a name, a Gait or a function of time, got 5"),
 }
 
 
@@ -296,12 +296,12 @@ def test_pushes_add_up():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"force": (1.0, 2.0)}, "three finite numbers"),
-        ({"force": (1.0, np.nan, 0.0)}, "three finite numbers"),
-        ({"start": -1.0}, "start of a push"),
-        ({"start": np.nan}, "start of a push"),
-        ({"duration": 0.0}, "duration of a push"),
-        ({"duration": np.inf}, "duration of a push"),
+        ({"force": (1.0, 2.0)}, "force.2 is missing"),
+        ({"force": (1.0, np.nan, 0.0)}, "force.1 must be a finite number, got nan"),
+        ({"start": -1.0}, "start must be >= 0"),
+        ({"start": np.nan}, "start must be a finite number"),
+        ({"duration": 0.0}, "duration must be > 0"),
+        ({"duration": np.inf}, "duration must be a finite number"),
     ],
     ids=str,
 )

@@ -7,7 +7,7 @@ import pytest
 from pages import code_on, page, run_code
 
 from nmdp_pin.rollout import Rollout
-from nmdp_pin.runs.code_version import code_version
+from nmdp_pin.runs.planned_run import code_version
 from nmdp_pin.runs.run_many import _make
 
 PAGE = page("rollouts.md")

@@ -236,11 +236,11 @@ def test_robosimian_jumps_half_a_second(order):
 
 
 BAD = {
-    "negative": ({"rtol": -1.0}, "rtol must be a finite number >= 0"),
-    "nan": ({"atol": np.nan}, "atol must be a finite number >= 0"),
-    "text": ({"rtol": "small"}, "rtol must be a finite number >= 0, got 'small'"),
+    "negative": ({"rtol": -1.0}, "rtol must be >= 0, got -1.0"),
+    "nan": ({"atol": np.nan}, "atol must be a finite number, got nan"),
+    "text": ({"rtol": "small"}, "rtol must be a number, got the text 'small'"),
     "zero": ({"rtol": 0.0}, "atol must be > 0"),
-    "min_step": ({"rtol": 0.1, "min_step": 0.0}, "min_step must be in"),
+    "min_step": ({"rtol": 0.1, "min_step": 0.0}, "min_step must be > 0"),
 }
 
 

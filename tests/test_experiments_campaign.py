@@ -15,7 +15,7 @@ from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.files.journal import read_chunks
 from nmdp_pin.runs import planned_run
 from nmdp_pin.runs import run_many as many
-from nmdp_pin.runs.code_version import _bare, code_version
+from nmdp_pin.runs.planned_run import _bare, code_version
 
 PATIENCE = 60  # [s] for other processes on a machine that is busy
 

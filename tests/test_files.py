@@ -16,9 +16,8 @@ import pytest
 
 from nmdp_pin.errors import ContactError, RecordingError, ScenarioError, TerrainError
 from nmdp_pin.files import array_cache, input_file
-from nmdp_pin.files.array_file import array_bytes, check_dimensions, read_array, read_npy, read_npz
-from nmdp_pin.files.input_file import read_input
-from nmdp_pin.files.json_text import DEEPEST, from_json
+from nmdp_pin.files.array_file import read_npy, read_npz
+from nmdp_pin.files.input_file import DEEPEST, from_json, read_input
 from nmdp_pin.files.output_file import check_writable, write_whole
 from nmdp_pin.files.sample_table import read_samples
 from nmdp_pin.files.state_file import load_state
@@ -68,53 +67,18 @@ def test_arrays_come_back(tmp_path: Path) -> None:
     assert read_npz(path, "sample", ("text", "absent")).keys() == {"text"}
 
 
-@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
-def test_both_formats_of_arrays_are_read(version: tuple[int, int]) -> None:
-    """The second has longer headers; others are refused."""
-    stream, array = io.BytesIO(), np.arange(6.0).reshape(2, 3)
-    np.lib.format.write_array(stream, array, version=version)
-    data = stream.getvalue()
-    np.testing.assert_array_equal(read_array(io.BytesIO(data), len(data)), array)
-    third = data[:6] + bytes([3, 0]) + data[8:]
-    with pytest.raises(ValueError, match=r"version \(3, 0\) of the .npy format is not read"):
-        read_array(io.BytesIO(third), len(third))
-
-
-@pytest.mark.parametrize(
-    ("name", "array", "fine"),
-    [
-        ("q", np.zeros((2, 3)), True),
-        ("q", np.zeros(3), False),
-        ("q", np.zeros((2, 3), dtype=int), False),
-        ("contacts", np.zeros(3, dtype=int), True),
-        ("contacts", np.zeros(3), False),
-        ("contacts", np.zeros((3, 1), dtype=int), False),
-    ],
-)
-def test_axes_and_types_of_arrays_are_checked(name: str, array: np.ndarray, fine: bool) -> None:
-    """Contacts are whole numbers, all others are not."""
-    dimensions = {"q": 2, "contacts": 1}
-    if fine:
-        check_dimensions({name: array}, dimensions, "file")
-        return
-    with pytest.raises(RecordingError, match=f"'file': {name} is .* expected {dimensions[name]}"):
-        check_dimensions({name: array}, dimensions, "file")
-
-
 @pytest.mark.parametrize(
     "member",
     [
         npy(header("(1000000000000,)")),
         npy(header("(-1,)")),
         npy(header("(3, 2)"), bytes(40)),
-        npy(header("(5,)"), bytes(48)),
         npy(header("(" * 300)),
         npy(header("(" + "1," * 5000 + ")")),
         npy("[" * 3000),
         npy("{}"),
         npy(header("(1,)", "|O"), b"cos\nsystem\n(S'true'\ntR."),
         npy(header("(1,)", "|V8"), bytes(8)),
-        npy(header("(10000000000000,)", "<U0")),
         b"\x93NUMPY\x03\x00" + bytes(20),
         b"\x93NUM",
         b"",
@@ -130,9 +94,9 @@ def test_arrays_that_lie_are_refused(tmp_path: Path, member: bytes) -> None:
         HeightField(path=str(tmp_path / "a.npy"), spacing=(1.0, 1.0))
 
 
-def test_archives_of_wrong_make_are_refused(tmp_path: Path) -> None:
-    """Encrypted members, other packers, many members, two of one name, flipped bits."""
-    member = array_bytes(np.arange(3.0))
+def test_damaged_archives_are_refused(tmp_path: Path) -> None:
+    """Encrypted members and flipped bits."""
+    member = npy(header("(3,)"), bytes(24))
     plain = archive_of(tmp_path / "plain.npz", {"q.npy": member}).read_bytes()
     encrypted = bytearray(plain)
     encrypted[plain.index(b"PK\x01\x02") + 8] |= 1
@@ -140,11 +104,7 @@ def test_archives_of_wrong_make_are_refused(tmp_path: Path) -> None:
     flipped[plain.index(b"q.npy") + 20] ^= 0xFF
     (tmp_path / "encrypted.npz").write_bytes(encrypted)
     (tmp_path / "flipped.npz").write_bytes(flipped)
-    archive_of(tmp_path / "other.npz", {"q.npy": member}, zipfile.ZIP_LZMA)
-    archive_of(tmp_path / "many.npz", {f"{k}.npy": member for k in range(1000)})
-    content = archive_of(tmp_path / "two.npz", {"q.npy": member, "p.npy": member}).read_bytes()
-    (tmp_path / "twice.npz").write_bytes(content.replace(b"p.npy", b"q.npy"))
-    for name in ("encrypted", "flipped", "other", "many", "twice"):
+    for name in ("encrypted", "flipped"):
         with pytest.raises(RecordingError, match="damaged"):
             read_npz(tmp_path / f"{name}.npz", "sample")
 
@@ -293,7 +253,7 @@ def test_a_cached_array_is_used_only_where_its_digest_is_right(
 
     def cached() -> int:
         before = len(made)
-        np.testing.assert_array_equal(array_cache.cached_array("a", "key", (2, 3), make), truth)
+        np.testing.assert_array_equal(array_cache.cached_array("a", "key", make), truth)
         return len(made) - before
 
     assert [cached(), cached()] == [1, 0]
@@ -305,7 +265,6 @@ def test_a_cached_array_is_used_only_where_its_digest_is_right(
     for content in (zeroed, whole[:-1], b"", b"not an array", swapped.getvalue()):
         file.write_bytes(content)
         assert [cached(), cached()] == [1, 0]
-    array_cache.cached_array("a", "key", (3, 2), lambda: truth.reshape(3, 2))
     monkeypatch.setattr(array_cache, "cache_folder", lambda: file / "no folder")
     assert [cached(), cached()] == [1, 1]
 

@@ -256,8 +256,8 @@ def test_a_pickled_model_is_equal():
         ({"intruder": "rod"}, "Rod, Sphere or Plate"),
         ({"medium": "mud"}, "poppy-seeds-loose"),
         ({"scale": 0.0}, "scale must be > 0"),
-        ({"axis": (0.0, 0.0, 0.0)}, "axis must be"),
-        ({"azimuths": 5}, "even integer >= 4"),
+        ({"axis": (0.0, 0.0, 0.0)}, "axis must not be zero"),
+        ({"azimuths": 5}, "azimuths must be even, got 5"),
     ],
 )
 def test_mistakes_are_named(wrong, named):

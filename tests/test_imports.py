@@ -18,9 +18,9 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("closing", "errors", "status", "number_array", "kernels"),
-    ("state", "state_vector", "free_flyer", "gait", "files", "executors", "robot", "terrain"),
-    ("contact", "control", "argument_check", "system"),
+    ("errors", "status", "options", "kernels"),
+    ("state", "gait", "files", "parallel", "ray_cluster", "robot", "terrain"),
+    ("contact", "control", "argument_check", "state_vector", "free_flyer", "system"),
     ("dynamics",),
     ("integrators",),
     (
@@ -28,11 +28,10 @@ LAYERS = (
         "error_control",
         "papers",
         "simulator",
-        "step_failed",
         "rollout",
         "derivatives",
     ),
-    ("scenario", "recording", "recorder", "failure", "runs", "testing"),
+    ("scenario", "runs", "testing"),
     ("viz",),
     ("experiments", "sweep", "adapters"),
     ("cli", "__main__"),

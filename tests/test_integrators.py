@@ -67,7 +67,7 @@ def test_options_of():
     """The options of a method are its keywords; those of its solvers are theirs."""
     names = options_of(INTEGRATORS["ne-nmdp"])
     assert {"objective", "order", "vi_newton", "projected_gradient"} <= set(names)
-    assert options_of(INTEGRATORS["ne-mdp"]) == ["pd", "qp_solver"]
+    assert list(options_of(INTEGRATORS["ne-mdp"])) == ["pd", "qp_solver"]
 
 
 def test_unknown_pd():

@@ -30,16 +30,15 @@ from scipy.integrate import solve_ivp
 from nmdp_pin.contact import DryFriction, FrictionCone, Penalty
 from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin.errors import IntegratorError, StateError
-from nmdp_pin.failure import FailedStep
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.papers.friction_ncp import NCP_SOLVERS
-from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import load_robot
+from nmdp_pin.runs.failed_step import FailedStep
+from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import Halving, StepFailed
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Plane, Sphere, Terrain
 
@@ -383,11 +382,11 @@ def test_forces_of_another_robot_are_refused(forces):
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("tolerance", 0.0, "tolerance must be a finite number > 0"),
-        ("tolerance", np.nan, "tolerance must be a finite number > 0"),
-        ("push_out", 0.0, "push_out must be a time"),
-        ("push_out", np.inf, "push_out must be a time"),
-        ("solver", "lemke", "'lemke' is not known"),
+        ("tolerance", 0.0, "tolerance must be > 0, got 0.0"),
+        ("tolerance", np.nan, "tolerance must be a finite number, got nan"),
+        ("push_out", 0.0, "push_out must be > 0, got 0.0"),
+        ("push_out", np.inf, "push_out must be a finite number, got inf"),
+        ("solver", "lemke", "solver must be 'admm' or 'pgs', got 'lemke'"),
         ("max_iterations", 0, "max_iterations must be >= 1"),
     ],
 )

@@ -5,12 +5,12 @@ import pytest
 import trimesh
 
 from nmdp_pin import Scenario, Terrain, load_robot
-from nmdp_pin.cli.compare import compare
+from nmdp_pin.cli.recordings import compare
 from nmdp_pin.robot import free_body, together, touching
 from nmdp_pin.robot.overlaps import GROUND, OverlapCheck, overlap_sentences, transparency
 from nmdp_pin.runs.run import run
 from nmdp_pin.runs.run_summary import summary
-from nmdp_pin.scenario.run_warnings import recorded_warnings
+from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere
 
 CLOSE = 1e-5  # [m] tolerance of coal's iterative depths
@@ -132,6 +132,20 @@ def test_contacts_explain_overlaps_and_three_are_named():
     assert [overlap.first for overlap in found] == ["b1", "b3", "b4"]
     said = overlap_sentences(found, np.array([0.0, 0.25]))
     assert said[0] == "'b1' and the ground overlap by 0.05 m at 0.25 s (in 1 of 2 states)"
+    q[0, 2::7] = q[1, 2::7] + 0.02
+    found = check.deepest(q, np.array([0.0, 0.1]))  # the deeper row is explained
+    assert [(o.row, o.rows, round(o.depth, 6)) for o in found] == [
+        (0, 1, 0.03),
+        (0, 1, 0.02),
+        (0, 1, 0.01),
+    ]
+
+
+def test_contacts_explain_the_start():
+    """Feet that stand in the ground as deep as their contacts, before any step, are no overlap."""
+    setup = Scenario.load("spider-walk", overrides=["duration=0.2"]).build(visuals=False)
+    assert start_warnings(setup) == []
+    assert setup.overlap_check.deepest(setup.state.q[None])
 
 
 @pytest.mark.parametrize("contacts", ["feet", "all"])

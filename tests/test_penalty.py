@@ -72,13 +72,13 @@ def test_lookup_for_other_exponents(beta):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"normal_stiffness": 0.0}, "normal_stiffness must be a finite number > 0"),
+        ({"normal_stiffness": 0.0}, "normal_stiffness must be > 0, got 0.0"),
         ({"normal_stiffness": np.nan}, "normal_stiffness"),
-        ({"friction_stiffness": -1.0}, "friction_stiffness must be a finite number >= 0"),
+        ({"friction_stiffness": -1.0}, "friction_stiffness must be >= 0, got -1.0"),
         ({"slip_speed": 0.0}, "slip_speed"),
-        ({"alpha": 1.0}, "alpha must be a finite number > 1"),
-        ({"beta": 0.5}, "beta must be a finite number >= 1"),
-        ({"gamma": 0.0}, "gamma must be a finite number > 0"),
+        ({"alpha": 1.0}, "alpha must be > 1, got 1.0"),
+        ({"beta": 0.5}, "beta must be >= 1, got 0.5"),
+        ({"gamma": 0.0}, "gamma must be > 0, got 0.0"),
         ({"alpha": 3.0}, "give friction_stiffness"),
         ({"beta": "1"}, "beta"),
     ],

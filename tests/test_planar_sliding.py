@@ -245,7 +245,7 @@ BAD = {
     "arms": ({"arms": ((0.0, 0.0),)}, "arms"),
     "no arms": ({"arms": ()}, "arms"),
     "axis": ({"axis": (0.0, 0.0, 0.0)}, "axis"),
-    "frame": ({"frame": "moon"}, "body, world"),
+    "frame": ({"frame": "moon"}, "frame must be 'body' or 'world', got 'moon'"),
     "friction": ({"reference_friction": -1.0}, "reference_friction"),
 }
 

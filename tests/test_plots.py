@@ -13,15 +13,15 @@ import pytest
 from PIL import Image
 from sample_motion import hop_recording, hop_result, hop_state, hopper
 
-from nmdp_pin.cli.compare import run_labels
-from nmdp_pin.cli.summary import summary
+from nmdp_pin.cli.recordings import run_labels
 from nmdp_pin.control import StablePD
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import free_body, together
 from nmdp_pin.runs.motion import Motion, motion_of
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run_figures import compare_table, distance, fall, flights, height, tilt
+from nmdp_pin.runs.run_summary import account
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Sphere
@@ -366,9 +366,12 @@ def test_flights_and_falls_are_told() -> None:
     made = dataclasses.replace(made, base_rotation=fallen)
     assert fall(made) == 12
     assert fall(dataclasses.replace(made, base_rotation=lying)) is None
-    text = summary(made)
-    assert "left the ground 3 times, highest" in text
-    assert "fell at 0.72 s: tilt up to 86 deg" in text
+    text = account(made)
+    assert "jumped 3 times, highest" in text
+    assert "in the air at the end; fell at 0.72 s: tilt 86 deg" in text
+    force[-1, 0, 2] = 1.0
+    assert "; landed; fell" in account(dataclasses.replace(made, contact_force=force))
+    assert "touched nothing" in account(dataclasses.replace(made, contact_force=0.0 * force))
 
 
 def test_difference_of_height_is_found() -> None:

@@ -3,13 +3,14 @@
 import sys
 from dataclasses import replace
 
+import cloudpickle
 import numpy as np
 import pytest
 from pages import page, run_code
 from test_examples import EXAMPLES, output
 
 from nmdp_pin import Recording
-from nmdp_pin.executors import Processes, RayCluster, Serial
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.rollout import rollout
 from nmdp_pin.status import Status
 
@@ -20,12 +21,14 @@ PRINTED = 5e-4  # [m] half the last digit of what is printed
 
 @pytest.fixture(scope="module")
 def example():
-    """The example as a module that workers can import too."""
+    """The example as a module; its functions are sent to workers, which do not know its folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(EXAMPLES))
         import reach_by_sampling
 
+        cloudpickle.register_pickle_by_value(reach_by_sampling)
         yield reach_by_sampling
+        cloudpickle.unregister_pickle_by_value(reach_by_sampling)
         sys.modules.pop("reach_by_sampling")
 
 
@@ -70,12 +73,11 @@ def test_the_foot_stands_at_the_target(short, reach):
 def test_workers_find_the_same_bits(example, reach):
     """Costs and motion are the same with one process and with two, and others with a new seed."""
     search = example.Search(samples=4, kept=2, rounds=2, seed=5)
-    here = example.plan(reach, search, Serial())
-    with Processes(2) as executor:
-        there = example.plan(reach, search, executor)
+    here = example.plan(reach, search)
+    there = example.plan(reach, search, 2)
     assert np.array_equal(here.costs, there.costs)
     assert np.array_equal(here.best, there.best)
-    other = example.plan(reach, replace(search, rounds=1, seed=6), Serial())
+    other = example.plan(reach, replace(search, rounds=1, seed=6))
     assert not np.array_equal(other.costs[0], here.costs[0])
 
 
@@ -87,12 +89,11 @@ def test_workers_find_the_same_bits(example, reach):
 )
 def test_ray_finds_the_same_bits(example, reach):
     """So it is with two workers of Ray."""
-    ray = pytest.importorskip("ray")
-    ray.cloudpickle.register_pickle_by_value(example)  # workers know not the examples' folder
+    pytest.importorskip("ray")
     search = example.Search(samples=3, kept=2, rounds=1, seed=5)
-    with RayCluster("local", workers=2) as executor:
-        there = example.plan(reach, search, executor)
-    assert np.array_equal(example.plan(reach, search, Serial()).costs, there.costs)
+    with ray_cluster("local", n_jobs=2):
+        there = example.plan(reach, search)
+    assert np.array_equal(example.plan(reach, search).costs, there.costs)
 
 
 def test_the_replay_is_the_rollout(example, reach):

@@ -21,8 +21,8 @@ from nmdp_pin.robot.feasibility import (
     joints_beyond_range,
 )
 from nmdp_pin.robot.overlaps import GROUND, OverlapCheck
+from nmdp_pin.runs.run_warnings import start_warnings
 from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.run_warnings import start_warnings
 from nmdp_pin.system import System
 from nmdp_pin.terrain import Box
 

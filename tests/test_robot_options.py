@@ -305,7 +305,7 @@ def test_report_of_a_good_robot():
     assert report.ok
     assert (report.nq, report.nv, len(report.joints), len(report.driven)) == (15, 15, 12, 12)
     assert report.mass == pytest.approx(100.0)
-    assert report.massless == ("FL_hip", "RL_hip", "RR_hip", "FR_hip")
+    assert report.massless == ("FL_hip", "FR_hip", "RL_hip", "RR_hip")
     assert [contact.joint for contact in report.contacts] == [
         f"{leg}_knee" for leg in ("FL", "RL", "RR", "FR")
     ]

@@ -1,4 +1,4 @@
-"""Rollouts: shapes, broadcasting, failures held, the same bits whatever the executor."""
+"""Rollouts: shapes, broadcasting, failures held, the same bits whatever the backend."""
 
 import os
 import signal
@@ -6,15 +6,17 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from rollout_commands import KillsOnce, exits, kills, lacks, raises
+from joblib import parallel_config
+from rollout_commands import TwoWords, exits, kills, lacks, raises
 
 from nmdp_pin.contact import Penalty
 from nmdp_pin.control import Command
-from nmdp_pin.errors import ControlError, ExecutorError, MissingExtra, StateError
-from nmdp_pin.executors import Processes, Serial, Threads
+from nmdp_pin.errors import ControlError, MissingExtra, StateError, WorkerError
+from nmdp_pin.parallel import side_by_side, workers
 from nmdp_pin.robot import load_robot
 from nmdp_pin.rollout import rollout
 from nmdp_pin.scenario import Scenario
@@ -31,13 +33,6 @@ PATIENCE = 60.0  # [s] for processes to end on a machine that is busy
 def simulator():
     """The planar Robosimian on the ground."""
     return Scenario.load("robosimian-jump").build(visuals=False).simulator
-
-
-@pytest.fixture(scope="module")
-def processes():
-    """One pool for all tests."""
-    with Processes(2) as pool:
-        yield pool
 
 
 def starts(simulator, nb=NB):
@@ -156,14 +151,15 @@ def test_commands_of_ones_own(simulator):
     assert np.abs(moved[-len(driven) :]).max() > 0.05
 
 
-def test_processes_give_the_same_bits(simulator, processes):
-    """Whatever the executor, the size of the chunks, and in a pool that is used again."""
+@pytest.mark.parametrize(("backend", "chunk"), [("loky", 1), ("loky", 2), ("threading", 1)])
+def test_workers_give_the_same_bits(simulator, backend, chunk):
+    """Whatever the backend and the size of the chunks, also of functions without a name."""
     x0, u = starts(simulator), torques(simulator)
-    here = rollout(simulator, x0, u, h=H, executor=Serial())
-    assert same(here, rollout(simulator, x0, u, h=H, executor=processes, chunk=1))
-    pids = set(processes._pool._processes)
-    assert same(here, rollout(simulator, x0, u, h=H, executor=processes, chunk=2))
-    assert set(processes._pool._processes) == pids
+    here = rollout(simulator, x0, 2.0 * u, h=H)
+    with parallel_config(backend, n_jobs=2):
+        assert same(
+            here, rollout(simulator, x0, u, h=H, chunk=chunk, command=lambda state, u, h: 2.0 * u)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -189,8 +185,8 @@ def test_threads_give_the_bits_of_single_steps(falling, gains):
     if gains:
         kp = np.full(nv, 5.0)
         command = Command(kp=kp, kd=0.1 * kp, q_target=falling.robot.standing, base_gains=True)
-    with Threads(2) as threads:
-        found = rollout(falling, x0, u, h=H, command=command, executor=threads, chunk=1)
+    with parallel_config("threading", n_jobs=2):
+        found = rollout(falling, x0, u, h=H, command=command, chunk=1)
     assert found.ok.all()
     for i, start in enumerate(x0):
         state = falling.state(start[: falling.vector.nq], start[falling.vector.nq :])
@@ -215,55 +211,24 @@ def test_a_failed_step_of_a_trajectory_is_halved(falling):
     assert halved > 0
 
 
-def test_threads_raise_what_a_task_raises(falling):
-    """A mistake in a task is an error of the caller."""
-    with Threads(2) as threads, pytest.raises(StateError):
-        rollout(falling, tossed(falling), h=20.0, steps=2, executor=threads)
-    with pytest.raises(ExecutorError, match="workers"):
-        Threads(0)
-
-
-def test_a_killed_process_costs_nothing_but_time(simulator, processes, tmp_path):
-    """The rollout is complete and the same to the bit."""
-    x0, u = starts(simulator), torques(simulator)
-    here = rollout(simulator, x0, u, h=H)
-    marker = tmp_path / "killed"
-    command = KillsOnce(marker, at=2 * H)
-    there = rollout(simulator, x0, u, h=H, executor=processes, command=command, chunk=1)
-    assert marker.exists()
-    assert same(here, there)
-
-
-def test_a_task_that_always_kills_is_given_up(simulator):
-    """Retries are counted, and the error says what may have happened."""
-    with Processes(1, retries=0) as pool, pytest.raises(ExecutorError, match="died 1 times"):
-        rollout(simulator, starts(simulator), torques(simulator), h=H, executor=pool, command=kills)
-
-
-def test_errors_of_workers_are_typed(simulator, processes):
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_errors_of_workers_are_typed(simulator, backend):
     """What a worker raises is raised here: of a state of another robot."""
     other = State(0.0, np.zeros(3), np.zeros(3))
-    with pytest.raises(StateError, match="shape"):
-        rollout(simulator, [other, other], h=H, steps=1, executor=processes)
+    with parallel_config(backend, n_jobs=2), pytest.raises(StateError, match="shape"):
+        rollout(simulator, [other, other], h=H, steps=1)
 
 
-def asleep(shared, task):
-    """Takes longer than anybody waits."""
-    time.sleep(shared)
+def test_a_killed_process_is_an_error(simulator):
+    """It says what may have happened; the next rollout has new processes."""
+    x0, u = starts(simulator), torques(simulator)
+    with pytest.raises(WorkerError, match="a worker died"):
+        rollout(simulator, x0, u, h=H, n_jobs=2, command=kills)
+    assert rollout(simulator, x0, u, h=H, n_jobs=2).ok.all()
 
 
-def test_processes_end_in_the_middle_of_a_task():
-    """A pool can be closed without waiting for what is under way."""
-    pool = Processes(1)
-    future = pool._submit(asleep, pool._keep(10.0 * PATIENCE), 0)
-    while not future.running():
-        time.sleep(0.01)
-    begin = time.monotonic()
-    pool.close(at_once=True)
-    assert time.monotonic() - begin < PATIENCE
-
-
-def test_memory_is_bounded(processes):
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_memory_is_bounded(backend):
     """Tasks are taken as there is room for them: two a worker are under way."""
     taken = []
 
@@ -272,10 +237,28 @@ def test_memory_is_bounded(processes):
             taken.append(k)
             yield k
 
-    results = processes.map(pow, 2, tasks())
-    first = next(results)
-    assert len(taken) <= 2 * processes.workers + 1
-    assert sorted([first, *results]) == [(k, 2**k) for k in range(50)]
+    with parallel_config(backend, n_jobs=2):
+        results = side_by_side(paused, 2, tasks())
+        first = next(results)
+        assert len(taken) < 20
+        assert sorted([first, *results]) == [(k, 2**k) for k in range(50)]
+
+
+def paused(base, task):
+    """A power, some time later."""
+    time.sleep(0.05)
+    return base**task
+
+
+def test_results_come_as_they_are_made():
+    """A task that takes long does not hold back those behind it."""
+    results = side_by_side(time_of, None, [1.0, 0.0, 0.0], n_jobs=2)
+    assert [place for place, _ in results][-1] == 0
+
+
+def time_of(shared, task):
+    """Sleep so long."""
+    time.sleep(task)
 
 
 def test_out_and_progress(simulator, tmp_path):
@@ -317,12 +300,19 @@ def test_wrong_arguments(simulator, change, error, says):
         rollout(simulator, given.pop("x0"), given.pop("u"), **given)
 
 
-def test_wrong_numbers_of_workers():
-    """Workers and retries are counts."""
-    with pytest.raises(ExecutorError, match="workers must be a whole number >= 1"):
-        Processes(0)
-    with pytest.raises(ExecutorError, match="retries must be a whole number >= 0"):
-        Processes(1, retries=-1)
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])
+def test_wrong_numbers_of_workers(n_jobs):
+    """They are whole numbers, as joblib takes them."""
+    with pytest.raises(WorkerError, match="n_jobs must be a whole number"):
+        workers(n_jobs)
+
+
+def test_the_number_of_workers_is_that_of_joblib():
+    """One, but where n_jobs or the surrounding context says so."""
+    assert workers() == 1
+    assert workers(3) == 3
+    with parallel_config("threading", n_jobs=2):
+        assert workers() == 2
 
 
 def test_nothing_to_do(simulator):
@@ -334,45 +324,45 @@ def test_nothing_to_do(simulator):
     assert still.ok.all()
 
 
-def test_errors_of_tasks_arrive():
-    """Those of this package as they are, others that cannot be sent by their text."""
-    with Processes(1) as executor:
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_errors_of_tasks_arrive(backend):
+    """Those of this package as they are; others never hang, though they cannot be sent."""
+    with parallel_config(backend, n_jobs=2):
         with pytest.raises(MissingExtra, match="onnx is not installed"):
-            list(executor.map(lacks, None, [0]))
-        with pytest.raises(ExecutorError, match="a task failed: TwoWords: it fails"):
-            list(executor.map(raises, None, [0]))
+            list(side_by_side(lacks, None, [0]))
+        with pytest.raises((TwoWords, WorkerError)):
+            list(side_by_side(raises, None, [0]))
 
 
-@pytest.mark.parametrize(
-    "executor", [Serial(), Threads(1), Processes(1)], ids=["serial", "thread", "process"]
-)
-def test_a_task_that_exits_is_an_error(executor):
+@pytest.mark.parametrize("backend", ["sequential", "loky", "threading"])
+def test_a_task_that_exits_is_an_error(backend):
     """A task that calls sys.exit ends neither the program nor the worker for the next task."""
-    with executor:
-        with pytest.raises(ExecutorError, match=r"sys\.exit\(3\)"):
-            list(executor.map(exits, None, [3]))
-        assert dict(executor.map(pow, 2, [3])) == {0: 8}
+    with parallel_config(backend, n_jobs=1 if backend == "sequential" else 2):
+        with pytest.raises(WorkerError, match=r"sys\.exit\(3\)"):
+            list(side_by_side(exits, None, [3]))
+        assert dict(side_by_side(pow, 2, [3])) == {0: 8}
 
 
-def test_a_killed_program_leaves_no_folder(tmp_path):
-    """The workers remove what their parent shared with them, and end."""
+def test_workers_end_with_a_killed_program(tmp_path):
+    """They neither compute on nor wait, in the middle of a task."""
     code = (
-        "import os, signal\n"
-        "from nmdp_pin.executors import Processes\n"
-        "if __name__ == '__main__':\n"
-        "    executor = Processes(2)\n"
-        "    assert dict(executor.map(pow, 2, [3])) == {0: 8}\n"
-        "    assert os.listdir(os.environ['TMPDIR'])\n"
+        "import os, signal, time\n"
+        "from nmdp_pin.parallel import side_by_side\n"
+        "def told(folder, task):\n"
+        "    open(f'{folder}/{os.getpid()}', 'w').close()\n"
+        "    time.sleep(task)\n"
+        "for _ in side_by_side(told, os.environ['FOLDER'], [0.0, 300.0, 300.0], n_jobs=2):\n"
+        "    while len(os.listdir(os.environ['FOLDER'])) < 2:\n"
+        "        time.sleep(0.05)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    script = tmp_path / "script.py"
+    script, folder = tmp_path / "script.py", tmp_path / "folder"
     script.write_text(code)
-    folder = tmp_path / "shared"
     folder.mkdir()
-    environment = {**os.environ, "TMPDIR": str(folder)}
-    done = subprocess.run([sys.executable, str(script)], env=environment, timeout=60)
+    environment = {**os.environ, "FOLDER": str(folder)}
+    done = subprocess.run([sys.executable, str(script)], env=environment, timeout=PATIENCE)
     assert done.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 60.0
-    while os.listdir(folder):
+    deadline = time.monotonic() + PATIENCE
+    while any(Path("/proc", name).exists() for name in os.listdir(folder)):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -2,12 +2,14 @@
 
 import sys
 
+import cloudpickle
 import numpy as np
 import pytest
 import rollout_commands
 
-from nmdp_pin.errors import ExecutorError, MissingExtra, StateError
-from nmdp_pin.executors import RayCluster
+from nmdp_pin.errors import MissingExtra, StateError, WorkerError
+from nmdp_pin.parallel import side_by_side, workers
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.rollout import rollout
 from nmdp_pin.scenario import Scenario
 
@@ -25,10 +27,11 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.fixture(scope="module")
 def cluster():
     """Ray on this machine with two workers."""
-    ray = pytest.importorskip("ray")
-    ray.cloudpickle.register_pickle_by_value(rollout_commands)  # workers know not this folder
-    with RayCluster("local", workers=2, retries=1) as executor:
-        yield executor
+    pytest.importorskip("ray")
+    cloudpickle.register_pickle_by_value(rollout_commands)  # workers know not this folder
+    with ray_cluster("local", n_jobs=2):
+        yield
+    cloudpickle.unregister_pickle_by_value(rollout_commands)
 
 
 @pytest.fixture(scope="module")
@@ -42,69 +45,43 @@ def case():
 
 
 def test_ray_gives_the_same_bits(cluster, case):
-    """Tasks on two Ray workers give what one process gives, in chunks of any size."""
-    here = rollout(*case, h=H)
-    assert cluster.workers == 2
-    for chunk in (1, 3):
-        there = rollout(*case, h=H, executor=cluster, chunk=chunk)
-        assert np.array_equal(here.x, there.x)
-        assert np.array_equal(here.steps, there.steps)
-
-
-def test_errors_of_workers_are_typed(cluster, case):
-    """What a worker raises is raised here."""
-    with pytest.raises(StateError, match="milliseconds"):
-        rollout(*case, h=20.0, executor=cluster)
-
-
-def test_memory_is_bounded(cluster):
-    """Tasks are taken as there is room for them: two a worker are under way."""
-    taken = []
-
-    def tasks():
-        for k in range(20):
-            taken.append(k)
-            yield k
-
-    results = cluster.map(pow, 2, tasks())
-    first = next(results)
-    assert len(taken) <= 2 * cluster.workers + 1
-    assert sorted([first, *results]) == [(k, 2**k) for k in range(20)]
+    """Tasks on two Ray workers give what one process gives."""
+    assert workers() == 2
+    there = rollout(*case, h=H, chunk=3)
+    here = rollout(*case, h=H, n_jobs=1)
+    assert np.array_equal(here.x, there.x)
+    assert np.array_equal(here.steps, there.steps)
 
 
 def test_a_running_ray_is_used_and_left_running(cluster):
-    """A second executor joins; when it is closed the first still works."""
-    with RayCluster() as second:
-        assert dict(second.map(pow, 2, [3])) == {0: 8}
-    assert dict(cluster.map(pow, 2, [4])) == {0: 16}
+    """A second context joins; when it is left the first still works, and results stream."""
+    with ray_cluster():
+        assert dict(side_by_side(pow, 2, [3])) == {0: 8}
+    taken = []
+    results = side_by_side(pow, 2, (taken.append(k) or k for k in range(50)))
+    first = next(results)
+    assert len(taken) < 20
+    assert sorted([first, *results]) == [(k, 2**k) for k in range(50)]
 
 
-def test_a_lost_worker_costs_nothing_but_time(cluster, case, tmp_path):
-    """A worker that is killed in the middle: the rollout is complete, the same to the bit."""
-    marker = tmp_path / "killed"
-    command = rollout_commands.KillsOnce(marker, at=2 * H)
-    there = rollout(*case, h=H, executor=cluster, chunk=1, command=command)
-    assert marker.exists()
-    assert there.ok.all()
-    assert np.array_equal(rollout(*case, h=H).x, there.x)
-
-
-def test_a_task_that_always_kills_is_given_up(cluster, case):
-    """Ray's retries are counted, and the error is typed."""
-    with pytest.raises(ExecutorError, match="Ray gave up on a task"):
-        rollout(*case, h=H, executor=cluster, chunk=NB, command=rollout_commands.kills)
+def test_errors_of_workers_are_typed(cluster, case):
+    """What a worker raises is raised here; one that is killed is an error."""
+    with pytest.raises(StateError, match="milliseconds"):
+        rollout(*case, h=20.0)
+    with pytest.raises(WorkerError, match="a worker died"):
+        rollout(*case, h=H, command=rollout_commands.kills)
 
 
 def test_no_cluster_there(monkeypatch):
     """An address where nothing runs is refused in seconds."""
     ray = pytest.importorskip("ray")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    with pytest.raises(ExecutorError, match=r"no Ray cluster at '127\.0\.0\.1:1'"):
-        RayCluster("127.0.0.1:1")
+    with pytest.raises(WorkerError, match=r"no Ray cluster at '127\.0\.0\.1:1'"):
+        ray_cluster("127.0.0.1:1").__enter__()
 
 
 def test_without_ray(monkeypatch):
     """The error names the extra."""
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match=r"nmdp-pin\[ray\]"):
-        RayCluster()
+        ray_cluster().__enter__()

@@ -47,10 +47,10 @@ BAD = {
     "no unit": ("depth,fz [N]\n1,2\n", r"no unit; write 'depth \[m\]'"),
     "another unit": ("depth [mm],fz [N]\n1,2\n", "in 'mm'; give it in 'm'"),
     "twice": ("depth [m],depth [m],fz [N]\n1,2,3\n", "twice"),
-    "short line": ("depth [m],fz [N]\n1,2\n3\n", "line 3 has 1 entries"),
-    "text": ("depth [m],fz [N]\n1,two\n", r"line 2, fz \[N\]: 'two' is not a number"),
+    "short line": ("depth [m],fz [N]\n1,2\n3\n", "number of columns changed from 2 to 1"),
+    "text": ("depth [m],fz [N]\n1,two\n", "could not convert string 'two'"),
     "nan": ("depth [m],fz [N]\n1,2\n1,nan\n", "'fz' holds nan in sample 1"),
-    "semicolons": ("depth [m];fz [N]\n1;2\n", r"depth \[m\];fz \[N\]: '1;2' is not a number"),
+    "semicolons": ("depth [m];fz [N]\n1;2\n", "could not convert string '1;2'"),
 }
 
 
@@ -69,7 +69,7 @@ BAD_ARRAYS = {
     "length": ({"depth [m]": np.ones(3), "fz [N]": np.ones(2)}, "different length"),
     "text": ({"depth [m]": np.array(["a", "b"]), "fz [N]": np.ones(2)}, "numbers"),
     "infinite": ({"depth [m]": np.array([1.0, np.inf]), "fz [N]": np.ones(2)}, "holds inf"),
-    "objects": ({"depth [m]": np.array([None, 1]), "fz [N]": np.ones(2)}, "cannot be read"),
+    "objects": ({"depth [m]": np.array([None, 1]), "fz [N]": np.ones(2)}, "Object arrays"),
 }
 
 

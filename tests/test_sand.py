@@ -19,7 +19,7 @@ from nmdp_pin.experiments.sand.calibration_figure import (
     largest_lift,
 )
 from nmdp_pin.experiments.sand.walk_figure import ORDERS, ROWS
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")

@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin.errors import RobotError, ScenarioError
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import ContactPoints, free_body, load_robot, surface_names, together, touching
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.terrain import Box, Plane, Sphere
 

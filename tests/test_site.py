@@ -1,6 +1,7 @@
 """The documentation builds as a site: no broken link, no undocumented public name."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,11 @@ def test_the_site_builds(tmp_path):
     listed = (tmp_path / "site/scenarios/index.html").read_text(encoding="utf-8")
     for name in bundled_scenarios():
         assert f"<code>{name}</code>" in listed
+    for page in (tmp_path / "site").rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "arithmatex" not in text
+        assert not re.search(r'<(script|link|img)[^>]*(src|href)="(https?:)?//', text), page
+    assert "<math" in (tmp_path / "site/theory/principle/index.html").read_text(encoding="utf-8")
 
 
 def test_a_broken_link_fails(tmp_path):

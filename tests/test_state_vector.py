@@ -154,8 +154,8 @@ def test_other_files_are_refused(robot, tmp_path):
         np.savez(path, q=np.zeros(3), v=np.zeros(3), meta=meta)
         with pytest.raises(RecordingError, match=f"has format {version}"):
             load_state(path)
-    np.savez(path, q=np.zeros((3, 1)), v=np.zeros(3), meta=np.array('{"state": 2}'))
-    with pytest.raises(RecordingError, match="dimension"):
+    np.savez(path, q=np.array([None]), v=np.zeros(3), meta=np.array('{"state": 2}'))
+    with pytest.raises(RecordingError, match="Object arrays"):
         load_state(path)
     np.savez(path, q=np.zeros(3), meta=np.array('{"state": 2, "t": 0, "h_next": null}'))
     with pytest.raises(RecordingError, match="'v'"):

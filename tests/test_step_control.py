@@ -328,5 +328,5 @@ BAD = (0.0, -1.0, np.nan, np.inf, 2.0, "a", None, True)
 @pytest.mark.parametrize("control", [Halving, PrintedHalving])
 def test_bad_lengths(control, min_step):
     """The shortest step is a number in (0, 1] s."""
-    with pytest.raises(IntegratorError, match=r"min_step must be in \(0, 1\] s, got"):
+    with pytest.raises(IntegratorError, match=r"min_step must be .*, got"):
         control(min_step=min_step)

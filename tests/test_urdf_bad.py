@@ -4,16 +4,17 @@ import copy
 import xml.etree.ElementTree as ET
 
 import pytest
-from urdf_samples import HOPPER, hinge, link, mesh, robot, shape, write
+from urdf_samples import HOPPER, hinge, link, robot, shape, write
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot import check_robot, load_robot
-from nmdp_pin.robot.urdf import MAX_LINKS, read_urdf
-from nmdp_pin.robot.xml_file import MAX_DEPTH
+from nmdp_pin.robot.description import MAX_LINKS
+from nmdp_pin.robot.urdf import read_urdf
 
+_ENTITIES = "".join(f'<!ENTITY a{k + 1} "{f"&a{k};" * 10}">' for k in range(9))
 BOMB = (
-    '<?xml version="1.0"?><!DOCTYPE robot [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
-    '<robot name="&b;"><link name="a"/></robot>'
+    f'<?xml version="1.0"?><!DOCTYPE robot [<!ENTITY a0 "{"ha" * 99}">{_ENTITIES}]>'
+    '<robot name="&a9;"><link name="a"/></robot>'
 )
 EXTERNAL = (
     '<!DOCTYPE robot [<!ENTITY secret SYSTEM "file:///etc/passwd">]>'
@@ -24,18 +25,18 @@ INERTIA = 'ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"'
 
 # name: (text, what the message says, the element it names)
 UNREADABLE = {
-    "empty file": ("", "is empty", ""),
-    "blanks": (" \n\t ", "is empty", ""),
+    "empty file": ("", "no element found", "line 1"),
+    "blanks": (" \n\t ", "no element found", "line 2"),
     "no XML": ("hello", "not valid XML", "line 1"),
     "cut short": ('<robot name="r">\n  <link name="a">', "not valid XML", "line 2"),
     "wrong close": ('<robot>\n<link name="a"></robot>', "not valid XML", "line 2, column 18"),
     "bytes": (b"\x00\x01\x02\xff", "not valid XML", "line 1"),
     "unknown encoding": ('<?xml version="1.0" encoding="nope"?><robot/>', "not valid XML", ""),
-    "entity bomb": (BOMB, "DOCTYPE", ""),
-    "entity bomb in UTF-16": (BOMB.encode("utf-16"), "DOCTYPE", ""),
-    "external entity": (EXTERNAL, "DOCTYPE", ""),
+    "entity bomb": (BOMB, "limit on input amplification", "line 1"),
+    "entity bomb in UTF-16": (BOMB.encode("utf-16"), "limit on input amplification", "line 1"),
+    "external entity": (EXTERNAL, "external entity", "line 1"),
     "unknown entity": ("<robot>&x;</robot>", "not valid XML", "line 1"),
-    "nested": ("<robot>" + "<a>" * MAX_DEPTH, "nests more than", ""),
+    "nested": ("<robot>" + "<a>" * 70 + "</a>" * 70 + "</robot>", "nests more than", ""),
     "many links": (robot(*(f'<link name="{k}"/>' for k in range(MAX_LINKS + 1))), "links", ""),
     "SDF": ("<sdf><model/></sdf>", "starts with <sdf>", ""),
     "xacro": (
@@ -103,7 +104,7 @@ BROKEN = {
     ),
     "no inertia": (
         robot('<link name="a"><inertial><mass value="1"/></inertial></link>'),
-        "must give ixx",
+        "no <inertia>",
         "link 'a'",
     ),
     "infinite mass": (robot(link("a", mass=float("inf"))), "finite number", "link 'a'"),
@@ -125,36 +126,6 @@ BROKEN = {
         "joint 'j'",
     ),
     "massless robot": (robot(link("a", mass=0.0)), "singular", "joint 'root_translation'"),
-    "mesh above its package": (
-        robot(link("a", shapes=mesh("visual", "package://p/../../etc/passwd"))),
-        "climbs out",
-        "",
-    ),
-    "mesh by a detour": (
-        robot(link("a", shapes=mesh("collision", "package://p/x/../../../etc/passwd"))),
-        "climbs out",
-        "",
-    ),
-    "package with a climbing name": (
-        robot(link("a", shapes=mesh("visual", "package://../etc/passwd"))),
-        "climbs out",
-        "",
-    ),
-    "relative mesh": (
-        robot(link("a", shapes=mesh("visual", "../../../../../../../etc/passwd"))),
-        "outside",
-        "",
-    ),
-    "absolute mesh": (
-        robot(link("a", shapes=mesh("visual", "/etc/passwd"))),
-        "outside",
-        "",
-    ),
-    "mesh by file://": (
-        robot(link("a", shapes=mesh("visual", "file:///etc/passwd"))),
-        "outside",
-        "",
-    ),
 }
 
 
@@ -190,18 +161,18 @@ def test_the_samples_are_bad_for_one_reason(tmp_path):
 def test_missing_file_and_folder(tmp_path):
     """A path that is not there, or is a folder, is an error with its name."""
     for path, message in (
-        (tmp_path / "no.urdf", "No such file"),
+        (tmp_path / "no.urdf", "there is no robot description"),
         (tmp_path, "is a folder"),
     ):
         with pytest.raises(RobotError, match=message) as caught:
             load_robot(path)
-        assert caught.value.file == str(path)
+        assert str(path) in str(caught.value)
 
 
 def test_size_limit(tmp_path, monkeypatch):
     """A file over the stated size is refused before it is read."""
     path = write(tmp_path, HOPPER)
-    monkeypatch.setattr("nmdp_pin.robot.xml_file.MAX_BYTES", 100)
+    monkeypatch.setattr("nmdp_pin.robot.urdf._LARGEST", 100)
     with pytest.raises(RobotError, match="at most 100"):
         load_robot(path)
 
@@ -262,4 +233,4 @@ def test_extensions_are_left_behind(tmp_path, capfd):
     robot_loaded = load_robot(path)
     assert sum(inertia.mass for inertia in robot_loaded.model.inertias) == pytest.approx(2.0)
     assert capfd.readouterr() == ("", "")
-    assert [child.tag for child in read_urdf(path).root] == ["link", "link", "joint"]
+    assert [child.tag for child in read_urdf(path)] == ["link", "link", "joint"]

@@ -19,8 +19,8 @@ import trimesh
 from sample_motion import LEG, hop_recording, hop_result, hop_state, hopper
 
 from nmdp_pin.errors import RecordingError, ViewerError
-from nmdp_pin.recorder import Recorder
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.status import Status
 from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere, Terrain

@@ -1,10 +1,11 @@
-"""Hooks of MkDocs: links to the checkout, the list of scenarios, and a check of the API reference.
+"""Hooks of MkDocs: links to the checkout, scenarios, formulas, and a check of the API reference.
 
 `make docs` fails where a public name lacks a docstring or has no place in the reference.
 """
 
 from __future__ import annotations
 
+import html
 import importlib
 import logging
 import posixpath
@@ -12,9 +13,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
+
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLED = "<!-- bundled scenarios -->"  # on docs/scenarios.md
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 # Packages whose `__all__` is public, and modules whose public classes and functions are.
 PACKAGES = (
     "nmdp_pin",
@@ -24,7 +28,6 @@ PACKAGES = (
     "nmdp_pin.contact.planar_sliding",
     "nmdp_pin.control",
     "nmdp_pin.derivatives",
-    "nmdp_pin.executors",
     "nmdp_pin.papers",
     "nmdp_pin.robot",
     "nmdp_pin.scenario",
@@ -46,6 +49,16 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         return f"{match[1]}{config['repo_url']}/{kind}/main/{path}{match[3]}"
 
     return LINK.sub(absolute, markdown).replace(BUNDLED, scenario_list())
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Formulas as MathML, which browsers draw without a script from elsewhere."""
+
+    def formula(match: re.Match[str]) -> str:
+        display = "inline" if match[1] == "span" else "block"
+        return convert(html.unescape(match[2]), display=display)
+
+    return FORMULA.sub(formula, content)
 
 
 def scenario_list() -> str:

@@ -12,8 +12,8 @@ import pinocchio as pin
 
 from nmdp_pin.errors import MissingExtra, RecordingError, ViewerError
 from nmdp_pin.files.output_file import check_writable, write_whole
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.renderer import Renderer
 from nmdp_pin.viz.replay import Replay
 

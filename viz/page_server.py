@@ -8,11 +8,10 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from nmdp_pin.closing import Closing
 from nmdp_pin.errors import ViewerError
 
 HOST = "127.0.0.1"
@@ -36,7 +35,7 @@ Answer = Callable[[Mapping[str, str]], tuple[str, bytes]]
 """What a request is answered with: type of content and content, from the words of its query."""
 
 
-class PageServer(Closing):
+class PageServer(AbstractContextManager["PageServer"]):
     """Serves to programs of this machine that know the address; a context manager.
 
     The address holds a random token, so that other users of the machine and pages of other sites
@@ -73,6 +72,9 @@ class PageServer(Closing):
     def wait(self) -> None:
         """Serve until the page is closed by another thread or the program is interrupted."""
         self._thread.join()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Stop serving."""

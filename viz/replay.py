@@ -11,8 +11,8 @@ import numpy as np
 
 from nmdp_pin.errors import RecordingError, ViewerError
 from nmdp_pin.files.output_file import check_writable, write_text
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.html_page import html_page
 from nmdp_pin.viz.page_data import packed_scene

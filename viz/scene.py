@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.recorder import base_frame
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recorder import base_frame
 from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.body_shapes import Piece, body_pieces, corners
 from nmdp_pin.viz.ground import terrain_pieces

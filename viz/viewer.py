@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import webbrowser
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 import numpy as np
 
-from nmdp_pin.closing import Closing
 from nmdp_pin.errors import ViewerError
 from nmdp_pin.robot import Robot
 from nmdp_pin.terrain import Terrain
@@ -21,7 +21,7 @@ from nmdp_pin.viz.timeline import Timeline
 _WAIT = 2.0  # [s] for which a page's question for new frames is left open
 
 
-class Viewer(Closing):
+class Viewer(AbstractContextManager["Viewer"]):
     """Viewer whose page plays a run at the pace of the clock, from its first frame on.
 
     A run never waits for the page, and the memory of the frames is bounded. Any number of pages can
@@ -123,6 +123,9 @@ class Viewer(Closing):
     def wait(self) -> None:
         """Serve until the program is interrupted."""
         self._server.wait()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Stop the server; open pages keep their frames."""

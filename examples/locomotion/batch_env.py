@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +17,10 @@ from nmdp_pin.adapters.gymnasium import SimulatorEnv
 from nmdp_pin.adapters.locomotion import Base
 from nmdp_pin.adapters.motors import REACH, Motors
 from nmdp_pin.control import Command
-from nmdp_pin.executors import Threads
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
 from nmdp_pin.step_control import Halving
 
-CHUNK = 32  # steps in a task
 TOLERANCE = 1e-5  # of a step's residual over the weight; a learner explores by far more
 Task = list[tuple[State, Command]]
 
@@ -50,7 +50,7 @@ class BatchEnv(gymnasium.vector.VectorEnv):
         self._simulator, self._task, self._base = env.simulator, env.task, Base.of(robot)
         self._dt, self._duration = env.dt, duration
         # steps that fail are not halved: the episode is cut there
-        self._stepper = Simulator(
+        stepper = Simulator(
             robot,
             terrain,
             env.simulator.contact,
@@ -58,7 +58,9 @@ class BatchEnv(gymnasium.vector.VectorEnv):
             tolerance=TOLERANCE,
             control=Halving(min_step=env.dt),
         )
-        self._threads = Threads(len(os.sched_getaffinity(0)))
+        content = pickle.dumps(stepper)  # threads that share a simulator wait for each other
+        self._steppers = [pickle.loads(content) for _ in os.sched_getaffinity(0)]
+        self._threads = ThreadPoolExecutor(len(self._steppers))
         joints = {joint.idx_v: joint for joint in robot.model.joints}
         self._driven = np.array([joints[v].idx_q for v in robot.driven])
         standing, motors = env.simulator.state(), Motors(robot)
@@ -84,12 +86,11 @@ class BatchEnv(gymnasium.vector.VectorEnv):
             (state, replace(self._gains, q_target=target))
             for state, target in zip(self.states, self._targets(actions), strict=True)
         ]
-        tasks = (steps[i : i + CHUNK] for i in range(0, len(steps), CHUNK))
-        ends = [
-            end
-            for _, chunk in self._threads.map(_steps_of, (self._stepper, self._dt), tasks)
-            for end in chunk
-        ]
+        ends: list[State | None] = [None] * self.num_envs
+        n = len(self._steppers)
+        tasks = [steps[k::n] for k in range(n)]
+        for k, share in enumerate(self._threads.map(self._ends, self._steppers, tasks)):
+            ends[k::n] = share
         rewards = np.zeros(self.num_envs)
         terminated, truncated = np.zeros((2, self.num_envs), dtype=bool)
         for i, (before, after) in enumerate(zip(self.states, ends, strict=True)):
@@ -106,6 +107,11 @@ class BatchEnv(gymnasium.vector.VectorEnv):
         self._done = terminated | truncated
         return self._observed(), rewards, terminated, truncated, {}
 
+    def _ends(self, stepper: Simulator, task: Task) -> list[State | None]:
+        """Where steps end; None where one cannot be solved."""
+        results = [stepper.step(state, command, self._dt) for state, command in task]
+        return [result.state if result.status.ok else None for result in results]
+
     def _start(self) -> State:
         return self._simulator.state(*self._task.start(self._simulator.robot, self.np_random))
 
@@ -118,10 +124,3 @@ class BatchEnv(gymnasium.vector.VectorEnv):
 
     def _observed(self) -> np.ndarray:
         return np.array([self._task.observation(self._base, state) for state in self.states])
-
-
-def _steps_of(shared: tuple[Simulator, float], task: Task) -> list[State | None]:
-    """Where steps end; None where one cannot be solved."""
-    simulator, h = shared
-    results = [simulator.step(state, command, h) for state, command in task]
-    return [result.state if result.status.ok else None for result in results]

@@ -13,7 +13,7 @@ from nmdp_pin.experiments.nmdp.paper import COST_STEP, FOUR_TRAJECTORIES
 from nmdp_pin.experiments.nmdp.study import Study
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.files.text_table import Table, number, write_csv
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 if TYPE_CHECKING:

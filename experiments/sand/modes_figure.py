@@ -11,8 +11,8 @@ from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.sand.study import Study
 from nmdp_pin.files.text_table import Table, write_csv
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import load_robot
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 STEPS = (0.005, 0.01, 0.02, 0.05)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from nmdp_pin.argument_check import numbers
 from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.errors import ControlError, NmdpError, StateError
-from nmdp_pin.number_array import numbers
 from nmdp_pin.simulator import Simulator
 
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from nmdp_pin.argument_check import numbers
 from nmdp_pin.errors import StateError
-from nmdp_pin.executors import Executor
-from nmdp_pin.number_array import numbers
 from nmdp_pin.rollout import rollout as roll_out
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State, WarmStart
@@ -32,7 +31,7 @@ def rollout(
     nstep: int | None = None,
     initial_warmstart: Sequence[WarmStart | None] | None = None,
     sensors: Sensors | None = None,
-    executor: Executor | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Roll out a batch of trajectories from [t; q; v] under torques.
 
@@ -45,7 +44,7 @@ def rollout(
         nstep: number of steps; None: that of `control`, or 1.
         initial_warmstart: warm starts of the initial states.
         sensors: measurements of each returned state.
-        executor: executor in place of MuJoCo's threads; None: serial.
+        n_jobs: number of processes in place of MuJoCo's threads, as in `nmdp_pin.rollout`.
 
     Returns:
         States (nbatch, nstep, nstate) at the end of each step, and the measurements there
@@ -61,7 +60,7 @@ def rollout(
         u = u.reshape((1,) * max(0, 3 - u.ndim) + u.shape)
     elif nstep is None:
         nstep = 1
-    made = roll_out(simulator, starts, u, h=h, steps=nstep, executor=executor)
+    made = roll_out(simulator, starts, u, h=h, steps=nstep, n_jobs=n_jobs)
     nb, nt, _ = made.x.shape
     # Time stands still with the state where a rollout failed.
     count = np.minimum(np.arange(1, nt + 1), made.steps[:, None])

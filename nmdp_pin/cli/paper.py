@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from nmdp_pin.cli.interruption import stoppable
-from nmdp_pin.cli.outputs import check_plots
+from nmdp_pin.cli.terminal import PLOTS, check_extras, stoppable
 
 if TYPE_CHECKING:
     from nmdp_pin.experiments.figure import Figure, S
@@ -83,7 +82,7 @@ def nmdp(
     Runs that are kept from before are not made again. Exit codes: 0 done, also where runs failed
     numerically (they are listed: that is a result), 2 wrong input, 130 stopped with Ctrl-C.
     """
-    check_plots()
+    check_extras(PLOTS)
     from nmdp_pin.experiments.nmdp import FIGURES, Reference, Study, preset_named
 
     study = Study(
@@ -120,7 +119,7 @@ def pbad(
     Runs that are kept from before are not made again. Those whose computing times are compared are
     made last, one after the other in one process. Exit codes as of `paper nmdp`.
     """
-    check_plots()
+    check_extras(PLOTS)
     from nmdp_pin.experiments.pbad import FIGURES, Study
 
     folder = (runs or out / "runs").parent  # generated chains do not belong among the pictures
@@ -145,7 +144,7 @@ def sand(
 
     Runs that are kept from before are not made again. Exit codes as of `paper nmdp`.
     """
-    check_plots()
+    check_extras(PLOTS)
     from nmdp_pin.experiments.sand import FIGURES, Study
 
     steps = tuple(sorted(set(dt))) if dt else Study.steps

@@ -11,35 +11,40 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmdp_pin.cli.interruption import Interruption
-from nmdp_pin.cli.outputs import FILMS, PAGES, PLOTS, RECORDINGS, Force, check_outputs
-from nmdp_pin.cli.printable import printable
-from nmdp_pin.cli.progress import RunProgress
-from nmdp_pin.cli.summary import summary
+from nmdp_pin.cli.terminal import (
+    FAILED,
+    FILMS,
+    PAGES,
+    PLOTS,
+    RECORDINGS,
+    Compilation,
+    Force,
+    Interruption,
+    Overrides,
+    Quiet,
+    RunProgress,
+    check_outputs,
+    note,
+    printable,
+)
 from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.runs.motion import Motion, motion_of
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.runs.run import run as simulate
+from nmdp_pin.runs.run_summary import account
+from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin.scenario import Scenario, Setup
-from nmdp_pin.scenario.run_warnings import recorded_warnings, start_warnings
 
 if TYPE_CHECKING:
     from nmdp_pin.viz.viewer import Viewer
-
-FAILED = 1
 
 _PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes later plays it all
 
 
 def run(
     scenario: Annotated[str, typer.Argument(help="Bundled scenario, .toml file, or robot.")],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Override of a key, such as contact.stiffness=1e5."
-        ),
-    ] = None,
+    overrides: Overrides = None,
     dt: Annotated[float | None, typer.Option(help="Length of a step in seconds.")] = None,
     integrator: Annotated[str | None, typer.Option(help="Method, such as ne-nmdp.")] = None,
     duration: Annotated[float | None, typer.Option(help="Simulated time in seconds.")] = None,
@@ -58,7 +63,7 @@ def run(
         int | None, typer.Option(min=1024, max=65535, help="Port of the page of --view.")
     ] = None,
     force: Force = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Simulate a scenario.
 
@@ -79,13 +84,16 @@ def run(
     given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
     extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
     loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
-    setup = loaded.build(visuals=view or html is not None or video is not None)
+    with Compilation(quiet=quiet):
+        setup = loaded.build(visuals=view or html is not None or video is not None)
+        warnings = [] if quiet else start_warnings(setup)
+        # Compiles the kernels, so that the run is timed without them; a step changes nothing.
+        step = loaded.integrator.dt
+        setup.simulator.step(setup.state, setup.controller.command(setup.state, step), step)
     with _viewer(loaded, setup, speed, port) if view else nullcontext() as viewer:
         with Interruption() as interruption:
             if not quiet:
-                _announce(loaded, setup)
-            # compiles the kernels, so that the run is timed without them; a step changes nothing
-            setup.simulator.step(setup.state, None, loaded.integrator.dt)
+                _announce(loaded, setup, warnings)
             with RunProgress(loaded.duration, quiet=quiet) as progress:
 
                 def observe(result: StepResult) -> bool:
@@ -101,12 +109,12 @@ def run(
         _write_pictures(recording, motion, loaded, setup, plot, html, video, speed)
         if not quiet:
             written = [f"wrote {path}" for path in (out, plot, html, video) if path is not None]
-            odd = [f"warning: {printable(text)}" for text in recorded_warnings(setup, recording)]
-            print("\n".join([summary(recording, motion), *odd, *written]))
+            odd = [f"warning: {text}" for text in recorded_warnings(setup, recording)]
+            print(printable("\n".join([account(recording, motion), *odd, *written])))
         if viewer is not None and not interruption.requested:
             _replay(viewer)
     if interruption.requested:
-        print(f"stopped at t = {recording.t[-1]:.6g} s", file=sys.stderr)
+        note(f"stopped at t = {recording.t[-1]:.6g} s")
         raise typer.Exit(interruption.exit_code)
     if recording.status[-1] != 0:
         _report(recording, dump)
@@ -121,28 +129,24 @@ def _report(recording: Recording, dump: Path | None) -> None:
         if dump is None
         else f"the step that failed is in {dump}: nmdp-pin repeat {dump}"
     )
-    print(
-        f"the simulation failed at t = {recording.t[-1]:.6g} s: {status}. Try a "
-        "smaller --dt, lower gains or a softer contact (contact.stiffness, "
-        f"contact.static_depth).\n{kept}",
-        file=sys.stderr,
+    note(
+        f"the simulation failed at t = {recording.t[-1]:.6g} s: {status}. Try a smaller --dt, "
+        f"lower gains or a softer contact (contact.stiffness, contact.static_depth).\n{kept}"
     )
 
 
-def _announce(scenario: Scenario, setup: Setup) -> None:
-    """Line that describes the run."""
+def _announce(scenario: Scenario, setup: Setup, warnings: list[str]) -> None:
+    """Warnings, and a line that describes the run."""
     method = scenario.integrator
     control = setup.simulator.control
     accuracy = ""
     if isinstance(control, ErrorControl):
         accuracy = f", rtol {control.rtol:g}, atol {control.absolute:g}"
-    for sentence in start_warnings(setup):
-        print(f"warning: {printable(sentence)}", file=sys.stderr)
-    print(
+    for sentence in warnings:
+        note(f"warning: {sentence}")
+    note(
         f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
-        f"with {method.name}{accuracy}",
-        file=sys.stderr,
-        flush=True,
+        f"with {method.name}{accuracy}"
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.interruption import stoppable
-from nmdp_pin.cli.outputs import TABLES, check_outputs
-from nmdp_pin.executors import Executor, Processes, RayCluster, Serial
+from nmdp_pin.cli.terminal import TABLES, Overrides, Quiet, check_outputs, note, stoppable
+from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.sweep import GridAxis, Sweep
 
 
@@ -20,10 +19,7 @@ def sweep(
         list[str],
         typer.Option(metavar="KEY=VALUES", help="V1,V2,... or FIRST:LAST:COUNT[:log]; repeatable."),
     ],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override for all runs."),
-    ] = None,
+    overrides: Overrides = None,
     out: Annotated[
         Path | None, typer.Option(help="Table (.parquet); default: SCENARIO-sweep.parquet.")
     ] = None,
@@ -35,7 +31,7 @@ def sweep(
         str | None,
         typer.Option(metavar="ADDRESS", help="Address of a Ray cluster; 'local' starts Ray here."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a scenario at every point of a grid and write a table of the results.
 
@@ -46,16 +42,10 @@ def sweep(
     check_outputs((out, TABLES), force=True)  # a table of the same sweep is completed
     planned = Sweep(scenario, [GridAxis.parse(text) for text in grid], overrides=overrides or ())
     if not quiet:
-        print(f"{len(planned.points)} runs of {scenario}", file=sys.stderr, flush=True)
-    with stoppable(f"{out}.runs"), _executor(workers, ray) as executor:
-        outcome = planned.run(out, executor=executor, progress=not quiet)
+        note(f"{len(planned.points)} runs of {scenario}")
+    on_ray = nullcontext() if ray is None else ray_cluster(ray, n_jobs=workers or -1)
+    with stoppable(f"{out}.runs"), on_ray:
+        outcome = planned.run(out, n_jobs=workers, progress=not quiet)
     if not quiet:
         print(f"{outcome.runs} runs, {outcome.kept} kept from before, {outcome.failed} failed")
         print(f"wrote {out}")
-
-
-def _executor(workers: int | None, ray: str | None) -> Executor:
-    """Executor of the runs."""
-    if ray is not None:
-        return RayCluster(ray, workers=workers)
-    return Serial() if workers in (None, 1) else Processes(workers)

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from nmdp_pin.cli.outputs import FILMS, PAGES, Force, check_outputs
+from nmdp_pin.cli.terminal import FILMS, PAGES, Force, check_outputs
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 
 

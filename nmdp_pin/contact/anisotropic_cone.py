@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
-from nmdp_pin.contact.checks import check_recovery, is_integer, is_number
 from nmdp_pin.contact.cross import skew
+from nmdp_pin.contact.friction_cone import Directions, Power, Rate
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import Number, Positive, Vector3, check_fields
+
+_Share = Annotated[Number, Field(ge=0, le=100)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,31 +37,21 @@ class AnisotropicCone(WrenchSpace):
         ContactError: a parameter is out of range.
     """
 
-    stiffness: float
-    along: float
-    across: float = 1.0
-    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    power: int = 3
-    directions: int = 8
-    recovery: float = 0.0
+    stiffness: Positive
+    along: _Share
+    across: _Share = 1.0
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    power: Power = 3
+    directions: Directions = 8
+    recovery: Rate = 0.0
     _unit: np.ndarray = field(init=False, repr=False, compare=False)
     _shares: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not (is_number(self.stiffness) and self.stiffness > 0.0):
-            raise ContactError(f"stiffness must be > 0 N/m^power, got {self.stiffness!r}")
-        for name in ("along", "across"):
-            share = getattr(self, name)
-            if not (is_number(share) and share >= 0.0):
-                raise ContactError(f"{name} must be a share of friction >= 0, got {share!r}")
-        if not (is_integer(self.power) and self.power >= 1):
-            raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
-        if not (is_integer(self.directions) and self.directions >= 3):
-            raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
-        check_recovery(self.recovery)
+        check_fields(self, ContactError)
         axis = self.axis
-        if not (np.shape(axis) == (3,) and all(map(is_number, axis)) and any(axis)):
-            raise ContactError(f"axis must be three finite numbers, not all 0, got {axis!r}")
+        if not any(axis):
+            raise ContactError("axis must not be zero")
         angles = 2.0 * np.pi * np.arange(self.directions) / self.directions
         shares = np.array([self.along * np.cos(angles), self.across * np.sin(angles)])
         object.__setattr__(self, "_unit", np.array(axis, dtype=float) / np.linalg.norm(axis))

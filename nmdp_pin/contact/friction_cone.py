@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from nmdp_pin.contact.checks import check_recovery, is_integer, is_number
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
 from nmdp_pin.kernels.friction_cone import Cone, all_derivatives, all_vertices
+from nmdp_pin.options import Count, Flag, NonNegative, Number, Positive, check_fields
 from nmdp_pin.robot import Robot
+
+Power = Annotated[Count, Field(ge=1, le=6)]
+Directions = Annotated[Count, Field(ge=3, le=64)]
+Rate = Annotated[Number, Field(ge=0, le=100)]
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
@@ -70,29 +75,17 @@ class FrictionCone(WrenchSpace):
             deep as its impact pressed it in, since any force up to k d^p holds it.
     """
 
-    stiffness: float
-    power: int = 3
-    directions: int = 6
-    zeta: float = 0.0
-    angle: float = 0.0
-    circumscribed: bool = False
-    recovery: float = 0.0
+    stiffness: Positive
+    power: Power = 3
+    directions: Directions = 6
+    zeta: NonNegative = 0.0
+    angle: Number = 0.0
+    circumscribed: Flag = False
+    recovery: Rate = 0.0
     _tangents: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not (is_number(self.stiffness) and self.stiffness > 0.0):
-            raise ContactError(f"stiffness must be > 0 N/m^power, got {self.stiffness!r}")
-        if not (is_integer(self.power) and self.power >= 1):
-            raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
-        if not (is_integer(self.directions) and self.directions >= 3):
-            raise ContactError(f"directions must be an integer >= 3, got {self.directions!r}")
-        if not (is_number(self.zeta) and self.zeta >= 0.0):
-            raise ContactError(f"zeta must be >= 0, got {self.zeta!r}")
-        check_recovery(self.recovery)
-        if not is_number(self.angle):
-            raise ContactError(f"angle must be a finite number of rad, got {self.angle!r}")
-        object.__setattr__(self, "stiffness", float(self.stiffness))
-        object.__setattr__(self, "zeta", float(self.zeta))
+        check_fields(self, ContactError)
         angles = self.angle + 2.0 * np.pi * np.arange(self.directions) / self.directions
         scale = 1.0 / np.cos(np.pi / self.directions) if self.circumscribed else 1.0
         tangents = scale * np.array([np.cos(angles), np.sin(angles)])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.wrench_space import ContactState
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import Vector3, check_fields
 
 _UPRIGHT = 1e-9  # sine of the angle from the axis to the normal; below it there is no heading
-FRAMES = ("body", "world")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,18 +31,14 @@ class PatchFrame:
         ContactError: an axis that is no direction, or another frame.
     """
 
-    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    frame: str = "body"
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    frame: Literal["body", "world"] = "body"
 
     def __post_init__(self) -> None:
-        axis = np.asarray(self.axis, dtype=float)
-        if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
-            raise ContactError(
-                f"axis must be three finite numbers, not all zero, got {self.axis!r}"
-            )
-        if self.frame not in FRAMES:
-            raise ContactError(f"frame must be one of {', '.join(FRAMES)}, got {self.frame!r}")
-        unit = axis / np.linalg.norm(axis)
+        check_fields(self, ContactError)
+        if not any(self.axis):
+            raise ContactError("axis must not be zero")
+        unit = np.array(self.axis) / np.linalg.norm(self.axis)
         object.__setattr__(self, "axis", tuple(float(x) for x in unit))
 
     def rotations(self, contacts: ContactState) -> np.ndarray:

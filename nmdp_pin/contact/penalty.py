@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
+from typing import Annotated
 
-import numpy as np
+from pydantic import Field
 
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import NonNegative, Number, Positive, check_fields, checked
 
 STATIC_DEPTH = 1e-3  # [m] at which one contact carries the whole robot, by default
 
@@ -26,31 +27,26 @@ class Penalty(ContactLaw):
         friction_stiffness: C_par [N/m^(beta + gamma + 1)], the same for all contacts; None: that
             of dry friction with the coefficient of the terrain at `slip_speed`.
         slip_speed: speed at which friction is that of dry friction [m/s].
-        alpha: exponent of the normal force, > 1.
-        beta: exponent of the slip, >= 1.
-        gamma: exponent of the penetration in the friction, > 0.
+        alpha: exponent of the normal force; gamma + 1 unless `friction_stiffness` is given.
+        beta: exponent of the slip.
+        gamma: exponent of the penetration in the friction.
 
     Raises:
         ContactError: a parameter is out of range, or `friction_stiffness` is missing where
             alpha != gamma + 1, so that friction is not proportional to the load.
     """
 
-    normal_stiffness: float | None = None
-    friction_stiffness: float | None = None
-    slip_speed: float = 0.5
-    alpha: float = 2.0
-    beta: float = 1.0
-    gamma: float = 1.0
+    normal_stiffness: Positive | None = None
+    friction_stiffness: NonNegative | None = None
+    slip_speed: Positive = 0.5
+    alpha: Annotated[Number, Field(gt=1)] = 2.0
+    beta: Annotated[Number, Field(ge=1)] = 1.0
+    gamma: Positive = 1.0
 
     def __post_init__(self) -> None:
-        if self.normal_stiffness is not None:
-            _check("normal_stiffness", self.normal_stiffness, above=0.0)
-        _check("slip_speed", self.slip_speed, above=0.0)
-        _check_exponents(self.alpha, self.beta, self.gamma)
+        check_fields(self, ContactError)
         if self.friction_stiffness is None:
             _check_proportional(self.alpha, self.gamma, "give friction_stiffness")
-        else:
-            _check("friction_stiffness", self.friction_stiffness, least=0.0)
 
     def for_weight(self, weight: float) -> Penalty:
         """Copy of the law with the normal stiffness for a robot of that weight [N]."""
@@ -59,15 +55,16 @@ class Penalty(ContactLaw):
         return replace(self, normal_stiffness=weight / STATIC_DEPTH**self.alpha)
 
 
+@checked(ContactError)
 def friction_coefficient_for(
-    mu: float,
-    h: float,
+    mu: NonNegative,
+    h: Positive,
     *,
-    normal_stiffness: float,
-    speed: float = 1.0,
-    alpha: float = 2.0,
-    beta: float = 1.0,
-    gamma: float = 1.0,
+    normal_stiffness: Positive,
+    speed: Positive = 1.0,
+    alpha: Annotated[Number, Field(gt=1)] = 2.0,
+    beta: Annotated[Number, Field(ge=1, lt=2)] = 1.0,
+    gamma: Positive = 1.0,
 ) -> float:
     """C_par for which a body with initial `speed` slides as far as with dry friction ([P] fig. 5).
 
@@ -89,22 +86,9 @@ def friction_coefficient_for(
     Raises:
         ContactError: a parameter is out of range.
     """
-    _check("mu", mu, least=0.0)
-    for name, value in (("h", h), ("normal_stiffness", normal_stiffness), ("speed", speed)):
-        _check(name, value, above=0.0)
-    _check_exponents(alpha, beta, gamma)
     _check_proportional(alpha, gamma, "look up the friction for each load by simulation")
-    if beta >= 2.0:
-        raise ContactError(f"beta must be < 2 for a body to stop at all, got {beta}")
     share = 2.0 * mu / ((2.0 - beta) * (beta + 1.0))
     return float(normal_stiffness * share / (h * speed) ** beta)
-
-
-def _check_exponents(alpha: float, beta: float, gamma: float) -> None:
-    """Check that the forces have a derivative ([P] section IV-C), also at zero slip."""
-    _check("alpha", alpha, above=1.0)
-    _check("beta", beta, least=1.0)
-    _check("gamma", gamma, above=0.0)
 
 
 def _check_proportional(alpha: float, gamma: float, instead: str) -> None:
@@ -113,10 +97,3 @@ def _check_proportional(alpha: float, gamma: float, instead: str) -> None:
             f"with alpha = {alpha} and gamma = {gamma} friction is not proportional to the load "
             f"and no one constant stands for mu; use alpha = gamma + 1, or {instead}"
         )
-
-
-def _check(name: str, value: object, *, above: float = -np.inf, least: float = -np.inf) -> None:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and above < value < np.inf and value >= least):  # type: ignore[operator]
-        bound = f"> {above:g}" if above > -np.inf else f">= {least:g}"
-        raise ContactError(f"{name} must be a finite number {bound}, got {value!r}")

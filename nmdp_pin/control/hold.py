@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import pinocchio as pin
+from pydantic import Field
 
 from nmdp_pin.control.stable_pd import StablePD
 from nmdp_pin.errors import ControlError
+from nmdp_pin.options import Number, checked
 from nmdp_pin.robot import Robot
 
 # An arm of length l sags under gravity by about g / (l (2 pi f)^2): 5 mm at 0.5 m.
@@ -14,12 +18,13 @@ FREQUENCY = 10.0  # [Hz]
 DAMPING_RATIO = 1.0
 
 
+@checked(ControlError)
 def hold(
     robot: Robot,
     q: np.ndarray | None = None,
     *,
-    frequency: float = FREQUENCY,
-    damping_ratio: float = DAMPING_RATIO,
+    frequency: Annotated[Number, Field(gt=0, le=1e3)] = FREQUENCY,
+    damping_ratio: Annotated[Number, Field(gt=0, le=1e3)] = DAMPING_RATIO,
 ) -> StablePD:
     """Stable PD that holds a configuration.
 
@@ -37,9 +42,6 @@ def hold(
     Raises:
         ControlError: q has a wrong shape, or an option is no number > 0.
     """
-    for name, value in (("frequency", frequency), ("damping_ratio", damping_ratio)):
-        if not (isinstance(value, int | float) and 0.0 < value < np.inf):
-            raise ControlError(f"{name} must be a finite number > 0, got {value!r}")
     target = np.array(robot.standing if q is None else q, dtype=float)
     if target.shape != robot.standing.shape:
         raise ControlError(f"q has shape {target.shape}, expected {robot.standing.shape}")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pinocchio as pin
+from pydantic import Field
 
 from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.errors import ControlError
+from nmdp_pin.options import Number, Vector3, check_fields
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 
@@ -25,20 +28,13 @@ class Push:
         frame: frame or link whose origin is pushed; None: the base, the first moving link.
     """
 
-    force: tuple[float, float, float]
-    start: float
-    duration: float
+    force: Vector3
+    start: Annotated[Number, Field(ge=0, le=3600)]
+    duration: Annotated[Number, Field(gt=0, le=3600)]
     frame: str | None = None
 
     def __post_init__(self) -> None:
-        if len(self.force) != 3 or not np.all(np.isfinite(self.force)):
-            raise ControlError(
-                f"force of a push must be three finite numbers [N], got {self.force}"
-            )
-        if not (np.isfinite(self.start) and self.start >= 0.0):
-            raise ControlError(f"start of a push must be >= 0 s, got {self.start}")
-        if not (np.isfinite(self.duration) and self.duration > 0.0):
-            raise ControlError(f"duration of a push must be > 0 s, got {self.duration}")
+        check_fields(self, ControlError)
 
     def share(self, t: float, h: float) -> float:
         """Fraction of the step from t to t + h that the push lasts."""

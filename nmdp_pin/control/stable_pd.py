@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -12,11 +11,15 @@ from nmdp_pin.control.controller import Command, Controller
 from nmdp_pin.control.trajectory import GaitTrajectory
 from nmdp_pin.errors import ControlError
 from nmdp_pin.gait import Gait
+from nmdp_pin.options import NonNegative, checked, phrased
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State
 
-Gains = float | Mapping[str, float]
+Gains = Annotated[
+    NonNegative | Mapping[str, NonNegative], phrased("a finite number >= 0, or one a joint by name")
+]
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray]]
+Motion = Annotated[str | Gait | Reference, phrased("a name, a Gait or a function of time")]
 
 
 class StablePD(Controller):
@@ -36,13 +39,14 @@ class StablePD(Controller):
 
     follows_time: ClassVar[bool] = True
 
+    @checked(ControlError)
     def __init__(
         self,
         robot: Robot,
         *,
         kp: Gains,
         kd: Gains,
-        gait: str | Gait | Reference | None = None,
+        gait: Motion | None = None,
         track_velocity: bool = True,
     ) -> None:
         self._kp = _gain_vector(robot, "kp", kp)
@@ -84,7 +88,7 @@ class TorqueFunction(Controller):
         )
 
 
-def _reference(robot: Robot, gait: str | Gait | Reference | None) -> Reference:
+def _reference(robot: Robot, gait: Motion | None) -> Reference:
     if gait is None:
         hold = (np.array(robot.standing), np.zeros(robot.model.nv))
         return lambda t: hold
@@ -95,10 +99,6 @@ def _reference(robot: Robot, gait: str | Gait | Reference | None) -> Reference:
         gait = robot.gaits[gait]
     if isinstance(gait, Gait):
         return GaitTrajectory(robot, gait)
-    if not callable(gait):
-        raise ControlError(
-            f"gait must be a name, a Gait or a function of time, got {type(gait).__name__}"
-        )
     return gait
 
 
@@ -117,15 +117,7 @@ def _gain_vector(robot: Robot, name: str, gains: Gains) -> np.ndarray:
             indices = range(joint.idx_v, joint.idx_v + joint.nv)
             if not driven.issuperset(indices):
                 raise ControlError(f"{name}: joint '{joint_name}' is not driven")
-            result[joint.idx_v : joint.idx_v + joint.nv] = _gain(name, gain)
+            result[joint.idx_v : joint.idx_v + joint.nv] = gain
     else:
-        result[np.asarray(robot.driven, dtype=int)] = _gain(name, gains)
+        result[np.asarray(robot.driven, dtype=int)] = gains
     return result
-
-
-def _gain(name: str, gain: object) -> float:
-    if not (isinstance(gain, Real) and 0.0 <= float(gain) < np.inf):
-        raise ControlError(
-            f"{name} must be one finite number >= 0, or one a joint as a dict by name; got {gain!r}"
-        )
-    return float(gain)

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.array_file import array_bytes, read_array
-from nmdp_pin.files.input_file import read_input
 from nmdp_pin.files.output_file import write_whole
 
 _DIGEST = hashlib.sha256().digest_size  # [bytes], at the beginning of a file
@@ -37,9 +35,7 @@ def sources_version(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def cached_array(
-    name: str, key: str, shape: tuple[int | None, ...], make: Callable[[], np.ndarray]
-) -> np.ndarray:
+def cached_array(name: str, key: str, make: Callable[[], np.ndarray]) -> np.ndarray:
     """Array from the cache, computed if it is missing.
 
     A file is used only where its digest, over the key and the array, is right. A cache that
@@ -48,28 +44,20 @@ def cached_array(
     Args:
         name: beginning of the file's name.
         key: everything that the array depends on.
-        shape: shape of the array, None for any length.
         make: computes it.
     """
     path = cache_folder() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.array"
-    with suppress(RecordingError, ValueError, EOFError):
-        content = read_input(path, "cache")
-        array = content[_DIGEST:]
-        if _digest(key, array) == content[:_DIGEST]:
-            found = read_array(io.BytesIO(array), len(array))
-            if _fits(found.shape, shape) and found.dtype == np.float64:
-                return found
-    made = make()
+    with suppress(OSError):
+        content = path.read_bytes()
+        if _digest(key, content[_DIGEST:]) == content[:_DIGEST]:
+            return np.load(io.BytesIO(content[_DIGEST:]), allow_pickle=False)
+    made, stream = make(), io.BytesIO()
+    np.save(stream, made, allow_pickle=False)
     with suppress(OSError, RecordingError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = array_bytes(made)
+        content = stream.getvalue()
         write_whole(path, lambda file: file.write(_digest(key, content) + content))
     return made
-
-
-def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
-    pairs = zip(found, shape, strict=True)
-    return len(found) == len(shape) and all(wanted in (None, size) for size, wanted in pairs)
 
 
 def _digest(key: str, array: bytes) -> bytes:

@@ -1,16 +1,23 @@
-"""Input files: regular files of a limited size."""
+"""Input files: regular files of a limited size, as bytes, text, TOML or JSON."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
+import tomllib
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from nmdp_pin.errors import NmdpError, RecordingError
+from nmdp_pin.errors import NmdpError, RecordingError, RobotError, ScenarioError
 
 LARGEST = 2**31
 """Largest file that is opened where no smaller limit is given [bytes]."""
+
+DEEPEST = 32
+"""Largest depth of lists and dictionaries in one another that is read from JSON."""
+
+_LARGEST_TOML = 2**24  # [bytes]
 
 
 def not_a_file(path: Path) -> str:
@@ -27,7 +34,7 @@ def open_input(
     largest: int = LARGEST,
     error: type[NmdpError] = RecordingError,
 ) -> BinaryIO:
-    """Open a file for reading, without blocking on a FIFO.
+    """Open a file for reading.
 
     Args:
         path: path of the file.
@@ -41,20 +48,16 @@ def open_input(
     """
     name = os.fspath(path)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode):  # a FIFO would wait for its writer
+            raise error(f"'{name}' {not_a_file(Path(path))}; a {what} is a file")
+        if found.st_size > largest:
+            raise error(f"'{name}' has {found.st_size} bytes; a {what} may have at most {largest}")
+        return open(path, "rb")
     except (FileNotFoundError, NotADirectoryError) as cause:
         raise error(f"there is no {what} '{name}'") from cause
     except (OSError, ValueError) as cause:  # ValueError: a null character in the name
         raise error(f"'{name}' cannot be read: {cause}") from cause
-    found = os.fstat(handle)
-    if stat.S_ISREG(found.st_mode) and found.st_size <= largest:
-        return os.fdopen(handle, "rb")
-    os.close(handle)
-    if stat.S_ISDIR(found.st_mode):
-        raise error(f"'{name}' is a folder; a {what} is a file")
-    if not stat.S_ISREG(found.st_mode):
-        raise error(f"'{name}' is not a regular file")
-    raise error(f"'{name}' has {found.st_size} bytes; a {what} may have at most {largest}")
 
 
 def read_input(
@@ -67,7 +70,7 @@ def read_input(
     """Content of a file; arguments and errors are those of `open_input`."""
     with open_input(path, what, largest=largest, error=error) as file:
         try:
-            return file.read(largest + 1)[:largest]
+            return file.read(largest)
         except OSError as cause:
             raise error(f"'{os.fspath(path)}' cannot be read: {cause}") from cause
 
@@ -84,3 +87,50 @@ def read_text(
         return read_input(path, what, largest=largest, error=error).decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         raise error(f"'{os.fspath(path)}' is not text in UTF-8") from cause
+
+
+def read_toml(
+    path: str | os.PathLike[str], what: str, *, error: type[RobotError] | type[ScenarioError]
+) -> dict[str, Any]:
+    """Tables of a TOML file; as `open_input` otherwise.
+
+    Raises:
+        RobotError, ScenarioError: as `error` says: it cannot be read or is not TOML; the message
+            gives the line.
+    """
+    text = read_text(path, what, largest=_LARGEST_TOML, error=error)
+    try:
+        return from_toml(text)
+    except ValueError as cause:
+        raise error(f"is not valid TOML: {cause}", file=os.fspath(path)) from cause
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """Tables of a TOML text.
+
+    Raises:
+        ValueError: it is not TOML, or nested too deeply.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def from_json(text: str | bytes) -> Any:
+    """Value of a JSON text.
+
+    Raises:
+        ValueError: it is not JSON, or nested more deeply than `DEEPEST`.
+    """
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(f"it is nested more deeply than {DEEPEST}") from error
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        lists = [entry for entry in level if isinstance(entry, dict | list)]
+        if not lists:
+            return value
+        level = [v for each in lists for v in (each.values() if isinstance(each, dict) else each)]
+    raise ValueError(f"it is nested more deeply than {DEEPEST}")

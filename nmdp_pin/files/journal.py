@@ -6,12 +6,10 @@ import fcntl
 import hashlib
 import os
 import struct
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
-from nmdp_pin.closing import Closing
-from nmdp_pin.errors import NmdpError, RecordingError
+from nmdp_pin.errors import RecordingError
 from nmdp_pin.files.input_file import open_input
 
 MAGIC = b"nmdp-pin journal 1\n"
@@ -19,8 +17,7 @@ MAGIC = b"nmdp-pin journal 1\n"
 
 _LARGEST = 2**50  # [bytes]: read chunk by chunk, so that only whole ones take memory
 _LONGEST = 2**30  # [bytes] of a chunk
-_LENGTH = struct.Struct("<Q")
-_DIGEST_SIZE = 16  # [bytes]
+_HEAD = struct.Struct("<Q16s")  # length and checksum of a chunk
 
 
 def journal_path(path: str | os.PathLike[str]) -> Path:
@@ -28,41 +25,37 @@ def journal_path(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.unfinished")
 
 
-class Journal(Closing):
+class Journal(AbstractContextManager["Journal"]):
     """Journal, locked for this process.
 
     Args:
         path: path of the file; one that is there is continued, without a chunk that is not whole.
-        error: type of the errors.
 
     Attributes:
         path: path of the file.
         chunks: what was in the file when it was opened.
 
     Raises:
-        NmdpError: an error of the type `error`: the file cannot be written, is no journal, or is
-            being written by another process.
+        RecordingError: the file cannot be written, is no journal, or is being written by another
+            process.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, error: type[NmdpError] = RecordingError
-    ) -> None:
-        self.path, self._error = Path(path), error
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
         try:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
-        except OSError as cause:
-            raise error(f"cannot write {path}: {cause.strerror or cause}") from cause
+        except OSError as error:
+            raise RecordingError(f"cannot write {path}: {error.strerror or error}") from error
         try:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as cause:
-                raise error(f"another process is writing {path}: wait for it to end") from cause
-            with open_input(path, "journal", largest=_LARGEST, error=error) as file:
-                self.chunks, self._end = _chunks(file, path, error)
-            if self._end < os.fstat(self._file.fileno()).st_size:
-                self._file.truncate(self._end)
-            if self._end == 0:
+            self._lock()
+            self.chunks = read_chunks(path, "journal")
+            if os.fstat(self._file.fileno()).st_size < len(MAGIC):
+                self._end = 0
+                self._file.truncate(0)
                 self._write(MAGIC)
+            else:
+                self._end = len(MAGIC) + sum(_HEAD.size + len(chunk) for chunk in self.chunks)
+                self._file.truncate(self._end)
         except BaseException:
             self._file.close()
             raise
@@ -71,10 +64,9 @@ class Journal(Closing):
         """Write a chunk to disk.
 
         Raises:
-            NmdpError: the disk is full; the journal is as it was before.
+            RecordingError: the disk is full; the journal is as it was before.
         """
-        begin = _LENGTH.pack(len(content))
-        self._write(begin + _digest(self._end, content) + content)
+        self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content)
 
     def clear(self) -> None:
         """Remove all chunks."""
@@ -84,7 +76,7 @@ class Journal(Closing):
     @property
     def empty(self) -> bool:
         """Whether the file holds no chunk."""
-        return os.fstat(self._file.fileno()).st_size <= len(MAGIC)
+        return self._end <= len(MAGIC)
 
     def close(self, *, remove: bool = False) -> None:
         """Close the file.
@@ -96,6 +88,16 @@ class Journal(Closing):
             self.path.unlink(missing_ok=True)
         self._file.close()
 
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            told = f"another process is writing {self.path}: wait for it to end"
+            raise RecordingError(told) from error
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def _write(self, content: bytes) -> None:
         """Write all of the bytes or, where an error or a signal interrupts, none."""
         try:
@@ -103,48 +105,39 @@ class Journal(Closing):
             while rest:
                 rest = rest[self._file.write(rest) or 0 :]
             os.fsync(self._file.fileno())
-        except BaseException as cause:
+        except BaseException as error:
             with suppress(OSError):
                 self._file.truncate(self._end)
-            if isinstance(cause, OSError):
-                reason = cause.strerror or cause
-                raise self._error(f"cannot write {self.path}: {reason}") from cause
+            if isinstance(error, OSError):
+                told = f"cannot write {self.path}: {error.strerror or error}"
+                raise RecordingError(told) from error
             raise
         self._end += len(content)
 
 
-def read_chunks(
-    path: str | os.PathLike[str], what: str, *, error: type[NmdpError] = RecordingError
-) -> list[bytes]:
+def read_chunks(path: str | os.PathLike[str], what: str) -> list[bytes]:
     """Complete chunks of a journal, which may be growing.
 
     Raises:
-        NmdpError: an error of the type `error`: the file does not exist, or is no journal.
+        RecordingError: the file does not exist, or is no journal.
     """
-    with open_input(path, what, largest=_LARGEST, error=error) as file:
-        return _chunks(file, path, error)[0]
-
-
-def _chunks(
-    file: BinaryIO, path: str | os.PathLike[str], error: type[NmdpError]
-) -> tuple[list[bytes], int]:
-    """Complete chunks, and the position of their end."""
-    begin = file.read(len(MAGIC))
-    if begin != MAGIC:
-        if MAGIC.startswith(begin):
-            return [], 0
-        raise error(f"{path} is not a journal of nmdp-pin: remove it, or give another name")
-    chunks, end = [], len(MAGIC)
-    while len(head := file.read(_LENGTH.size + _DIGEST_SIZE)) == _LENGTH.size + _DIGEST_SIZE:
-        (length,) = _LENGTH.unpack_from(head)
-        chunk = file.read(min(length, _LONGEST))
-        if len(chunk) < length or head[_LENGTH.size :] != _digest(end, chunk):
-            break
-        chunks.append(chunk)
-        end += len(head) + length
-    return chunks, end
+    with open_input(path, what, largest=_LARGEST) as file:
+        begin = file.read(len(MAGIC))
+        if not MAGIC.startswith(begin):
+            raise RecordingError(
+                f"{path} is not a journal of nmdp-pin: remove it, or give another name"
+            )
+        chunks, end = [], len(MAGIC)
+        while len(head := file.read(_HEAD.size)) == _HEAD.size:
+            length, digest = _HEAD.unpack(head)
+            chunk = file.read(min(length, _LONGEST))
+            if len(chunk) < length or digest != _digest(end, chunk):
+                break
+            chunks.append(chunk)
+            end += _HEAD.size + length
+        return chunks
 
 
 def _digest(place: int, content: bytes) -> bytes:
     """Checksum of a chunk at its place in the file."""
-    return hashlib.blake2b(_LENGTH.pack(place) + content, digest_size=_DIGEST_SIZE).digest()
+    return hashlib.blake2b(struct.pack("<Q", place) + content, digest_size=16).digest()

@@ -9,24 +9,16 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
+from nmdp_pin.files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin.state import State, WarmStart
 
 FORMAT = 2
 """Version of the file format; files of others are refused."""
 
-DIMENSIONS: dict[str, int] = {
-    "q": 1,
-    "v": 1,
-    "contacts": 1,
-    "w": 2,
-    "joints": 1,
-    "a": 1,
-    "forces": 2,
-}
-"""Arrays that hold a state, and how many axes they have."""
+_WARM = ("contacts", "w", "joints", "a", "forces")
 
-_WARM = ("contacts", "w", "joints", "a")
+ARRAYS = ("q", "v", *_WARM)
+"""Arrays that hold a state."""
 
 
 def save_state(path: str | os.PathLike[str], state: State) -> None:
@@ -40,17 +32,14 @@ def save_state(path: str | os.PathLike[str], state: State) -> None:
 
 
 def load_state(path: str | os.PathLike[str]) -> State:
-    """Read a state; code in a file is never run.
-
-    The history of multistep methods, which files of earlier versions may hold, is ignored.
+    """Read a state; code in a file is never run. Steps check that it fits their simulator.
 
     Raises:
         RecordingError: the file does not exist, is truncated, is no state, is of another version,
-            or an entry is missing or has a wrong type.
+            or lacks an entry.
     """
-    arrays = read_npz(path, "state", (*DIMENSIONS, "meta"))
+    arrays = read_npz(path, "state", (*ARRAYS, "meta"))
     meta = take_meta(arrays, "state", FORMAT, path, "state")
-    check_dimensions(arrays, DIMENSIONS, path)
     try:
         return state_from(arrays, meta)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -59,12 +48,12 @@ def load_state(path: str | os.PathLike[str]) -> State:
 
 def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """A state as arrays and JSON data."""
-    arrays: dict[str, np.ndarray | None] = {"q": state.q, "v": state.v}
     h_next = None if state.h_next is None else float(state.h_next)
     meta: dict[str, Any] = {"t": float(state.t), "h_next": h_next}
+    arrays = {"q": state.q, "v": state.v}
     if state.warm is not None:
         arrays |= {name: getattr(state.warm, name) for name in _WARM}
-        meta["gamma"], arrays["forces"] = float(state.warm.gamma), state.warm.forces
+        meta["gamma"] = float(state.warm.gamma)
     return {name: array for name, array in arrays.items() if array is not None}, meta
 
 
@@ -76,13 +65,7 @@ def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Sta
     """
     warm = None
     if "w" in arrays:
-        warm = WarmStart(
-            contacts=arrays["contacts"],
-            w=arrays["w"],
-            joints=arrays["joints"],
-            a=arrays["a"],
-            gamma=float(meta["gamma"]),
-            forces=arrays.get("forces"),
-        )
+        given = {name: arrays[name] for name in _WARM if name != "forces"}
+        warm = WarmStart(**given, gamma=float(meta["gamma"]), forces=arrays.get("forces"))
     h_next = None if meta["h_next"] is None else float(meta["h_next"])
     return State(float(meta["t"]), arrays["q"], arrays["v"], warm, h_next)

@@ -1,11 +1,10 @@
 """Integrators, by the names of the methods."""
 
-import inspect
-
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
 from nmdp_pin.integrators.pbd import Pbd, Pbfd
+from nmdp_pin.options import options_of
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     c.name: c for c in (NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)
@@ -26,18 +25,6 @@ def integrator_named(name: str) -> type[Integrator]:
 def methods_that_take(law: object) -> list[str]:
     """Names of the methods that take a contact law of that kind."""
     return [name for name, method in INTEGRATORS.items() if isinstance(law, method.law_type)]
-
-
-def options_of(method: type[Integrator]) -> list[str]:
-    """Names of a method's options: its own keywords and those that its solver takes."""
-    sources = (method, getattr(method, "solver_options", None))
-    return [
-        name
-        for source in sources
-        if source is not None
-        for name, parameter in inspect.signature(source).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
 
 
 __all__ = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
+from pydantic import Field
 
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import CommandSource
@@ -22,6 +23,7 @@ from nmdp_pin.kernels import step as kernel
 from nmdp_pin.kernels.callbacks import register
 from nmdp_pin.kernels.contacts import REACH
 from nmdp_pin.kernels.step import Memory
+from nmdp_pin.options import Count, checked
 from nmdp_pin.solvers.vi_newton import ViNewton
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
@@ -92,24 +94,23 @@ class Nmdp(Integrator):
     material: ClassVar[bool]
     zeroth_order: ClassVar[bool] = False
 
+    @checked(IntegratorError)
     def __init__(
         self,
         system: System[WrenchSpace],
         *,
         objective: str = DISSIPATION,
-        order: int = 2,
+        order: Literal[1, 2] = 2,
         warm_start: bool = True,
         restarts: bool = True,
         secants: bool = True,
-        max_evaluations: int = 1000,
+        max_evaluations: Annotated[Count, Field(ge=1)] = 1000,
         vi_newton: ViNewton | None = None,
         projected_gradient: Any = None,
     ) -> None:
         law = system.law
         if not (self.zeroth_order or law.differentiable):
             raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(law).__name__))
-        if max_evaluations < 1:
-            raise IntegratorError(f"max_evaluations must be >= 1, got {max_evaluations!r}")
         of_objective = _minimiser_of(objective, vi_newton, projected_gradient)
         self.objective, self.scheme = objective, scheme_of_order(order)
         self.form = Form(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pinocchio as pin
+from pydantic import Field
 
 from nmdp_pin.contact.contact_law import ContactLaw
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
@@ -31,6 +32,7 @@ from nmdp_pin.kernels.levenberg_marquardt import (
 )
 from nmdp_pin.kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin.kernels.position_step import StepStart
+from nmdp_pin.options import Count, Number, checked
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -43,7 +45,7 @@ class PositionBasedStep(Integrator):
 
     Args:
         system: simulated system, whose contact law is a penalty.
-        optimiser: name of one of the class's `optimisers`.
+        optimiser: "lm" (default of pbd, which alone has it), "jtj-lm" (default of pbfd) or "lbfgs".
         tolerance: bound on the residual, relative to the robot's weight.
         max_iterations: largest number of iterations of the optimiser; None: 40 (pbfd), 100 ("lm"),
             200 ("jtj-lm" of pbd) or 10 000 ("lbfgs"). Beyond it the step fails.
@@ -57,13 +59,14 @@ class PositionBasedStep(Integrator):
     optimisers: ClassVar[dict[str, int]]
     """Names and default numbers of iterations; the first one is the default."""
 
+    @checked(IntegratorError)
     def __init__(
         self,
         system: System[Penalty],
         *,
         optimiser: str | None = None,
-        tolerance: float = 1e-8,
-        max_iterations: int | None = None,
+        tolerance: Annotated[Number, Field(gt=0, lt=1)] = 1e-8,
+        max_iterations: Annotated[Count, Field(ge=1)] | None = None,
     ) -> None:
         self.optimiser = optimiser or next(iter(self.optimisers))
         if self.optimiser not in self.optimisers:
@@ -71,11 +74,7 @@ class PositionBasedStep(Integrator):
                 f"optimiser of '{self.name}' must be one of {sorted(self.optimisers)}, "
                 f"got {optimiser!r}"
             )
-        if not 0.0 < tolerance < 1.0:
-            raise IntegratorError(f"tolerance must be in (0, 1), got {tolerance!r}")
         limit = self.optimisers[self.optimiser] if max_iterations is None else max_iterations
-        if limit < 1:
-            raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations!r}")
         robot, terrain = system.robot, system.terrain
         self.model, self._n_points = robot.model, len(robot.contact_points)
         self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from nmdp_pin.control.controller import CommandSource
+from nmdp_pin.errors import IntegratorError
 from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.nmdp import Nmdp
 from nmdp_pin.integrators.scheme import BACKWARD_EULER, Scheme
 from nmdp_pin.integrators.step_response import StepResponse
+from nmdp_pin.options import check_fields
 from nmdp_pin.state import State
-from nmdp_pin.step_control import StepControl, check_min_step, halved, merged
+from nmdp_pin.step_control import MinStep, StepControl, halved, merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +31,12 @@ class PrintedHalving(StepControl):
         IntegratorError: an option is out of range.
     """
 
-    min_step: float = 1e-5
+    min_step: MinStep = 1e-5
 
     name: ClassVar[str] = "printed-halving"
 
     def __post_init__(self) -> None:
-        check_min_step(self.min_step)
+        check_fields(self, IntegratorError)
 
     def step(
         self, integrator: Integrator, state: State, command: CommandSource, h: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -15,8 +15,9 @@ from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.kernels.contacts import REACH
 from nmdp_pin.kernels.joints import interval
+from nmdp_pin.options import checked
 from nmdp_pin.papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
-from nmdp_pin.papers.simplex_qp import SimplexQP
+from nmdp_pin.papers.simplex_qp import QpSolver, SimplexQP
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.status import Status
 from nmdp_pin.system import System
@@ -41,11 +42,14 @@ class NeMdp(Integrator):
 
     name: ClassVar[str] = "ne-mdp"
 
+    @checked(IntegratorError)
     def __init__(
-        self, system: System[WrenchSpace], *, pd: str = "implicit", qp_solver: str = "proxqp"
+        self,
+        system: System[WrenchSpace],
+        *,
+        pd: Literal["implicit", "explicit"] = "implicit",
+        qp_solver: QpSolver = "proxqp",
     ) -> None:
-        if pd not in ("implicit", "explicit"):
-            raise IntegratorError(f"pd must be 'implicit' or 'explicit', got {pd!r}")
         self.pd = pd
         self._step = SemiImplicit(system, reach=REACH)
         self._qp = SimplexQP(*self._step.form.shape, solver=qp_solver)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from nmdp_pin.contact.contact_law import ContactLaw
@@ -18,6 +19,7 @@ from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.integrators.outcome import failed_step, finished_step
 from nmdp_pin.kernels.contacts import place_contacts
 from nmdp_pin.kernels.joints import stop
+from nmdp_pin.options import Count, Positive, checked
 from nmdp_pin.papers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
 from nmdp_pin.papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
 from nmdp_pin.state import State
@@ -69,19 +71,16 @@ class NeNcp(Integrator):
     name: ClassVar[str] = "ne-ncp"
     law_type: ClassVar[type[ContactLaw]] = DryFriction
 
+    @checked(IntegratorError)
     def __init__(
         self,
         system: System[DryFriction],
         *,
-        solver: str = "admm",
-        max_iterations: int = 1000,
-        tolerance: float = 1e-5,
-        push_out: float = 0.1,
+        solver: Literal["admm", "pgs"] = "admm",
+        max_iterations: Annotated[Count, Field(ge=1)] = 1000,
+        tolerance: Positive = 1e-5,
+        push_out: Positive = 0.1,
     ) -> None:
-        if not 0.0 < tolerance < np.inf:
-            raise IntegratorError(f"tolerance must be a finite number > 0, got {tolerance}")
-        if not 0.0 < push_out < np.inf:
-            raise IntegratorError(f"push_out must be a time [s] > 0, got {push_out}")
         self._step, self._friction = (
             SemiImplicit(system, reach=np.inf),
             system.robot.limits.friction,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
+from pydantic import Field
 from scipy.linalg.lapack import dgesv
 
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.kernels.vi_newton import block_scales
+from nmdp_pin.options import Count, Flag, Number, Positive, check_fields
 from nmdp_pin.papers.projection import ManifoldProblem, Projection, project
-from nmdp_pin.papers.simplex_qp import SimplexQP
+from nmdp_pin.papers.simplex_qp import QpSolver, SimplexQP
 from nmdp_pin.papers.solver_result import SolverResult
 from nmdp_pin.status import Status
 
@@ -65,40 +67,26 @@ class ProjectedGradient:
         IntegratorError: an option is out of range.
     """
 
-    tolerance: float = 1e-8
-    epsilon: float = 1e-6
-    gamma: float = 1.0
-    grow: float = 4.0
-    shrink: float = 0.1
-    gamma_min: float = 1e-8
-    gamma_max: float = 1e6
-    max_iterations: int = 50
-    max_newton: int = 10
-    line_search: bool = True
-    gain_ratio: bool = True
-    contact_scale: bool = True
-    early_stop: bool = True
-    carry_gamma: bool = True
-    predict: bool = True
-    retreat: bool = True
-    qp_solver: str = "proxqp"
+    tolerance: Positive = 1e-8
+    epsilon: Positive = 1e-6
+    gamma: Positive = 1.0
+    grow: Annotated[Number, Field(ge=1)] = 4.0
+    shrink: Annotated[Number, Field(gt=0, lt=1)] = 0.1
+    gamma_min: Positive = 1e-8
+    gamma_max: Positive = 1e6
+    max_iterations: Annotated[Count, Field(ge=1)] = 50
+    max_newton: Annotated[Count, Field(ge=1)] = 10
+    line_search: Flag = True
+    gain_ratio: Flag = True
+    contact_scale: Flag = True
+    early_stop: Flag = True
+    carry_gamma: Flag = True
+    predict: Flag = True
+    retreat: Flag = True
+    qp_solver: QpSolver = "proxqp"
 
     def __post_init__(self) -> None:
-        for name in (
-            "tolerance",
-            "epsilon",
-            "gamma",
-            "gamma_min",
-            "gamma_max",
-            "max_iterations",
-            "max_newton",
-        ):
-            if not 0 < getattr(self, name) < np.inf:
-                raise IntegratorError(f"{name} must be finite and > 0, got {getattr(self, name)}")
-        if not self.grow >= 1.0:
-            raise IntegratorError(f"grow must be >= 1, got {self.grow}")
-        if not 0.0 < self.shrink < 1.0:
-            raise IntegratorError(f"shrink must be in (0, 1), got {self.shrink}")
+        check_fields(self, IntegratorError)
 
     def of_step(self, problem: Any) -> ProjectedGradient:
         """The method with the tolerances of one step, in its units."""

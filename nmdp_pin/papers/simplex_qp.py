@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import daqp
 import numpy as np
 
 from nmdp_pin.errors import IntegratorError
 from nmdp_pin.papers.proxqp import proxqp
 from nmdp_pin.papers.simplices import Simplices
+
+QpSolver = Literal["proxqp", "daqp"]
 
 _DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
 _HIDDEN = 1e-6  # weights and gradients so small that the tolerances would hide them

@@ -14,21 +14,24 @@ import numpy as np
 
 from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.settings import RobotSettings, read_settings
-from nmdp_pin.robot.urdf import read_urdf
+from nmdp_pin.robot.urdf import is_held, read_urdf
 
-# A name, or the path of a .urdf or robot.toml.
+# A name, or the path of a .urdf, an MJCF file or a robot.toml.
 RobotSource = str | os.PathLike[str]
 SETTINGS_FILE = "robot.toml"
+# Endings of files in MuJoCo's format; all others are read as URDF.
+MJCF = (".xml", ".mjcf")
 # Descriptions that cannot be read, and what to do.
 _UNREADABLE = {
     ".sdf": "is an SDF file, which this build of pinocchio has no parser for; convert it to URDF",
     ".xacro": "is a xacro file; run xacro on it first: xacro robot.urdf.xacro > robot.urdf",
 }
-DESCRIPTIONS = (".urdf", ".xml", ".mjcf", ".sdf", ".xacro")
+_DESCRIPTIONS = (".urdf", *MJCF, *_UNREADABLE)
 # Entries of example-robot-data that move only some joints of their URDF; the others are locked.
-MOVING = {
+_MOVING = {
     "talos_legs": [f"leg_{side}_{k}_joint" for side in ("left", "right") for k in range(1, 7)]
 }
+_BUNDLED = Path(str(resources.files("nmdp_pin.robots")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +39,14 @@ class RobotFiles:
     """Files of a robot.
 
     Args:
-        name: name in scenarios; empty for a bare URDF, which names itself.
-        urdf: path of the URDF.
+        name: name in scenarios; empty for a bare file, which names itself.
+        urdf: path of the URDF or MJCF file.
         settings: settings of the robot.toml, or the defaults of a foreign robot.
         settings_file: path of the robot.toml, empty if there is none.
         package_dirs: folders searched for `package://`.
         srdf: file of reference postures, None if there is none.
         posture: name of the standing posture in the SRDF.
         base_rotation: orientation of the root link in the standing pose, shape (3, 3).
-        foreign: whether the robot has no robot.toml.
         lock_idle: whether joints without inertia are locked rather than refused.
     """
 
@@ -56,14 +58,17 @@ class RobotFiles:
     srdf: Path | None = None
     posture: str | None = None
     base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    foreign: bool = True
     lock_idle: bool = False
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the robot has no robot.toml."""
+        return not self.settings_file
 
 
 def bundled_robots() -> list[str]:
     """Names of the bundled robots."""
-    folder = _bundled_folder()
-    return sorted(entry.parent.name for entry in folder.glob(f"*/{SETTINGS_FILE}"))
+    return sorted(entry.parent.name for entry in _BUNDLED.glob(f"*/{SETTINGS_FILE}"))
 
 
 def example_robots() -> list[str]:
@@ -74,9 +79,8 @@ def example_robots() -> list[str]:
 def is_robot(source: RobotSource) -> bool:
     """Whether a text is the name of a robot or looks like the path of its description."""
     text = os.fspath(source)
-    if Path(text).name == SETTINGS_FILE or text.endswith(DESCRIPTIONS):
-        return True
-    return text in bundled_robots() or text in _example_table()
+    named = text in bundled_robots() or text in _example_table()
+    return named or Path(text).name == SETTINGS_FILE or text.endswith(_DESCRIPTIONS)
 
 
 def stands_at_zero(source: RobotSource) -> bool:
@@ -86,7 +90,7 @@ def stands_at_zero(source: RobotSource) -> bool:
     """
     files = find_robot(source)
     free = files.foreign and files.settings.base == "free-flyer"
-    return free and files.urdf.suffix == ".urdf" and not read_urdf(files.urdf).held
+    return free and files.urdf.suffix == ".urdf" and not is_held(read_urdf(files.urdf))
 
 
 def find_robot(
@@ -98,7 +102,7 @@ def find_robot(
     """Find the files of a robot.
 
     Args:
-        source: a bundled name, a name of example-robot-data, or the path of a .urdf or robot.toml.
+        source: a bundled name, a name of example-robot-data, or the path of a file.
         variant: alternative URDF named in the robot.toml.
         package_dirs: folders that are searched first for `package://`.
 
@@ -107,50 +111,32 @@ def find_robot(
     """
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
-    if isinstance(source, os.PathLike) or text.endswith((*DESCRIPTIONS, ".toml")) or os.sep in text:
-        path = Path(text).expanduser()
-        if path.suffix in _UNREADABLE:
-            raise RobotError(_UNREADABLE[path.suffix], file=text)
-        if path.suffix == ".toml":
-            return _from_settings(path, path.parent.name, variant, dirs)
-        _refuse_variant(variant, {}, text)
-        return RobotFiles("", path, RobotSettings(), package_dirs=dirs)
-    if text in bundled_robots():
-        return _from_settings(_bundled_folder() / text / SETTINGS_FILE, text, variant, dirs)
-    if text in _example_table():
-        _refuse_variant(variant, {}, text)
-        return _from_example(text, dirs)
-    raise RobotError(_unknown_name(text))
-
-
-def _bundled_folder() -> Path:
-    return Path(str(resources.files("nmdp_pin.robots")))
-
-
-def _from_settings(
-    path: Path, name: str, variant: str | None, dirs: tuple[Path, ...]
-) -> RobotFiles:
-    settings = read_settings(path)
-    _refuse_variant(variant, settings.variants, name)
-    urdf = settings.variants[variant] if variant else settings.urdf
-    return RobotFiles(name, path.parent / urdf, settings, str(path), dirs, foreign=False)
-
-
-def _refuse_variant(variant: str | None, known: dict[str, str], name: str) -> None:
-    if variant is not None and variant not in known:
-        allowed = ", ".join(sorted(known)) or "none"
-        raise RobotError(f"unknown variant '{variant}' of {name}; known: {allowed}", file=name)
-
-
-def _unknown_name(name: str) -> str:
+    path = Path(text).expanduser()
     known = [*bundled_robots(), *example_robots()]
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(close)}?" if close else ""
-    return (
-        f"unknown robot '{name}'.{hint} Bundled: {', '.join(bundled_robots())}. "
-        f"Of example-robot-data: {', '.join(example_robots())}. "
-        "Or give the path of a .urdf file."
-    )
+    if isinstance(source, str) and text in known[: len(bundled_robots())]:
+        path = _BUNDLED / text / SETTINGS_FILE
+    elif isinstance(source, str) and text in known:
+        files = _from_example(text, dirs)
+    elif path.suffix in _UNREADABLE:
+        raise RobotError(_UNREADABLE[path.suffix], file=text)
+    elif isinstance(source, str) and not path.suffix and os.sep not in text:
+        close = difflib.get_close_matches(text, known, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise RobotError(
+            f"unknown robot '{text}'.{hint} Bundled: {', '.join(bundled_robots())}. "
+            f"Of example-robot-data: {', '.join(example_robots())}. "
+            "Or give the path of a .urdf file."
+        )
+    else:
+        files = RobotFiles("", path, RobotSettings(), package_dirs=dirs)
+    if path.suffix == ".toml":
+        settings, name = read_settings(path), path.parent.name
+        urdf = path.parent / settings.variants.get(variant or "", settings.urdf)
+        files = RobotFiles(name, urdf, settings, str(path), dirs)
+    if variant is not None and variant not in files.settings.variants:
+        name, allowed = files.name or text, ", ".join(sorted(files.settings.variants)) or "none"
+        raise RobotError(f"unknown variant '{variant}' of {name}; known: {allowed}", file=name)
+    return files
 
 
 def _example_table() -> dict[str, Any]:
@@ -164,21 +150,20 @@ def _from_example(name: str, dirs: tuple[Path, ...]) -> RobotFiles:
 
     Its loader builds every mesh and prints; the table is enough.
     """
-    entry = _example_table()[name]
-    if entry.sdf_filename:
-        raise RobotError(
-            f"{name} is described by an SDF file ({entry.sdf_filename}), which this build of "
-            "pinocchio cannot read; only URDF is supported",
-            file=name,
-        )
     from example_robot_data.utils import getModelPath
 
+    entry = _example_table()[name]
+    if entry.sdf_filename:
+        what = (
+            f"is described by an SDF file ({entry.sdf_filename}), and only URDF and MJCF are read"
+        )
+        raise RobotError(what, file=name)
     folder = Path(getModelPath(entry.path)).resolve()
     srdf = folder / entry.path / entry.srdf_subpath / entry.srdf_filename
     return RobotFiles(
         name,
         folder / entry.path / entry.urdf_subpath / entry.urdf_filename,
-        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed", driven=MOVING.get(name)),
+        RobotSettings(base="free-flyer" if entry.free_flyer else "fixed", driven=_MOVING.get(name)),
         package_dirs=(*dirs, folder.parent.parent),
         srdf=srdf if entry.srdf_filename else None,
         posture=entry.ref_posture if entry.srdf_filename else None,

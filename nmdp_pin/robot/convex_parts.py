@@ -102,5 +102,5 @@ def _parts(coacd: Any, mesh: coal.BVHModelBase) -> list[np.ndarray]:
 
     digest = hashlib.sha256(vertices.tobytes() + faces.tobytes()).hexdigest()
     key = f"{digest} {metadata.version('coacd')} {_CONCAVITY} {_SEED}"
-    table = cached_array("parts", key, (None, 4), make)
+    table = cached_array("parts", key, make)
     return [table[table[:, 3] == k, :3] for k in np.unique(table[:, 3])]

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.errors import RobotError
 from nmdp_pin.robot.joint_limits import Mimic
-from nmdp_pin.robot.mesh_files import locate_meshes
-from nmdp_pin.robot.mesh_placement import far_off, turn_y_up
-from nmdp_pin.robot.mesh_trial import try_meshes
+from nmdp_pin.robot.meshes import Missing
 from nmdp_pin.robot.settings import Base
-from nmdp_pin.robot.urdf import Urdf
-from nmdp_pin.robot.urdf_problems import find_problems
+
+# The largest robot known has 150 links.
+MAX_LINKS = 500
+# Time and memory of a step grow with the square of the joints: 200 of them take 1.1 GB.
+MAX_MOVING = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,64 +58,5 @@ class Description:
     kd: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    missing_visuals: tuple[tuple[str, str], ...] = ()
-    missing_collisions: tuple[tuple[str, str], ...] = ()
-
-
-def describe_urdf(urdf: Urdf, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
-    """Description of a URDF.
-
-    Args:
-        urdf: as read.
-        package_dirs: folders in which `package://` is looked up first.
-        visuals: whether what it looks like is read too.
-
-    Raises:
-        RobotError: a problem that stops a simulation, or a mesh that cannot be read.
-    """
-    warnings = refuse_problems(urdf)
-    solid = "collision" if urdf.root.find("link/collision") is not None else "visual"
-    if solid == "visual" and urdf.root.find("link/visual") is not None:
-        warnings += ("it has no collision geometry: it touches with what it looks like",)
-    collision = locate_meshes(urdf, solid, package_dirs)
-    visual = locate_meshes(urdf, "visual", package_dirs) if visuals else None
-    try_meshes([*collision.paths, *(visual.paths if visual else ())], str(urdf.path))
-    try:
-        model = pin.buildModelFromXML(urdf.text())
-        kind = pin.COLLISION if solid == "collision" else pin.VISUAL
-        shapes = pin.buildGeomFromUrdfString(model, collision.text, kind)
-        looks = visual and pin.buildGeomFromUrdfString(model, visual.text, pin.VISUAL)
-    except (ValueError, RuntimeError) as error:
-        raise RobotError(f"pinocchio cannot read it: {error}", file=str(urdf.path)) from error
-    notes = turn_y_up(model, shapes)
-    if looks:
-        turn_y_up(model, looks)
-    warnings += far_off(model, shapes)
-    return Description(
-        urdf.path,
-        urdf.name,
-        model,
-        looks,
-        shapes,
-        hinges=[j.get("name", "") for j in urdf.joints if j.get("type") != "fixed"],
-        base="fixed" if urdf.held else None,
-        mimics=urdf.mimics,
-        notes=notes,
-        warnings=warnings,
-        missing_visuals=visual.missing if visual else (),
-        missing_collisions=collision.missing if solid == "collision" else (),
-    )
-
-
-def refuse_problems(urdf: Urdf) -> tuple[str, ...]:
-    """Refuse fatal problems, and return the others.
-
-    Raises:
-        RobotError: the first of those that do.
-    """
-    problems = find_problems(urdf)
-    fatal = [problem for problem in problems if problem.fatal]
-    if fatal:
-        more = f" ({len(fatal) - 1} more problems: see nmdp-pin check)" if len(fatal) > 1 else ""
-        raise RobotError(f"{fatal[0].message}{more}", file=str(urdf.path), element=fatal[0].element)
-    return tuple(str(problem) for problem in problems)
+    missing_visuals: Missing = ()
+    missing_collisions: Missing = ()

@@ -22,15 +22,9 @@ def joints_beyond_range(robot: Robot, q: np.ndarray) -> list[str]:
     """
     limits, said = robot.limits, []
     for name, joint in simple_joints(robot.model).items():
-        positions = q[:, joint.idx_q]
-        lower, upper = limits.lower[joint.idx_v], limits.upper[joint.idx_v]
-        beyond = np.maximum(lower - positions, positions - upper)
-        worst = int(np.argmax(beyond))
-        if beyond[worst] > _SLACK:
-            said.append(
-                f"joint '{name}' at {positions[worst]:.4g} is beyond its range "
-                f"{lower:.4g} to {upper:.4g}{how_often(int((beyond > _SLACK).sum()), len(q))}"
-            )
+        x, lower, upper = q[:, joint.idx_q], limits.lower[joint.idx_v], limits.upper[joint.idx_v]
+        what = f"joint '{name}' at {{:.4g}} is beyond its range {lower:.4g} to {upper:.4g}"
+        said += _worst(what, x, np.maximum(lower - x, x - upper) - _SLACK)
     return said
 
 
@@ -44,13 +38,15 @@ def efforts_beyond_limits(robot: Robot, tau: np.ndarray) -> list[str]:
     limits, said = robot.limits, []
     for name, joint in simple_joints(robot.model).items():
         effort, largest = np.abs(tau[:, joint.idx_v]), limits.effort[joint.idx_v]
-        worst = int(np.argmax(effort))
-        if effort[worst] > largest * (1.0 + _SLACK):
-            said.append(
-                f"joint '{name}' takes an effort of {effort[worst]:.4g}, its limit is "
-                f"{largest:.4g}{how_often(int((effort > largest).sum()), len(tau))}"
-            )
+        what = f"joint '{name}' takes an effort of {{:.4g}}, its limit is {largest:.4g}"
+        said += _worst(what, effort, effort - largest * (1.0 + _SLACK))
     return said
+
+
+def _worst(what: str, values: np.ndarray, excess: np.ndarray) -> list[str]:
+    """A sentence on the value with the largest excess, if it is positive."""
+    worst, count = int(np.argmax(excess)), int((excess > 0.0).sum())
+    return [f"{what.format(values[worst])}{how_often(count, len(values))}"] if count else []
 
 
 def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:

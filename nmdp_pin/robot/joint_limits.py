@@ -108,10 +108,10 @@ class JointLimits:
     def kinds(self) -> tuple[str, ...]:
         """Which bounds there are: some of "position", "effort", "friction", "mimic"."""
         given = {
-            "position": np.isfinite(self.lower).any() or np.isfinite(self.upper).any(),
+            "position": np.isfinite([self.lower, self.upper]).any(),
             "effort": np.isfinite(self.effort).any(),
             "friction": (self.friction > 0.0).any(),
-            "mimic": bool(self.mimics),
+            "mimic": self.mimics,
         }
         return tuple(kind for kind, there in given.items() if there)
 

@@ -12,32 +12,17 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import RobotError
-from nmdp_pin.gait import Gait
-from nmdp_pin.robot.catalog import RobotFiles, RobotSource, find_robot
+from nmdp_pin.robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin.robot.contact_choice import Contacts, choose_contact_points
-from nmdp_pin.robot.contact_points import ContactPoints
 from nmdp_pin.robot.convex_parts import decomposed
-from nmdp_pin.robot.description import Description, describe_urdf
+from nmdp_pin.robot.description import Description
 from nmdp_pin.robot.joint_limits import JointLimits, simple_joints
-from nmdp_pin.robot.mjcf import read_mjcf
-from nmdp_pin.robot.model import (
-    RobotModel,
-    build_model,
-    idle_joints,
-    standing_configuration,
-)
+from nmdp_pin.robot.mjcf import describe_mjcf
+from nmdp_pin.robot.model import RobotModel, build_model, idle_joints, standing_configuration
 from nmdp_pin.robot.robot import Robot
 from nmdp_pin.robot.settings import Base
-from nmdp_pin.robot.standing_pose import (
-    StandingPose,
-    standing_pose,
-    with_copies,
-    within_ranges,
-)
-from nmdp_pin.robot.urdf import read_urdf
-
-# Endings of files in MuJoCo's format; all others are read as URDF.
-MJCF = (".xml", ".mjcf")
+from nmdp_pin.robot.standing_pose import StandingPose, standing_pose, with_copies, within_ranges
+from nmdp_pin.robot.urdf import describe_urdf
 
 
 @dataclass(frozen=True)
@@ -49,7 +34,6 @@ class Options:
     contacts: Contacts | None = None
     contact_points: int | None = None
     decompose: bool = False
-    visuals: bool = True
     limits: bool = True
 
 
@@ -94,7 +78,7 @@ def load_robot(
         MissingExtra: a package that the file or an option needs is not installed.
     """
     files = find_robot(source, variant=variant, package_dirs=package_dirs)
-    options = Options(base, joints, contacts, contact_points, decompose, visuals, limits)
+    options = Options(base, joints, contacts, contact_points, decompose, limits)
     return assemble(files, describe(files, visuals=visuals), options)
 
 
@@ -105,8 +89,8 @@ def describe(files: RobotFiles, *, visuals: bool) -> Description:
         RobotError: names the file and the element that cannot be used.
     """
     if files.urdf.suffix in MJCF:
-        return read_mjcf(files.urdf, files.package_dirs, visuals=visuals)
-    return describe_urdf(read_urdf(files.urdf), files.package_dirs, visuals=visuals)
+        return describe_mjcf(files.urdf, visuals=visuals)
+    return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
 def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
@@ -115,34 +99,26 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     Raises:
         RobotError: names the file and the element that cannot be used.
     """
+    settings, notes = files.settings, list(described.notes)
     if options.decompose:
         collision, parts = decomposed(described.collision)
-        described = dataclasses.replace(
-            described, collision=collision, notes=(*described.notes, *parts)
-        )
-    file = str(described.path)
-    base = _base(files, described, options)
+        described = dataclasses.replace(described, collision=collision)
+        notes += parts
+    base = _base(files, described, options.base)
     pose = standing_pose(files, described)
-    moving, notes = _moving_joints(files, described, pose, options.joints)
-    notes += described.notes
+    moving, told = _moving_joints(files, described, pose, options.joints)
+    notes = told + notes
     simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
     copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
     if options.limits:
-        bounds = JointLimits.of(described.model)
-        pose, outside = within_ranges(pose, described.model, bounds, copies)
+        pose, outside = within_ranges(pose, described.model, copies)
         notes += outside
     pose = with_copies(pose, copies)
-    body = build_model(
-        described.model,
-        described.visual,
-        described.collision,
-        base=base,
-        locked=[name for name in described.hinges if name not in moving],
-        pose=pose.joints,
-        base_pose=pose.base,
-    )
-    _add_armature(body.model, files, moving)
-    _refuse_singular(body, file)
+    locked = [name for name in described.hinges if name not in moving]
+    body = build_model(described, base, locked, pose.joints, pose.base)
+    model = body.model
+    _add_armature(model, files, moving)
+    _refuse_singular(body, str(described.path))
     points, why = choose_contact_points(
         files,
         options.contacts,
@@ -152,26 +128,30 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
         count=options.contact_points,
     )
     notes.append(why)
+    standing = body.standing
     if base == described.base == "fixed":
         notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
     if files.foreign and base != "fixed" and len(points):
-        body, height = _put_on_ground(body, points, pose)
+        lowest = points.bottoms(model, standing).min()
+        place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
+        standing, height = standing_configuration(model, pose.joints, place), place.translation[2]
         notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
-    if empty := JointLimits.empty(body.model):
+    if empty := JointLimits.empty(model):
         notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
     motors = moving if described.motors is None else described.motors
     idle = {m.joint for m in copies}
-    driven = [] if files.settings.passive else [n for n in motors if n in moving and n not in idle]
-    model = body.model
+    driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
     kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
+    motored = [model.joints[model.getJointId(name)] for name in driven]
     limits = JointLimits.of(model, described.mimics) if options.limits else None
+    gaits = settings.build_gaits(files.settings_file)
     return Robot(
         name=files.name or described.name,
         model=model,
         contact_points=points,
-        driven=_driven(model, driven),
-        standing=body.standing,
-        gaits=_gaits(files, moving),
+        driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
+        standing=standing,
+        gaits={name: gait for name, gait in gaits.items() if {*gait.joints} <= {*moving}},
         visual_model=None if described.missing_visuals else body.visual,
         collision_model=None if described.missing_collisions else body.collision,
         source=str(files.urdf),
@@ -186,10 +166,10 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     )
 
 
-def _base(files: RobotFiles, described: Description, options: Options) -> Base:
+def _base(files: RobotFiles, described: Description, wanted: Base | None) -> Base:
     settings = files.settings
     given = settings.base if "base" in settings.model_fields_set else None
-    base = options.base or given or described.base or settings.base
+    base = wanted or given or described.base or settings.base
     if base not in get_args(Base):
         known = ", ".join(get_args(Base))
         raise RobotError(f"unknown base '{base}'; known: {known}", file=files.name, element="base")
@@ -203,21 +183,17 @@ def _moving_joints(
     joints: str | Sequence[str] | None,
 ) -> tuple[list[str], list[str]]:
     """Names of the joints that move, and notes on those that do not."""
-    hinges, file = described.hinges, str(described.path)
-    if joints is None or joints == "driven":
-        wanted = hinges if files.settings.driven is None else files.settings.driven
-    elif isinstance(joints, str):
-        if joints != "all":
-            raise RobotError(
-                f"joints = '{joints}' is not one of 'driven', 'all', a list of joint names",
-                file=file,
-                element="joints",
-            )
-        wanted = hinges
-    else:
+    hinges, settings, file = described.hinges, files.settings, str(described.path)
+    if isinstance(joints, str) and joints not in ("driven", "all"):
+        what = f"joints = '{joints}' is not one of 'driven', 'all', a list of joint names"
+        raise RobotError(what, file=file, element="joints")
+    wanted = list(hinges)
+    if joints is not None and not isinstance(joints, str):
         wanted = list(joints)
-    armature = files.settings.armature if isinstance(files.settings.armature, dict) else {}
-    for name in [*wanted, *files.settings.standing.joints, *armature]:
+    elif joints != "all" and settings.driven is not None:
+        wanted = settings.driven
+    armature = settings.armature if isinstance(settings.armature, dict) else {}
+    for name in [*wanted, *settings.standing.joints, *armature]:
         if name not in hinges:
             raise RobotError(
                 f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
@@ -248,14 +224,13 @@ def _refuse_singular(body: RobotModel, file: str) -> None:
             "or free a joint",
             file=file,
         )
-    idle = idle_joints(body.model, body.standing)
-    if idle:
+    for name in idle_joints(body.model, body.standing):
         raise RobotError(
             "its mass matrix is singular in the standing pose: the links that move with this "
             "joint have too little inertia of their own, or one that is not physical; correct "
             "their <inertial> or lock a joint",
             file=file,
-            element=f"joint '{idle[0]}'",
+            element=f"joint '{name}'",
         )
 
 
@@ -264,10 +239,9 @@ def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) ->
     given = files.settings.armature
     table = given if isinstance(given, dict) else dict.fromkeys(moving, given)
     for name, inertia in table.items():
-        if not model.existJointName(name):
-            continue
-        joint = model.joints[model.getJointId(name)]
-        model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
+        if model.existJointName(name):
+            joint = model.joints[model.getJointId(name)]
+            model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
 
 
 def _disabled(files: RobotFiles, body: RobotModel) -> frozenset[tuple[int, int]]:
@@ -285,25 +259,3 @@ def _disabled(files: RobotFiles, body: RobotModel) -> frozenset[tuple[int, int]]
     before = pairs()
     pin.removeCollisionPairs(body.model, geometry, str(files.srdf), False)
     return frozenset(before - pairs())
-
-
-def _put_on_ground(
-    body: RobotModel, points: ContactPoints, pose: StandingPose
-) -> tuple[RobotModel, float]:
-    """Lift or lower the base until the lowest contact sphere touches z = 0; the height [m]."""
-    lowest = points.bottoms(body.model, body.standing).min()
-    place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
-    standing = standing_configuration(body.model, pose.joints, place)
-    return dataclasses.replace(body, standing=standing), float(place.translation[2])
-
-
-def _driven(model: pin.Model, moving: Sequence[str]) -> np.ndarray:
-    """Velocity indices of the joints with one degree of freedom among `moving`."""
-    joints = [model.joints[model.getJointId(name)] for name in moving]
-    return np.array(sorted(joint.idx_v for joint in joints if joint.nv == 1), dtype=int)
-
-
-def _gaits(files: RobotFiles, moving: Sequence[str]) -> dict[str, Gait]:
-    """The gaits all of whose joints move."""
-    gaits = files.settings.build_gaits(files.settings_file)
-    return {name: gait for name, gait in gaits.items() if set(gait.joints) <= set(moving)}

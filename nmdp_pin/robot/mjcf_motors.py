@@ -43,34 +43,34 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
         m: the compiled model (`mujoco.MjModel`).
         names: names of its joints.
     """
-    import mujoco as mj
+    from mujoco import mjtBias, mjtDyn, mjtGain, mjtJoint, mjtTrn
 
     reach = np.zeros((m.nv, 2))  # least and largest effort
     armature, damping, kp, kd = np.zeros((4, m.nv))
     motors: dict[int, int] = {}  # joint by dof
-    away, odd, targets = [], [], []
-    scalar = m.jnt_type >= int(mj.mjtJoint.mjJNT_SLIDE)  # and hinges
+    left_out: dict[str, list[str]] = {}
     for a in range(m.nactuator):
-        name = f"'{m.actuator(a).name or a}'"
-        joint, gear = int(m.actuator_trnid[a, 0]), m.actuator_gear[m.actuator_outadr[a], 0]
-        at_joint = m.actuator_trntype[a] <= int(mj.mjtTrn.mjTRN_JOINTINPARENT)
-        if not (at_joint and scalar[joint] and gear != 0.0):
-            away.append(name)
+        name, joint = f"'{m.actuator(a).name or a}'", int(m.actuator_trnid[a, 0])
+        gear, control = m.actuator_gear[m.actuator_outadr[a], 0], m.actuator_ctrladr[a]
+        at_joint = m.actuator_trntype[a] <= int(mjtTrn.mjTRN_JOINTINPARENT)
+        if not (at_joint and m.jnt_type[joint] >= int(mjtJoint.mjJNT_SLIDE) and gear != 0.0):
+            left_out.setdefault("actuators that move no hinge or slide", []).append(name)
             continue
         v = int(m.jnt_dofadr[joint])
         motors[v] = joint
         armature[v] += gear**2 * m.actuator_armature[a]
         damping[v] += gear**2 * m.actuator_damping[a]
-        force = np.array([-np.inf, np.inf])
-        biased = m.actuator_biastype[a] != mj.mjtBias.mjBIAS_NONE
-        affine = m.actuator_biastype[a] == mj.mjtBias.mjBIAS_AFFINE
-        fixed = m.actuator_gaintype[a] == mj.mjtGain.mjGAIN_FIXED
-        bias, control = m.actuator_biasprm[a, :3], m.actuator_ctrladr[a]
-        plain = m.actuator_dyntype[a] == mj.mjtDyn.mjDYN_NONE and m.actuator_plugin[a] < 0
-        if fixed and plain and not biased and m.actuator_ctrllimited[control]:
-            force = np.sort(m.actuator_gainprm[a, 0] * m.actuator_ctrlrange[control])
-        elif m.actuator_ctrlnum[a] and m.actuator_ctrllimited[control]:
-            targets.append(name)
+        fixed = m.actuator_gaintype[a] == mjtGain.mjGAIN_FIXED
+        plain = m.actuator_dyntype[a] == mjtDyn.mjDYN_NONE and m.actuator_plugin[a] < 0
+        biased = m.actuator_biastype[a] != mjtBias.mjBIAS_NONE
+        bias, force = m.actuator_biasprm[a, :3], np.array([-np.inf, np.inf])
+        if m.actuator_ctrlnum[a] and m.actuator_ctrllimited[control]:
+            if fixed and plain and not biased:
+                force = np.sort(m.actuator_gainprm[a, 0] * m.actuator_ctrlrange[control])
+            else:
+                what = "ranges of controls (ctrlrange) that are no torques, of"
+                left_out.setdefault(what, []).append(name)
+        affine = m.actuator_biastype[a] == mjtBias.mjBIAS_AFFINE
         if fixed and affine and bias[0] == 0.0 and (bias[1:] <= 0.0).all():
             kp[v] -= gear**2 * bias[1]
             kd[v] -= gear**2 * bias[2]
@@ -78,23 +78,19 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
         if m.actuator_forcelimited[a]:
             force = np.clip(force, *m.actuator_forcerange[a])
         if not (fixed and plain) or biased or m.actuator_dampingpoly[a].any():
-            odd.append(name)
+            what = "activations, gains and biases that are not those of a motor or servo, of"
+            left_out.setdefault(what, []).append(name)
         reach[v] += np.sort(gear * force)
     for v, joint in motors.items():
         if m.jnt_actfrclimited[joint]:
             reach[v] = np.clip(reach[v], *m.jnt_actfrcrange[joint])
     effort = np.abs(reach).max(axis=1, initial=0.0)
+    said = [f"not simulated: {what}: {', '.join(some)}" for what, some in left_out.items()]
     lopsided = [f"'{names[joint]}'" for v, joint in motors.items() if -reach[v, 0] != reach[v, 1]]
-    said = [
-        (away, "actuators that move no hinge or slide"),
-        (odd, "activations, gains and biases that are not those of a motor or servo, of"),
-        (targets, "ranges of controls (ctrlrange) that are no torques, of"),
-    ]
-    left_out = [f"not simulated: {what}: {', '.join(some)}" for some, what in said if some]
     if lopsided:
-        left_out.append(
+        said.append(
             "motors that are stronger in one direction are as strong in the other: "
             + ", ".join(lopsided)
         )
     driven = sorted(joint for v, joint in motors.items() if effort[v] > 0.0)
-    return Motors(driven, effort, armature, damping, kp, kd, left_out)
+    return Motors(driven, effort, armature, damping, kp, kd, said)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.robot.description import Description
 from nmdp_pin.robot.settings import Base
 
 # The joints of a planar base in order; the tangent is the configuration, nq = nv.
@@ -38,10 +39,7 @@ class RobotModel:
 
 
 def build_model(
-    model: pin.Model,
-    visual: pin.GeometryModel | None,
-    collision: pin.GeometryModel,
-    *,
+    described: Description,
     base: Base,
     locked: Iterable[str],
     pose: Mapping[str, float | np.ndarray],
@@ -50,23 +48,25 @@ def build_model(
     """Build a robot on its base with some joints locked at the standing pose.
 
     Args:
-        model: kinematics and inertias, with the root link in the world.
-        visual: visual geometry; None: not requested.
-        collision: its collision geometry.
+        described: the robot with its root link in the world.
         base: how the root link is held.
         locked: names of the joints that do not move.
         pose: standing positions by joint name, 0 where absent [rad or m].
         base_pose: standing placement of the root link in the world.
     """
-    geometries = [collision] if visual is None else [visual, collision]
+    model = described.model
+    geometries = [g for g in (described.visual, described.collision) if g is not None]
     lock = [model.getJointId(name) for name in locked]
     if lock:
         model, geometries = pin.buildReducedModel(
             model, geometries, lock, standing_configuration(model, pose, base_pose)
         )
     if base != "fixed" or not base_pose.isIdentity():
+        name, gravity = model.name, model.gravity
         holder, place = base_model(base, base_pose)
-        model, geometries = _append(holder, model, geometries, place)
+        pairs = [(pin.GeometryModel(), geometry) for geometry in geometries]
+        model, geometries = append_model(holder, model, pairs, holder.nframes - 1, place)
+        model.name, model.gravity = name, gravity
     *looks, shapes = geometries
     standing = standing_configuration(model, pose, base_pose)
     return RobotModel(model, standing, looks[0] if looks else None, shapes)
@@ -101,40 +101,23 @@ def base_model(base: Base, base_pose: pin.SE3) -> tuple[pin.Model, pin.SE3]:
         base_pose: standing placement of the root link in the world.
     """
     if base == "planar":
-        return _planar_base(), _beside_plane(base_pose)
+        kinds = [pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()]
+        x, z, pitch = _in_plane(base_pose)
+        moved = pin.SE3(pin.utils.rotate("y", pitch), np.array([x, 0.0, z]))
+        return _chain(PLANAR_JOINTS, kinds), moved.inverse() * base_pose
     if base == "free-flyer":
-        return _free_base(), pin.SE3.Identity()
+        kinds = [pin.JointModelTranslation(), pin.JointModelSpherical()]
+        return _chain(FREE_JOINTS, kinds), pin.SE3.Identity()
     return pin.Model(), base_pose
 
 
-def _planar_base() -> pin.Model:
-    """Three joints from the world: x, z and pitch about y."""
-    return _base(PLANAR_JOINTS, (pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()))
-
-
-def _free_base() -> pin.Model:
-    """Two joints from the world: a translation, then a rotation."""
-    return _base(FREE_JOINTS, (pin.JointModelTranslation(), pin.JointModelSpherical()))
-
-
-def _base(names: tuple[str, ...], kinds: tuple[pin.JointModel, ...]) -> pin.Model:
+def _chain(names: Sequence[str], kinds: Sequence[pin.JointModel]) -> pin.Model:
     """A chain of joints from the world, without mass."""
-    base = pin.Model()
-    parent = 0
+    model, parent = pin.Model(), 0
     for name, kind in zip(names, kinds, strict=True):
-        parent = base.addJoint(parent, kind, pin.SE3.Identity(), name)
-        base.addJointFrame(parent)
-    return base
-
-
-def _append(
-    base: pin.Model, model: pin.Model, geometries: list[pin.GeometryModel], place: pin.SE3
-) -> tuple[pin.Model, list[pin.GeometryModel]]:
-    """Put a fixed-base model on the last frame of `base`."""
-    pairs = [(pin.GeometryModel(), geometry) for geometry in geometries]
-    whole, moved = append_model(base, model, pairs, base.nframes - 1, place)
-    whole.name, whole.gravity = model.name, model.gravity
-    return whole, moved
+        parent = model.addJoint(parent, kind, pin.SE3.Identity(), name)
+        model.addJointFrame(parent)
+    return model
 
 
 def append_model(
@@ -176,13 +159,6 @@ def _in_plane(base_pose: pin.SE3) -> np.ndarray:
     return np.array([x, z, np.arctan2(-forward[2], forward[0])])
 
 
-def _beside_plane(base_pose: pin.SE3) -> pin.SE3:
-    """Part of a placement that a planar base cannot move."""
-    x, z, pitch = _in_plane(base_pose)
-    turned = pin.SE3(pin.utils.rotate("y", pitch), np.array([x, 0.0, z]))
-    return turned.inverse() * base_pose
-
-
 def standing_configuration(
     model: pin.Model, pose: Mapping[str, float | np.ndarray], base_pose: pin.SE3
 ) -> np.ndarray:
@@ -191,12 +167,9 @@ def standing_configuration(
     A scalar of `pose` is a displacement from the joint's neutral position, an array is the
     joint's own part of the configuration; joints of `pose` that the model lacks are skipped.
     """
-    q = pin.neutral(model)
-    step = np.zeros(model.nv)
-    for name, value in pose.items():
-        if not model.existJointName(name):
-            continue
-        joint = model.joints[model.getJointId(name)]
+    q, step = pin.neutral(model), np.zeros(model.nv)
+    for name in filter(model.existJointName, pose):
+        value, joint = pose[name], model.joints[model.getJointId(name)]
         if isinstance(value, np.ndarray):
             q[joint.idx_q : joint.idx_q + joint.nq] = value
         else:

@@ -124,9 +124,10 @@ class OverlapCheck:
         allowed = np.broadcast_to(contact_depth, len(q)) + _BEYOND
         found = []
         for (first, second), depth in self.depths(q).items():
-            count = int(np.count_nonzero(depth > allowed))
-            if count:
-                row = int(np.argmax(depth))
+            unexplained = depth > allowed
+            if unexplained.any():
+                row = int(np.argmax(depth * unexplained))
+                count = int(np.count_nonzero(unexplained))
                 found.append(Overlap(first, second, float(depth[row]), row, count))
         return sorted(found, key=lambda overlap: -overlap.depth)[:most]
 

@@ -41,18 +41,12 @@ def _sphere_of(
 ) -> tuple[np.ndarray, float] | None:
     """Centre, in the frame of the link, and radius of the sphere that a round foot is like."""
     shapes = shapes_of(model, collision, link)
-    if not shapes or not all(
-        isinstance(s.geometry, coal.BVHModelBase | coal.ConvexBase) for s in shapes
-    ):
+    meshes = coal.BVHModelBase | coal.ConvexBase
+    if not shapes or not all(isinstance(shape.geometry, meshes) for shape in shapes):
         return None
     frame = model.frames[shapes[0].parentFrame].placement
-    vertices = np.concatenate(
-        [
-            mesh_vertices(s.geometry) @ placed.rotation.T + placed.translation
-            for s in shapes
-            for placed in [placement_in_link(model, s)]
-        ]
-    )
+    placed = [(placement_in_link(model, s), mesh_vertices(s.geometry)) for s in shapes]
+    vertices = np.concatenate([x @ M.rotation.T + M.translation for M, x in placed])
     leg = frame.rotation.T @ frame.act(vertices.mean(axis=0))  # from the joint that moves it
     if np.linalg.norm(leg) == 0.0:
         return None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from nmdp_pin.errors import ControlError, RobotError
-from nmdp_pin.files.toml_text import read_toml
+from nmdp_pin.files.input_file import read_toml
 from nmdp_pin.gait import Gait
 
 Base = Literal["free-flyer", "planar", "fixed"]
@@ -54,12 +53,28 @@ class Standing(_Table):
 
 
 class GaitTable(_Table):
-    """Knots of a gait, checked by `nmdp_pin.gait.Gait`."""
+    """Knots of a gait, checked by `nmdp_pin.gait.Gait`.
 
-    joints: list[str]
+    Attributes:
+        joints: joints that move; the others hold the standing pose.
+        times: times of the knots, increasing from 0 [s].
+        positions: one row of joint positions a knot [rad or m].
+        loop: start and end of the repeated part [s]; None: the last knot is held.
+    """
+
+    joints: Annotated[tuple[str, ...], Field(strict=False)]
     times: list[Finite]
     positions: list[list[Finite]]
-    loop: Annotated[list[Finite], Field(min_length=2, max_length=2)] | None = None
+    loop: Annotated[tuple[Finite, Finite] | None, Field(strict=False)] = None
+
+    def build(self, name: str) -> Gait:
+        """The gait.
+
+        Raises:
+            ControlError: the knots are no gait.
+        """
+        knots: dict[str, Any] = dict(self)
+        return Gait(name, **knots)
 
 
 class RobotSettings(_Table):
@@ -96,13 +111,9 @@ class RobotSettings(_Table):
         """
         gaits = {}
         for name, table in self.gaits.items():
-            loop = (table.loop[0], table.loop[1]) if table.loop else None
             try:
-                positions = np.array(table.positions, dtype=float)
-                gaits[name] = Gait(
-                    name, tuple(table.joints), np.array(table.times), positions, loop
-                )
-            except (ControlError, ValueError) as error:
+                gaits[name] = table.build(name)
+            except ControlError as error:
                 raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
         return gaits
 

@@ -28,20 +28,23 @@ def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
     base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
     if files.srdf is None or files.posture is None:
         return StandingPose({**described.posture, **standing.joints}, described.root * base)
+    model = pin.Model(described.model)
     free = files.settings.base == "free-flyer"
-    model = _floating(described.model) if free else pin.Model(described.model)
+    if free:  # on a joint of the name that SRDF files have for it
+        holder = pin.Model()
+        joint = holder.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
+        carrier = holder.addJointFrame(joint)
+        model, _ = append_model(holder, model, (), carrier, pin.SE3.Identity())
     pin.loadReferenceConfigurations(model, str(files.srdf), False)
     if files.posture not in model.referenceConfigurations:
         return StandingPose({}, base)
     q = pin.normalize(model, model.referenceConfigurations[files.posture])
-    if free:
-        base = pin.XYZQUATToSE3(q[:7])
     hinges = {
         name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
         for name, joint in zip(model.names, model.joints, strict=True)
         if name in described.hinges
     }
-    return StandingPose(hinges, base)
+    return StandingPose(hinges, pin.XYZQUATToSE3(q[:7]) if free else base)
 
 
 def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
@@ -55,33 +58,22 @@ def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
 
 
 def within_ranges(
-    pose: StandingPose, model: pin.Model, limits: JointLimits, copies: Sequence[Mimic]
+    pose: StandingPose, model: pin.Model, copies: Sequence[Mimic]
 ) -> tuple[StandingPose, list[str]]:
     """The pose with joints that stand outside their range at its nearer end, and a note on them.
 
     Args:
         pose: standing pose.
         model: model of all joints.
-        limits: its bounds.
         copies: joints that stand where others put them.
     """
-    joints, moved = dict(pose.joints), []
+    limits, joints, moved = JointLimits.of(model), dict(pose.joints), []
     left_out = {m.joint for m in copies} - {*joints}
     for name, joint in simple_joints(model).items():
-        if name in left_out:
-            continue
         at = float(np.atleast_1d(joints.get(name, 0.0))[0])
         inside = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
-        if inside != at:
+        if inside != at and name not in left_out:
             joints[name] = inside
             moved.append(f"{name} from {at:.4g} to {inside:.4g}")
     note = f"standing pose outside the range of joints, moved into it: {', '.join(moved)}"
     return StandingPose(joints, pose.base), [note] if moved else []
-
-
-def _floating(model: pin.Model) -> pin.Model:
-    """A model on a free-flyer joint of the name that SRDF files have for it."""
-    holder, place = pin.Model(), pin.SE3.Identity()
-    joint = holder.addJoint(0, pin.JointModelFreeFlyer(), place, "root_joint")
-    holder.addJointFrame(joint)
-    return append_model(holder, model, (), holder.nframes - 1, place)[0]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import coal
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot.contact_geometry import SAME_POINT, extreme_points, shapes_of, spread
+from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.robot.settings import ContactPoint
 
 # A step costs time for each of them: more is a mistake.
-RIM_POINTS = 8
 MOST_CONTACT_POINTS = 1024
 # Places on the whole surface from which points are chosen: eight for each of the most points.
 _PLACES = 8192
-# The additive recurrence of the plastic number: as even as a grid, for any number of points.
-_PLASTIC = 1.324717957244746
-_STEPS = np.array([1.0 / _PLASTIC, 1.0 / _PLASTIC**2])
+_RIM_POINTS = 8
 
 
 def points_on_surfaces(
@@ -45,208 +44,107 @@ def points_on_surfaces(
     Returns:
         At most `count` points, ordered by link; fewer where points would coincide.
     """
-    frames = [model.getFrameId(link, pin.BODY) for link in links]
-    corners = [_on_link(collision, shapes_of(model, collision, link), 0.0) for link in links]
-    total = sum(_area(s.geometry) for link in links for s in shapes_of(model, collision, link))
-    density = _PLACES / total if total > 0.0 else 0.0
-    faces = [_on_link(collision, shapes_of(model, collision, link), density) for link in links]
+    shapes = [(k, s) for k, link in enumerate(links) for s in shapes_of(model, collision, link)]
+    meshes = [_triangulated(shape.geometry) for _, shape in shapes]
+    density = _PLACES / (sum(mesh.area for mesh in meshes) or 1.0)
+    corners = [_corners(shape.geometry) for _, shape in shapes]
+    faces = [
+        _sampled(s.geometry, mesh, density) for (_, s), mesh in zip(shapes, meshes, strict=True)
+    ]
+    bare = [
+        _uncovered(shape.placement, own, [s for j, s in shapes if j == k and s is not shape])
+        for (k, shape), own in zip(2 * shapes, corners + faces, strict=True)
+    ]
+    owner = np.repeat([k for k, _ in 2 * shapes], [len(own) for own in bare]).astype(int)
+    local = np.concatenate([np.zeros((0, 3)), *bare])
+    n_corners = sum(map(len, bare[: len(shapes)]))
 
-    owner = np.repeat(np.arange(2 * len(links)) % len(links), [len(x) for x in corners + faces])
-    local = np.concatenate([*corners, *faces])  # in the frame of the joint
-    n_corners = sum(len(x) for x in corners)
     data = model.createData()
     pin.forwardKinematics(model, data, standing)
-    carriers = [data.oMi[int(model.frames[frame].parentJoint)] for frame in frames]
-    world = np.array([carriers[k].act(x) for k, x in zip(owner, local, strict=True)])
-
+    frames = [model.frames[model.getFrameId(link, pin.BODY)] for link in links]
+    world = in_world(data, np.array([int(frames[k].parentJoint) for k in owner], dtype=int), local)
     chosen = spread(world[:n_corners], count, nearest=SAME_POINT)
     more = spread(
         world[n_corners:], count - len(chosen), away_from=world[chosen], nearest=SAME_POINT
     )
     chosen += [n_corners + k for k in more]
-    return _named(model, links, frames, owner[chosen], local[chosen])
-
-
-def _named(
-    model: pin.Model,
-    links: Sequence[str],
-    frames: Sequence[int],
-    owner: np.ndarray,
-    local: np.ndarray,
-) -> list[ContactPoint]:
-    """The points in the frames of their links, numbered on each link."""
-    counter: Counter[str] = Counter()
+    number: Counter[str] = Counter()
     points = []
-    for k in np.argsort(owner, kind="stable"):
-        link = links[owner[k]]
-        place = model.frames[frames[owner[k]]].placement.actInv(local[k])
-        name = f"{link}_{counter[link]}"
-        points.append(ContactPoint(name=name, link=link, position=[float(x) for x in place]))
-        counter[link] += 1
+    for k in sorted(chosen, key=lambda k: owner[k]):
+        link, place = links[owner[k]], frames[owner[k]].placement.actInv(local[k])
+        name = f"{link}_{number[link]}"
+        points.append(ContactPoint(name=name, link=link, position=place.tolist()))
+        number[link] += 1
     return points
 
 
-def _on_link(
-    collision: pin.GeometryModel, shapes: Sequence[pin.GeometryObject], density: float
+def _uncovered(
+    placement: pin.SE3, own: np.ndarray, others: Sequence[pin.GeometryObject]
 ) -> np.ndarray:
-    """Places on the shapes of a link that no other of them covers, in the joint's frame, (n, 3).
-
-    Args:
-        collision: collision geometry.
-        shapes: those of one link.
-        density: places per area [1/m2]; 0 for the corners and rims alone.
-    """
-    found = [np.empty((0, 3))]
-    for shape in shapes:
-        geometry = shape.geometry
-        own = _surface(geometry, density) if density > 0.0 else _corners(geometry)
-        places = _moved(shape.placement, own)
-        for other in shapes:
-            if other is not shape and len(places):
-                inside = _covers(other.geometry, _moved(other.placement.inverse(), places))
-                places = places[~inside]
-        found.append(places)
-    return np.concatenate(found)
-
-
-def _moved(placement: pin.SE3, points: np.ndarray) -> np.ndarray:
-    result: np.ndarray = points @ placement.rotation.T + placement.translation
-    return result
+    """Places on a shape that no other of its link covers, in the joint's frame, (n, 3)."""
+    places = own @ placement.rotation.T + placement.translation
+    ball, request = coal.Sphere(SAME_POINT), coal.DistanceRequest()
+    for other in others:
+        at = coal.Transform3s(other.placement.rotation, other.placement.translation)
+        apart = np.empty(len(places))
+        for k, x in enumerate(places):
+            there, result = coal.Transform3s(np.eye(3), x), coal.DistanceResult()
+            apart[k] = coal.distance(ball, there, other.geometry, at, request, result)
+        places = places[apart > -2.0 * SAME_POINT]
+    return places
 
 
 def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
     """Corners, points on rims and extreme vertices; none of round shapes, (n, 3)."""
-    if isinstance(shape, coal.Cylinder):
-        rim = shape.radius * _circle(np.arange(RIM_POINTS) / RIM_POINTS)
-        ends = (np.full((RIM_POINTS, 1), z) for z in (-shape.halfLength, shape.halfLength))
-        return np.concatenate([np.column_stack([rim, end]) for end in ends])
-    bare = [point for point, radius, _ in extreme_points(shape) if radius == 0.0]
-    return np.array(bare).reshape(-1, 3)
+    turn = 2.0 * np.pi * np.arange(_RIM_POINTS) / _RIM_POINTS
+    circle = np.column_stack([np.cos(turn), np.sin(turn), 0.0 * turn])
+    found = [np.zeros((0, 3))]
+    for point, radius, swept in extreme_points(shape):
+        if swept.any() and isinstance(shape, coal.Cylinder | coal.Cone):
+            found.append(point + shape.radius * circle)
+        elif radius == 0.0 and not swept.any():
+            found.append(point[None])
+    return np.concatenate(found)
 
 
-def _area(shape: coal.CollisionGeometry) -> float:
-    """Surface [m2]."""
-    if isinstance(shape, coal.Box):
-        x, y, z = shape.halfSide
-        return float(8.0 * (x * y + y * z + z * x))
-    if isinstance(shape, coal.Sphere):
-        return float(4.0 * np.pi * shape.radius**2)
-    if isinstance(shape, coal.Capsule):
-        return float(4.0 * np.pi * shape.radius * (shape.radius + shape.halfLength))
-    if isinstance(shape, coal.Cylinder):
-        return float(2.0 * np.pi * shape.radius * (shape.radius + 2.0 * shape.halfLength))
-    return float(_triangle_areas(_triangles(shape)).sum())
+def _triangulated(shape: coal.CollisionGeometry) -> Any:
+    """Mesh (`trimesh.Trimesh`) of a shape."""
+    import trimesh  # slow to import
+
+    half = getattr(shape, "halfLength", 0.0)
+    match shape:
+        case coal.Box():
+            return trimesh.creation.box(2.0 * shape.halfSide)
+        case coal.Sphere():
+            return trimesh.creation.icosphere(subdivisions=4, radius=shape.radius)
+        case coal.Ellipsoid():
+            return trimesh.creation.icosphere(subdivisions=4).apply_scale(shape.radii)
+        case coal.Capsule():
+            return trimesh.creation.capsule(2.0 * half, shape.radius)
+        case coal.Cylinder():
+            return trimesh.creation.cylinder(shape.radius, 2.0 * half, sections=64)
+        case coal.Cone():
+            cone = trimesh.creation.cone(shape.radius, 2.0 * half, sections=64)
+            return cone.apply_translation([0.0, 0.0, -half])
+        case coal.BVHModelBase():
+            faces = [shape.tri_indices(k) for k in range(shape.num_tris)]
+            return trimesh.Trimesh(shape.vertices(), [[f[0], f[1], f[2]] for f in faces])
+    faces = [shape.polygons(k) for k in range(shape.num_polygons)]
+    return trimesh.Trimesh(shape.points(), [[f[0], f[1], f[2]] for f in faces])
 
 
-def _surface(shape: coal.CollisionGeometry, density: float) -> np.ndarray:
-    """Places spread evenly over the surface of a shape, in its own frame, (n, 3)."""
-    if isinstance(shape, coal.Box):
-        return _on_box(shape.halfSide, density)
-    if isinstance(shape, coal.Sphere):
-        return _on_sphere(shape.radius, density)
-    if isinstance(shape, coal.Capsule):
-        ends = _on_sphere(shape.radius, density)
-        ends[:, 2] += np.copysign(shape.halfLength, ends[:, 2])
-        return np.concatenate([ends, _on_tube(shape.radius, shape.halfLength, density)])
-    if isinstance(shape, coal.Cylinder):
-        disc = _on_disc(shape.radius, density)
-        up = np.array([0.0, 0.0, shape.halfLength])
-        return np.concatenate(
-            [_on_tube(shape.radius, shape.halfLength, density), disc + up, disc - up]
-        )
-    return _on_triangles(_triangles(shape), density)
+def _sampled(shape: coal.CollisionGeometry, mesh: Any, density: float) -> np.ndarray:
+    """Places spread over the surface of a shape, so many per area [1/m2], in its frame, (n, 3)."""
+    from trimesh.sample import sample_surface
 
-
-def _even(area: float, density: float) -> np.ndarray:
-    """Points spread evenly over the unit square, as many as an area gets, (n, 2)."""
-    count = max(1, round(area * density))
-    result: np.ndarray = (0.5 + np.outer(np.arange(count), _STEPS)) % 1.0
-    return result
-
-
-def _on_box(half: np.ndarray, density: float) -> np.ndarray:
-    faces = []
-    for axis in range(3):
-        first, second = (axis + 1) % 3, (axis + 2) % 3
-        square = 2.0 * _even(4.0 * half[first] * half[second], density) - 1.0
-        for side in (-1.0, 1.0):
-            face = np.empty((len(square), 3))
-            face[:, axis] = side * half[axis]
-            face[:, first], face[:, second] = (square * half[[first, second]]).T
-            faces.append(face)
-    return np.concatenate(faces)
-
-
-# These three keep areas: what is even on the square is even on the surface.
-
-
-def _on_sphere(radius: float, density: float) -> np.ndarray:
-    square = _even(4.0 * np.pi * radius**2, density)
-    z = 2.0 * square[:, 1] - 1.0
-    return radius * np.column_stack([_circle(square[:, 0]) * np.sqrt(1.0 - z**2)[:, None], z])
-
-
-def _on_tube(radius: float, half: float, density: float) -> np.ndarray:
-    square = _even(4.0 * np.pi * radius * half, density)
-    return np.column_stack([radius * _circle(square[:, 0]), half * (2.0 * square[:, 1] - 1.0)])
-
-
-def _on_disc(radius: float, density: float) -> np.ndarray:
-    square = _even(np.pi * radius**2, density)
-    flat = radius * _circle(square[:, 0]) * np.sqrt(square[:, 1])[:, None]
-    return np.column_stack([flat, np.zeros(len(flat))])
-
-
-def _circle(turns: np.ndarray) -> np.ndarray:
-    angle = 2.0 * np.pi * turns
-    return np.column_stack([np.cos(angle), np.sin(angle)])
-
-
-def _on_triangles(triangles: np.ndarray, density: float) -> np.ndarray:
-    sizes = np.cumsum(_triangle_areas(triangles))
-    if not len(sizes) or sizes[-1] <= 0.0:
-        return np.empty((0, 3))
-    square = _even(sizes[-1], density)
-    # Along the cumulative area, so that triangles get points by their size.
-    places = (np.arange(len(square)) + 0.5) * sizes[-1] / len(square)
-    which = np.minimum(np.searchsorted(sizes, places), len(sizes) - 1)
-    a, b, c = (triangles[which, k] for k in range(3))
-    root = np.sqrt(square[:, :1])
-    result: np.ndarray = a + root * ((b - a) + square[:, 1:] * (c - b))
-    return result
-
-
-def _triangle_areas(triangles: np.ndarray) -> np.ndarray:
-    a, b, c = (triangles[:, k] for k in range(3))
-    result: np.ndarray = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    return result
-
-
-def _triangles(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
-    """Corners of the triangles of a mesh, shape (n, 3, 3)."""
-    if isinstance(mesh, coal.BVHModelBase):
-        vertices, indices = mesh.vertices(), range(mesh.num_tris)
-        triangles = [mesh.tri_indices(k) for k in indices]
-    else:
-        vertices = mesh.points()
-        triangles = [mesh.polygons(k) for k in range(mesh.num_polygons)]
-    corners = np.array([[t[0], t[1], t[2]] for t in triangles], dtype=int).reshape(-1, 3)
-    result: np.ndarray = np.array(vertices)[corners]
-    return result
-
-
-def _covers(shape: coal.CollisionGeometry, points: np.ndarray) -> np.ndarray:
-    """Which points lie inside a shape, deeper than rounding; a mesh covers nothing, (n,)."""
-    if isinstance(shape, coal.Box):
-        return np.asarray((np.abs(points) < shape.halfSide - SAME_POINT).all(axis=1))
-    if isinstance(shape, coal.Sphere):
-        return np.asarray(np.linalg.norm(points, axis=1) < shape.radius - SAME_POINT)
-    if isinstance(shape, coal.Capsule | coal.Cylinder):
-        along = np.clip(points[:, 2], -shape.halfLength, shape.halfLength)
-        beyond = np.abs(points[:, 2] - along)
-        round_it = np.linalg.norm(points[:, :2], axis=1)
-        if isinstance(shape, coal.Capsule):
-            return np.hypot(round_it, beyond) < shape.radius - SAME_POINT
-        level = np.abs(points[:, 2]) < shape.halfLength - SAME_POINT
-        return np.asarray(level & (round_it < shape.radius - SAME_POINT))
-    return np.zeros(len(points), dtype=bool)
+    count = round(mesh.area * density)
+    places = np.array(sample_surface(mesh, count, seed=0)[0]) if count else np.zeros((0, 3))
+    if isinstance(shape, coal.Sphere | coal.Ellipsoid | coal.Capsule | coal.Cylinder):
+        # from the faces of the mesh to the surface that they stand for
+        half = getattr(shape, "halfLength", 0.0)
+        out = places - np.clip(places * [0.0, 0.0, 1.0], -half, half)
+        radii = shape.radii if isinstance(shape, coal.Ellipsoid) else np.full(3, shape.radius)
+        more = 1.0 / np.maximum(np.linalg.norm(out / radii, axis=1), 0.5) - 1.0
+        flat = isinstance(shape, coal.Cylinder) & (np.abs(places[:, 2]) > (1.0 - 1e-9) * half)
+        places += np.where(flat, 0.0, more)[:, None] * out
+    return places

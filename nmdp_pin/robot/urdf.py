@@ -1,149 +1,147 @@
-"""Reading a URDF safely: XML from a stranger in, checked links and joints out."""
+"""Description of a robot from a URDF, which pinocchio reads after it is checked."""
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-from nmdp_pin.errors import RobotError
-from nmdp_pin.robot.joint_limits import Mimic
-from nmdp_pin.robot.xml_file import read_xml
+import pinocchio as pin
 
-# The largest robot known has 150 links.
-MAX_LINKS = 500
-# Time and memory of a step grow with the square of the joints: 200 of them take 1.1 GB.
-MAX_MOVING = 250
-# The joints whose limits have a default in the first two; many files use the capsules of the last.
-LIMITED = ("revolute", "prismatic")
-VERSIONS = ("1.0", "1.1", "1.2")
-# All that pinocchio needs; <gazebo>, <transmission>, <mimic> and the like are left behind.
-KEPT: dict[str, tuple[str, ...]] = {
+from nmdp_pin.errors import RobotError
+from nmdp_pin.files.input_file import read_input
+from nmdp_pin.robot.description import MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin.robot.joint_limits import Mimic
+from nmdp_pin.robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
+from nmdp_pin.robot.urdf_problems import LIMITED, VERSIONS, find_problems
+
+# The largest description of example-robot-data has 0.2 MB.
+_LARGEST = 5_000_000  # [bytes]
+_DEPTH = 64  # of elements in each other; urdfdom reads five levels
+_SHOWN = 10  # problems in one message
+# All that pinocchio needs; <gazebo>, <transmission> and the like are left behind.
+_KEPT: dict[str, tuple[str, ...]] = {
     "robot": ("link", "joint", "material"),
     "link": ("inertial", "visual", "collision", "collision_checking"),
-    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
 }
 # Attributes that are no numbers: their blanks count.
-WORDS = ("name", "filename", "link", "type", "version")
+_WORDS = ("name", "filename", "link", "type", "version", "joint")
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One thing wrong with a robot description.
-
-    Args:
-        element: the link, joint, mesh or key at fault.
-        message: the mistake and its remedy.
-        fatal: True if the robot cannot be simulated because of it.
-    """
-
-    element: str
-    message: str
-    fatal: bool = True
-
-    def __str__(self) -> str:
-        return f"{self.element}: {self.message}" if self.element else self.message
-
-
-@dataclass(frozen=True)
-class Urdf:
-    """Parsed URDF, not yet checked.
+def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
+    """Description of a URDF.
 
     Args:
         path: the file.
-        root: the `<robot>` element, holding only what pinocchio needs.
-        mimics: joints that copy others.
+        package_dirs: folders in which `package://` is looked up first.
+        visuals: whether what it looks like is read too.
+
+    Raises:
+        RobotError: the file is not XML or no URDF, a problem stops a simulation, or a mesh cannot
+            be read.
     """
+    root = read_urdf(path)
+    problems = find_problems(root)
+    fatal = [problem for problem in problems if problem.fatal]
+    if fatal:
+        message = "; ".join([fatal[0].message, *map(str, fatal[1:_SHOWN])])
+        raise RobotError(message, file=str(path), element=fatal[0].element)
+    warnings = tuple(map(str, problems))
+    mimics = _take_mimics(root)
+    solid = "collision" if root.find("link/collision") is not None else "visual"
+    if solid == "visual" and root.find("link/visual") is not None:
+        warnings += ("it has no collision geometry: it touches with what it looks like",)
+    text, missing = locate_meshes(root, path, solid, package_dirs)
+    looks_text, missing_looks = locate_meshes(root, path, "visual", package_dirs)
+    try:
+        model = pin.buildModelFromXML(text)
+        kind = pin.COLLISION if solid == "collision" else pin.VISUAL
+        shapes = pin.buildGeomFromUrdfString(model, text, kind)
+        looks = pin.buildGeomFromUrdfString(model, looks_text, pin.VISUAL) if visuals else None
+    except (ValueError, RuntimeError, MemoryError) as error:
+        said = " ".join((str(error).partition("message:")[2] or str(error)).split())
+        raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
+    refuse_shapeless(shapes, path)
+    notes = turn_y_up(model, shapes)
+    if looks:
+        refuse_shapeless(looks, path)
+        turn_y_up(model, looks)
+    return Description(
+        path,
+        root.get("name", ""),
+        model,
+        looks,
+        shapes,
+        hinges=[j.get("name", "") for j in root.iterfind("joint") if j.get("type") != "fixed"],
+        base="fixed" if is_held(root) else None,
+        mimics=mimics,
+        notes=notes,
+        warnings=warnings + far_off(model, shapes),
+        missing_visuals=missing_looks,
+        missing_collisions=missing if solid == "collision" else (),
+    )
 
-    path: Path
-    root: ET.Element
-    mimics: tuple[Mimic, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """Name of the robot, else that of its file."""
-        return self.root.get("name") or self.path.stem
-
-    @property
-    def links(self) -> list[ET.Element]:
-        """The `<link>` elements in the order of the file."""
-        return self.root.findall("link")
-
-    @property
-    def joints(self) -> list[ET.Element]:
-        """The `<joint>` elements in the order of the file."""
-        return self.root.findall("joint")
-
-    @property
-    def held(self) -> bool:
-        """Whether the root link is `world`, the name in ROS of what does not move."""
-        children = {child.get("link") for child in self.root.iterfind("joint/child")}
-        return "world" in {link.get("name") for link in self.links} - children
-
-    def text(self) -> str:
-        """The description for pinocchio, written from what was parsed."""
-        return ET.tostring(self.root, encoding="unicode")
-
-
-def read_urdf(path: Path) -> Urdf:
-    """Read a URDF without trusting it: no entities, no document type, bounded size and depth.
+def read_urdf(path: Path) -> ET.Element:
+    """The `<robot>` element of a URDF, holding only what is read.
 
     Raises:
         RobotError: the file cannot be read, is not XML (line and column), or is no URDF.
     """
     file = str(path)
-    root = read_xml(path)
-    _check_robot_element(root, file)
-    links = len(root.findall("link"))
-    if links > MAX_LINKS:
-        raise RobotError(f"has {links} links; at most {MAX_LINKS} are read", file=file)
-    moving = sum(joint.get("type") != "fixed" for joint in root.findall("joint"))
-    if moving > MAX_MOVING:
-        raise RobotError(f"has {moving} joints that move; at most {MAX_MOVING} are read", file=file)
-    mimics = _mimics(root)
-    _strip(root)
-    return Urdf(path, root, mimics)
-
-
-def _mimics(root: ET.Element) -> tuple[Mimic, ...]:
-    """Mimic joints; values that are no numbers become NaN."""
-    found = []
-    for joint in root.findall("joint"):
-        mimic = joint.find("mimic")
-        if mimic is not None:
-            primary = mimic.get("joint", "")
-            factor, offset = (
-                _number_or_nan(mimic.get(key, default))
-                for key, default in (("multiplier", "1"), ("offset", "0"))
-            )
-            found.append(Mimic(joint.get("name", ""), primary, factor, offset))
-    return tuple(found)
-
-
-def _number_or_nan(text: str) -> float:
+    data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
     try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _check_robot_element(root: ET.Element, file: str) -> None:
-    """Refuse other documents; a nameless robot gets the name of its file."""
+        root = ET.fromstring(data)
+    except ET.ParseError as error:
+        line, column = error.position
+        what, place = str(error).split(":")[0], f"line {line}, column {column + 1}"
+        raise RobotError(f"is not valid XML: {what}", file=file, element=place) from error
+    except (LookupError, ValueError) as error:
+        raise RobotError(f"is not valid XML: {error}", file=file) from error
     if root.tag != "robot":
         raise RobotError(
             f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
             "name ends in .xml or .mjcf; SDF must be converted to URDF first",
             file=file,
         )
+    if root.find("/".join("*" * _DEPTH)) is not None:
+        raise RobotError(f"nests more than {_DEPTH} elements; a robot never does", file=file)
     if any("xacro" in str(element.tag) for element in root.iter()):
         raise RobotError("is a xacro file; run xacro on it first", file=file)
-    root.set("name", root.get("name") or Path(file).stem)
+    moving = [joint for joint in root.iterfind("joint") if joint.get("type") != "fixed"]
+    for count, most, what in (
+        (len(root.findall("link")), MAX_LINKS, "links"),
+        (len(moving), MAX_MOVING, "joints that move"),
+    ):
+        if count > most:
+            raise RobotError(f"has {count} {what}; at most {most} are read", file=file)
+    root.set("name", root.get("name") or path.stem)
+    _strip(root)
+    return root
+
+
+def is_held(root: ET.Element) -> bool:
+    """Whether the root link is `world`, the name in ROS of what does not move."""
+    children = {child.get("link") for child in root.iterfind("joint/child")}
+    return "world" in {link.get("name") for link in root.iterfind("link")} - children
+
+
+def _take_mimics(root: ET.Element) -> tuple[Mimic, ...]:
+    """Remove and return what joints copy."""
+    found = []
+    for joint in root.iterfind("joint"):
+        for mimic in joint.findall("mimic"):
+            joint.remove(mimic)
+            primary, name = mimic.get("joint", ""), joint.get("name", "")
+            factor, offset = mimic.get("multiplier", "1"), mimic.get("offset", "0")
+            found.append(Mimic(name, primary, float(factor), float(offset)))
+    return tuple(found)
 
 
 def _strip(root: ET.Element) -> None:
-    """Reduce the document to the parts that Pinocchio reads."""
-    for tag, kept in KEPT.items():
+    """Reduce the document to what Pinocchio reads, without what confuses urdfdom."""
+    for tag, kept in _KEPT.items():
         for parent in [root] if tag == "robot" else root.findall(tag):
             for child in [child for child in parent if child.tag not in kept or _blank(child)]:
                 parent.remove(child)
@@ -154,22 +152,17 @@ def _strip(root: ET.Element) -> None:
             else:
                 material.set("name", material.get("name") or f"nameless_{k}")
     if root.get("version", VERSIONS[0]) in VERSIONS:
-        _raise_version(root)
-    for key in [key for key in root.attrib if key not in WORDS]:
-        del root.attrib[key]
+        # the last has capsules, and limits without default
+        root.set("version", VERSIONS[-1])
+        for joint in root.iterfind("joint"):
+            for limit in joint.findall("limit") if joint.get("type") in LIMITED else ():
+                for key in ("lower", "upper"):
+                    limit.set(key, limit.get(key, "0"))
+    root.attrib = {key: text for key, text in root.items() if key in _WORDS}
     for element in root.iter():
-        for key, text in element.attrib.items():
-            if key not in WORDS:
+        for key, text in element.items():
+            if key not in _WORDS:
                 element.set(key, " ".join(text.split()))
-
-
-def _raise_version(root: ET.Element) -> None:
-    """Make a file of any version one of the last: it has capsules, and limits without default."""
-    root.set("version", VERSIONS[-1])
-    for joint in root.findall("joint"):
-        for limit in joint.findall("limit") if joint.get("type") in LIMITED else ():
-            for key in ("lower", "upper"):
-                limit.set(key, limit.get(key, "0"))
 
 
 def _blank(element: ET.Element) -> bool:

@@ -9,8 +9,8 @@ import pinocchio as pin
 
 from nmdp_pin.control import Controller
 from nmdp_pin.errors import NmdpError, RecordingError
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.state import State
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nmdp_pin.failure import FailedStep
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recorder import Recorder
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.failed_step import FailedStep
+from nmdp_pin.runs.recorder import Recorder
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario import Scenario, Setup
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import StepFailed
 
 Observer = Callable[[StepResult], bool | None]
 """Called with the result of each step; True ends the run after it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.recording import Recording
+from nmdp_pin.runs.recording import Recording
 
 _FLIGHT = 0.1  # [s] without contact
 _UPRIGHT, _FALLEN = 30.0, 70.0  # [deg] of tilt
@@ -32,9 +32,20 @@ def tilt(recording: Recording) -> np.ndarray:
     return np.degrees(np.arctan2(np.hypot(axis[:, 0], axis[:, 1]), axis[:, 2]))
 
 
+def touches(recording: Recording) -> np.ndarray:
+    """Whether something touches, shape (n,)."""
+    return np.asarray(recording.contact_force.any(axis=(1, 2)))
+
+
+def lands(recording: Recording) -> bool:
+    """Whether the robot touches the ground within 0.1 s of the end."""
+    late = recording.t > recording.t[-1] - _FLIGHT
+    return bool(touches(recording)[late].any())
+
+
 def flights(recording: Recording) -> int:
     """How often the robot left what it touched for 0.1 s or more."""
-    touching = np.asarray(recording.contact_force.any(axis=(1, 2)))
+    touching = touches(recording)
     if not touching.any():
         return 0
     count, t, left = 0, recording.t, None

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from nmdp_pin.errors import ExecutorError, NmdpError
-from nmdp_pin.executors import Executor, Serial
-from nmdp_pin.executors.progress import Progress, shown
-from nmdp_pin.runs.code_version import code_version
-from nmdp_pin.runs.planned_run import PlannedRun
+from nmdp_pin.errors import NmdpError, WorkerError
+from nmdp_pin.parallel import Progress, shown, side_by_side
+from nmdp_pin.runs.planned_run import PlannedRun, code_version
 from nmdp_pin.runs.run import run
 from nmdp_pin.runs.run_store import RunStore, Summary, recording_digest, recording_name
 from nmdp_pin.runs.run_summary import summary
@@ -22,15 +20,15 @@ def run_many(
     runs: Sequence[PlannedRun],
     store: RunStore,
     *,
-    executor: Executor | None = None,
+    n_jobs: int | None = None,
     progress: bool | Progress = False,
 ) -> list[Summary]:
     """Make the runs that a store lacks; all scenarios are built before the first run.
 
     Args:
-        runs: runs to make, in this order as far as the executor keeps it.
+        runs: runs to make, begun in this order.
         store: store of the finished runs.
-        executor: executor of the runs; None: serial.
+        n_jobs: number of processes, as in `nmdp_pin.rollout`.
         progress: True draws a bar on a terminal; a function is called with the number of runs
             done and the number of all.
 
@@ -39,20 +37,20 @@ def run_many(
 
     Raises:
         NmdpError: a scenario cannot be built or run; the message names the run.
-        ExecutorError: workers died repeatedly, or have another version of this package.
+        WorkerError: a worker died, or has another version of this package.
         RecordingError: the store cannot be written.
     """
-    executor = executor or Serial()
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]
     missing = [runs[place] for place in places]
-    shared = (code_version(), store.folder)
-    for _ in executor.map(_build, None, missing):
+    for _ in side_by_side(_build, None, missing, n_jobs=n_jobs):
         pass
     done = len(runs) - len(missing)
     with shown(progress, "runs", len(runs)) as show:
         show(done, len(runs))
-        for number, made in executor.map(_make, shared, missing):
+        for number, made in side_by_side(
+            _make, (code_version(), store.folder), missing, n_jobs=n_jobs
+        ):
             store.keep(missing[number], made)
             found[places[number]] = made
             done += 1
@@ -70,12 +68,12 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
     """Make a run, keep its recording where that is wanted, and return its summary."""
     code, folder = shared
     if code_version() != code:
-        raise ExecutorError(
+        raise WorkerError(
             "a worker has another version of this package's code than the process that started "
             "it: install the same one everywhere, and start again"
         )
     # Other work on the machine disturbs the time of the processor less than that on the wall.
-    clock = time.process_time if planned.repeat else time.perf_counter
+    clock = time.thread_time if planned.repeat else time.perf_counter
     with _naming(planned):
         scenario = Scenario.from_dict(planned.scenario)
         setup = scenario.build(visuals=False)

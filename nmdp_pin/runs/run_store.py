@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin.closing import Closing
+from nmdp_pin.files.input_file import from_json
 from nmdp_pin.files.journal import Journal
-from nmdp_pin.files.json_text import from_json
 from nmdp_pin.runs.planned_run import PlannedRun
 
 Summary = dict[str, Any]
-"""What is kept of a run; see `nmdp_pin.runs.run_summary.summary`."""
+"""What is kept of a run; see `nmdp_pin.runs.run_many.summary`."""
 
 
-class RunStore(Closing):
+class RunStore(AbstractContextManager["RunStore"]):
     """Finished runs by scenario and code, written by one process at a time.
 
     Runs with a missing or damaged recording are not found. Runs that were kept survive any
@@ -37,7 +36,8 @@ class RunStore(Closing):
         self._journal = Journal(path)
         self._summaries: dict[str, Summary] = {}
         for chunk in self._journal.chunks:
-            self._summaries |= _entry(chunk)
+            with suppress(ValueError, TypeError):
+                self._summaries |= {key: dict(kept) for key, kept in dict(from_json(chunk)).items()}
 
     def find(self, run: PlannedRun) -> Summary | None:
         """Summary of a run; None if it has to be made."""
@@ -60,6 +60,9 @@ class RunStore(Closing):
         """Close the journal; an empty one is removed."""
         self._journal.close(remove=self._journal.empty)
 
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
 
 def recording_name(run: PlannedRun) -> str:
     """Name of the file in which a store keeps the recording of a run."""
@@ -73,14 +76,3 @@ def recording_digest(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
-
-
-def _entry(chunk: bytes) -> Mapping[str, Summary]:
-    """Summary in a chunk under its key; empty for other chunks."""
-    try:
-        entry = from_json(chunk)
-    except ValueError:
-        return {}
-    if not isinstance(entry, dict) or not all(isinstance(v, dict) for v in entry.values()):
-        return {}
-    return entry

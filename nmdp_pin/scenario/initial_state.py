@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import ScenarioError
+from nmdp_pin.options import unknown
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin.scenario.robot_section import InitialSection
-from nmdp_pin.scenario.section import unknown
 from nmdp_pin.state import State
+
+# Keys that move a base, and their components that a planar base lacks.
+_STILL = {"position": (1,), "rpy": (0, 2), "velocity": (1,), "angular_velocity": (0, 2)}
 
 
 def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> State:
@@ -26,96 +29,77 @@ def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> S
     Raises:
         ScenarioError: the robot lacks a joint, or its base cannot make the motion.
     """
-    try:
-        q = _joint_positions(robot, initial.joints)
-        v = _joint_velocities(robot.model, initial.joint_velocities)
-        names = list(robot.model.names)
-        if tuple(names[1:3]) == FREE_JOINTS:
-            _place_free_base(q, v, initial)
-        elif tuple(names[1:4]) == PLANAR_JOINTS:
-            _place_planar(q, v, initial)
-        else:
-            _refuse_base(initial)
-    except _Refused as error:
-        raise ScenarioError(error.sentence, file=file, key=f"robot.initial.{error.key}") from None
+    model, joints = robot.model, {**initial.joints, **initial.joint_velocities}
+    axes = {n: joint for n, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
+    for name in joints.keys() - axes.keys():
+        table = "joints" if name in initial.joints else "joint_velocities"
+        sentence = unknown(name, "a joint of one axis of this robot", axes)
+        raise ScenarioError(sentence, file=file, key=f"robot.initial.{table}.{name}")
+    _check_base(model, initial, file)
+    q, v = robot.standing.copy(), np.zeros(model.nv)
+    neutral, step = pin.neutral(model), np.zeros(model.nv)
+    for name, value in initial.joints.items():
+        part = slice(axes[name].idx_q, axes[name].idx_q + axes[name].nq)
+        q[part] = neutral[part]  # a continuous joint has two numbers for one angle
+        step[axes[name].idx_v] = value
+    if initial.joints:
+        q = pin.integrate(model, q, step)
+    for name, value in initial.joint_velocities.items():
+        v[axes[name].idx_v] = value
+    planar = _base_of(model) == PLANAR_JOINTS
+    if initial.position is not None:
+        position = np.array(initial.position)
+        q[: 2 if planar else 3] = position[[0, 2]] if planar else position
+    if initial.rpy is not None:
+        R = pin.rpy.rpyToMatrix(np.array(initial.rpy))
+        q[2 if planar else slice(3, 7)] = initial.rpy[1] if planar else pin.Quaternion(R).coeffs()
+    if _base_of(model):
+        add_base_velocity(model, q, v, initial.velocity, initial.angular_velocity)
     return State(0.0, q, v)
 
 
-class _Refused(Exception):
-    """A key of the section that does not fit this robot."""
+def add_base_velocity(
+    model: pin.Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    linear: Sequence[float],
+    angular: Sequence[float],
+    prefix: str = "",
+) -> None:
+    """Add the velocity of a floating or planar base to `v`, in place.
 
-    def __init__(self, key: str, sentence: str) -> None:
-        self.key = key
-        self.sentence = sentence
-
-
-def _joint_positions(robot: Robot, joints: Mapping[str, float]) -> np.ndarray:
-    """The standing pose with some joints displaced from their neutral positions, shape (nq,)."""
-    model = robot.model
-    q = robot.standing.copy()
-    neutral = pin.neutral(model)
-    step = np.zeros(model.nv)
-    for name, value in joints.items():
-        joint = _joint(model, name, f"joints.{name}")
-        part = slice(joint.idx_q, joint.idx_q + joint.nq)
-        q[part] = neutral[part]  # a continuous joint has two numbers for one angle
-        step[joint.idx_v] = value
-    return pin.integrate(model, q, step) if joints else q
-
-
-def _joint_velocities(model: pin.Model, velocities: Mapping[str, float]) -> np.ndarray:
-    """Velocities of the named joints, zero elsewhere, shape (nv,)."""
-    v = np.zeros(model.nv)
-    for name, value in velocities.items():
-        v[_joint(model, name, f"joint_velocities.{name}").idx_v] = value
-    return v
+    Args:
+        model: model of the robot and the objects.
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        linear: world frame [m/s].
+        angular: world frame [rad/s].
+        prefix: of the names of the joints of an object's base.
+    """
+    planar = model.existJointName(prefix + PLANAR_JOINTS[-1])
+    first, *_ = PLANAR_JOINTS if planar else FREE_JOINTS
+    start = model.joints[model.getJointId(prefix + first)]
+    if planar:
+        v[start.idx_v : start.idx_v + 3] += [linear[0], linear[2], angular[1]]
+    else:
+        R = pin.Quaternion(q[start.idx_q + 3 : start.idx_q + 7]).toRotationMatrix()
+        v[start.idx_v : start.idx_v + 6] += [*linear, *R.T @ np.array(angular)]
 
 
-def _joint(model: pin.Model, name: str, key: str) -> pin.JointModel:
-    """The joint of one axis with that name."""
-    axes = [n for n, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1]
-    if name not in axes:
-        raise _Refused(key, unknown(name, "a joint of one axis of this robot", axes))
-    return model.joints[model.getJointId(name)]
+def _base_of(model: pin.Model) -> tuple[str, ...]:
+    """Names of the joints of the robot's base; none if it is fixed."""
+    bases = (FREE_JOINTS, PLANAR_JOINTS)
+    return next((base for base in bases if tuple(model.names)[1 : 1 + len(base)] == base), ())
 
 
-def _place_free_base(q: np.ndarray, v: np.ndarray, initial: InitialSection) -> None:
-    """Write position, attitude and velocities of a floating base."""
-    if initial.position is not None:
-        q[:3] = initial.position
-    if initial.rpy is not None:
-        q[3:7] = pin.Quaternion(pin.rpy.rpyToMatrix(np.array(initial.rpy))).coeffs()
-    R = pin.Quaternion(q[3:7]).toRotationMatrix()
-    v[:3] = initial.velocity
-    v[3:6] = R.T @ np.array(initial.angular_velocity)
-
-
-def _place_planar(q: np.ndarray, v: np.ndarray, initial: InitialSection) -> None:
-    """Write x, z, pitch and their rates; the other three must be zero."""
-    vectors = {
-        "position": (initial.position, (1,)),
-        "rpy": (initial.rpy, (0, 2)),
-        "velocity": (initial.velocity, (1,)),
-        "angular_velocity": (initial.angular_velocity, (0, 2)),
-    }
-    for key, (vector, still) in vectors.items():
-        if vector is not None and any(vector[i] != 0.0 for i in still):
-            raise _Refused(key, f"a planar base moves in x, z and pitch only, got {list(vector)}")
-    if initial.position is not None:
-        q[0], q[1] = initial.position[0], initial.position[2]
-    if initial.rpy is not None:
-        q[2] = initial.rpy[1]
-    # += because the base's own joints may also be named in joint_velocities
-    v[0] += initial.velocity[0]
-    v[1] += initial.velocity[2]
-    v[2] += initial.angular_velocity[1]
-
-
-def _refuse_base(initial: InitialSection) -> None:
-    """A fixed base takes none of the keys that move one."""
-    for key in ("position", "rpy"):
-        if getattr(initial, key) is not None:
-            raise _Refused(key, "this robot's base is fixed; set robot.base or leave it out")
-    for key in ("velocity", "angular_velocity"):
-        if any(getattr(initial, key)):
-            raise _Refused(key, "this robot's base is fixed; set robot.base or leave it out")
+def _check_base(model: pin.Model, initial: InitialSection, file: str) -> None:
+    """Refuse motions that the base cannot make."""
+    base = _base_of(model)
+    for key, still in _STILL.items():
+        vector, sentence = getattr(initial, key), ""
+        if not base and vector is not None and (key in ("position", "rpy") or any(vector)):
+            sentence = "this robot's base is fixed; set robot.base or leave it out"
+        elif base == PLANAR_JOINTS and vector and any(vector[i] for i in still):
+            sentence = f"a planar base moves in x, z and pitch only, got {list(vector)}"
+        if sentence:
+            raise ScenarioError(sentence, file=file, key=f"robot.initial.{key}")

@@ -5,36 +5,40 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pinocchio as pin
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
-from nmdp_pin.robot import MOST_CONTACT_POINTS, Robot, free_body, load_robot, together, touching
+from nmdp_pin.options import FilePath, Flag, Positive, Vector3, worded
+from nmdp_pin.robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS, place_base
-from nmdp_pin.scenario.robot_section import FilePath, RobotSection
-from nmdp_pin.scenario.section import Count, Flag, Number, Section, Vector3, chosen, worded
+from nmdp_pin.robot.model import place_base
+from nmdp_pin.scenario.initial_state import add_base_velocity
+from nmdp_pin.scenario.robot_section import DECOMPOSE, PACKAGE_DIRS, ContactCount, RobotSection
+from nmdp_pin.scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
-from nmdp_pin.terrain.shape import DEFAULT_FRICTION
+from nmdp_pin.terrain.shape import DEFAULT_FRICTION, Friction
 
-Length = Annotated[Number, Field(gt=0)]
+AT_ORIGIN = {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}  # of a surface in its link
 
 
-class ObjectSection(Section):
+class ObjectSection(OptionsSection):
     """Keys common to all objects."""
 
-    kind: str = Field(description="shape of the object")
-    name: str = Field(min_length=1, description="of the object, its link and its contact points")
-    position: Vector3 = Field((0.0, 0.0, 0.0), description="where it stands, world frame [m]")
-    rpy: Vector3 = Field((0.0, 0.0, 0.0), description="roll, pitch, yaw there [rad]")
+    kind: str = Field(description="body")
+    name: str = Field(min_length=1, description="contact points are called `name_0`, `name_1`, ...")
+    position: Vector3 = Field((0.0, 0.0, 0.0), description="initial position, world frame [m]")
+    rpy: Vector3 = Field((0.0, 0.0, 0.0), description="initial roll-pitch-yaw [rad]")
     velocity: Vector3 = Field((0.0, 0.0, 0.0), description="world frame [m/s]")
     angular_velocity: Vector3 = Field((0.0, 0.0, 0.0), description="world frame [rad/s]")
-    base: Literal["free-flyer", "planar"] = Field("free-flyer", description="how it can move")
-    friction: Number = Field(DEFAULT_FRICTION, ge=0, le=10, description="of its surface [-]")
-    contact_points: Count | None = Field(
-        None, ge=1, le=MOST_CONTACT_POINTS, description="number of points spread over its surface"
+    base: Literal["free-flyer", "planar"] = Field("free-flyer", description="degrees of freedom")
+    friction: Friction = Field(DEFAULT_FRICTION, description="friction coefficient of its surface")
+    contact_points: ContactCount | None = Field(
+        None,
+        description="number of points on its surface; absent: corners of a box, the two rims of a "
+        "cylinder, spheres of round bodies",
     )
 
     @model_validator(mode="after")
@@ -55,27 +59,14 @@ class ObjectSection(Section):
 
     def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
         """Write the object's velocity into that of everything, in place."""
-        linear, angular = np.array(self.velocity), np.array(self.angular_velocity)
-        names = PLANAR_JOINTS if self.base == "planar" else FREE_JOINTS
-        joints = [model.joints[model.getJointId(f"{self.name}/{name}")] for name in names]
-        if self.base == "planar":
-            parts = [linear[:1], linear[2:], angular[1:2]]
-        else:
-            turn = q[joints[1].idx_q : joints[1].idx_q + 4]
-            parts = [linear, pin.Quaternion(turn).toRotationMatrix().T @ angular]
-        for joint, part in zip(joints, parts, strict=True):
-            v[joint.idx_v : joint.idx_v + joint.nv] = part
+        add_base_velocity(model, q, v, self.velocity, self.angular_velocity, f"{self.name}/")
 
 
 class SolidSection(ObjectSection):
     """A solid of uniform density."""
 
-    surface: ClassVar[type[Box | Sphere | Cylinder | Capsule]]
-    sizes: ClassVar[tuple[str, ...]]
-    """Keys that hold the arguments of the surface."""
-
-    mass: Length | None = Field(None, description="[kg]; or density")
-    density: Length | None = Field(None, description="[kg/m^3]; or mass")
+    mass: Positive | None = Field(None, description="or `density` [kg]")
+    density: Positive | None = Field(None, description="or `mass` [kg/m^3]")
 
     @model_validator(mode="after")
     def _one_mass(self) -> SolidSection:
@@ -86,10 +77,9 @@ class SolidSection(ObjectSection):
 
     def build(self) -> Robot:
         """See the base."""
-        sizes = {key: getattr(self, key) for key in self.sizes}
         return free_body(
             self.name,
-            self.surface(**sizes, friction=self.friction),
+            self.target(**self.options() | AT_ORIGIN),
             mass=self.mass,
             density=self.density,
             position=self.position,
@@ -99,51 +89,12 @@ class SolidSection(ObjectSection):
         )
 
 
-class BoxSection(SolidSection):
-    """A box."""
-
-    surface, sizes = Box, ("size",)
-
-    kind: Literal["box"] = "box"
-    size: tuple[Length, Length, Length] = Field(description="full lengths along its axes [m]")
-
-
-class BallSection(SolidSection):
-    """A ball."""
-
-    surface, sizes = Sphere, ("radius",)
-
-    kind: Literal["ball"] = "ball"
-    radius: Length = Field(description="[m]")
-
-
-class CylinderSection(SolidSection):
-    """A cylinder about its z axis."""
-
-    surface, sizes = Cylinder, ("radius", "length")
-
-    kind: Literal["cylinder"] = "cylinder"
-    radius: Length = Field(description="[m]")
-    length: Length = Field(description="along its axis [m]")
-
-
-class CapsuleSection(SolidSection):
-    """A cylinder about its z axis with round ends."""
-
-    surface, sizes = Capsule, ("radius", "length")
-
-    kind: Literal["capsule"] = "capsule"
-    radius: Length = Field(description="[m]")
-    length: Length = Field(description="between the centres of its ends [m]")
-
-
 class UrdfSection(ObjectSection):
     """Object described by a URDF, without motors; its surface is its collision geometry."""
 
-    kind: Literal["urdf"] = "urdf"
-    path: FilePath = Field(description="path of the URDF, relative to the scenario file")
-    decompose: Flag = Field(False, description="divide meshes into convex parts")
-    package_dirs: tuple[FilePath, ...] = Field((), description="what package:// stands for")
+    path: FilePath = Field(description="URDF, relative to the scenario file")
+    decompose: Flag = Field(False, description=DECOMPOSE)
+    package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)
 
     def build(self) -> Robot:
         """See the base."""
@@ -169,17 +120,18 @@ class UrdfSection(ObjectSection):
 
 
 OBJECTS: dict[str, type[ObjectSection]] = {
-    "ball": BallSection,
-    "box": BoxSection,
-    "capsule": CapsuleSection,
-    "cylinder": CylinderSection,
+    "ball": options_section(SolidSection, Sphere),
+    "box": options_section(SolidSection, Box),
+    "capsule": options_section(SolidSection, Capsule),
+    "cylinder": options_section(SolidSection, Cylinder),
     "urdf": UrdfSection,
 }
 
-if TYPE_CHECKING:
-    AnyObject = ObjectSection
-else:
-    AnyObject = chosen(ObjectSection, "kind", lambda: OBJECTS)
+AnyObject = Annotated[
+    ObjectSection,
+    SerializeAsAny(),
+    chosen(ObjectSection, "kind", lambda: OBJECTS, OBJECTS.__getitem__),
+]
 
 
 def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSection]) -> Robot:
@@ -192,7 +144,7 @@ def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSe
     """
     friction = section.link_friction
     if section.self_collision:
-        pairs = None if section.self_collision is True else section.self_collision
+        pairs = section.self_collision if isinstance(section.self_collision, tuple) else None
         robot = touching(robot, pairs, friction=friction)
     bodies = sorted({*robot.contact_points.joints.tolist()} - {0})
     for item in objects:

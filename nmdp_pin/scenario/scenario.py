@@ -13,7 +13,8 @@ from typing import Annotated, Any
 from pydantic import Field, PrivateAttr, ValidationError
 
 from nmdp_pin.control.controller import Controller
-from nmdp_pin.control.push import Pushed
+from nmdp_pin.control.push import Push, Pushed
+from nmdp_pin.control.stable_pd import Passive
 from nmdp_pin.errors import (
     ContactError,
     ControlError,
@@ -21,21 +22,26 @@ from nmdp_pin.errors import (
     ScenarioError,
     TerrainError,
 )
-from nmdp_pin.files.toml_text import read_toml
+from nmdp_pin.files.input_file import read_toml
 from nmdp_pin.robot import Robot, load_robot, surface_names
 from nmdp_pin.robot.overlaps import OverlapCheck
-from nmdp_pin.scenario.contact_rules import AnyContactRule, build_contact
-from nmdp_pin.scenario.contact_sections import AnyContact, ContactModels
-from nmdp_pin.scenario.controller_sections import AnyController, PassiveSection
+from nmdp_pin.scenario.contact_sections import (
+    AnyContact,
+    AnyContactRule,
+    build_contact,
+    contact_models,
+    contact_section,
+)
+from nmdp_pin.scenario.controller_sections import AnyController, ControllerSection
 from nmdp_pin.scenario.initial_state import initial_state
 from nmdp_pin.scenario.object_sections import AnyObject, with_objects
 from nmdp_pin.scenario.robot_section import RobotSection
 from nmdp_pin.scenario.robot_table import robot_table
-from nmdp_pin.scenario.section import Section
+from nmdp_pin.scenario.section import Section, options_section
 from nmdp_pin.scenario.sections import (
     LONGEST,
+    AnyDisturbance,
     AnyIntegrator,
-    PushSection,
     TerrainSection,
     drop_foreign_options,
     fit_contact,
@@ -79,19 +85,24 @@ class Setup:
 class Scenario(Section):
     """Checked record of everything that a run depends on."""
 
-    duration: Annotated[float, positive_time(LONGEST, "simulated time")]
-    robot: RobotSection
-    terrain: TerrainSection
+    duration: Annotated[float, positive_time(LONGEST)] = Field(
+        description="simulated time, > 0 and <= 3600 [s]"
+    )
+    robot: RobotSection = Field(description="table")
+    terrain: TerrainSection = Field(description="table")
     objects: tuple[AnyObject, ...] = Field(
-        (), max_length=MOST_OBJECTS, description="list of bodies beside the robot"
+        (), max_length=MOST_OBJECTS, description="list of passive bodies"
     )
-    contact: AnyContact
+    contact: AnyContact = Field(description="table")
     contact_rules: tuple[AnyContactRule, ...] = Field(
-        (), description="list of contact models for some contact points and shapes"
+        (), description="list of contact models for some points and shapes"
     )
-    integrator: AnyIntegrator
-    controller: AnyController = PassiveSection()
-    disturbances: tuple[PushSection, ...] = Field((), description="list of pushes")
+    integrator: AnyIntegrator = Field(description="table")
+    controller: AnyController = Field(
+        default_factory=lambda: options_section(ControllerSection, Passive)(kind="none"),
+        description="table; absent: no torque",
+    )
+    disturbances: tuple[AnyDisturbance, ...] = Field((), description="list of pushes")
 
     _file: str = PrivateAttr("")
 
@@ -203,7 +214,7 @@ class Scenario(Section):
             controller = self.controller.build(robot, state.q)
         if self.disturbances:
             with self._blame("disturbances"):
-                pushes = [push.build() for push in self.disturbances]
+                pushes = [Push(**push.options()) for push in self.disturbances]
                 controller = Pushed(controller, robot, pushes)
         method = self.integrator
         with self._blame("integrator"):
@@ -245,8 +256,7 @@ def _of_terrain(table: dict[str, Any], override: str) -> str:
         return override
     contact = table.get("contact")
     model = contact.get("model") if isinstance(contact, dict) else None
-    models = ContactModels()
-    if model in models and "friction" in models[str(model)].model_fields:
+    if model in contact_models() and "friction" in contact_section(model).model_fields:
         return override
     return f"terrain.shapes.*.friction{equals}{value}"
 

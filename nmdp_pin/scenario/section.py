@@ -2,57 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import functools
-import inspect
-import operator
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
-    PlainSerializer,
     PlainValidator,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     create_model,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails
 
 from nmdp_pin.errors import NmdpError
-
-_WORDED = "worded"  # type of an error line that already is a sentence
-_ORDER = {
-    "greater_than": ">",
-    "greater_than_equal": ">=",
-    "less_than": "<",
-    "less_than_equal": "<=",
-}
-_KINDS = {
-    "float_type": "a number",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "bool_type": "true or false",
-    "string_type": "a text",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "finite_number": "a finite number",
-}
-
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Count = Annotated[int, Field(strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
-Vector3 = tuple[Number, Number, Number]
+from nmdp_pin.options import options_of, refusal, sentence, shown, unknown, worded
 
 
 class Section(BaseModel):
@@ -63,200 +32,118 @@ class Section(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _word_errors(cls, value: Any, handler: ModelWrapValidatorHandler[Section]) -> Section:
-        """Reword pydantic's errors while the record that they belong to is known."""
+        """Word the errors while the record that they belong to is known."""
         try:
             return handler(value)
         except ValidationError as error:
-            lines = [_reworded(cls, line) for line in error.errors(include_url=False)]
+            lines = [_worded(cls, line) for line in error.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, lines)
 
 
 class OptionsSection(Section):
-    """A section that names a class; the keys that the class knows are its options."""
+    """A section whose keys are the options of a class or function, and what else it needs."""
 
-    target: ClassVar[type]
+    target: ClassVar[Callable[..., Any]]
+    keys: ClassVar[tuple[str, ...]]
+    """Names of the options of `target`."""
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments for `target`."""
-        known = _parameters(self.target)
-        return {key: getattr(self, key) for key in type(self).model_fields if key in known}
-
-
-def worded(sentence: str) -> PydanticCustomError:
-    """Error line that is not rephrased."""
-    return PydanticCustomError(_WORDED, "{sentence}", {"sentence": sentence})
-
-
-def refuse(key: str, sentence: str, given: object = None) -> ValidationError:
-    """Error at a key of the current section."""
-    line = InitErrorDetails(type=worded(sentence), loc=(key,), input=given)
-    return ValidationError.from_exception_data("section", [line])
-
-
-def unknown(word: str, what: str, known: Iterable[str]) -> str:
-    """Sentence for an unknown name, with the closest match and all known names."""
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    hint = f" Did you mean '{close[0]}'?" if close else ""
-    listed = f" Known: {', '.join(names)}" if names else ""
-    return f"'{word}' is not {what}.{hint}{listed}"
+        return {key: getattr(self, key) for key in self.keys}
 
 
 def chosen(
-    base: type[Section], tag: str, sections: Callable[[], Mapping[str, type[Section]]]
-) -> Any:
-    """Type of a field whose key `tag` names the record that reads the rest of the table.
+    base: type[OptionsSection],
+    tag: str,
+    registry: Callable[[], Mapping[str, Any]],
+    section: Callable[[str], type[Section]] | None = None,
+) -> PlainValidator:
+    """Reader of a table whose key `tag` names the class whose options the other keys are.
 
     Args:
-        base: what all these records have in common.
+        base: base of the records of all these classes.
         tag: key that holds the name, such as "kind".
-        sections: gives the records by name; called when a file is read, so that a class that is
-            registered later is found.
+        registry: returns the classes, or functions, by name; called when a file is read, so that
+            what is registered later is found.
+        section: returns the record of a name; None: `options_section` of the class.
     """
+    field = base.model_fields[tag]
 
     def validate(value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, base):
             return value
         if not isinstance(value, Mapping):
-            raise worded(f"must be a table, got {_shown(value)}")
-        known = sections()
-        default = base.model_fields[tag].default if tag in base.model_fields else None
-        name = value.get(tag, default if isinstance(default, str) else None)
+            raise worded(f"must be a table, got {shown(value)}")
+        known = registry()
+        name = value.get(tag, None if field.is_required() else field.default)
         if name is None:
-            raise refuse(tag, f"is missing; one of: {', '.join(sorted(known))}")
+            raise refusal(f"is missing; one of: {', '.join(sorted(known))}", (tag,))
         if not isinstance(name, str) or name not in known:
-            raise refuse(tag, unknown(str(name), f"a known {tag}", known), name)
-        return known[name].model_validate(value, context=info.context)
-
-    return Annotated[Any, PlainValidator(validate)]
-
-
-def options_section(
-    base: type[OptionsSection],
-    cls: type,
-    *,
-    skip: frozenset[str] = frozenset(),
-    types: Mapping[str, Any] | None = None,
-) -> type[OptionsSection]:
-    """Record of `base` plus the keyword options of `cls`: names, types, defaults of its signature.
-
-    Args:
-        base: the keys that all classes of the family share.
-        cls: the class to be made from the file, or a function that makes something.
-        skip: arguments that the composition gives, not the file.
-        types: types of options whose annotation says too little.
-    """
-    return _options_section(base, cls, skip, tuple((types or {}).items()))
-
-
-@functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all
-def _options_section(
-    base: type[OptionsSection],
-    cls: type,
-    skip: frozenset[str],
-    types: tuple[tuple[str, Any], ...],
-) -> type[OptionsSection]:
-    fields: dict[str, Any] = {}
-    for name, (hint, default) in _parameters(cls).items():
-        if name not in skip and name not in base.model_fields:
-            fields[name] = (_strict(dict(types).get(name, hint)), Field(default))
-    section = create_model(f"{base.__name__}[{cls.__name__}]", __base__=base, **fields)
-    section.target = staticmethod(cls)  # type: ignore[assignment]  # a function stays unbound
-    return section
-
-
-def _parameters(cls: type) -> dict[str, tuple[Any, Any]]:
-    """Annotation and default (... if it has none) of each argument of a class.
-
-    A class that passes **options on says in `solver_options` which record takes them.
-    """
-    found = {}
-    for source in filter(None, (cls, getattr(cls, "solver_options", None))):
-        whole = dataclasses.is_dataclass(source) or not isinstance(source, type)  # a function
-        hints = typing.get_type_hints(source if whole else source.__init__)
-        for name, parameter in inspect.signature(source).parameters.items():
-            if parameter.kind is not parameter.VAR_KEYWORD:
-                default = ... if parameter.default is parameter.empty else parameter.default
-                found[name] = (hints.get(name, Any), default)
-    return found
-
-
-def _sub_table(cls: type) -> Any:
-    """Type of a sub-table that holds the options of a part."""
-
-    def validate(value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, cls):
-            return value
-        if not isinstance(value, Mapping):
-            raise worded(f"must be a table, got {_shown(value)}")
-        section = options_section(OptionsSection, cls).model_validate(value, context=info.context)
+            raise refusal(unknown(str(name), f"a known {tag}", known), (tag,))
+        record = section(name) if section else options_section(base, known[name])
         try:
-            return cls(**section.options())
+            return record.model_validate({**value, tag: name}, context=info.context)
         except NmdpError as error:
             raise worded(str(error)) from None
 
-    return Annotated[
-        Any, PlainValidator(validate), PlainSerializer(lambda part: dataclasses.asdict(part))
-    ]
+    return PlainValidator(validate)
 
 
-def _strict(hint: Any) -> Any:
-    """The annotation with numbers and flags that take no text and no NaN."""
-    plain = {float: Number, int: Count, bool: Flag}
-    if hint in plain:
-        return plain[hint]
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _sub_table(hint)
-    arguments = typing.get_args(hint)
-    origin = typing.get_origin(hint)
-    if origin in (typing.Union, types.UnionType):
-        strict = functools.reduce(operator.or_, map(_strict, arguments))
-        return strict if type(None) in arguments else _either(strict)
-    if origin in (tuple, list, dict):
-        return origin[tuple(_strict(argument) for argument in arguments)]
-    return hint
+S = TypeVar("S", bound=OptionsSection)
 
 
-def _either(union: Any) -> Any:
-    """One of several types, whose mistakes are one sentence instead of one for each type."""
-    adapter = TypeAdapter(union)
+def options_section(
+    base: type[S],
+    target: Callable[..., Any],
+    *,
+    skip: tuple[str, ...] = (),
+    types: tuple[tuple[str, Any], ...] = (),
+) -> type[S]:
+    """Record of `base` plus the options of a class or function.
 
-    def validate(value: Any) -> Any:
-        try:
-            return adapter.validate_python(value)
-        except ValidationError as error:
-            reasons = dict.fromkeys(line["msg"] for line in error.errors())
-            raise worded(f"{' or '.join(reasons)}, got {_shown(value)}") from None
-
-    return Annotated[Any, PlainValidator(validate)]
-
-
-def _reworded(cls: type[Section], line: Any) -> InitErrorDetails:
-    """One error line as a sentence; lines of inner sections already are."""
-    loc, kind, given = line["loc"], line["type"], line["input"]
-    if kind == _WORDED:
-        return InitErrorDetails(type=worded(line["ctx"]["sentence"]), loc=loc, input=given)
-    field = cls.model_fields.get(str(loc[0])) if loc else None
-    about = f" ({field.description})" if field is not None and field.description else ""
-    context = line.get("ctx", {})
-    if kind == "extra_forbidden":
-        known = cls.model_fields if len(loc) == 1 else ()
-        sentence = unknown(str(loc[-1]), "a key of this table", known)
-    elif kind == "missing":
-        sentence = f"is missing{about}"
-    elif kind in _ORDER:
-        bound = next(iter(context.values()))
-        sentence = f"must be {_ORDER[kind]} {bound:g}, got {_shown(given)}{about}"
-    elif kind == "literal_error":
-        sentence = f"must be {context['expected']}, got {_shown(given)}{about}"
-    elif kind in _KINDS:
-        sentence = f"must be {_KINDS[kind]}, got {_shown(given)}{about}"
-    else:
-        sentence = f"{line['msg'].removeprefix('Value error, ')}, got {_shown(given)}{about}"
-    return InitErrorDetails(type=worded(sentence), loc=loc, input=given)
+    Args:
+        base: keys that all of the family share; they come before options of the same name.
+        target: class, function, or method of a class that passes **options on to the class.
+        skip: options of the class that its method makes of others.
+        types: types of options that a file gives in another form.
+    """
+    return _made(base, target, skip, types)
 
 
-def _shown(given: object) -> str:
-    """Given value, shortened for a sentence."""
-    text = f"the text {given!r}" if isinstance(given, str) else f"{given!r}"
-    return text if len(text) <= 60 else text[:57] + "..."
+@functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all
+def _made(
+    base: Any,
+    target: Callable[..., Any],
+    skip: tuple[str, ...],
+    types: tuple[tuple[str, Any], ...],
+) -> Any:
+    passed = options_of(target.__self__) if hasattr(target, "__self__") else {}
+    options = {k: v for k, v in passed.items() if k not in skip} | options_of(target)
+    fields: dict[str, Any] = {
+        name: (dict(types).get(name, option.hint), Field(option.default))
+        for name, option in options.items()
+        if name not in base.model_fields
+    }
+    name = f"{base.__name__}[{getattr(target, '__name__', target)}]"
+    section = create_model(name, __base__=base, **fields)
+    section.target = staticmethod(target)  # a function stays unbound
+    section.keys = tuple(options)
+    return section
+
+
+def _worded(cls: type[Section], line: Any) -> InitErrorDetails:
+    """One error as a sentence; an unknown key gets the closest one that is known."""
+    loc, text = line["loc"], sentence(line)
+    if line["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        known = cls.model_fields if len(loc) == 1 else _keys(cls.model_fields[loc[0]].annotation)
+        text = unknown(str(loc[-1]), "a key of this table", known)
+    return InitErrorDetails(type=worded(text), loc=loc, input=line["input"])
+
+
+def _keys(hint: Any) -> Iterable[str]:
+    """Keys of a table that is a record or dataclass, or may be left out."""
+    for part in (hint, *typing.get_args(hint)):
+        keys = getattr(part, "model_fields", getattr(part, "__dataclass_fields__", ()))
+        if keys:
+            return keys  # type: ignore[no-any-return]
+    return ()

@@ -1,52 +1,37 @@
-"""The tables of a scenario file; every number has its unit and range here."""
+"""The tables of terrain, method and pushes in a scenario file."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import (
-    Field,
-    PlainValidator,
-    PrivateAttr,
-    model_validator,
-)
+from pydantic import Field, PlainValidator, PrivateAttr, SerializeAsAny, model_validator
 
+from nmdp_pin.argument_check import MAX_STEP
 from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control.push import Push
 from nmdp_pin.error_control import ErrorControl
-from nmdp_pin.errors import IntegratorError, TerrainError
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.options import worded
 from nmdp_pin.papers import PrintedHalving, preset_options
 from nmdp_pin.papers.projected_gradient import ProjectedGradient
-from nmdp_pin.scenario.robot_section import FilePath
-from nmdp_pin.scenario.section import (
-    Number,
-    OptionsSection,
-    Section,
-    Vector3,
-    chosen,
-    options_section,
-    worded,
-)
+from nmdp_pin.scenario.section import OptionsSection, Section, chosen, options_section
 from nmdp_pin.step_control import Fixed, Halving, StepControl
 from nmdp_pin.terrain import SHAPES, Shape
-from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
-LARGEST_DT = 1.0  # [s]; steps beyond this are a mistake in the unit
 LONGEST = 3600.0  # [s]
 
 
-def positive_time(largest: float, what: str) -> Any:
-    """Check of a time in (0, largest] s whose message suspects milliseconds."""
+def positive_time(largest: float) -> PlainValidator:
+    """Check of a time in (0, largest] s, which suspects milliseconds."""
 
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise worded(f"must be a number of seconds, got {value!r} ({what})")
+            raise worded(f"must be a number of seconds, got {value!r}")
         if not 0.0 < value <= largest:
             in_seconds = value / 1000.0
             hint = f"; did you mean {in_seconds:g} s?" if 0.0 < in_seconds <= largest else ""
-            raise worded(f"must be > 0 and <= {largest:g} s, got {value:g}{hint} ({what})")
+            raise worded(f"must be > 0 and <= {largest:g} s, got {value:g}{hint}")
         return float(value)
 
     return PlainValidator(check)
@@ -55,19 +40,15 @@ def positive_time(largest: float, what: str) -> Any:
 class ShapeSection(OptionsSection):
     """One shape of the terrain: `kind` names the class, the other keys are its arguments."""
 
-    kind: str = Field(description="name of the shape")
-    name: str | None = Field(None, description="what contact_rules call it")
-    friction: Number = Field(DEFAULT_FRICTION, ge=0, le=10, description="friction coefficient [-]")
+    kind: str = Field(description="shape")
+    name: str | None = Field(None, description="name for `contact_rules`; need not be unique")
 
     _shape: Shape = PrivateAttr()
 
     @model_validator(mode="after")
     def _build(self) -> Self:
         """Build the shape, so that its checks run with the others."""
-        try:
-            self._shape = self.target(**self.options())
-        except TerrainError as error:
-            raise worded(str(error)) from None
+        self._shape = self.target(**self.options())
         return self
 
     @property
@@ -76,21 +57,13 @@ class ShapeSection(OptionsSection):
         return self._shape
 
 
-def _shapes() -> dict[str, type[OptionsSection]]:
-    paths = {"path": FilePath | None}
-    return {kind: options_section(ShapeSection, cls, types=paths) for kind, cls in SHAPES.items()}
-
-
-if TYPE_CHECKING:  # mypy sees the records, pydantic how each is chosen
-    AnyShape = ShapeSection
-else:
-    AnyShape = chosen(ShapeSection, "kind", _shapes)
+AnyShape = Annotated[ShapeSection, SerializeAsAny(), chosen(ShapeSection, "kind", lambda: SHAPES)]
 
 
 class TerrainSection(Section):
     """The static world, composed of shapes."""
 
-    shapes: tuple[AnyShape, ...] = Field(description="the shapes that the world is made of")
+    shapes: tuple[AnyShape, ...] = Field(description="list of tables")
 
 
 CONTROLS: dict[str, type[StepControl]] = {
@@ -101,11 +74,11 @@ CONTROLS: dict[str, type[StepControl]] = {
 class ControlSection(OptionsSection):
     """Step control: `kind` names it, the other keys are its options."""
 
-    kind: str = Field("halving", description="name of the step control")
-
-
-def _controls() -> dict[str, type[OptionsSection]]:
-    return {name: options_section(ControlSection, cls) for name, cls in CONTROLS.items()}
+    kind: str = Field(
+        "halving",
+        description="halve steps that fail; let them fail; control the error; Algorithm 2 as "
+        "printed",
+    )
 
 
 def _filled(given: Any, preset: Any) -> Any:
@@ -121,23 +94,24 @@ def _filled(given: Any, preset: Any) -> Any:
     return preset if given is None else given
 
 
-if TYPE_CHECKING:
-    AnyControl = ControlSection
-else:
-    AnyControl = chosen(ControlSection, "kind", _controls)
+AnyControl = Annotated[
+    ControlSection, SerializeAsAny(), chosen(ControlSection, "kind", lambda: CONTROLS)
+]
 
 
 class IntegratorSection(OptionsSection):
     """The method, its step and its own options."""
 
-    name: str = Field("ne-nmdp", description="name of the method")
-    dt: Annotated[float, positive_time(LARGEST_DT, "length of a step")] = Field(0.01)
+    name: str = Field("ne-nmdp", description="method: [README](../../README.md#methods)")
+    dt: Annotated[float, positive_time(MAX_STEP)] = Field(
+        0.01, description="length of a step, > 0 and <= 1 [s]"
+    )
     control: AnyControl = Field(
-        default_factory=lambda: _controls()["halving"].model_validate({}),  # type: ignore[assignment]
-        description="what is made of a step that fails or is not accurate",
+        default_factory=lambda: options_section(ControlSection, Halving)(kind="halving"),
+        description="step control, a table",
     )
     preset: str | None = Field(
-        None, description='named set of options for those that are not given: "paper"'
+        None, description='options for keys that are not given: "paper", below'
     )
 
     @model_validator(mode="before")
@@ -147,13 +121,8 @@ class IntegratorSection(OptionsSection):
         name = table.get("preset") if isinstance(table, dict) else None
         if not isinstance(name, str):
             return table
-        try:
-            preset = preset_options(name, cls.model_fields, table)
-        except IntegratorError as error:
-            raise worded(str(error)) from None
-        return {key: _filled(table.get(key), value) for key, value in preset.items()} | {
-            key: value for key, value in table.items() if key not in preset
-        }
+        preset = preset_options(name, cls.model_fields, table)
+        return table | {key: _filled(table.get(key), value) for key, value in preset.items()}
 
     def step_control(self) -> StepControl:
         """The step control."""
@@ -169,18 +138,23 @@ class IntegratorSection(OptionsSection):
         return self
 
 
-def _integrators() -> dict[str, type[OptionsSection]]:
-    return {
-        name: options_section(IntegratorSection, cls, skip=_COMPOSED, types=_PAPERS_OPTIONS)
-        for name, cls in INTEGRATORS.items()
-    }
+def integrator_section(name: str) -> type[IntegratorSection]:
+    """Record of a method."""
+    types = (("projected_gradient", ProjectedGradient | None),)  # which methods do not know
+    return options_section(IntegratorSection, INTEGRATORS[name], types=types)
+
+
+AnyIntegrator = Annotated[
+    IntegratorSection,
+    SerializeAsAny(),
+    chosen(IntegratorSection, "name", lambda: INTEGRATORS, integrator_section),
+]
 
 
 def drop_foreign_options(table: dict[str, Any]) -> None:
     """Remove the keys of an [integrator] table that its method lacks, in place."""
-    section = _integrators().get(str(table.get("name")))
-    if section is not None:
-        for key in set(table) - set(section.model_fields):
+    if table.get("name") in INTEGRATORS:
+        for key in set(table) - set(integrator_section(table["name"]).model_fields):
             del table[key]
 
 
@@ -194,25 +168,14 @@ def fit_contact(table: dict[str, Any]) -> None:
         table.pop("contact_rules", None)
 
 
-_COMPOSED = frozenset({"system"})  # what Simulator gives a method
-_PAPERS_OPTIONS = {"projected_gradient": ProjectedGradient | None}  # which methods do not know
-
-
-class PushSection(Section):
+class PushSection(OptionsSection):
     """An external force for a while."""
 
-    kind: Literal["push"] = "push"
-    force: Vector3 = Field(description="world frame [N]")
-    start: Number = Field(ge=0, le=LONGEST, description="[s]")
-    duration: Number = Field(gt=0, le=LONGEST, description="[s]")
-    frame: str | None = Field(None, description="frame or link that is pushed; the base if absent")
-
-    def build(self) -> Push:
-        """The push."""
-        return Push(force=self.force, start=self.start, duration=self.duration, frame=self.frame)
+    kind: str = Field("push", description="force on the origin of a frame")
 
 
-if TYPE_CHECKING:
-    AnyIntegrator = IntegratorSection
-else:
-    AnyIntegrator = chosen(IntegratorSection, "name", _integrators)
+DISTURBANCES: dict[str, type[Push]] = {"push": Push}
+
+AnyDisturbance = Annotated[
+    PushSection, SerializeAsAny(), chosen(PushSection, "kind", lambda: DISTURBANCES)
+]

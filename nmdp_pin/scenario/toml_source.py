@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nmdp_pin.errors import ScenarioError
-from nmdp_pin.files.input_file import not_a_file
-from nmdp_pin.files.toml_text import from_toml
-from nmdp_pin.scenario.section import unknown
+from nmdp_pin.files.input_file import from_toml, not_a_file
+from nmdp_pin.options import unknown
 
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
 
@@ -64,49 +63,34 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
         )
     value = _toml_value(text.strip(), override)
     places: list[Any] = [table]
-    for depth, key in enumerate(keys):
-        where = ".".join(keys[: depth + 1])
-        last = depth == len(keys) - 1
+    for depth, key in enumerate(keys, 1):
+        try:
+            entries = [(place, entry) for place in places for entry in _entries(place, key)]
+        except KeyError as error:
+            sentence = error.args[0].format(above=".".join(keys[: depth - 1]))
+            raise ScenarioError(sentence, file=file, key=".".join(keys[:depth])) from None
+        if depth == len(keys):
+            for place, entry in entries:
+                place[entry] = value
         places = [
-            inner for place in places for inner in _entered(place, key, value, last, file, where)
+            place.setdefault(entry, {}) if isinstance(place, dict) else place[entry]
+            for place, entry in entries
         ]
 
 
-def _entered(place: Any, key: str, value: Any, last: bool, file: str, where: str) -> Sequence[Any]:
-    """Entry of a key of an override; set to the value where the path ends."""
-    above = where.rpartition(".")[0]
+def _entries(place: Any, key: str) -> Sequence[str | int]:
+    """Keys or numbers of the entries for which a part of a path stands."""
     if key == "*":
-        if not isinstance(place, list) or not place:
-            raise ScenarioError(
-                f"'*' stands for the entries of a list, but '{above}' is none",
-                file=file,
-                key=where,
-            )
-        return [_list_entry(place, str(k), value, last, file, where) for k in range(len(place))]
-    if isinstance(place, list):
-        return [_list_entry(place, key, value, last, file, where)]
-    if not isinstance(place, dict):
-        raise ScenarioError(
-            f"cannot be set, because '{above}' is neither a table nor a list",
-            file=file,
-            key=where,
-        )
-    if last:
-        place[key] = value
-    return [place.setdefault(key, {})]
-
-
-def _list_entry(place: list[Any], key: str, value: Any, last: bool, file: str, where: str) -> Any:
-    """Entry of a list by its number, set to the value where the path ends."""
+        if isinstance(place, list) and place:
+            return range(len(place))
+        raise KeyError("'*' stands for the entries of a list, but '{above}' is none")
+    if isinstance(place, dict):
+        return [key]
+    if not isinstance(place, list):
+        raise KeyError("cannot be set, because '{above}' is neither a table nor a list")
     if not key.isdecimal() or int(key) >= len(place):
-        raise ScenarioError(
-            f"'{key}' is not an entry of this list; allowed: 0 to {len(place) - 1}",
-            file=file,
-            key=where,
-        )
-    if last:
-        place[int(key)] = value
-    return place[int(key)]
+        raise KeyError(f"'{key}' is not an entry of this list; allowed: 0 to {len(place) - 1}")
+    return [int(key)]
 
 
 def _toml_value(text: str, override: str) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-import numpy as np
+from pydantic import Field
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.options import Count, Positive, check_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +31,11 @@ class ViNewton:
 
     objective: ClassVar[str] = "dissipation"
 
-    tolerance: float = 1e-4
-    slip: float = 1e-4
-    max_iterations: int = 25
-    loose: float = 1.0
-    proximal: float = 1e-6
+    tolerance: Positive = 1e-4
+    slip: Positive = 1e-4
+    max_iterations: Annotated[Count, Field(ge=1)] = 25
+    loose: Positive = 1.0
+    proximal: Positive = 1e-6
 
     def __post_init__(self) -> None:
-        for name in ("tolerance", "slip", "max_iterations", "loose", "proximal"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise IntegratorError(f"{name} must be finite and > 0, got {getattr(self, name)}")
+        check_fields(self, IntegratorError)

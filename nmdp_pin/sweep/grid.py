@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin.errors import SweepError
-from nmdp_pin.files.toml_text import from_toml
+from nmdp_pin.files.input_file import from_toml
 
 _DIGITS = 12  # significant ones of an evenly spaced value: 0.7, not 0.7000000000000001
 MOST_POINTS = 100_000

@@ -22,24 +22,14 @@ def check_table(path: Path) -> None:
         RecordingError: the path cannot be written.
         SweepError: there is a file that is not the table of a sweep.
     """
-    parquet = _parquet()
+    parquet = _pyarrow("parquet")
     check_writable(path)
-    if not path.exists():
-        return
     try:
-        known = _META in (parquet.read_schema(path).metadata or {})
+        known = not path.exists() or _META in (parquet.read_schema(path).metadata or {})
     except (OSError, ValueError):
         known = False
     if not known:
         raise SweepError(f"{path} is not the table of a sweep: give another --out")
-
-
-def _parquet() -> Any:
-    """The module that reads and writes the tables."""
-    try:
-        return importlib.import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "sweep") from error
 
 
 def write_rows(
@@ -56,13 +46,18 @@ def write_rows(
     Raises:
         RecordingError: the path cannot be written.
     """
-    parquet = _parquet()
-    arrow = importlib.import_module("pyarrow")
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     columns |= {key: _of_one_type(columns[key]) for key in keys}
-    table = arrow.table(columns)
+    table = _pyarrow("lib").table(columns)
     table = table.replace_schema_metadata({_META: json.dumps(meta).encode()})
-    write_whole(path, lambda file: parquet.write_table(table, file))
+    write_whole(path, lambda file: _pyarrow("parquet").write_table(table, file))
+
+
+def _pyarrow(module: str) -> Any:
+    try:
+        return importlib.import_module(f"pyarrow.{module}")
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "sweep") from error
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import coal
 import numpy as np
+from pydantic import Field
 
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.files.array_file import read_npy
 from nmdp_pin.files.input_file import read_text
-from nmdp_pin.terrain.shape import Solid, checked_positive, checked_row, checked_table
+from nmdp_pin.options import Count, FilePath, Positive
+from nmdp_pin.terrain.shape import Solid, checked_table
 from nmdp_pin.terrain.triangles import triangle_geometry
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as Table
 else:
-    Table = tuple[tuple[float, ...], ...]  # what a scenario file can hold; arrays do as well
+    Table = Any  # lists in a scenario file
 
 _MOST_SAMPLES = 4_000_000  # a hierarchy of their triangles takes about a gigabyte
 _LARGEST = 2**28  # [bytes] of a file of text
@@ -49,27 +51,20 @@ class HeightField(Solid):
     """
 
     heights: Table | None = None
-    path: str | None = None
-    roughness: float | None = None
-    seed: int = 0
-    size: tuple[float, float] | None = None
-    spacing: tuple[float, float] | None = None
-    thickness: float = 1.0
+    path: FilePath | None = None
+    roughness: Positive | None = None
+    seed: Annotated[Count, Field(ge=0)] = 0
+    size: tuple[Positive, Positive] | None = None
+    spacing: tuple[Positive, Positive] | None = None
+    thickness: Positive = 1.0
     samples: np.ndarray = field(init=False, repr=False)
 
-    def _check_size(self) -> None:
+    def _check(self) -> None:
         sources = (self.heights, self.path, self.roughness)
         if sum(source is not None for source in sources) != 1:
             raise TerrainError("HeightField: give either heights or path, or roughness")
         given = {"size": self.size, "spacing": self.spacing}
-        lengths = {
-            option: tuple(
-                checked_positive(self, option, length)
-                for length in checked_row(self, option, value, 2)
-            )
-            for option, value in given.items()
-            if value is not None
-        }
+        lengths = {option: value for option, value in given.items() if value is not None}
         if len(lengths) != (1 if self.roughness is None else 2):
             which = "either size or spacing" if self.roughness is None else "both size and spacing"
             raise TerrainError(f"HeightField: give {which}, two lengths [m]")
@@ -86,16 +81,10 @@ class HeightField(Solid):
             raise TerrainError(
                 f"HeightField: heights must be at least 2 by 2 samples, got {samples.shape}"
             )
-        self._set(
-            **lengths,
-            thickness=checked_positive(self, "thickness", self.thickness),
-            samples=samples,
-        )
+        self._set(samples=samples)
 
     def _drawn(self, size: tuple[float, ...], spacing: tuple[float, ...]) -> np.ndarray:
         """Random heights at as many whole cells as are nearest to `size`, shape (ny, nx)."""
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise TerrainError(f"HeightField: seed must be a whole number >= 0, got {self.seed!r}")
         cells = [length / step for length, step in zip(size, spacing, strict=True)]
         if (cells[0] + 1.0) * (cells[1] + 1.0) > _MOST_SAMPLES:
             raise TerrainError(
@@ -104,7 +93,7 @@ class HeightField(Solid):
             )
         nx, ny = (max(round(count), 1) + 1 for count in cells)
         draws = np.random.default_rng(self.seed).random((ny, nx))
-        return checked_positive(self, "roughness", self.roughness) * draws
+        return (self.roughness or 0.0) * draws
 
     @property
     def steps(self) -> tuple[float, float]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import coal
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
 from nmdp_pin.files.input_file import not_a_file, read_input
+from nmdp_pin.options import FilePath, Positive, phrased
 from nmdp_pin.terrain.shape import (
     LARGEST,
+    Lengths,
     Solid,
-    checked_number,
-    checked_positive,
-    checked_row,
     checked_table,
 )
 from nmdp_pin.terrain.topology import topology
@@ -26,7 +25,7 @@ from nmdp_pin.terrain.triangles import triangle_geometry
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike as Table
 else:
-    Table = tuple[tuple[float, ...], ...]  # what a scenario file can hold; arrays do as well
+    Table = Any  # lists in a scenario file
 
 _SUFFIXES = (".stl", ".obj")
 _NOT_IN_RANGE = f"has coordinates that are not finite numbers, or beyond {LARGEST:g}"
@@ -55,21 +54,14 @@ class Mesh(Solid):
         friction: friction coefficient [-].
     """
 
-    path: str | None = None
+    path: FilePath | None = None
     vertices: Table | None = None
     faces: Table | None = None
-    scale: float | tuple[float, float, float] = 1.0
+    scale: Annotated[Positive | Lengths, phrased("one factor > 0, or three")] = 1.0
     corners: np.ndarray = field(init=False, repr=False)
     indices: np.ndarray = field(init=False, repr=False)
 
-    def _check_size(self) -> None:
-        scale = np.array(
-            [checked_number(self, "scale", self.scale)] * 3
-            if np.ndim(self.scale) == 0
-            else checked_row(self, "scale", self.scale, 3)
-        )
-        for factor in scale:
-            checked_positive(self, "scale", factor)
+    def _check(self) -> None:
         arrays = (self.vertices is not None, self.faces is not None)
         if any(arrays) != all(arrays) or (self.path is None) != all(arrays):
             raise TerrainError("Mesh: give either path, or both vertices and faces")
@@ -78,7 +70,7 @@ class Mesh(Solid):
         else:
             source, (vertices, faces) = f"Mesh {self.path}", _read(Path(self.path))
         vertices, faces = _welded(vertices, faces)
-        vertices = vertices * scale
+        vertices = vertices * np.array(self.scale)
         try:
             topology(vertices, faces)
         except TerrainError as error:

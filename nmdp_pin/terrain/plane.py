@@ -9,7 +9,8 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.errors import TerrainError
-from nmdp_pin.terrain.shape import Shape, Vector, checked_number, checked_vector
+from nmdp_pin.options import Number
+from nmdp_pin.terrain.shape import Shape, Vector
 
 _STEEPEST = 1e-9  # a smaller n_z gives no usable height: the plane is a wall
 
@@ -26,23 +27,18 @@ class Plane(Shape):
     """
 
     normal: Vector = (0.0, 0.0, 1.0)
-    offset: float | None = None
-    height: float | None = None
+    offset: Number | None = None
+    height: Number | None = None
 
     def _check(self) -> None:
-        self._set(normal=checked_vector(self, "normal", self.normal))
         if not any(self.normal):
             raise TerrainError("Plane: normal must not be zero; give e.g. (0, 0, 1)")
         if self.offset is not None and self.height is not None:
             raise TerrainError("Plane: give offset or height, not both")
-        if self.offset is not None:
-            self._set(offset=checked_number(self, "offset", self.offset))
-        if self.height is not None:
-            self._set(height=checked_number(self, "height", self.height))
-            if abs(self.unit_normal[2]) < _STEEPEST:
-                raise TerrainError(
-                    f"Plane: a vertical plane (normal {self.normal}) has no height; give its offset"
-                )
+        if self.height is not None and abs(self.unit_normal[2]) < _STEEPEST:
+            raise TerrainError(
+                f"Plane: a vertical plane (normal {self.normal}) has no height; give its offset"
+            )
 
     @property
     def unit_normal(self) -> np.ndarray:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import coal
 
-from nmdp_pin.errors import TerrainError
-from nmdp_pin.terrain.shape import Solid, Vector, checked_positive, checked_vector
+from nmdp_pin.options import Positive
+from nmdp_pin.terrain.shape import Lengths, Solid, Vector
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,13 +32,7 @@ class Box(Primitive):
         friction: friction coefficient [-].
     """
 
-    size: Vector
-
-    def _check_size(self) -> None:
-        size = checked_vector(self, "size", self.size)
-        if min(size) <= 0.0:
-            raise TerrainError(f"Box: size must be three lengths > 0, got {self.size}")
-        self._set(size=size)
+    size: Lengths
 
     @property
     def half_extents(self) -> Vector:
@@ -61,10 +55,7 @@ class Sphere(Primitive):
         friction: friction coefficient [-].
     """
 
-    radius: float
-
-    def _check_size(self) -> None:
-        self._set(radius=checked_positive(self, "radius", self.radius))
+    radius: Positive
 
     @property
     def half_extents(self) -> Vector:
@@ -80,14 +71,8 @@ class Sphere(Primitive):
 class _Bar(Primitive):
     """A round solid along the z axis of its frame."""
 
-    radius: float
-    length: float
-
-    def _check_size(self) -> None:
-        self._set(
-            radius=checked_positive(self, "radius", self.radius),
-            length=checked_positive(self, "length", self.length),
-        )
+    radius: Positive
+    length: Positive
 
 
 @dataclass(frozen=True, kw_only=True)

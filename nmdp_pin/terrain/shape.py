@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import abc
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import coal
 import numpy as np
 import pinocchio as pin
+from pydantic import Field
 
 from nmdp_pin.errors import TerrainError
+from nmdp_pin.options import Number, Positive, Vector3, check_fields
 
-Vector = tuple[float, float, float]
+Vector = Vector3
+Lengths = tuple[Positive, Positive, Positive]
+Friction = Annotated[Number, Field(ge=0, le=10)]
 
 LARGEST = 1e9  # [m] of heights and vertices; further out they no longer resolve a micrometre
 DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
@@ -24,24 +27,20 @@ class Shape(abc.ABC):
     """Base class of terrain shapes.
 
     Args:
-        friction: friction coefficient, at least 0 [-].
+        friction: friction coefficient [-].
 
     Raises:
         TerrainError: an option is out of range.
     """
 
-    friction: float = DEFAULT_FRICTION
+    friction: Friction = DEFAULT_FRICTION
 
     def __post_init__(self) -> None:
-        friction = checked_number(self, "friction", self.friction)
-        if friction < 0.0:
-            raise TerrainError(f"{name_of(self)}: friction must be >= 0, got {self.friction}")
-        self._set(friction=friction)
+        check_fields(self, TerrainError)
         self._check()
 
-    @abc.abstractmethod
-    def _check(self) -> None:
-        """Check and normalise the shape's own options."""
+    def _check(self) -> None:  # noqa: B027
+        """Check what the types of the options do not say; a shape may have nothing to check."""
 
     @abc.abstractmethod
     def collision_geometry(self) -> coal.CollisionGeometry:
@@ -70,17 +69,6 @@ class Solid(Shape):
     position: Vector = (0.0, 0.0, 0.0)
     rpy: Vector = (0.0, 0.0, 0.0)
 
-    def _check(self) -> None:
-        self._set(
-            position=checked_vector(self, "position", self.position),
-            rpy=checked_vector(self, "rpy", self.rpy),
-        )
-        self._check_size()
-
-    @abc.abstractmethod
-    def _check_size(self) -> None:
-        """Check and normalise what is the shape's own."""
-
     @property
     def placement(self) -> pin.SE3:
         """Pose of the shape's frame in the world."""
@@ -90,44 +78,6 @@ class Solid(Shape):
 def name_of(shape: Shape) -> str:
     """Name of the shape in messages."""
     return type(shape).__name__
-
-
-def checked_number(shape: Shape, option: str, value: object) -> float:
-    """A finite float, or a TerrainError that names the option."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise TerrainError(f"{name_of(shape)}: {option} must be a finite number, got {value!r}")
-    return number
-
-
-def checked_positive(shape: Shape, option: str, value: object) -> float:
-    """A finite float above zero."""
-    number = checked_number(shape, option, value)
-    if number <= 0.0:
-        raise TerrainError(f"{name_of(shape)}: {option} must be > 0, got {value}")
-    return number
-
-
-def checked_vector(shape: Shape, option: str, value: Sequence[float]) -> Vector:
-    """Three finite floats."""
-    x, y, z = checked_row(shape, option, value, 3)
-    return x, y, z
-
-
-def checked_row(shape: Shape, option: str, value: object, length: int) -> tuple[float, ...]:
-    """`length` finite floats."""
-    try:
-        row = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        row = np.full(1, np.nan)
-    if row.shape != (length,) or not np.isfinite(row).all():
-        raise TerrainError(
-            f"{name_of(shape)}: {option} must be {length} finite numbers, got {value!r}"
-        )
-    return tuple(row.tolist())
 
 
 def checked_table(shape: Shape, option: str, value: object, columns: int | None) -> np.ndarray:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.checks import is_number
 from nmdp_pin.contact.cross import skew
 from nmdp_pin.contact.fitted.vertex_map import POSES, VertexMap
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import Positive, Vector3, check_fields
 
 _BEYOND = 0.25  # of the range of a pose: how far beyond it the map is asked at most
 _FLAT = 1e-12  # square of the sine below which a tilt is not defined: the body lies on its side
@@ -36,26 +36,22 @@ class Fitted(WrenchSpace):
     """
 
     vertex_map: VertexMap
-    touch: float
-    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    touch: Positive
+    rpy: Vector3 = (0.0, 0.0, 0.0)
     _turn: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.vertex_map, VertexMap):
             raise ContactError(f"vertex_map must be a VertexMap, got {self.vertex_map!r}")
-        if not (is_number(self.touch) and self.touch > 0.0):
-            raise ContactError(f"touch must be a depth > 0 m, got {self.touch!r}")
-        rpy = np.asarray(self.rpy, dtype=float)
-        if rpy.shape != (3,) or not np.isfinite(rpy).all():
-            raise ContactError(f"rpy must be three finite numbers [rad], got {self.rpy!r}")
+        check_fields(self, ContactError)
         lower, upper = np.asarray(self.vertex_map.lower), np.asarray(self.vertex_map.upper)
         if lower.shape not in ((1,), (3,)) or upper.shape != lower.shape or (lower >= upper).any():
             raise ContactError(
                 f"a vertex map has a range lower < upper of {POSES[0]} or {POSES[1]}, got "
                 f"{lower.tolist()} and {upper.tolist()}"
             )
-        object.__setattr__(self, "_turn", pin.rpy.rpyToMatrix(rpy))
+        object.__setattr__(self, "_turn", pin.rpy.rpyToMatrix(np.array(self.rpy)))
         object.__setattr__(self, "_heading", PatchFrame())
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from nmdp_pin.contact.finite_differences import FiniteDifferences
 from nmdp_pin.contact.fitted.fitted import Fitted
@@ -12,21 +14,23 @@ from nmdp_pin.contact.fitted.onnx_vertices import OnnxVertices
 from nmdp_pin.contact.fitted.wrench_samples import WrenchSamples
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import Count, FilePath, NonNegative, Number, Vector3, checked
 
 
+@checked(ContactError)
 def fitted_model(
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
-    touch: float | None = None,
-    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    directions: int = 128,
-    smoothing: float = 0.0,
-    difference_step: float | None = None,
+    touch: Annotated[Number, Field(gt=0, le=1)] | None = None,
+    rpy: Vector3 = (0.0, 0.0, 0.0),
+    directions: Annotated[Count, Field(ge=12, le=4096)] = 128,
+    smoothing: NonNegative = 0.0,
+    difference_step: Annotated[Number, Field(gt=0, lt=1)] | None = None,
 ) -> WrenchSpace:
     """Contact model of a file: samples (.csv, .npz) or an ONNX model (.onnx).
 
     Args:
-        path: path of the file.
+        path: samples (.csv or .npz) or a network (.onnx).
         touch: depth from which the fit counts in full [m]; None: least depth of the samples, or
             value of the ONNX file.
         rpy: orientation of the measurement frame; see `Fitted`.

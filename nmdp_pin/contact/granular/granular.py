@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from nmdp_pin.contact.friction_cone import frame_derivative, tangent_frames
-from nmdp_pin.contact.granular.intruder import Intruder
+from nmdp_pin.contact.granular.intruder import Intruder, Plate, Rod, Sphere
 from nmdp_pin.contact.granular.medium import MEDIA
 from nmdp_pin.contact.granular.table import WrenchTable, wrench_table
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import Count, Positive, Vector3, check_fields
+from nmdp_pin.robot import Robot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,35 +40,69 @@ class Granular(WrenchSpace):
     rows: ClassVar[int] = 6
 
     intruder: Intruder
-    medium: str = "generic"
-    scale: float = 1.0
-    axis: tuple[float, float, float] = (0.0, 0.0, -1.0)
-    azimuths: int = 6
+    medium: Literal["generic", "poppy-seeds-loose", "poppy-seeds-close"] = "generic"
+    scale: Positive = 1.0
+    axis: Vector3 = (0.0, 0.0, -1.0)
+    azimuths: Annotated[Count, Field(ge=4, le=16)] = 6
     table: WrenchTable = field(init=False, repr=False, compare=False)
     _up: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        check_fields(self, ContactError)
         if not isinstance(self.intruder, Intruder):
             raise ContactError(
                 f"intruder must be a Rod, Sphere or Plate of nmdp_pin.contact.granular, "
                 f"got {self.intruder!r}"
             )
-        if self.medium not in MEDIA:
-            raise ContactError(f"medium '{self.medium}' is not known; choose from {sorted(MEDIA)}")
-        if not (isinstance(self.scale, Real) and 0.0 < self.scale < np.inf):
-            raise ContactError(f"scale must be > 0, got {self.scale!r}")
-        axis = np.asarray(self.axis, dtype=float)
-        if axis.shape != (3,) or not 0.0 < np.linalg.norm(axis) < np.inf:
-            raise ContactError(f"axis must be a vector of three numbers, not 0; got {self.axis!r}")
-        if not isinstance(self.azimuths, Integral) or self.azimuths < 4 or self.azimuths % 2:
-            raise ContactError(f"azimuths must be an even integer >= 4, got {self.azimuths!r}")
-        table = wrench_table(self.intruder, MEDIA[self.medium], int(self.azimuths))
+        axis = np.array(self.axis)
+        if not any(self.axis):
+            raise ContactError("axis must not be zero")
+        if self.azimuths % 2:
+            raise ContactError(f"azimuths must be even, got {self.azimuths}")
+        table = wrench_table(self.intruder, MEDIA[self.medium], self.azimuths)
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "_up", -axis / np.linalg.norm(axis))
 
+    @classmethod
+    def for_robot(
+        cls,
+        robot: Robot,
+        *,
+        intruder: Literal["rod", "sphere", "plate"] = "rod",
+        radius: Positive | None = None,
+        length: Positive | None = None,
+        **options: Any,
+    ) -> Granular:
+        """Contact model of a robot's feet.
+
+        Args:
+            robot: robot with the feet.
+            intruder: shape of the foot.
+            radius: radius [m]; None: that of the contact spheres; required for rods and plates.
+            length: length of a rod from its flat end [m]; required for rods.
+            options: other arguments of the class.
+
+        Raises:
+            ContactError: a size is missing or does not fit the shape, or contact spheres differ.
+        """
+        if (length is None) == (intruder == "rod"):
+            raise ContactError(f"'length' is needed for a rod only, here is a {intruder}")
+        if radius is None and intruder != "sphere":
+            raise ContactError(f"'radius' is needed for a {intruder}")
+        radii = set(robot.contact_points.radii.tolist()) if radius is None else {radius}
+        if len(radii) != 1:
+            raise ContactError(
+                f"give 'radius': the robot's contact spheres have different ones, {sorted(radii)} m"
+            )
+        sizes = {"radius": min(radii)} | ({} if length is None else {"length": length})
+        shapes: dict[str, Any] = {"rod": Rod, "sphere": Sphere, "plate": Plate}
+        return cls(intruder=shapes[intruder](**sizes), **options)
+
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Pickle the parameters; the table is made again."""
-        return _granular, (self.intruder, self.medium, self.scale, self.axis, self.azimuths)
+        names = ("intruder", "medium", "scale", "axis", "azimuths")
+        options = {name: getattr(self, name) for name in names}
+        return functools.partial(Granular, **options), ()
 
     @property
     def n_vertices(self) -> int:
@@ -107,13 +144,3 @@ class Granular(WrenchSpace):
         up = contacts.rotation @ self._up
         axes: np.ndarray = (frame.transpose(0, 2, 1) @ up[:, :, None])[:, :, 0]
         return axes
-
-
-def _granular(
-    intruder: Intruder,
-    medium: str,
-    scale: float,
-    axis: tuple[float, float, float],
-    azimuths: int,
-) -> Granular:
-    return Granular(intruder=intruder, medium=medium, scale=scale, axis=axis, azimuths=azimuths)

@@ -48,10 +48,8 @@ class WrenchTable:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "twists", sampled_motions(self.azimuths))
-        side = 2 * _TILTS + 3 if self.intruder.tilts else 1
-        shape = ((_DEPTHS + 3) * side * side, 6 * len(self.twists))
         key = f"{self.intruder!r} {self.medium!r} {self.azimuths} {_code()}"
-        object.__setattr__(self, "_nodes", cached_array("granular", key, shape, self._made))
+        object.__setattr__(self, "_nodes", cached_array("granular", key, self._made))
 
     @property
     def deepest(self) -> float:

@@ -17,8 +17,7 @@ import numpy as np
 from nmdp_pin.contact.planar_sliding.monomials import exponents, lowering, monomials
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin.errors import ContactError
-from nmdp_pin.files.input_file import read_text
-from nmdp_pin.files.json_text import from_json
+from nmdp_pin.files.input_file import from_json, read_text
 from nmdp_pin.files.output_file import write_text
 
 DEGREES = (2, 4)

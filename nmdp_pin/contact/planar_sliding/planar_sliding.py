@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
-from nmdp_pin.contact.checks import check_recovery, is_integer, is_number
 from nmdp_pin.contact.cross import skew
+from nmdp_pin.contact.friction_cone import Power, Rate
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin.errors import ContactError
+from nmdp_pin.options import Count, FilePath, Positive, Vector3, check_fields
+from nmdp_pin.robot import Robot
 
 _FINEST = 4  # refinement; 1026 vertices for each point of support
+Refinement = Annotated[Count, Field(ge=0, le=_FINEST)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,41 +49,67 @@ class PlanarSliding(WrenchSpace):
     """
 
     surface: LimitSurface
-    stiffness: float
-    power: int = 3
+    stiffness: Positive
+    power: Power = 3
     arms: tuple[tuple[float, float, float], ...] = ((0.0, 0.0, 0.0),)
-    refinement: int = 2
-    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    frame: str = "body"
-    reference_friction: float | None = None
-    recovery: float = 0.0
+    refinement: Refinement = 2
+    axis: Vector3 = (1.0, 0.0, 0.0)
+    frame: Literal["body", "world"] = "body"
+    reference_friction: Positive | None = None
+    recovery: Rate = 0.0
     _loads: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.surface, LimitSurface):
             raise ContactError(f"surface must be a LimitSurface, got {self.surface!r}")
-        _check_positive("stiffness", self.stiffness)
-        check_recovery(self.recovery)
-        if self.reference_friction is not None:
-            _check_positive("reference_friction", self.reference_friction)
-        if not (is_integer(self.power) and self.power >= 1):
-            raise ContactError(f"power must be an integer >= 1, got {self.power!r}")
-        if not (is_integer(self.refinement) and 0 <= self.refinement <= _FINEST):
-            raise ContactError(
-                f"refinement must be an integer from 0 to {_FINEST}, got {self.refinement!r}"
-            )
         arms = np.asarray(self.arms, dtype=float)
         if arms.ndim != 2 or arms.shape[1] != 3 or not (len(arms) and np.isfinite(arms).all()):
             raise ContactError(
                 f"arms must be at least one vector of three finite numbers [m], got {self.arms!r}"
             )
+        object.__setattr__(self, "arms", tuple(map(tuple, arms.tolist())))
+        check_fields(self, ContactError)
         # half-way between loads and directions of sliding that are spread evenly
         shape = np.sqrt(np.diag(self.surface.furthest(np.eye(3))))
         loads = self.surface.furthest(sphere_directions(self.refinement) / shape)
-        object.__setattr__(self, "arms", tuple(map(tuple, arms.tolist())))
         object.__setattr__(self, "_loads", loads * [1.0, 1.0, self.surface.length])
         object.__setattr__(self, "_heading", PatchFrame(axis=self.axis, frame=self.frame))
+
+    @classmethod
+    def for_robot(
+        cls,
+        robot: Robot,
+        *,
+        path: FilePath | None = None,
+        ellipsoid: Vector3 | None = None,
+        length: Positive | None = None,
+        centre: Vector3 | None = None,
+        **options: Any,
+    ) -> PlanarSliding:
+        """Contact model of a robot's patches.
+
+        Args:
+            robot: robot with the contact points.
+            path: file of a fitted limit surface.
+            ellipsoid: largest Fx, Fy and torque / length over the normal force, instead of `path`.
+            length: characteristic length of the ellipsoid, such as the radius of the patch [m].
+            centre: centre of a patch shared by all contact points, in the frame of their joint
+                [m]; None: one patch a point.
+            options: other arguments of the class.
+
+        Raises:
+            ContactError: not exactly one surface is given.
+        """
+        if (ellipsoid is None) != (length is None):
+            raise ContactError("'length' is needed with 'ellipsoid', and only then")
+        if (path is None) == (ellipsoid is None):
+            raise ContactError("needs exactly one of 'path' and 'ellipsoid'")
+        if centre is not None:
+            options["arms"] = robot.contact_points.positions - np.array(centre)
+        if path is not None:
+            return cls(surface=LimitSurface.load(path), **options)
+        return cls(surface=LimitSurface.ellipsoid(ellipsoid or (), length=length or 0.0), **options)
 
     @property
     def rows(self) -> int:
@@ -166,8 +197,3 @@ class PlanarSliding(WrenchSpace):
 def _in_world(E: np.ndarray, planar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Forces and moments along the world's axes of loads (Fx, Fy, tau), shape (n, 3, m)."""
     return E[:, :, :2] @ planar[:, :2], E[:, :, 2:] @ planar[:, 2:]
-
-
-def _check_positive(name: str, value: object) -> None:
-    if not (is_number(value) and value > 0.0):  # type: ignore[operator]
-        raise ContactError(f"{name} must be a finite number > 0, got {value!r}")

@@ -1,4 +1,4 @@
-"""`nmdp-pin compare`: a table and a plot of several recordings."""
+"""Commands on recordings: `nmdp-pin plot`, `compare`, `recover` and `repeat`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,26 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from nmdp_pin.cli.outputs import PLOTS, Force, check_outputs
-from nmdp_pin.cli.printable import printable
+from nmdp_pin.cli.terminal import (
+    FAILED,
+    PLOTS,
+    RECORDINGS,
+    Force,
+    Overrides,
+    check_outputs,
+    note,
+    printable,
+)
 from nmdp_pin.errors import NmdpError, RecordingError
-from nmdp_pin.recording import Recording
+from nmdp_pin.files.journal import Journal, journal_path
+from nmdp_pin.runs.failed_step import FailedStep, figures
+from nmdp_pin.runs.motion import Motion, motion_in
+from nmdp_pin.runs.recorder import versions
+from nmdp_pin.runs.recording import Recording
+from nmdp_pin.runs.run_summary import account
+from nmdp_pin.scenario import Scenario
 
 _MOST_SETTINGS = 3  # that differ and still make a label
 _MOST_OVERLAPS = 3
@@ -36,6 +51,30 @@ _WORK = {
     "failed": lambda f: str(f.failed),
     "x real time": lambda f: f"{f.real_time_factor:.1f}",
 }
+
+
+def plot(
+    recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Figure (.png, .svg, .pdf); default: beside the recording."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Plot base, joints against targets, torques, objects, forces, energy and solver work."""
+    target = out or recording.with_suffix(".png")
+    check_outputs((target, PLOTS), force=force)
+    from nmdp_pin.viz.plots import plot_recording
+
+    loaded = Recording.load(recording)
+    motion, problem = Motion(), "joints and objects are left out: the recording has no scenario"
+    if isinstance(loaded.meta.get("scenario"), dict):
+        scenario = Scenario.from_dict(loaded.meta["scenario"], file=str(recording))
+        motion, problem = motion_in(loaded, scenario)
+    if problem:
+        note(problem)
+    plot_recording(loaded, target, motion=motion)
+    print(f"wrote {target}")
 
 
 def compare(
@@ -63,8 +102,8 @@ def compare(
     check_comparable(loaded, labels)
     columns = _RUN | (_BASE if any(map(base_moves, loaded)) else _FIXED) | _WORK
     table = Table("run", *map(escape, columns), box=None, pad_edge=False)
-    for name, figures in zip(labels, compare_table(loaded), strict=True):
-        table.add_row(escape(printable(name)), *(column(figures) for column in columns.values()))
+    for name, row in zip(labels, compare_table(loaded), strict=True):
+        table.add_row(escape(printable(name)), *(column(row) for column in columns.values()))
     Console(width=_WIDTH).print(table)
     for sentence in _overlaps(labels, loaded):
         print(printable(sentence))
@@ -76,8 +115,7 @@ def compare(
 def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[str]:
     """The deepest overlap of bodies in each of the first runs that have one."""
     from nmdp_pin.robot.overlaps import OverlapCheck, overlap_sentences
-    from nmdp_pin.scenario import Scenario
-    from nmdp_pin.scenario.run_warnings import recorded_overlaps
+    from nmdp_pin.runs.run_warnings import recorded_overlaps
 
     said: list[str] = []
     for label, recording in zip(labels, recordings, strict=True):
@@ -121,3 +159,51 @@ def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(part, dotted)
         else:
             yield dotted, part
+
+
+def recover(
+    journal: Annotated[Path, typer.Argument(help="Journal of the run (.npz.unfinished).")],
+    out: Annotated[
+        Path | None, typer.Option(help="Recording to write (.npz); default: --out of the run.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Turn the journal of a killed run into a recording, and remove the journal."""
+    out = out or journal.with_name(journal.name.removesuffix(journal_path("").name))
+    check_outputs((out, RECORDINGS), force=force)
+    recording = Recording.load(journal)
+    with Journal(journal) as locked:  # refused while the run goes on
+        recording.save(out, replace=force)
+        locked.close(remove=True)
+    print(f"{printable(account(recording))}\nwrote {out}")
+
+
+def repeat(
+    dump: Annotated[Path, typer.Argument(help="File of a failed step (.npz).")],
+    overrides: Overrides = None,
+) -> None:
+    """Repeat the failed step of a run, and compare both outcomes.
+
+    Exit codes: 0 the step converges, 1 it fails, 2 wrong input.
+    """
+    failed = FailedStep.load(dump)
+    result = failed.repeat(overrides=overrides or ())
+    print(f"step at t = {failed.state.t:.6g} s of h = {failed.h:.6g} s")
+    table = Table("figure", "then", "now")
+    now = figures(result)
+    for name, value in now.items():
+        table.add_row(name, _shown(failed.outcome.get(name)), _shown(value))
+    Console().print(table)
+    here = versions()
+    for package, version in failed.versions.items():
+        if here.get(package) != version:
+            print(printable(f"made with {package} {version}; here is {here.get(package)}"))
+    if not result.status.ok:
+        raise typer.Exit(FAILED)
+
+
+def _shown(value: Any) -> Text:
+    """Short text of a value from a file."""
+    if isinstance(value, list) and value and all(isinstance(entry, float) for entry in value):
+        return Text(f"{len(value)}, shortest {min(value):.3g} s")
+    return Text(f"{value:.6g}" if isinstance(value, float) else printable(value))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pinocchio as pin
+
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
+from nmdp_pin.robot.contact_points import in_world
 from nmdp_pin.robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin.robot.overlaps import Overlap, OverlapCheck, overlap_sentences
+from nmdp_pin.runs.recording import Recording
 from nmdp_pin.scenario.scenario import Setup
 
 # Sentences of a kind that are said; of the others only how many there are.
@@ -32,7 +35,7 @@ def start_warnings(setup: Setup) -> list[str]:
         *_some(robot.warnings),
         *_left_out(robot, setup.simulator.method),
         *_some(joints_beyond_range(robot, q)),
-        *overlap_sentences(setup.overlap_check.deepest(q), [setup.state.t]),
+        *overlap_sentences(setup.overlap_check.deepest(q, _contact_depth(setup)), [setup.state.t]),
     ]
 
 
@@ -60,7 +63,17 @@ def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap
         recording: recording of the run.
     """
     depth = recording.contact_depth.max(axis=1, initial=0.0)
+    depth[:1] = depth[:2].max()  # the first row, which no step has made, has no contacts
     return check.deepest(recording.q, depth)
+
+
+def _contact_depth(setup: Setup) -> float:
+    """How deep the contact points are in the ground at the start [m]."""
+    points, model = setup.robot.contact_points, setup.robot.model
+    data = model.createData()
+    pin.forwardKinematics(model, data, setup.state.q)
+    distance = setup.terrain.query(in_world(data, points.joints, points.positions)).distance
+    return float((points.radii - distance).max(initial=0.0))
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:

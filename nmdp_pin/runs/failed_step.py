@@ -11,32 +11,24 @@ from typing import Any
 from nmdp_pin.control.controller import Command
 from nmdp_pin.control.timed import Timed
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.array_file import check_dimensions, read_npz, take_meta, write_npz
-from nmdp_pin.files.state_file import DIMENSIONS, state_arrays, state_from
+from nmdp_pin.files.array_file import read_npz, take_meta, write_npz
+from nmdp_pin.files.state_file import ARRAYS, state_arrays, state_from
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recorder import versions
+from nmdp_pin.runs.recorder import versions
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.scenario.toml_source import apply_override
 from nmdp_pin.simulator import Simulator
 from nmdp_pin.state import State
-from nmdp_pin.step_failed import StepFailed
+from nmdp_pin.step_control import StepFailed
 
 FORMAT = 2
 """Version of the file format; files of others are refused."""
 
-FIGURES = (
-    "iterations",
-    "rejected",
-    "evaluations",
-    "discarded",
-    "residual",
-    "condition",
-    "error",
-)
+FIGURES = ("iterations", "rejected", "evaluations", "discarded", "residual", "condition", "error")
 """What is kept of the result, beside its status and the lengths of its sub-steps."""
 
 _COMMAND = tuple(field.name for field in fields(Command) if field.name != "base_gains")
-_DIMENSIONS = {**DIMENSIONS, **{f"command.{name}": 1 for name in _COMMAND}}
+_ARRAYS = (*ARRAYS, *(f"command.{name}" for name in _COMMAND))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +123,8 @@ class FailedStep:
             RecordingError: the file does not exist, or is truncated, no failed step, of another
                 version of this package, lacks something or holds something of a wrong type.
         """
-        arrays = read_npz(path, "failed step", (*_DIMENSIONS, "meta"))
+        arrays = read_npz(path, "failed step", (*_ARRAYS, "meta"))
         meta = take_meta(arrays, "failed_step", FORMAT, path, "failed step")
-        check_dimensions(arrays, _DIMENSIONS, path)
         try:
             return cls(
                 state_from(arrays, meta),

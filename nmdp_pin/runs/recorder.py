@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.closing import Closing
 from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin.errors import RecordingError
+from nmdp_pin.files.array_file import to_json
 from nmdp_pin.files.journal import Journal, journal_path
-from nmdp_pin.files.json_text import to_json
 from nmdp_pin.files.output_file import check_writable
-from nmdp_pin.files.recording_file import FORMAT, row_type
 from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.recording import Recording
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.contact_points import in_world
+from nmdp_pin.runs.recording import FORMAT, ROWS, Recording, row_type
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
@@ -38,7 +36,7 @@ _UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "co
 _INTERVAL = 0.5  # [s] between two chunks of the journal
 
 
-class Recorder(Closing):
+class Recorder(AbstractContextManager["Recorder"]):
     """Recorder of the results of steps, which can be saved at any time.
 
     With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
@@ -69,9 +67,17 @@ class Recorder(Closing):
         self._meta = {**(meta or {}), **_facts(robot)}
         text = to_json(self._meta)  # a run must not find out at its end that it cannot be saved
         self._rows = np.zeros(256, row_type(_sizes(robot)))
-        self._columns = {name: self._rows[name] for name in self._rows.dtype.names or ()}
         self._n, self._placed = 0, 0  # rows, and those whose placements are known
-        self._record_initial(state0)
+        model, q, v = robot.model, state0.q, state0.v
+        data = model.createData()
+        self._append(
+            t=state0.t,
+            q=q,
+            v=v,
+            kinetic_energy=kinetic_energy(model, data, q, v),
+            potential_energy=pin.computePotentialEnergy(model, data, q),
+            **dict.fromkeys(_UNKNOWN, np.nan),
+        )
         self._out, self._replace = out, replace
         self._journal = None if out is None else _new_journal(out, replace)
         self._kept, self._kept_at = 0, time.monotonic()  # rows in the journal
@@ -89,21 +95,19 @@ class Recorder(Closing):
         Raises:
             RecordingError: the journal cannot be written, as where the disk is full.
         """
-        if self._n == len(self._rows):
-            self._grow()
-        i, c, state = self._n, self._columns, result.state
-        c["t"][i] = state.t
-        c["q"][i] = state.q
-        c["v"][i] = state.v
-        c["contact_force"][i] = result.contact_forces
-        c["contact_depth"][i] = result.contact_depths
-        c["status"][i] = result.status.code
-        c["outer_iterations"][i] = result.iterations
-        c["step_size"][i] = min(result.step_sizes, default=0.0)
-        c["wall_time"][i] = wall_time
-        for name in _OF_RESULT:
-            c[name][i] = getattr(result, name)
-        self._n = i + 1  # last, so that an interrupt leaves whole rows only
+        state = result.state
+        self._append(
+            t=state.t,
+            q=state.q,
+            v=state.v,
+            contact_force=result.contact_forces,
+            contact_depth=result.contact_depths,
+            status=result.status.code,
+            outer_iterations=result.iterations,
+            step_size=min(result.step_sizes, default=0.0),
+            wall_time=wall_time,
+            **{name: getattr(result, name) for name in _OF_RESULT},
+        )
         if self._journal is not None and time.monotonic() - self._kept_at > _INTERVAL:
             self._keep(self._journal)
 
@@ -111,8 +115,7 @@ class Recorder(Closing):
         """Copy of the recording so far."""
         self._place()
         return Recording(
-            **{name: column[: self._n].copy() for name, column in self._columns.items()},
-            meta=self._meta,
+            **{name: self._rows[name][: self._n].copy() for name in ROWS}, meta=self._meta
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -144,10 +147,17 @@ class Recorder(Closing):
         finally:
             journal.close()
 
-    def _grow(self) -> None:
-        """Double the number of rows."""
-        self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._columns = {name: self._rows[name] for name in self._columns}
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _append(self, **values: Any) -> None:
+        """Append a row; what is not given is 0."""
+        if self._n == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        row = self._rows[self._n]
+        for name, value in values.items():
+            row[name] = value
+        self._n += 1  # last, so that an interrupt leaves whole rows only
 
     def _keep(self, journal: Journal) -> None:
         """Append the rows that are not in the journal yet."""
@@ -159,29 +169,17 @@ class Recorder(Closing):
 
     def _place(self) -> None:
         """Fill in the placements that follow from the configurations."""
-        model, contacts, c = self._robot.model, self._robot.contact_points, self._columns
+        model, contacts = self._robot.model, self._robot.contact_points
         data = model.createData()
         frame = model.frames[base_frame(model)]
         for i in range(self._placed, self._n):
-            pin.forwardKinematics(model, data, c["q"][i])
+            row = self._rows[i]
+            pin.forwardKinematics(model, data, row["q"])
             base = data.oMi[frame.parentJoint] * frame.placement
-            c["base_position"][i] = base.translation
-            c["base_rotation"][i] = base.rotation
-            c["contact_position"][i] = in_world(data, contacts.joints, contacts.positions)
+            row["base_position"] = base.translation
+            row["base_rotation"] = base.rotation
+            row["contact_position"] = in_world(data, contacts.joints, contacts.positions)
         self._placed = self._n
-
-    def _record_initial(self, state: State) -> None:
-        model = self._robot.model
-        data = model.createData()
-        c = self._columns
-        c["t"][0] = state.t
-        c["q"][0] = state.q
-        c["v"][0] = state.v
-        c["kinetic_energy"][0] = kinetic_energy(model, data, state.q, state.v)
-        c["potential_energy"][0] = pin.computePotentialEnergy(model, data, state.q)
-        for name in _UNKNOWN:
-            c[name][0] = np.nan
-        self._n = 1
 
 
 def base_frame(model: pin.Model) -> int:
@@ -196,11 +194,12 @@ def base_frame(model: pin.Model) -> int:
 
 
 def versions() -> dict[str, str]:
-    """Versions of `PACKAGES` as they are installed."""
-    return {name: _version(name) for name in PACKAGES}
+    """Versions of `PACKAGES`, as recordings state them."""
+    return {name: version_of(name) for name in PACKAGES}
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """Version of a package as it is installed, or "unknown"."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

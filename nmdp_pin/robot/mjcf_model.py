@@ -1,22 +1,25 @@
-"""Joints and bodies of a compiled MJCF file as a pinocchio model."""
+"""Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
+import coal
 import numpy as np
 import pinocchio as pin
 
 from nmdp_pin.robot.mjcf_motors import Motors
 from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin.terrain.triangles import triangle_geometry
 
 FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
-# Joints of bases, and pinocchio's world.
-_TAKEN = ("universe", *FREE_JOINTS, *PLANAR_JOINTS)
+# An ellipsoid is a mesh of 642 vertices: contact points are found on meshes.
+_FINE = 3
+_GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
 
 
-class MjcfTree:
+class MjcfModel:
     """The bodies that joints carry, and those between them and the world.
 
     Attributes:
@@ -32,12 +35,14 @@ class MjcfTree:
     """
 
     def __init__(self, m: Any) -> None:
-        self.model = pin.Model()
+        from mujoco import mjtDisableBit
+
+        self.model, self._m = pin.Model(), m
         self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
         given = [m.joint(j).name for j in range(m.njnt)]
-        self.joints = names_of(m.joint, m.njnt, "joint", _TAKEN)
+        self.joints = _unique(given, "joint", ("universe", *FREE_JOINTS, *PLANAR_JOINTS))
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
-        self._m, self._bodies = m, names_of(m.body, m.nbody, "body", ("universe",))
+        self._bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
         for body in range(1, m.nbody):
@@ -47,8 +52,10 @@ class MjcfTree:
             name, body = m.site(k).name, int(m.site_bodyid[k])
             if name and body in self.at and not self.model.existFrame(name):
                 joint, parent, place = self.at[body]
-                place = place * placement(m.site_pos[k], m.site_quat[k])
+                place = place * _placement(m.site_pos[k], m.site_quat[k])
                 self.model.addFrame(pin.Frame(name, joint, parent, place, pin.OP_FRAME))
+        off = m.opt.disableflags & mjtDisableBit.mjDSBL_GRAVITY
+        self.model.gravity.linear = np.zeros(3) if off else m.opt.gravity
 
     def set_bounds(self, motors: Motors) -> None:
         """Ranges, efforts, dry friction, damping and rotors of the joints, in place."""
@@ -81,19 +88,40 @@ class MjcfTree:
             elif kind == BALL:
                 found[name] = _turn(qpos[k : k + 4]).coeffs()
             elif self.floats:
-                root = placement(qpos[k : k + 3], qpos[k + 3 : k + 7])
+                root = _placement(qpos[k : k + 3], qpos[k + 3 : k + 7])
             else:
                 found[name] = np.array(qpos[k : k + 3])
                 turned = self.model.names[self.model.getJointId(name) + 1]
                 found[str(turned)] = _turn(qpos[k + 3 : k + 7]).coeffs()
         return found, root
 
+    def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
+        """Geometry of the bodies, without planes and height fields.
+
+        Args:
+            wanted: which geometry, shape (ngeom,).
+        """
+        m, shapes = self._m, pin.GeometryModel()
+        names = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
+        for k in np.flatnonzero(wanted & (m.geom_bodyid != 0)).tolist():
+            solid = _solid(m, k) if int(m.geom_bodyid[k]) in self.at else None
+            if solid is None:
+                continue
+            joint, frame, place = self.at[int(m.geom_bodyid[k])]
+            place = place * _placement(m.geom_pos[k], m.geom_quat[k])
+            shape = pin.GeometryObject(names[k], joint, frame, place, solid)
+            color, material = m.geom_rgba[k], int(m.geom_matid[k])
+            color = m.mat_rgba[material] if material >= 0 and (color == _GREY).all() else color
+            shape.meshColor = np.array(color, dtype=float)
+            shapes.addGeometryObject(shape)
+        return shapes
+
     def _add_body(self, body: int) -> None:
         m, model, name = self._m, self.model, self._bodies[body]
         joint, carrier, place = self.at[int(m.body_parentid[body])]
         joints = range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])
         if not (self.floats and 0 in joints):  # a floating base is where its pose says
-            place = place * placement(m.body_pos[body], m.body_quat[body])
+            place = place * _placement(m.body_pos[body], m.body_quat[body])
             for j in joints:
                 joint, place = self._add_joint(j, joint, place)
                 carrier = model.getFrameId(model.names[joint], pin.JOINT)
@@ -114,17 +142,17 @@ class MjcfTree:
         m, name, axis = self._m, self.joints[j], self._m.jnt_axis[j]
         if m.jnt_type[j] == FREE:  # its position is that in the world
             moved = self._append(0, pin.JointModelTranslation(), pin.SE3.Identity(), name)
-            turned = unique(f"{name}_rotation", self.joints)
+            (turned,) = _unique([f"{name}_rotation"], "", self.joints)
             moved = self._append(moved, pin.JointModelSpherical(), pin.SE3.Identity(), turned)
             return moved, pin.SE3.Identity()
-        anchor = pin.SE3(np.eye(3), m.jnt_pos[j])
+        anchor, zero = pin.SE3(np.eye(3), m.jnt_pos[j]), pin.SE3.Identity()
         back = -m.qpos0[m.jnt_qposadr[j]] * axis
         if m.jnt_type[j] == BALL:
-            kind, zero = pin.JointModelSpherical(), pin.SE3.Identity()
+            kind = pin.JointModelSpherical()
         elif m.jnt_type[j] == SLIDE:
-            kind, zero = pin.JointModelPrismaticUnaligned(axis), pin.SE3(np.eye(3), back)
+            kind, zero.translation = pin.JointModelPrismaticUnaligned(axis), back
         else:
-            kind, zero = pin.JointModelRevoluteUnaligned(axis), pin.SE3(pin.exp3(back), np.zeros(3))
+            kind, zero.rotation = pin.JointModelRevoluteUnaligned(axis), pin.exp3(back)
         return self._append(parent, kind, place * anchor * zero, name), anchor.inverse()
 
     def _append(self, parent: int, kind: pin.JointModel, place: pin.SE3, name: str) -> int:
@@ -133,7 +161,35 @@ class MjcfTree:
         return int(joint)
 
 
-def placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
+def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
+    """Geometry in its own frame; None: a plane or a height field."""
+    from mujoco import mjtGeom
+
+    x, y, z = size = m.geom_size[k].tolist()
+    match m.geom_type[k]:
+        case mjtGeom.mjGEOM_SPHERE:
+            return coal.Sphere(x)
+        case mjtGeom.mjGEOM_CAPSULE:
+            return coal.Capsule(x, 2.0 * y)
+        case mjtGeom.mjGEOM_CYLINDER:
+            return coal.Cylinder(x, 2.0 * y)
+        case mjtGeom.mjGEOM_BOX:
+            return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
+        case mjtGeom.mjGEOM_ELLIPSOID:
+            from trimesh.creation import icosphere  # slow to import
+
+            ball = icosphere(subdivisions=_FINE)
+            return triangle_geometry(ball.vertices * size, ball.faces)
+        case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
+            mesh = m.mesh(int(m.geom_dataid[k])).id
+            first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
+            vertices = m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])]
+            faces = m.mesh_face[begin : begin + int(m.mesh_facenum[mesh])]
+            return triangle_geometry(np.array(vertices, dtype=float), faces)
+    return None
+
+
+def _placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
     """Placement of a position and a quaternion (w, x, y, z)."""
     return pin.SE3(_turn(turn), np.array(position))
 
@@ -143,27 +199,18 @@ def _turn(values: np.ndarray) -> pin.Quaternion:
     return pin.Quaternion(*values).normalized() if values.any() else pin.Quaternion.Identity()
 
 
-def names_of(
-    element: Callable[[int], Any], count: int, word: str, taken: tuple[str, ...] = ()
-) -> list[str]:
-    """Unique names of elements; those without one, or with one that is taken, get one.
+def _unique(given: list[str], word: str, taken: Sequence[str] = ()) -> list[str]:
+    """The names, with others for those that are empty or taken.
 
     Args:
-        element: gives an element of MuJoCo by its index.
-        count: number of elements.
-        word: what they are.
-        taken: names that they cannot have.
+        given: names, which differ unless they are empty.
+        word: begins the name of what has none.
+        taken: names that cannot be given.
     """
-    given = [element(k).name for k in range(count)]
-    known = {*given, *taken}
-    return [
-        name if name and name not in taken else unique(name or f"{word}{k}", known)
-        for k, name in enumerate(given)
-    ]
-
-
-def unique(name: str, known: set[str] | list[str]) -> str:
-    """A name that is not known: underscores behind it."""
-    while name in known:
-        name += "_"
-    return name
+    known, found = {*given, *taken}, []
+    for k, name in enumerate(given):
+        new = name or f"{word}{k}"
+        while new in known and (not name or name in taken):
+            new += "_"
+        found.append(new)
+    return found

@@ -1,0 +1,235 @@
+"""Options: types with ranges, and checks of what a class or function is given.
+
+An option is stated once, as an annotated parameter. Python code and scenario files are checked
+against it in the same words, and docs/reference lists it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import inspect
+import os
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    WrapValidator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from nmdp_pin.errors import NmdpError
+
+WORDED = "worded"
+"""Type of pydantic's errors whose message is a sentence for the user."""
+
+_ORDER = {
+    "greater_than": ">",
+    "greater_than_equal": ">=",
+    "less_than": "<",
+    "less_than_equal": "<=",
+}
+_KINDS = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "dataclass_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "finite_number": "a finite number",
+}
+_COMPOSED = {"self", "system", "robot", "q"}
+"""Parameters that are no options: parts that are composed."""
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+_PLAIN = BeforeValidator(_plain)
+Number = Annotated[float, _PLAIN, Field(strict=True, allow_inf_nan=False)]
+Count = Annotated[int, _PLAIN, Field(strict=True)]
+Flag = Annotated[bool, _PLAIN, Field(strict=True)]
+Positive = Annotated[Number, Field(gt=0)]
+NonNegative = Annotated[Number, Field(ge=0)]
+Vector3 = Annotated[tuple[Number, Number, Number], _PLAIN]
+_STRICT: dict[Any, Any] = {float: Number, int: Count, bool: Flag}
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _absolute(value: Any, info: ValidationInfo) -> str:
+    if not isinstance(value, str | os.PathLike):
+        raise worded(f"must be a text, got {shown(value)}")
+    if info.context is None:
+        return os.fspath(value)
+    path = Path(value).expanduser()
+    beside = Path(info.context["folder"]) / path
+    return str((beside if beside.exists() else path).resolve())
+
+
+FilePath = Annotated[str | os.PathLike[str], PlainValidator(_absolute)]
+"""Path of a file; relative to the folder of the scenario file, else to the working directory."""
+
+
+class Option(NamedTuple):
+    """An option of a class or function.
+
+    Args:
+        hint: its type.
+        default: its default; ... if it is required.
+    """
+
+    hint: Any
+    default: Any
+
+
+@functools.cache
+def options_of(source: Callable[..., Any]) -> dict[str, Option]:
+    """Options of a class or function, by name."""
+    whole = dataclasses.is_dataclass(source) or not isinstance(source, type)
+    hints = typing.get_type_hints(source if whole else source.__init__, include_extras=True)
+    found = {}
+    for name, parameter in inspect.signature(source).parameters.items():
+        if parameter.kind is not parameter.VAR_KEYWORD and name not in _COMPOSED:
+            hint = hints.get(name, Any)
+            default = ... if parameter.default is parameter.empty else parameter.default
+            found[name] = Option(_STRICT.get(hint, hint), default)
+    return found
+
+
+def check_options(
+    source: Callable[..., Any], given: Mapping[str, Any], error: type[NmdpError]
+) -> dict[str, Any]:
+    """Check options against their types.
+
+    Args:
+        source: the class or function.
+        given: values by name.
+        error: type of the error.
+
+    Returns:
+        The values, converted to their types.
+
+    Raises:
+        NmdpError: an error of the type `error`, which names the option, the value and what is
+            allowed.
+    """
+    checked = {}
+    for name, adapter in _adapters(source).items():
+        if name in given:
+            try:
+                checked[name] = adapter.validate_python(given[name])
+            except ValidationError as cause:
+                line = cause.errors(include_url=False)[0]
+                key = ".".join(map(str, (name, *line["loc"])))
+                raise error(f"{key} {sentence(line)}") from None
+    return checked
+
+
+def check_fields(record: Any, error: type[NmdpError]) -> None:
+    """Check and convert the fields of a frozen dataclass; see `check_options`."""
+    for name, value in check_options(type(record), vars(record), error).items():
+        object.__setattr__(record, name, value)
+
+
+def checked(error: type[NmdpError]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorator of a function whose options are checked; see `check_options`."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*arguments: P.args, **options: P.kwargs) -> T:
+            given = signature.bind(*arguments, **options)
+            given.arguments.update(check_options(function, given.arguments, error))
+            return function(*given.args, **given.kwargs)
+
+        return call
+
+    return decorate
+
+
+@functools.cache
+def _adapters(source: Callable[..., Any]) -> dict[str, TypeAdapter[Any]]:
+    config: Any = {"arbitrary_types_allowed": True}
+    return {
+        name: TypeAdapter(option.hint, config=config)
+        for name, option in options_of(source).items()
+        if not dataclasses.is_dataclass(option.hint)
+    }
+
+
+def phrased(allowed: str) -> WrapValidator:
+    """Words for a type that is one of several: mistakes are one sentence, not one for each.
+
+    Args:
+        allowed: what follows "must be".
+    """
+
+    def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            deepest = max(error.errors(include_url=False), key=lambda line: len(line["loc"]))
+        inside = len(deepest["loc"]) > 1  # the first part names the type
+        text = sentence(deepest) if inside else f"must be {allowed}, got {shown(value)}"
+        raise refusal(text, deepest["loc"][1:])
+
+    return WrapValidator(validate)
+
+
+def worded(sentence: str) -> PydanticCustomError:
+    """Error of a validator whose message is a sentence."""
+    return PydanticCustomError(WORDED, "{sentence}", {"sentence": sentence})
+
+
+def refusal(text: str, place: tuple[int | str, ...] = (), given: object = None) -> ValidationError:
+    """Error at a place within what is validated, whose message is a sentence."""
+    line = InitErrorDetails(type=worded(text), loc=place, input=given)
+    return ValidationError.from_exception_data("options", [line])
+
+
+def sentence(line: Any) -> str:
+    """One of pydantic's errors as a sentence: what is allowed, and what was given."""
+    kind, given, context = line["type"], line["input"], line.get("ctx", {})
+    if kind == WORDED:
+        return str(context["sentence"])
+    if kind == "missing":
+        return "is missing"
+    if kind in _ORDER:
+        return f"must be {_ORDER[kind]} {next(iter(context.values())):g}, got {shown(given)}"
+    if kind == "literal_error":
+        return f"must be {context['expected']}, got {given!r}"
+    if kind in _KINDS:
+        return f"must be {_KINDS[kind]}, got {shown(given)}"
+    return f"{line['msg']}, got {shown(given)}"
+
+
+def unknown(word: str, what: str, known: Iterable[str]) -> str:
+    """Sentence for an unknown name, with the closest match and all known names."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    listed = f" Known: {', '.join(names)}" if names else ""
+    return f"'{word}' is not {what}.{hint}{listed}"
+
+
+def shown(given: object) -> str:
+    """Given value, shortened for a sentence."""
+    text = f"the text {given!r}" if isinstance(given, str) else f"{given!r}"
+    return text if len(text) <= 60 else text[:57] + "..."

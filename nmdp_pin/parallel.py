@@ -1,0 +1,160 @@
+"""Independent tasks side by side, by joblib: threads, processes, clusters."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from numbers import Integral
+from typing import Any
+
+import cloudpickle
+import joblib
+from joblib.parallel import get_active_backend
+
+from nmdp_pin.errors import NmdpError, WorkerError
+
+Progress = Callable[[int, int], None]
+"""Called with how much is done and how much there is."""
+
+Function = Callable[[Any, Any], Any]
+"""Function of what all tasks share and of one task."""
+
+_own = threading.local()  # what the tasks of a thread share
+
+
+def workers(n_jobs: int | None = None) -> int:
+    """Number of tasks at a time: n_jobs, else that of `joblib.parallel_config`, else 1.
+
+    Raises:
+        WorkerError: n_jobs is no number of tasks.
+    """
+    whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (whole and n_jobs != 0):
+        raise WorkerError(
+            f"n_jobs must be a whole number of tasks at a time, -1 for one a core; got {n_jobs!r}"
+        )
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def side_by_side(
+    function: Function, shared: Any, tasks: Iterable[Any], *, n_jobs: int | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Run tasks and yield the index of each with its result, as they finish.
+
+    Each worker has its own copy of what the tasks share. At most two tasks a worker are taken from
+    the iterable at a time, which bounds the memory.
+
+    Args:
+        function: function(shared, task).
+        shared: first argument of all tasks.
+        tasks: second arguments of the function.
+        n_jobs: number of tasks at a time, as `workers` takes it.
+
+    Raises:
+        WorkerError: a worker died, or a task called `sys.exit`.
+        NmdpError: an error of the function.
+    """
+    if workers(n_jobs) == 1:
+        for place, task in enumerate(tasks):
+            yield _value(_done(function, shared, place, task))
+        return
+    content = cloudpickle.dumps((function, shared))
+    calls = (joblib.delayed(_call)(content, os.getpid(), *task) for task in enumerate(tasks))
+    streams = get_active_backend()[0].supports_return_generator
+    parallel = joblib.Parallel(
+        n_jobs=n_jobs,
+        return_as="generator_unordered" if streams else "list",
+        batch_size=1,
+        max_nbytes=None,
+    )
+    results: Any = ()
+    try:
+        results = parallel(calls)
+        yield from map(_value, results)
+    except _deaths() as error:
+        raise WorkerError(
+            f"a worker died (out of memory, or killed): use fewer or smaller tasks. {error}"
+        ) from error
+    finally:
+        if streams and results:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of tasks under way, which are meant to end
+                results.close()
+
+
+def _call(content: bytes, parent: int, place: int, task: Any) -> tuple[int, Any, Any]:
+    """A task in a worker."""
+    if getattr(_own, "content", None) != content:
+        _end_with(parent)
+        _own.content, _own.loaded = content, pickle.loads(content)
+    function, shared = _own.loaded
+    return _done(function, shared, place, task)
+
+
+def _done(function: Function, shared: Any, place: int, task: Any) -> tuple[int, Any, Any]:
+    """Index of a task, its result, and its error, as a value that all backends bring back."""
+    try:
+        return place, function(shared, task), None
+    except NmdpError as error:
+        return place, None, error
+    except SystemExit as error:
+        told = f"a task called sys.exit({error.code!r}) instead of returning"
+        return place, None, WorkerError(told)
+
+
+def _value(done: tuple[int, Any, Any]) -> tuple[int, Any]:
+    place, result, error = done
+    if error is not None:
+        raise error
+    return place, result
+
+
+def _deaths() -> tuple[type[Exception], ...]:
+    """Errors of the backends where a worker died."""
+    ray = sys.modules.get("ray")
+    return (BrokenProcessPool, *(() if ray is None else (ray.exceptions.RayError,)))
+
+
+@functools.cache
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent was killed, which workers outlive by minutes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def shown(progress: bool | Progress, what: str, total: int) -> Iterator[Progress]:
+    """Callback for the numbers of done and of all tasks.
+
+    Args:
+        progress: True draws a bar on standard error where that is a terminal; or a function.
+        what: is counted, such as "runs".
+        total: number of tasks.
+    """
+    from rich import progress as bars
+    from rich.console import Console
+
+    if callable(progress):
+        yield progress
+        return
+    console = Console(stderr=True)
+    counts = bars.BarColumn(), bars.MofNCompleteColumn(), bars.TextColumn(what)
+    clocks = bars.TimeElapsedColumn(), bars.TimeRemainingColumn()
+    hidden = not (progress and console.is_terminal)
+    with bars.Progress(*counts, *clocks, console=console, disable=hidden) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
