@@ -16,8 +16,8 @@ from nmdp_pin.options import Count, Flag, NonNegative, Number, Positive, check_f
 from nmdp_pin.robot import Robot
 
 Power = Annotated[Count, Field(ge=1, le=6)]
-Recovery = Annotated[Number, Field(ge=0, le=100)]
 Directions = Annotated[Count, Field(ge=3, le=64)]
+Rate = Annotated[Number, Field(ge=0, le=100)]
 
 STANDARD_GRAVITY = 9.81  # [m/s^2], pinocchio's default and the papers'
 _FLAT = np.zeros((0, 3, 3))  # curvature of flat surfaces
@@ -81,7 +81,7 @@ class FrictionCone(WrenchSpace):
     zeta: NonNegative = 0.0
     angle: Number = 0.0
     circumscribed: Flag = False
-    recovery: Recovery = 0.0
+    recovery: Rate = 0.0
     _tangents: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin.contact.cross import skew
-from nmdp_pin.contact.friction_cone import Power, Recovery
+from nmdp_pin.contact.friction_cone import Power, Rate
 from nmdp_pin.contact.patch_frame import PatchFrame
 from nmdp_pin.contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin.contact.planar_sliding.sphere_directions import sphere_directions
@@ -56,7 +56,7 @@ class PlanarSliding(WrenchSpace):
     axis: Vector3 = (1.0, 0.0, 0.0)
     frame: Literal["body", "world"] = "body"
     reference_friction: Positive | None = None
-    recovery: Recovery = 0.0
+    recovery: Rate = 0.0
     _loads: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 
