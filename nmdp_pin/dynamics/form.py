@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin.contact.dry_friction import DryFriction
 from nmdp_pin.contact.friction_cone import FrictionCone
 from nmdp_pin.contact.wrench_space import WrenchSpace
 from nmdp_pin.control.controller import Command
@@ -61,7 +62,7 @@ class Form:
             candidates_of(robot, system.terrain),
             reach=float(reach),
             distant=type(law) is not FrictionCone or law.zeta > 0.0,
-            rolling=type(law) is FrictionCone,
+            rolling=type(law) in (FrictionCone, DryFriction),
         )
         self.joints = joints_of(robot)
         # Cones are compiled; a law that is derived from them may differ. Laws of other kinds have
