@@ -31,5 +31,5 @@ def quick(cls: type[T]) -> type[T]:
     function.__doc__, function.__module__ = cls.__init__.__doc__, cls.__module__
     function.__qualname__ = f"{cls.__qualname__}.__init__"
     function.__annotations__ = dict(cls.__init__.__annotations__)
-    cls.__init__ = function  # type: ignore[method-assign, misc]
+    cls.__init__ = function  # type: ignore[method-assign]
     return cls

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core import compiler, sigutils
+from numba.core import compiler, dispatcher, sigutils
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher
 
 from nmdp_pin.kernels.kernel_cache import KernelCache
 from nmdp_pin.kernels.kernel_library import KernelLibrary
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
+_FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +52,7 @@ def _kernel(function: Any, options: dict[str, Any]) -> Any:
     return Kernel(function, targetoptions=options | {"nopython": True, "boundscheck": None})
 
 
-class Kernel(CPUDispatcher):  # type: ignore[misc]
+class Kernel(CPUDispatcher):
     """A compiled function, which is kept on disk where Python calls it.
 
     What other kernels call is compiled with them, without machine code and arguments from Python.
@@ -80,10 +80,11 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             if Kernel._depth > 1:
                 return super().compile(signature)
             types = tuple(sigutils.normalize_signature(signature)[0])
-            known = self.overloads.get(types)
+            known: Any = self.overloads.get(types)
             if known is not None and isinstance(known.entry_point, _Callee):
                 del self.overloads[types]
-            with _level_1(self.targetctx.codegen()):
+            context: Any = self.targetctx
+            with _level_1(context.codegen()):
                 return super().compile(signature)
 
     def add_overload(self, result: Any) -> None:
@@ -100,7 +101,7 @@ class _Callee:
     """Key of a version that only kernels call."""
 
 
-class _Compiler(_FunctionCompiler):  # type: ignore[misc]
+class _Compiler(_FunctionCompiler):
     """Compiler of a kernel."""
 
     def _customize_flags(self, flags: Any) -> Any:

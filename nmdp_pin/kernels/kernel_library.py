@@ -16,7 +16,7 @@ from numba.core.environment import lookup_environment
 _ENVIRONMENT = "_ZN08NumbaEnv"  # beginning of the names of the variables with environments
 
 
-class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+class KernelLibrary(JITCodeLibrary):
     """Code of one function, which becomes executable when its address is asked for."""
 
     _is_executable = False
@@ -49,10 +49,11 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
+        codegen: Any = self._codegen
         for variable in self._final_module.global_variables:
             environment = lookup_environment(variable.name)
             if variable.name.startswith(_ENVIRONMENT) and environment is not None:
-                self._codegen.set_env(variable.name, environment)
+                codegen.set_env(variable.name, environment)
 
     def _callees(self, seen: set[Any]) -> Iterator[Any]:
         """Copies of the modules that this one calls, directly or not."""

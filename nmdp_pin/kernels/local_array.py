@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
-from numba import config
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 _BYTES = 8  # of a number
+_CONFIG: Any = numba.config  # whose attributes are set when it is imported
 
 
 def _array(
@@ -59,22 +60,18 @@ def _maker(kind: types.Array, zero: bool) -> Any:
 
         return kind(*shape), generate
 
-    if kind.ndim == 1:
+    def row(typingctx: Any, n: Any) -> Any:
+        return of_shape(n)
 
-        def make(typingctx: Any, n: Any) -> Any:
-            return of_shape(n)
+    def table(typingctx: Any, m: Any, n: Any) -> Any:
+        return of_shape(m, n)
 
-    else:
-
-        def make(typingctx: Any, m: Any, n: Any) -> Any:
-            return of_shape(m, n)
-
-    return intrinsic(prefer_literal=True)(make)
+    return intrinsic(prefer_literal=True)(row if kind.ndim == 1 else table)
 
 
 _ROW, _TABLE = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
 
-if config.DISABLE_JIT:
+if _CONFIG.DISABLE_JIT:
     vector = zero_vector = np.zeros
 
     def matrix(m: int, n: int) -> np.ndarray:

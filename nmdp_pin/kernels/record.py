@@ -14,11 +14,12 @@ import hashlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 from llvmlite import ir
-from numba import config, typeof
 from numba.core import cgutils, types
-from numba.core.datamodel import PrimitiveModel, register_default
+from numba.core.datamodel.models import PrimitiveModel
+from numba.core.datamodel.registry import register_default
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -32,6 +33,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 __all__ = ["record"]
 
+_CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _SLOT = 8  # bytes of a number, an address or a length
 _MOST = 9  # slots of a field: an array of up to four dimensions, or up to nine records
 _NUMERIC = (types.Number, types.Boolean)
@@ -39,7 +41,7 @@ _NUMBERS = {"float": float, "int": int, "bool": bool}
 _RECORDS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # by address
 
 
-class RecordType(types.Type):  # type: ignore[misc]
+class RecordType(types.Type):
     """Type of the records of a class whose fields have certain types.
 
     Args:
@@ -77,7 +79,7 @@ else:
             result._places[name] = place
             place += 1 if kind else _MOST
         result._size = place
-        if not config.DISABLE_JIT:
+        if not _CONFIG.DISABLE_JIT:
             for name, kind in kinds.items():
                 if kind:
                     setattr(result, name, _number(result._places[name], kind))
@@ -89,6 +91,9 @@ class _Shared:
 
     __slots__ = ("__weakref__", "_address", "_floats", "_integers", "_numba_type_")
     _size: int
+    _integers: np.ndarray
+    _floats: np.ndarray
+    _address: int
 
     def __new__(cls, *args: Any, **fields: Any) -> Any:
         self = super().__new__(cls)
@@ -113,12 +118,12 @@ def _number(place: int, kind: type) -> property:
 
 def _share(self: Any) -> None:
     """Write the addresses and shapes of the arrays of a new record, and find its type."""
-    if config.DISABLE_JIT:
+    if _CONFIG.DISABLE_JIT:
         return
     cls, kinds = type(self), {}
     for field in dataclasses.fields(self):
         value = getattr(self, field.name)
-        kinds[field.name] = kind = types.unliteral(typeof(value))
+        kinds[field.name] = kind = types.unliteral(numba.typeof(value))
         if isinstance(kind, types.Array):
             slots = [value.ctypes.data, *value.shape, *value.strides]
         elif isinstance(kind, RecordType):
@@ -144,7 +149,7 @@ def record_at(address: int) -> Any:
 
 
 @register_default(RecordType)
-class _Model(PrimitiveModel):  # type: ignore[misc]
+class _Model(PrimitiveModel):
     """A record is an address."""
 
     def __init__(self, manager: Any, kind: RecordType) -> None:
@@ -152,13 +157,13 @@ class _Model(PrimitiveModel):  # type: ignore[misc]
 
 
 @infer_getattr
-class _Fields(AttributeTemplate):  # type: ignore[misc]
+class _Fields(AttributeTemplate):
     """Types of the fields."""
 
     key = RecordType
 
-    def generic_resolve(self, kind: RecordType, name: str) -> types.Type | None:
-        return kind.fields.get(name)
+    def generic_resolve(self, value: Any, attr: str) -> Any:  # type: ignore[override]
+        return value.fields.get(attr)
 
 
 def _slots_of(context: Any, builder: Any, address: Any, kind: RecordType, name: str) -> Any:
@@ -180,10 +185,10 @@ def _constant(builder: Any, pointer: Any) -> Any:
     return value
 
 
-@lower_getattr_generic(RecordType)  # type: ignore[misc]
+@lower_getattr_generic(RecordType)  # type: ignore[untyped-decorator]
 def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str) -> Any:
     """A field of a record; arrays are as NumPy's whose memory another object owns."""
-    field = kind.fields[name]
+    field: Any = kind.fields[name]
     slots = _slots_of(context, builder, address, kind, name)
     if isinstance(field, _NUMERIC):
         return context.data_model_manager[field].from_data(builder, builder.load(slots))
@@ -209,7 +214,7 @@ def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str)
     return array._getvalue()
 
 
-@lower_setattr_generic(RecordType)  # type: ignore[misc]
+@lower_setattr_generic(RecordType)  # type: ignore[untyped-decorator]
 def _write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
     """Write a number of a record."""
     kind, given = signature.args
@@ -221,7 +226,7 @@ def _write(context: Any, builder: Any, signature: Any, args: Any, name: str) -> 
     builder.store(value, _slots_of(context, builder, args[0], kind, name))
 
 
-@unbox(RecordType)  # type: ignore[misc]
+@unbox(RecordType)  # type: ignore[untyped-decorator]
 def _unbox(kind: RecordType, record: Any, c: Any) -> NativeValue:
     """The address of a record of Python."""
     number = c.pyapi.object_getattr_string(record, "_address")
@@ -230,7 +235,7 @@ def _unbox(kind: RecordType, record: Any, c: Any) -> NativeValue:
     return NativeValue(c.builder.bitcast(address, ir.IntType(8).as_pointer()))
 
 
-@box(RecordType)  # type: ignore[misc]
+@box(RecordType)  # type: ignore[untyped-decorator]
 def _box(kind: RecordType, address: Any, c: Any) -> Any:
     """The record of Python that has an address."""
     find = c.pyapi.unserialize(c.pyapi.serialize_object(record_at))
