@@ -67,7 +67,7 @@ bench: $(VENV)/test.stamp
 
 # Continues the last call.
 campaign: $(VENV)/test.stamp
-	$(BIN)/python -m campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
+	$(BIN)/python -m nmdp_pin.experiments.campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage

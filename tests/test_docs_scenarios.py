@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from nmdp_pin.contact import Mixed
 from nmdp_pin.errors import ScenarioError
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.integrators.presets import PRESETS
 from nmdp_pin.papers.objectives import OBJECTIVES
-from nmdp_pin.papers.presets import PRESETS
 from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.robot import ContactPoint
 from nmdp_pin.scenario import Scenario

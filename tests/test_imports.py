@@ -34,8 +34,9 @@ LAYERS = (
     ),
     ("scenario", "recording", "recorder", "failure", "runs", "testing"),
     ("viz",),
-    ("experiments", "sweep", "adapters"),
+    ("sweep", "adapters"),
     ("cli", "__main__"),
+    ("experiments",),
 )
 BOTTOM = LAYERS[0]
 STAND_ALONE = ("solvers",)  # anything from the integrators up may use them; they use the bottom
@@ -132,6 +133,13 @@ def test_sweeps_know_no_papers():
         for module, path in modules().items():
             if unit(module) == folder:
                 assert not [name for name in imported(path, module) if unit(name) == other]
+
+
+def test_the_core_knows_no_papers():
+    """The papers' baselines register themselves; only the evaluations import from them."""
+    for module, path in modules().items():
+        if unit(module) not in ("", "papers", "experiments"):
+            assert not [name for name in imported(path, module) if unit(name) == "papers"], module
 
 
 def test_reading_a_scenario_needs_no_viewer():

@@ -11,7 +11,6 @@ import typer
 from nmdp_pin.cli import (
     compare,
     listings,
-    paper,
     plot,
     recover,
     repeat,
@@ -59,7 +58,9 @@ app.command("compare")(compare.compare)
 app.command("robots")(listings.robots)
 app.command("scenarios")(listings.scenarios)
 app.command("check")(listings.check)
-app.add_typer(paper.app, name="paper")
+# The evaluations of the papers stand outside the core, which does not know them.
+for _command in metadata.entry_points(group="nmdp_pin.commands"):
+    app.add_typer(_command.load(), name=_command.name)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,11 +14,11 @@ from pydantic import (
 
 from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control.push import Push
-from nmdp_pin.error_control import ErrorControl
+from nmdp_pin.error_control import CONTROLS
 from nmdp_pin.errors import IntegratorError, TerrainError
 from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.papers import PrintedHalving, preset_options
-from nmdp_pin.papers.projected_gradient import ProjectedGradient
+from nmdp_pin.integrators.presets import preset_options
+from nmdp_pin.integrators.stage_minimiser import OPTIONS
 from nmdp_pin.scenario.robot_section import FilePath
 from nmdp_pin.scenario.section import (
     Number,
@@ -29,7 +29,7 @@ from nmdp_pin.scenario.section import (
     options_section,
     worded,
 )
-from nmdp_pin.step_control import Fixed, Halving, StepControl
+from nmdp_pin.step_control import StepControl
 from nmdp_pin.terrain import SHAPES, Shape
 from nmdp_pin.terrain.shape import DEFAULT_FRICTION
 
@@ -91,11 +91,6 @@ class TerrainSection(Section):
     """The static world, composed of shapes."""
 
     shapes: tuple[AnyShape, ...] = Field(description="the shapes that the world is made of")
-
-
-CONTROLS: dict[str, type[StepControl]] = {
-    cls.name: cls for cls in (Halving, Fixed, ErrorControl, PrintedHalving)
-}
 
 
 class ControlSection(OptionsSection):
@@ -170,8 +165,9 @@ class IntegratorSection(OptionsSection):
 
 
 def _integrators() -> dict[str, type[OptionsSection]]:
+    types = {name: kind | None for name, kind in OPTIONS.items()}
     return {
-        name: options_section(IntegratorSection, cls, skip=_COMPOSED, types=_PAPERS_OPTIONS)
+        name: options_section(IntegratorSection, cls, skip=_COMPOSED, types=types)
         for name, cls in INTEGRATORS.items()
     }
 
@@ -195,7 +191,6 @@ def fit_contact(table: dict[str, Any]) -> None:
 
 
 _COMPOSED = frozenset({"system"})  # what Simulator gives a method
-_PAPERS_OPTIONS = {"projected_gradient": ProjectedGradient | None}  # which methods do not know
 
 
 class PushSection(Section):

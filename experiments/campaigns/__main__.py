@@ -1,4 +1,4 @@
-"""`python -m campaigns --minutes M`: attempts to break the program; goes on where it stopped."""
+"""`python -m nmdp_pin.experiments.campaigns`: attempts to break the program; resumable."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from campaigns import inputs, interruptions, systems
-from campaigns.child import Child
-from campaigns.ledger import Ledger
+from nmdp_pin.experiments.campaigns import inputs, interruptions, systems
+from nmdp_pin.experiments.campaigns.child import Child
+from nmdp_pin.experiments.campaigns.ledger import Ledger
 from nmdp_pin.experiments.page import update_page
 
 CAMPAIGNS: dict[str, ModuleType] = {
