@@ -20,7 +20,7 @@ from nmdp_pin.control import StablePD
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import Curve, time_grid
 from nmdp_pin.experiments.nmdp.paper import JUMP
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 from nmdp_pin.gait import Gait
 
 PERIOD = 2.0  # [s]
@@ -36,7 +36,7 @@ def gaits(gait: Gait) -> Mapping[str, Gait]:
     return {f"as it is, {end:g} s": gait, "held, 2 s": held, "stretched, 2 s": stretched}
 
 
-def height(study: Study, method: str, dt: float, name: str) -> Curve:
+def height(study: NmdpStudy, method: str, dt: float, name: str) -> Curve:
     """Height of the torso above its start."""
     setup = study.spec(JUMP, method, dt).load().build(visuals=False)
     gait = gaits(setup.robot.gaits["jump"])[name]
@@ -52,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--method", action="append")
     methods = parser.parse_args().method or ["ne-nmdp", "pbd-nmdp"]
-    study = Study()
+    study = NmdpStudy()
     print("| gait | method | spread | rise | jumps |\n|---|---|---|---|---|")
     for name in ("as it is, 1.4 s", "held, 2 s", "stretched, 2 s"):
         for method in methods:

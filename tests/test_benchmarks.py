@@ -24,11 +24,11 @@ SHORT = {  # arguments, and constants of the script, that make a run short
 }
 STUDIES = [
     *(
-        pytest.param(nmdp, nmdp.Study(preset=preset), id=f"nmdp-{name}")
+        pytest.param(nmdp, nmdp.NmdpStudy(preset=preset), id=f"nmdp-{name}")
         for name, preset in nmdp.PRESETS.items()
     ),
-    pytest.param(pbad, pbad.Study(), id="pbad"),
-    pytest.param(sand, sand.Study(), id="sand"),
+    pytest.param(pbad, pbad.PbadStudy(), id="pbad"),
+    pytest.param(sand, sand.SandStudy(), id="sand"),
 ]
 
 
