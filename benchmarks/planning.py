@@ -9,15 +9,16 @@ Each row is one call of the example, whose arguments are in the constants below.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import os
 import re
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 JUMPS: dict[str, tuple[str, ...]] = {
     **{f"{h} ms": ("--h", f"{h / 1000}") for h in (50, 40, 30, 25, 20)},
     "5 ms": ("--h", "0.005", "--iterations", "60"),
@@ -32,20 +33,17 @@ PUSHES = {f"{seed}": ("--seed", f"{seed}") for seed in range(1, 6)}
 
 def printed(example: str, *words: str) -> list[list[str]]:
     """Numbers of each line that an example prints; nothing where it found no plan."""
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, str(ROOT / "examples" / f"{example}.py"), *words],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-        )
-    if done.returncode:
-        if not done.stderr.startswith("no plan"):
-            raise RuntimeError(done.stderr)
-        return []
+    said, before = io.StringIO(), os.getcwd()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(said):
+        os.chdir(folder)  # it leaves files
+        try:
+            importlib.import_module(example).main(words)
+        except SystemExit:
+            return []
+        finally:
+            os.chdir(before)
     number = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]\d+)?")
-    return [number.findall(line) for line in done.stdout.splitlines()]
+    return [number.findall(line) for line in said.getvalue().splitlines()]
 
 
 def jump(words: tuple[str, ...]) -> list[str]:
@@ -92,9 +90,9 @@ PLANS = {
 }
 
 
-def main(names: Iterable[str]) -> None:
-    """Print the table of each plan."""
-    for name in names:
+def main() -> None:
+    """Print the tables that are named, or all."""
+    for name in sys.argv[1:] or PLANS:
         measure, rows, columns = PLANS[name]
         print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
         for label, words in rows.items():
@@ -102,4 +100,4 @@ def main(names: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or PLANS)
+    main()

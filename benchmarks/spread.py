@@ -20,7 +20,7 @@ from nmdp_pin.experiments.nmdp.paper import NMDP_STEPS, TABLE, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS
 from nmdp_pin.experiments.nmdp.study import NmdpStudy
 
-MOTIONS = {row.motion.scenario: row.motion for row in TABLE}
+MOTIONS = {motion.scenario: motion for motion in TABLE}
 METHODS = ("ne-nmdp", "pbd-nmdp")
 
 
