@@ -2,6 +2,7 @@
 # make check   lint, types and the quick tests: before every commit
 # make test    lint, types and all tests; what .ci/run calls
 # make docs    the documentation as a site in out/site; fails on broken links and gaps
+# make results   all of docs/results and the tables of docs anew; a second call goes on (hours)
 # make campaign MINUTES=10   attempts to break the program: docs/reliability.md
 # PYTHON=...   the Python to build .venv with (3.11 or later)
 # WORKERS=...  how many processes run tests at once (2)
@@ -17,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test coverage slow lint format types docs bench campaign clean environment
+.PHONY: help run check test coverage slow lint format types docs bench results campaign clean environment
 
 help:
 	@sed -n '/^#/!q; s/^# //p' Makefile
@@ -65,9 +66,13 @@ docs: $(VENV)/test.stamp
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
+# Continues the last call; PARTS="pbad sand" makes those whose names begin so.
+results: $(VENV)/test.stamp
+	$(BIN)/python -m nmdp_pin.experiments.results $(PARTS) --out $(OUT)/results
+
 # Continues the last call.
 campaign: $(VENV)/test.stamp
-	$(BIN)/python -m campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
+	$(BIN)/python -m nmdp_pin.experiments.campaigns --minutes $(MINUTES) --out $(OUT)/campaigns
 
 clean:
 	rm -rf $(VENV) $(OUT) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .coverage

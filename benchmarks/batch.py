@@ -11,7 +11,6 @@ are the least of several runs; a rate is trajectory-steps a second.
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import tempfile
 import time
@@ -24,6 +23,7 @@ import pinocchio as pin
 from joblib import parallel_config
 
 from nmdp_pin import Penalty, Plane, Robot, Simulator, Terrain, load_robot
+from nmdp_pin.experiments.data_file import write_data
 from nmdp_pin.experiments.pbad.chain_urdf import chain_urdf
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.step_control import Halving
@@ -132,8 +132,7 @@ def main() -> None:
         rows.append(row(links, K, options))
         print(f"| {' | '.join(rows[-1])} |", flush=True)
     if options.csv:
-        with options.csv.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
+        write_data(options.csv, COLUMNS, rows)
 
 
 if __name__ == "__main__":

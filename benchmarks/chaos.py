@@ -30,7 +30,7 @@ from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import Curve, time_grid
 from nmdp_pin.experiments.nmdp.paper import JUMP, NMDP_STEPS, WALK_FAST, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 
 RUNS = 10
 SIZES = (1e-6, 1e-3)  # [m, rad]
@@ -48,7 +48,7 @@ def runs(
     motion: Motion, method: str, preset: str, h: float, size: float, number: int
 ) -> list[np.ndarray]:
     """Runs from starts of their own, as rows (t, x, z), shape (n_steps + 1, 3) each."""
-    spec = Study(preset=PRESETS[preset]).spec(motion, method, h)
+    spec = NmdpStudy(preset=PRESETS[preset]).spec(motion, method, h)
     setup = spec.load().build(visuals=False)
     model, rng, found = setup.robot.model, np.random.default_rng(0), []
     for _ in range(number):

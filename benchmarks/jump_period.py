@@ -20,11 +20,12 @@ from nmdp_pin.control import StablePD
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import Curve, time_grid
 from nmdp_pin.experiments.nmdp.paper import JUMP
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 from nmdp_pin.gait import Gait
 
 PERIOD = 2.0  # [s]
 RISEN = 0.1  # [m]
+DURATION = JUMP.duration  # [s]
 
 
 def gaits(gait: Gait) -> Mapping[str, Gait]:
@@ -36,12 +37,12 @@ def gaits(gait: Gait) -> Mapping[str, Gait]:
     return {f"as it is, {end:g} s": gait, "held, 2 s": held, "stretched, 2 s": stretched}
 
 
-def height(study: Study, method: str, dt: float, name: str) -> Curve:
+def height(study: NmdpStudy, method: str, dt: float, name: str) -> Curve:
     """Height of the torso above its start."""
     setup = study.spec(JUMP, method, dt).load().build(visuals=False)
     gait = gaits(setup.robot.gaits["jump"])[name]
     control = StablePD(setup.robot, kp=1000.0, kd=1.0, gait=gait)
-    results = list(setup.simulator.run(setup.state, control, dt=dt, duration=JUMP.duration))
+    results = list(setup.simulator.run(setup.state, control, dt=dt, duration=DURATION))
     states = [setup.state, *(result.state for result in results if result.status.ok)]
     z = np.array([state.q[1] for state in states])
     return Curve(np.array([state.t for state in states]), z - z[0])
@@ -52,12 +53,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--method", action="append")
     methods = parser.parse_args().method or ["ne-nmdp", "pbd-nmdp"]
-    study = Study()
+    study = NmdpStudy()
     print("| gait | method | spread | rise | jumps |\n|---|---|---|---|---|")
     for name in ("as it is, 1.4 s", "held, 2 s", "stretched, 2 s"):
         for method in methods:
             curves = [height(study, method, dt, name) for dt in study.steps_of(method)]
-            spread = consistency(curves, time_grid(0.05, JUMP.duration)).spread
+            spread = consistency(curves, time_grid(0.05, DURATION)).spread
             rises = ", ".join(f"{curve.y.max():.2f}" for curve in curves)
             ups = [np.count_nonzero(np.diff((c.y > RISEN).astype(int)) == 1) for c in curves]
             counts = ", ".join(map(str, ups))

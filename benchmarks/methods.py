@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from nmdp_pin.integrators import INTEGRATORS, StepResult, options_of
-from nmdp_pin.papers import PRESETS
+from nmdp_pin.integrators.presets import PRESETS
 from nmdp_pin.scenario import Scenario
 
 OBJECTIVES = ("dissipation", "end_effector", "kinetic")

@@ -19,6 +19,7 @@ from nmdp_pin.scenario import Scenario
 
 STEPS = (0.5, 1, 2, 5, 10, 20, 50, 100)  # [ms]
 POINTS = (4, 16, 64, 128, 256)
+SIDES = (2, 4, 8, 12, 16)  # of the slab, in points
 NUDGE = 1e-6  # [m/s, rad/s] of every dof at the start: a motion must not hang on a symmetry
 GAIN = 0.01  # of the energy that gravity has given: more than this above the start is not stable
 
@@ -110,7 +111,7 @@ def contacts() -> None:
 def touching() -> None:
     """A step of 1 ms of a slab that slides on n points, all of which touch."""
     print("| points | " + " | ".join(f"{s}: ms, iterations" for s in NCP_SOLVERS) + " |")
-    for side in (2, 4, 8, 12, 16):
+    for side in SIDES:
         at = np.linspace(-0.1, 0.1, side)
         points = [(f"p{i}-{j}", x, y) for i, x in enumerate(at) for j, y in enumerate(at)]
         contacts = [
@@ -151,7 +152,13 @@ def stable() -> None:
 
 TABLES = {"cost": cost, "contacts": contacts, "touching": touching, "stable": stable}
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Print the tables that are named, or all."""
     for table in sys.argv[1:] or TABLES:
         TABLES[table]()
         print()
+
+
+if __name__ == "__main__":
+    main()

@@ -18,13 +18,13 @@ from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import time_grid
 from nmdp_pin.experiments.nmdp.paper import NMDP_STEPS, TABLE, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 
-MOTIONS = {row.motion.scenario: row.motion for row in TABLE}
+MOTIONS = {motion.scenario: motion for motion in TABLE}
 METHODS = ("ne-nmdp", "pbd-nmdp")
 
 
-def row(motion: Motion, method: str, study: Study, settings: list[str], scale: float) -> str:
+def row(motion: Motion, method: str, study: NmdpStudy, settings: list[str], scale: float) -> str:
     """One row of the table."""
     curves, halved = [], 0
     for dt in NMDP_STEPS:
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--scale", type=float, default=1.0)
     chosen = parser.parse_args()
-    study = Study(preset=PRESETS[chosen.preset])
+    study = NmdpStudy(preset=PRESETS[chosen.preset])
     print("| motion | method | spread | failed | halved | ends |\n|---|---|---|---|---|---|")
     for name in chosen.motion:
         for method in chosen.method:

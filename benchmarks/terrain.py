@@ -106,7 +106,7 @@ def microseconds(terrain: Terrain, points: np.ndarray) -> float:
     return 1e6 * statistics.median(times)
 
 
-def print_times() -> None:
+def main() -> None:
     """Print the table of times."""
     cases = (
         ("one plane", Terrain([Plane()]), (-1, -1, -0.1), (1, 1, 0.1)),
@@ -124,4 +124,4 @@ def print_times() -> None:
 
 
 if __name__ == "__main__":
-    print_times()
+    main()

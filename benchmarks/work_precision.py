@@ -15,7 +15,6 @@ least of three runs, in turns. Rows of cases that are not run stay as they are i
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import time
 from collections.abc import Callable
@@ -31,6 +30,7 @@ from mujoco_twin import Twin
 from PIL import Image
 
 from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, Terrain, load_robot
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.gait import Gait
 from nmdp_pin.robot import ContactPoints, Robot
 from nmdp_pin.scenario import Scenario
@@ -392,8 +392,9 @@ def merged(table: Path, rows: list[Row]) -> list[Row]:
     """These rows and those of other cases in an earlier table, in the order of the table."""
     old: list[Row] = []
     if table.exists():
-        with open(table, newline="", encoding="utf-8") as file:
-            old = [Row(*row[:2], *map(float, row[2:])) for row in [*csv.reader(file)][1:]]
+        for row in read_data(table):
+            numbers = (value(row, column) for column in Row._fields[2:])
+            old.append(Row(row["case"], row["simulator"], *numbers))
     names = [*dict.fromkeys(row.case for row in old + rows)]
     made = {row.case for row in rows}
     kept = [row for row in old if row.case not in made]
@@ -421,10 +422,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     table = arguments.out / "work_precision.csv"
     rows = merged(table, rows)
-    with open(table, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(Row._fields)
-        writer.writerows(rows)
+    write_data(table, Row._fields, rows)
     draw(rows, arguments.out / "work_precision.png")
     print("\n".join(ratios(rows)))
 

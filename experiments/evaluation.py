@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nmdp_pin.errors import ExperimentError
@@ -63,5 +64,8 @@ def evaluate(
     # Afterwards, when nothing else computes.
     timed = [spec for figure in figures for spec in figure.timed(study)]
     runs.update(campaign.run(timed, in_turn=True))
-    products = {figure.name: figure.make(study, runs, folder) for figure in figures}
+    products = {
+        figure.name: replace(figure.make(study, runs, folder), tables=figure.tables(study, folder))
+        for figure in figures
+    }
     return products, [run for run in runs.values() if run.failure]

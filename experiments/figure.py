@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
+import abc
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
+from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.files.text_table import Table
+from nmdp_pin.experiments.table import Table
 
 Runs = Mapping[RunSpec, KeptRun]
 
-LONGEST_TABLE = 12
-"""Rows of a table on a page; longer tables are for the terminal, and their data for the CSV."""
 
+@dataclass(frozen=True, kw_only=True)
+class Study(abc.ABC):
+    """Settings of an evaluation; those with a "flag" are options of the command line.
 
-class Study(Protocol):
-    """Settings of an evaluation."""
+    Args:
+        duration: longest simulated time [s]; None for the durations of the figures.
+    """
+
+    paper: ClassVar[str]
+    """Word of the command line."""
+
+    duration: float | None = field(default=None, metadata={"flag": "--duration"})
 
     @property
+    @abc.abstractmethod
     def name(self) -> str:
         """Suffix of its files and page markers; "" for the paper's settings."""
 
+    @abc.abstractmethod
+    def check(self) -> None:
+        """Check what only this study has.
+
+        Raises:
+            NmdpError: something that cannot be evaluated.
+        """
+
     def checked(self) -> Self:
         """The same study, or an error that says what cannot be evaluated."""
+        if self.duration is not None and not self.duration > 0.0:
+            raise ExperimentError(f"duration must be > 0 s, got {self.duration:g}")
+        self.check()
+        return self
+
+    def length(self, *longest: float | None) -> float:
+        """Simulated time of a run [s]: the least of what is given and the study's duration."""
+        return min(limit for limit in (*longest, self.duration) if limit is not None)
 
     def command(self, figure: str) -> str:
         """The command that makes a figure of this study."""
+        words = [f"nmdp-pin paper {self.paper} {figure}"]
+        for setting in fields(self):
+            flag, given = setting.metadata.get("flag"), getattr(self, setting.name)
+            if flag is not None and given != setting.default:
+                words += [f"{flag} {v}" for v in (given if isinstance(given, tuple) else (given,))]
+        return " ".join(words)
 
 
 S = TypeVar("S", bound=Study)
@@ -42,17 +74,19 @@ class Product:
     Args:
         pictures: PNG files and what each shows.
         data: CSV files.
-        tables: for the terminal and, unless long or aside, the page.
+        tables: tables of the page, which follow from the data.
+        aside: tables for the terminal.
         notes: sentences that belong below.
     """
 
     pictures: Mapping[Path, str]
     data: tuple[Path, ...]
     tables: tuple[Table, ...] = ()
+    aside: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
 
     def markdown(self, page: Path, command: str) -> str:
-        """Its part of a page: pictures, short tables, notes, data, and the command."""
+        """Its part of a page: pictures, tables, notes, data, and the command."""
         folder = page.resolve().parent
 
         def link(path: Path) -> str:
@@ -60,10 +94,8 @@ class Product:
 
         pictures = [f"![{shows}]({link(path)})" for path, shows in self.pictures.items()]
         data = ", ".join(f"[{path.name}]({link(path)})" for path in self.data)
-        short = [t for t in self.tables if len(t.rows) <= LONGEST_TABLE and not t.aside]
-        tables = [t.markdown() for t in short]
         made = f"`{command}`; data: {data}." if data else f"`{command}`."
-        return "\n\n".join([*pictures, *tables, *self.notes, made])
+        return "\n\n".join([*pictures, *(t.markdown() for t in self.tables), *self.notes, made])
 
 
 @dataclass(frozen=True)
@@ -77,6 +109,7 @@ class Figure(Generic[S]):
         make: writes its files into a folder; the runs are those of `specs` and `timed`, and maybe
             others.
         timed: the runs whose computing times it compares, in the order in which they are made.
+        tables: tables of the page, read from the data in a folder.
     """
 
     name: str
@@ -84,6 +117,7 @@ class Figure(Generic[S]):
     specs: Callable[[S], list[RunSpec]]
     make: Callable[[S, Runs, Path], Product]
     timed: Callable[[S], list[RunSpec]] = field(default=lambda study: [])
+    tables: Callable[[S, Path], tuple[Table, ...]] = field(default=lambda study, folder: ())
 
 
 def marker(figure: str, study: Study) -> str:

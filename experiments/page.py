@@ -29,6 +29,11 @@ def check_page(path: Path, names: Iterable[str]) -> None:
         )
 
 
+def parts_of(path: Path) -> dict[str, str]:
+    """Generated parts of a page, by their names."""
+    return dict(_PARTS.findall(_read(path)))
+
+
 def update_page(path: Path, parts: Mapping[str, str]) -> None:
     """Replace the generated parts of a page.
 
@@ -47,6 +52,9 @@ def update_page(path: Path, parts: Mapping[str, str]) -> None:
         before, after = _part(name).split(text, maxsplit=1)
         text = before + whole + after
     write_text(path, text)
+
+
+_PARTS = re.compile(r"^<!-- begin (\S+) -->$(.*?)^<!-- end \1 -->$", re.DOTALL | re.MULTILINE)
 
 
 def _part(name: str) -> re.Pattern[str]:

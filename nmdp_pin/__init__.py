@@ -5,6 +5,7 @@ The most common names are exported here. Further shapes are in `nmdp_pin.terrain
 viewer in `nmdp_pin.viz`.
 """
 
+import nmdp_pin.papers  # noqa: F401 - registers the papers' methods, which the core does not know
 from nmdp_pin.contact import DryFriction, FrictionCone, Penalty, WrenchSpace
 from nmdp_pin.control import Command, Controller, StablePD
 from nmdp_pin.errors import NmdpError

@@ -14,7 +14,7 @@ from nmdp_pin.integrators.integrator import Integrator, StepResult
 from nmdp_pin.options import Count, NonNegative, check_fields
 from nmdp_pin.state import State
 from nmdp_pin.status import Status
-from nmdp_pin.step_control import MinStep, StepControl, merged
+from nmdp_pin.step_control import Fixed, Halving, MinStep, StepControl, merged
 
 _SAFETY = 0.9  # on the length that would just meet the tolerance
 _GROWTH, _SHRINK = 3.0, 0.2  # at most, from one sub-step to the next
@@ -114,3 +114,7 @@ class ErrorControl(StepControl):
         rate = max(rate, _LEAST_ERROR)
         wanted = _SAFETY * rate ** (-_INTEGRAL / order) * (last / rate) ** (_PROPORTIONAL / order)
         return min(max(wanted, _SHRINK), _GROWTH)
+
+
+CONTROLS: dict[str, type[StepControl]] = {c.name: c for c in (Halving, Fixed, ErrorControl)}
+"""Kinds of step control by their names."""

@@ -25,7 +25,7 @@ from nmdp_pin.integrators import (
     methods_that_take,
     options_of,
 )
-from nmdp_pin.papers.presets import preset_options
+from nmdp_pin.integrators.presets import preset_options
 from nmdp_pin.robot import Robot
 from nmdp_pin.state import State, WarmStart
 from nmdp_pin.state_vector import StateVector

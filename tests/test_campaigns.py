@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaigns import __main__ as campaigns
-from campaigns import inputs, interruptions, systems
-from campaigns.child import Child
-from campaigns.ledger import Ledger
+from nmdp_pin.experiments.campaigns import __main__ as campaigns
+from nmdp_pin.experiments.campaigns import inputs, interruptions, systems
+from nmdp_pin.experiments.campaigns.child import Child
+from nmdp_pin.experiments.campaigns.ledger import Ledger
 from nmdp_pin.status import Status
 
 INPUTS = 500

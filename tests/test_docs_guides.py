@@ -8,7 +8,7 @@ from pages import page, run_code
 from nmdp_pin.cli import main
 
 TUTORIAL = page("tutorial.md")
-HEIGHT = 0.01  # [m]; the last digits of a search may change with the solver
+HEIGHT = 0.005  # [m]; the last digit of a search may change with the solver
 
 
 @pytest.mark.parametrize("name", ["getting_started.md", "scenarios.md", "terrain.md"])

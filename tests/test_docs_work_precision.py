@@ -1,6 +1,5 @@
 """What the pages say of errors and computing times is in docs/results/work_precision.csv."""
 
-import csv
 import importlib
 import math
 import re
@@ -9,14 +8,15 @@ from collections import defaultdict
 import pytest
 from pages import ROOT, page
 
+from nmdp_pin.experiments.data_file import read_data
+
 LONG = (0.01, 0.05)  # [s], the steps of which docs/accuracy.md speaks
 
 
 def rows(simulator: str) -> list[dict[str, str]]:
     """Those of a simulator, first words of its name."""
     path = ROOT / "docs/results/work_precision.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if row["simulator"].startswith(simulator)]
+    return [row for row in read_data(path) if row["simulator"].startswith(simulator)]
 
 
 @pytest.fixture

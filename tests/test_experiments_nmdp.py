@@ -1,19 +1,16 @@
 """The NMDP paper's figures and tables, made of short runs, and the command that makes them."""
 
-import csv
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from paper_commands import CSV, LARGEST_PICTURE, RESULTS, check_page, command, rows
 from PIL import Image
 
-from nmdp_pin.cli import main
 from nmdp_pin.errors import ExperimentError, IntegratorError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.evaluation import evaluate, figures_named
-from nmdp_pin.experiments.nmdp import FIGURES, PRESETS, Study, error_figure
+from nmdp_pin.experiments.nmdp import FIGURES, PRESETS, NmdpStudy, error_figure
 from nmdp_pin.experiments.nmdp.error_figure import CASES, ERROR, REFERENCE_STEPS, TABLE_STEPS
 from nmdp_pin.experiments.nmdp.paper import (
     JUMP,
@@ -25,19 +22,16 @@ from nmdp_pin.experiments.nmdp.paper import (
 )
 from nmdp_pin.experiments.nmdp.preset import Preset
 from nmdp_pin.experiments.nmdp.table1 import TABLE1
-from nmdp_pin.experiments.page import update_page
+from nmdp_pin.experiments.page import parts_of, update_page
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/results/nmdp.md"
-LARGEST_PICTURE = 150_000  # [bytes] of a committed PNG
-_CSV = 1e-5  # relative: a CSV has six digits
+PAGE = RESULTS / "nmdp.md"
 
 METHODS_HERE = ("ne-mdp", "ne-nmdp")
-SHORT = Study(methods=METHODS_HERE, steps=(0.02, 0.05), duration=0.1)
+SHORT = NmdpStudy(methods=METHODS_HERE, steps=(0.02, 0.05), duration=0.1)
 WORDS = [
     *("--method", "ne-mdp", "--method", "ne-nmdp", "--workers", "1"),
     *("--dt", "0.02", "--dt", "0.05", "--duration", "0.1"),
@@ -56,32 +50,19 @@ def made(tmp_path_factory):
     return folder, products
 
 
-def command(*words) -> int:
-    """Exit code of a command run in this process."""
-    with pytest.raises(SystemExit) as end:
-        main(["paper", "nmdp", *map(str, words)])
-    return int(end.value.code or 0)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    """Content of a CSV."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def test_settings_are_those_of_the_paper():
     """Steps, methods and rows are the published ones; each preset builds every motion."""
-    assert np.allclose(Study().steps_of("ne-mdp"), np.arange(1, 6) * 1e-3)
-    assert np.allclose(Study().steps_of("ne-nmdp"), np.arange(30, 51, 5) * 1e-3)
-    wide = Study(span="wide")
+    assert np.allclose(NmdpStudy().steps_of("ne-mdp"), np.arange(1, 6) * 1e-3)
+    assert np.allclose(NmdpStudy().steps_of("ne-nmdp"), np.arange(30, 51, 5) * 1e-3)
+    wide = NmdpStudy(span="wide")
     assert wide.name == "paper-wide"
     assert "--span wide" in wide.command("fig4")
-    assert set(Study().steps_of("ne-mdp")) < set(wide.steps_of("ne-mdp"))
+    assert set(NmdpStudy().steps_of("ne-mdp")) < set(wide.steps_of("ne-mdp"))
     assert np.allclose(wide.steps_of("pbd-nmdp"), np.arange(5, 51, 5) * 1e-3)
     assert set(METHODS) <= set(INTEGRATORS)
-    assert [row.published.get("ne-nmdp") for row in TABLE] == [0.10, None, 0.02, None, 0.10, 0.05]
-    assert all(row.engine.keys() == set(TABLE_METHODS) for row in TABLE)
-    paper = Study(preset=PRESETS["paper"])
+    assert [row[-1] for row in TABLE.values() if row] == [0.10, 0.02, 0.10, 0.05]
+    assert {len(row) for row in TABLE.values()} == {0, len(TABLE_METHODS)}
+    paper = NmdpStudy(preset=PRESETS["paper"])
     jump = paper.spec(JUMP, "ne-nmdp", 0.05).load()
     assert jump.integrator.objective == "end_effector"
     assert (jump.contact.zeta, jump.contact.power, jump.contact.directions) == (1e-4, 2, 6)
@@ -90,16 +71,16 @@ def test_settings_are_those_of_the_paper():
     assert paper.spec(JUMP, "ne-mdp", 0.01).load().contact.zeta == 0.0
     spider = paper.spec(SPIDER_JUMP, "pbd-nmdp", 0.05).load()
     assert (spider.contact.zeta, spider.duration) == (0.0, 20.0)
-    ours = Study(preset=PRESETS["paper-contact"]).spec(JUMP, "ne-nmdp", 0.05).load()
+    ours = NmdpStudy(preset=PRESETS["paper-contact"]).spec(JUMP, "ne-nmdp", 0.05).load()
     assert ours.contact == jump.contact
-    recommended = Study(preset=PRESETS["recommended"]).spec(JUMP, "ne-nmdp", 0.05).load()
+    recommended = NmdpStudy(preset=PRESETS["recommended"]).spec(JUMP, "ne-nmdp", 0.05).load()
     assert ours.integrator == recommended.integrator
     assert recommended.contact == Scenario.load("robosimian-jump").contact
 
 
 def test_other_robots_are_asked_of_those_that_have_them():
     """The free-flyer with true inertias, and the box as it is."""
-    study = Study(variant="com", base="free-flyer")
+    study = NmdpStudy(variant="com", base="free-flyer")
     assert study.name == "paper-com-free-flyer"
     jump = study.spec(JUMP, "ne-nmdp", 0.05).load()
     assert (jump.robot.variant, jump.robot.base) == ("com", "free-flyer")
@@ -114,7 +95,7 @@ def test_other_robots_are_asked_of_those_that_have_them():
 def test_specs_of_all_figures_have_names_of_their_own():
     """No two runs of the whole evaluation, over all presets, share a file."""
     studies = [
-        Study(preset=preset, objective="kinetic", variant=variant)
+        NmdpStudy(preset=preset, objective="kinetic", variant=variant)
         for preset in PRESETS.values()
         for variant in ("listed", "com")
     ]
@@ -147,7 +128,7 @@ def test_curves_are_those_of_the_runs(made):
     run = Campaign(folder / "runs", workers=1).run([SHORT.spec(JUMP, "ne-nmdp", 0.05)])
     (recording,) = (kept.recording() for kept in run.values())
     heights = [float(row["ne-nmdp 50 ms"]) for row in found]
-    assert heights == pytest.approx(recording.base_position[:, 2], rel=_CSV, abs=1e-6)
+    assert heights == pytest.approx(recording.base_position[:, 2], rel=CSV, abs=1e-6)
 
 
 def test_table_one_is_the_spread_of_its_runs(made):
@@ -166,11 +147,11 @@ def test_table_one_is_the_spread_of_its_runs(made):
         if row["motion"] == JUMP.title and row["method"].startswith("ne-nmdp")
     )
     spread = float(row["mean std across dt [m]"])
-    assert spread == pytest.approx(0.5 * np.abs(fine - coarse).mean(), rel=_CSV)
+    assert spread == pytest.approx(0.5 * np.abs(fine - coarse).mean(), rel=CSV)
     assert spread > 0.0
     assert (row["runs"], row["cut short"], row["paper [m]"]) == ("2", "0", "0.02")
     (table,) = products["table1"].tables
-    assert [line[0] for line in table.rows] == [row.motion.title for row in TABLE]
+    assert [line[0] for line in table.rows] == [motion.title for motion in TABLE]
     assert "pbd-nmdp" not in " ".join(table.columns)
 
 
@@ -203,15 +184,15 @@ def test_errors_of_every_objective_and_order(made):
     for row in found:
         error = abs(float(row["value [m]"]) - float(row["reference [m]"]))
         assert float(row["error [m]"]) == pytest.approx(error, rel=0.01, abs=1e-5)
-    assert len(products["error"].tables) == len(CASES)
-    assert "at 2.5 ms" in products["error"].tables[0].notes[0]
+    assert len(products["error"].aside) == len(CASES)
+    assert "at 2.5 ms" in products["error"].aside[0].notes[0]
 
 
 def test_reference_and_tables_are_at_the_steps_asked_for():
     """The reference is at 0.25 and 0.5 ms, the table at 5, 10, 20 and 50 ms."""
     assert max(REFERENCE_STEPS) <= 0.0005
     assert TABLE_STEPS == (0.005, 0.01, 0.02, 0.05)
-    steps = {spec.dt for spec in ERROR.specs(Study(methods=("ne-nmdp",)))}
+    steps = {spec.dt for spec in ERROR.specs(NmdpStudy(methods=("ne-nmdp",)))}
     assert {*REFERENCE_STEPS, *TABLE_STEPS} <= steps
 
 
@@ -231,10 +212,11 @@ def test_a_failing_run_is_in_the_table(tmp_path):
     runs[jumps[0]] = campaign.run([failing])[failing]
     assert runs[jumps[0]].failure
     product = TABLE1.make(study, runs, tmp_path)
-    (cell,) = (row[2] for row in product.tables[0].rows if row[0] == JUMP.title)
+    (table,) = TABLE1.tables(study, tmp_path)
+    (cell,) = (row[2] for row in table.rows if row[0] == JUMP.title)
     assert cell.endswith("of the 1 meaningful)")
-    assert product.tables[1].rows[0][0] == JUMP.title
-    assert product.tables[1].rows[0][2].startswith("20 (at ")
+    assert product.aside[0].rows[0][0] == JUMP.title
+    assert product.aside[0].rows[0][2].startswith("20 (at ")
     (line,) = (r for r in rows(tmp_path / "table1-broken.csv") if r["motion"] == JUMP.title)
     assert line["cut short"] == "1"
 
@@ -263,17 +245,17 @@ def test_command_writes_files_and_the_page(tmp_path, capsys):
         "# Title\n\n<!-- begin fig4-paper -->\n\nold\n\n<!-- end fig4-paper -->\n\nProse.\n",
         encoding="utf-8",
     )
-    assert command("fig4", *WORDS, "--out", tmp_path / "out", "--page", page) == 0
+    assert command("nmdp", "fig4", *WORDS, "--out", tmp_path / "out", "--page", page) == 0
     text = page.read_text(encoding="utf-8")
     assert "old" not in text
     assert text.startswith("# Title\n\n<!-- begin fig4-paper -->\n\n![Torso height")
     assert text.endswith("<!-- end fig4-paper -->\n\nProse.\n")
     assert "(out/fig4-paper.png)" in text
-    assert "`nmdp-pin paper nmdp fig4 --preset paper --method ne-mdp --method ne-nmdp" in text
+    assert "`nmdp-pin paper nmdp fig4 --duration 0.1 --method ne-mdp --method ne-nmdp" in text
     assert (tmp_path / "out/fig4-paper.csv").exists()
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").glob("*.npz")}
     assert len(files) == 4
-    assert command("table1", *WORDS, "--out", tmp_path / "out") == 0
+    assert command("nmdp", "table1", *WORDS, "--out", tmp_path / "out") == 0
     said = capsys.readouterr().out
     assert "Robosimian walk-fast" in said
     assert "distance [m]" in said
@@ -289,48 +271,21 @@ def test_exit_codes(tmp_path, capsys):
         (["fig3", "--objective", "none"], "objective 'none' is not known"),
         (["fig3", "--method", "no-such"], "'no-such' is not known"),
         (["fig3", "--page", tmp_path / "none.md"], "cannot be read"),
-        (["fig3", "--reference-method", "no-such"], "'no-such' is not known"),
     ):
-        assert command(*words, *out) == 2
+        assert command("nmdp", *words, *out) == 2
         assert sentence in capsys.readouterr().err
     page = tmp_path / "page.md"
     page.write_text("# Title\n", encoding="utf-8")
-    assert command("fig3", *out, "--page", page) == 2
+    assert command("nmdp", "fig3", *out, "--page", page) == 2
     assert "has no place for fig3-paper" in capsys.readouterr().err
     with pytest.raises(ExperimentError, match="no place for"):
         update_page(page, {"fig3": "text"})
 
 
 def test_results_page_is_whole():
-    """Its pictures and data are there, small enough, and every generated part names its command."""
-    text = PAGE.read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#]+)\)", text)
-    assert len(links) > 10
-    for link in links:
-        assert (PAGE.parent / link).exists(), link
-    pages = "".join(page.read_text(encoding="utf-8") for page in PAGE.parent.glob("*.md"))
-    for path in PAGE.parent.glob("*.png"):
-        assert path.stat().st_size < LARGEST_PICTURE, path.name
-        assert path.name in pages
-    parts = re.findall(r"<!-- begin (\S+) -->(.*?)<!-- end \1 -->", text, re.DOTALL)
-    assert parts
-    for name, part in parts:
-        assert f"`nmdp-pin paper nmdp {name.partition('-')[0]} " in part, name
-
-
-def test_the_table_of_all_steps_is_the_data():
-    """The spreads of `ne-nmdp` over 5 to 50 ms, typed on the page, are those of the CSVs."""
-    head, _, *lines = re.search(r"^(\| \[m\] \|.*\n(?:\|.*\n)+)", PAGE.read_text("utf-8"), re.M)[
-        1
-    ].splitlines()
-    presets = re.findall(r"`([\w-]+)`", head)
-    assert presets == ["paper", "recommended", "paper-contact"]
-    said = {cells[1].strip(): cells[2:-1] for cells in (line.split("|") for line in lines)}
-    for column, preset in enumerate(presets):
-        data = rows(PAGE.parent / f"table1-{preset}-wide.csv")
-        found = {r["motion"]: r for r in data if r["method"].startswith("ne-nmdp")}
-        assert set(found) == set(said)
-        for motion, row in found.items():
-            cells = [float(re.search(r"[\d.]+", cell)[0]) for cell in said[motion]]
-            assert cells[column] == round(float(row["mean std across dt [m]"]), 2)
-            assert cells[-1] == float(row["authors' engine [m]"])
+    """Its pictures and data are there, small enough, and every figure's part names its command."""
+    check_page(PAGE, "*.png")
+    found = parts_of(PAGE)
+    for figure in FIGURES:
+        (name,) = (name for name in found if name.partition("-")[0] == figure)
+        assert f"`nmdp-pin paper nmdp {figure}" in found[name], name

@@ -1,23 +1,21 @@
 """The figures and tables of the paper on PBD and PBFD, made of short runs, and their command."""
 
-import csv
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from paper_commands import CSV, LARGEST_PICTURE, RESULTS, check_page, command, rows
 from PIL import Image
 
-from nmdp_pin.cli import main
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
+from nmdp_pin.experiments.data_file import write_data
 from nmdp_pin.experiments.evaluation import evaluate, figures_named
-from nmdp_pin.experiments.figure import LONGEST_TABLE, Product
+from nmdp_pin.experiments.page import parts_of
 from nmdp_pin.experiments.pbad import (
     FIGURES,
-    Study,
+    PbadStudy,
     cost_figure,
     friction_figure,
     optimiser_figure,
@@ -29,17 +27,13 @@ from nmdp_pin.experiments.pbad.optimiser_figure import CHAINS, FIG4
 from nmdp_pin.experiments.pbad.paper import BASELINE, METHODS, OPTIMISERS
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.timing import timing
-from nmdp_pin.files.text_table import Table
 from nmdp_pin.integrators import INTEGRATORS
 from nmdp_pin.robot import load_robot
 from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/results/pbad.md"
-LARGEST_PICTURE = 150_000  # [bytes] of a committed PNG
-_CSV = 1e-5  # relative: a CSV has six digits
+PAGE = RESULTS / "pbad.md"
 
 # Few runs instead of the hundreds of the figures.
 FEW = (
@@ -65,26 +59,13 @@ def few(patch: pytest.MonkeyPatch) -> None:
 def made(tmp_path_factory):
     """Every figure and table, of short runs: the folder, the study and the products."""
     folder = tmp_path_factory.mktemp("made")
-    study = Study(repeats=2, duration=SECONDS, folder=folder)
+    study = PbadStudy(repeats=2, duration=SECONDS, folder=folder)
     campaign = Campaign(folder / "runs", workers=1, quiet=True)
     with pytest.MonkeyPatch.context() as patch:
         few(patch)
         products, failed = evaluate(study, list(FIGURES.values()), campaign, folder)
     assert failed == []
     return folder, study, products
-
-
-def command(*words) -> int:
-    """Exit code of a command run in this process."""
-    with pytest.raises(SystemExit) as end:
-        main(["paper", "pbad", *map(str, words)])
-    return int(end.value.code or 0)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    """Content of a CSV."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_settings_are_those_of_the_paper():
@@ -99,7 +80,7 @@ def test_settings_are_those_of_the_paper():
 
 def test_specs_of_all_figures_have_names_of_their_own(tmp_path):
     """No two runs of the whole evaluation share a file, and each has settings that are taken."""
-    study = Study(folder=tmp_path)
+    study = PbadStudy(folder=tmp_path)
     specs = {
         spec for figure in FIGURES.values() for spec in (*figure.specs(study), *figure.timed(study))
     }
@@ -134,9 +115,9 @@ def test_distances_are_those_of_the_runs(made):
     (run,) = Campaign(folder / "runs", workers=1, quiet=True).run([spec]).values()
     (row,) = (r for r in found if (r["method"], r["mu"], r["dt [s]"]) == ("pbfd", "0.5", "0.05"))
     x = run.recording().base_position[:, 0]
-    assert float(row["distance [m]"]) == pytest.approx(x[-1] - x[0], rel=_CSV)
-    assert float(row["C_par [N/m^3]"]) == pytest.approx(friction_stiffness(0.5, 0.05), rel=_CSV)
-    assert float(row["closed form [m]"]) == pytest.approx(closed_form(0.5), rel=_CSV)
+    assert float(row["distance [m]"]) == pytest.approx(x[-1] - x[0], rel=CSV)
+    assert float(row["C_par [N/m^3]"]) == pytest.approx(friction_stiffness(0.5, 0.05), rel=CSV)
+    assert float(row["closed form [m]"]) == pytest.approx(closed_form(0.5), rel=CSV)
     assert row["stopped"] == "0"
 
 
@@ -155,8 +136,11 @@ def test_times_are_medians_of_the_repeats(made):
     assert own.iterations.shape == own.walls.shape == (100,)
     (row, *_) = rows(folder / "pbad-fig6.csv")
     assert (row["method"], float(row["dt [s]"])) == (case.method, case.dt)
-    assert float(row["cost of 10 s [s]"]) == pytest.approx(own.of(10.0), rel=_CSV)
-    assert "Largest steps" in products["fig6"].tables[0].notes[0]
+    assert float(row["cost of 10 s [s]"]) == pytest.approx(own.of(10.0), rel=CSV)
+    by_step, by_points = products["fig6"].tables
+    assert {row[-1] for row in by_step.rows} <= {"stable", "not stable"}
+    assert [row[0] for row in by_points.rows] == ["4", "64"]
+    assert all(0.0 <= float(row[-2]) <= float(row[1]) for row in by_points.rows)
 
 
 def test_finished_runs_are_not_made_again(made, monkeypatch):
@@ -176,7 +160,7 @@ def test_runs_that_are_timed_are_made_in_turn(made):
     specs = FIGURES["fig6"].timed(replace(study, repeats=3))
     assert [spec.repeat for spec in specs] == sorted(spec.repeat for spec in specs)
     assert {spec.repeat for spec in specs} == {1, 2, 3}
-    assert FIGURES["fig6"].specs(study) == []
+    assert all("-fixed" in spec.preset for spec in FIGURES["fig6"].specs(study))
 
 
 def test_a_robot_that_changed_makes_runs_anew(tmp_path):
@@ -207,7 +191,7 @@ def test_pbd_turns_up_and_pbfd_does_not(tmp_path, monkeypatch):
     frictions = (0.05, 0.2, 1.0)
     monkeypatch.setattr(friction_figure, "STEPS", (0.01, 0.1))
     monkeypatch.setattr(friction_figure, "FRICTIONS", frictions)
-    study = Study(duration=1.5, folder=tmp_path)
+    study = PbadStudy(duration=1.5, folder=tmp_path)
     product, _ = evaluate(
         study, [FIG5], Campaign(tmp_path / "runs", workers=1, quiet=True), tmp_path
     )
@@ -220,7 +204,7 @@ def test_pbd_turns_up_and_pbfd_does_not(tmp_path, monkeypatch):
     assert pbd[2] > 1.05 * min(pbd)  # it still slides on
     assert pbfd == sorted(pbfd, reverse=True)
     assert pbfd[1] == pytest.approx(closed_form(0.2), rel=0.1)
-    never = {row[0]: row[-1] for row in product["fig5"].tables[0].rows if row[1] == "10"}
+    never = {row[0]: row[-1] for row in product["fig5"].aside[0].rows if row[1] == "10"}
     assert never["pbfd"] == never[BASELINE] == "never"
     assert never["pbd"] != "never"
 
@@ -228,7 +212,7 @@ def test_pbd_turns_up_and_pbfd_does_not(tmp_path, monkeypatch):
 def test_jtj_lm_takes_fewer_iterations_than_lbfgs(tmp_path, monkeypatch):
     """Fig. 4: on both chains, for both methods."""
     monkeypatch.setattr(optimiser_figure, "STEPS", (0.005,))
-    study = Study(repeats=1, duration=0.3, folder=tmp_path)
+    study = PbadStudy(repeats=1, duration=0.3, folder=tmp_path)
     product, failed = evaluate(
         study, [FIG4], Campaign(tmp_path / "runs", workers=1, quiet=True), tmp_path
     )
@@ -240,21 +224,16 @@ def test_jtj_lm_takes_fewer_iterations_than_lbfgs(tmp_path, monkeypatch):
 
 
 def test_stability_of_a_run():
-    """A run is stable if its energy never climbs; the largest step has only stable ones below."""
+    """A run is stable if it reaches its end and its energy never climbs."""
 
     class Kept:
         kinetic_energy = np.array([0.0, 1.0, 1.0, 0.0])
         potential_energy = np.array([10.0, 8.0, 8.5, 0.0])
 
     assert cost_figure.energy_rise(Kept()) == pytest.approx(0.05)
-    costs = [
-        cost_figure._Cost(cost_figure._Case("pbfd", dt), _Timed(failure), rise, 1.0)
-        for dt, rise, failure in ((0.01, 0.0, ""), (0.02, 0.09, ""), (0.03, 0.2, ""), (0.04, 0, ""))
-    ]
-    assert cost_figure.largest_stable_step(costs[::-1]) == 0.02
-    assert np.isnan(cost_figure.largest_stable_step(costs[2:]))
-    costs[1].timing.failure = "lost"
-    assert cost_figure.largest_stable_step(costs) == 0.01
+    case = cost_figure._Case("pbfd", 0.01)
+    for rise, failure, stable in ((0.09, "", True), (0.2, "", False), (0.0, "lost", False)):
+        assert cost_figure._Cost(case, _Timed(failure), rise, 1.0, 0.01).stable is stable
 
 
 class _Timed:
@@ -271,10 +250,11 @@ def test_fit_of_an_exponent():
 
 def test_batches_come_from_their_own_benchmark(tmp_path):
     """The part on batches shows what is in the file, or says how to write it."""
-    study, (batch,) = Study(folder=tmp_path), figures_named("batch", FIGURES)
+    study, (batch,) = PbadStudy(folder=tmp_path), figures_named("batch", FIGURES)
     assert "benchmarks/batch.py" in batch.make(study, {}, tmp_path).notes[0]
-    (tmp_path / "batch.csv").write_text("K,steps per s\n1,10\n256,999\n", encoding="utf-8")
-    (table,) = batch.make(study, {}, tmp_path).tables
+    assert batch.tables(study, tmp_path) == ()
+    write_data(tmp_path / "batch.csv", ("K", "steps per s"), [(1, 10), (256, 999)])
+    (table,) = batch.tables(study, tmp_path)
     assert table.columns == ("K", "steps per s")
     assert table.rows == (("1", "10"), ("256", "999"))
 
@@ -287,11 +267,11 @@ def test_command_writes_files_and_the_page(tmp_path, capsys, monkeypatch):
         "# Title\n\n<!-- begin table1 -->\nold\n<!-- end table1 -->\n", encoding="utf-8"
     )
     words = ["table1", "--duration", "0.05", "--repeats", "1", "--out", tmp_path / "out"]
-    assert command(*words, "--page", page) == 0
+    assert command("pbad", *words, "--page", page) == 0
     text = page.read_text(encoding="utf-8")
     assert "old" not in text
     assert "(out/pbad-table1.png)" in text
-    assert "`nmdp-pin paper pbad table1 --repeats 1 --duration 0.05`" in text
+    assert "`nmdp-pin paper pbad table1 --duration 0.05 --repeats 1`" in text
     said = capsys.readouterr().out
     assert "fitted exponent" in said
     assert "wrote " in said
@@ -308,37 +288,16 @@ def test_exit_codes(tmp_path, capsys):
         (["fig4", "--duration", "-1"], "duration must be > 0 s, got -1"),
         (["fig4", "--page", tmp_path / "none.md"], "cannot be read"),
     ):
-        assert command(*words, *out) == 2
+        assert command("pbad", *words, *out) == 2
         assert sentence in capsys.readouterr().err
     with pytest.raises(ExperimentError, match="repeats must be at least 1"):
-        Study(repeats=0).checked()
+        PbadStudy(repeats=0).checked()
 
 
 def test_results_page_is_whole():
     """Its pictures and data are there, small enough, and every generated part names its command."""
-    text = PAGE.read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)#]+)\)", text)
-    assert len(links) > 5
-    for link in links:
-        assert (PAGE.parent / link).exists(), link
-    for path in PAGE.parent.glob("pbad-*.png"):
-        assert path.stat().st_size < LARGEST_PICTURE, path.name
-        assert path.name in text
-    parts = dict(re.findall(r"<!-- begin (\S+) -->(.*?)<!-- end \1 -->", text, re.DOTALL))
-    assert set(parts) == set(FIGURES)
-    for name, part in parts.items():
+    check_page(PAGE, "pbad-*.png")
+    found = parts_of(PAGE)
+    assert set(found) == set(FIGURES)
+    for name, part in found.items():
         assert f"`nmdp-pin paper pbad {name}`" in part, name
-
-
-def test_long_tables_stay_off_the_page(tmp_path):
-    """A page has the short tables of a product, and the data of all."""
-    columns, data = ("a", "b"), tmp_path / "all.csv"
-    long, short = (
-        Table(title, columns, tuple((str(k), "1") for k in range(rows)), ("a note",))
-        for title, rows in (("Long", LONGEST_TABLE + 1), ("Short", LONGEST_TABLE))
-    )
-    text = Product({}, (data,), (long, short)).markdown(tmp_path / "page.md", "command")
-    assert "Short:" in text
-    assert "Long:" not in text
-    assert text.count("a note") == 1
-    assert "[all.csv](all.csv)" in text

@@ -11,8 +11,8 @@ from nmdp_pin.contact import FrictionCone
 from nmdp_pin.control import StablePD
 from nmdp_pin.errors import IntegratorError, ScenarioError
 from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
-from nmdp_pin.papers import PrintedHalving, preset_options
-from nmdp_pin.papers.presets import PRESETS
+from nmdp_pin.integrators.presets import PRESETS, preset_options
+from nmdp_pin.papers import PrintedHalving
 from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.scenario import Scenario
 from nmdp_pin.simulator import Simulator

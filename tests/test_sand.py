@@ -1,17 +1,15 @@
 """The evaluation on sand, made of short runs, its page, and the command that shows tables."""
 
-import csv
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from paper_commands import RESULTS, command, rows
 
-from nmdp_pin.cli import main
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.evaluation import evaluate
-from nmdp_pin.experiments.sand import FIGURES, Study, modes_figure
+from nmdp_pin.experiments.sand import FIGURES, SandStudy, modes_figure
 from nmdp_pin.experiments.sand.calibration_figure import (
     MEASURED,
     ROD,
@@ -24,24 +22,10 @@ from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/results/sand.md"
+PAGE = RESULTS / "sand.md"
 SCALE = 1.9  # of the sand in which the rod was measured
 LIFT = 0.13  # relative: what one scale leaves at three depths
-SHORT = Study(steps=(0.05,), duration=0.2)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    """Content of a CSV."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def command(*words: object) -> int:
-    """Exit code of a command run in this process."""
-    with pytest.raises(SystemExit) as end:
-        main([*map(str, words)])
-    return int(end.value.code or 0)
+SHORT = SandStudy(steps=(0.05,), duration=0.2)
 
 
 def test_every_figure_is_made(tmp_path, monkeypatch):
@@ -53,7 +37,7 @@ def test_every_figure_is_made(tmp_path, monkeypatch):
     assert set(products) == {"calibration", "walk", "modes"}
     for product in products.values():
         assert all(path.stat().st_size > 1000 for path in product.pictures)
-    consistency, cost = products["walk"].tables
+    (consistency,), (cost,) = products["walk"].tables, products["walk"].aside
     assert [row[:2] for row in consistency.rows] == list(ROWS)
     assert [row[0] for row in cost.rows] == [name for pair in ORDERS for name in pair]
     (row,) = (r for r in rows(tmp_path / "sand-walk.csv") if r["method"] == "ne-zonmdp")
@@ -75,9 +59,9 @@ def test_rock_and_sand_differ_in_the_ground_alone():
 def test_mistakes_are_named():
     """No step, or no time."""
     with pytest.raises(ExperimentError, match="no step"):
-        Study(steps=()).checked()
+        SandStudy(steps=()).checked()
     with pytest.raises(ExperimentError, match="duration must be > 0"):
-        Study(duration=0.0).checked()
+        SandStudy(duration=0.0).checked()
 
 
 def test_the_page_says_what_the_data_say():
@@ -121,7 +105,7 @@ def test_half_of_spider_is_on_sand():
 def test_the_command_makes_figures(tmp_path):
     """`paper sand modes` writes a picture; an unknown figure is refused."""
     out = ["--out", tmp_path, "--workers", 1, "--duration", 0.1]
-    assert command("paper", "sand", "modes", *out) == 0
+    assert command("sand", "modes", *out) == 0
     assert (tmp_path / "sand-modes.png").is_file()
     assert Recording.load(next((tmp_path / "runs").glob("*.npz"))).n > 1
-    assert command("paper", "sand", "fig1", *out) == 2
+    assert command("sand", "fig1", *out) == 2

@@ -25,7 +25,6 @@ GAITS = {"hopper": (4.8, (0.5, 0.8)), "walker": (3.3, (0.1, 0.4))}
 CLEAR = 3e-3  # [m] of a sphere over the ground; far more than a hard contact leaves
 SINGLE = 1e-5  # rounding of actions of order 1 in 32 bits, of which skrl's networks are
 STEPS = 3
-SEEDS = {"hopper": 3, "walker": 3}  # of the trainings on the page
 NEAR = 1e-3  # [rad, m/s] after 3 steps: the batch solves to 1e-5 of the weight
 
 
@@ -98,31 +97,6 @@ def test_the_kept_policies_go_forward(name):
     least, (low, high) = GAITS[name]
     assert info["x_position"] > least
     assert low <= np.mean(flights) <= high
-
-
-@pytest.mark.parametrize("name", GAITS)
-def test_the_page_has_the_figures_of_the_tables(name):
-    """Means and deviations of each method and step, and falls, as the page prints them."""
-    rows = []
-    for seed in range(SEEDS[name]):
-        path = ROOT / "docs" / "results" / f"locomotion-{name}-{seed}.csv"
-        with open(path, newline="", encoding="utf-8") as file:
-            rows += csv.DictReader(file)
-    page = (ROOT / "docs" / "reinforcement_learning.md").read_text(encoding="utf-8")
-    for h in (0.02, 0.005, 0.002):
-        cells, falls = [], []
-        for method in ("pbfd", "ne-ncp"):
-            kind = [r for r in rows if r["method"] == method and float(r["step"]) == h]
-            assert len(kind) == 10 * SEEDS[name]
-            falls.append(f"{sum(int(row['fell']) for row in kind)}")
-        for key, digits in (("return", 0), ("distance", 2)):
-            for method in ("pbfd", "ne-ncp"):
-                kind = [r for r in rows if r["method"] == method and float(r["step"]) == h]
-                found = np.array([float(row[key]) for row in kind])
-                cells.append(f"{found.mean():.{digits}f} ± {found.std():.{digits}f}")
-        cells.append(", ".join(falls))
-        line = next(x for x in page.splitlines() if x.startswith(f"| {name} | {1e3 * h:.0f} ms"))
-        assert [cell.strip() for cell in line.split("|")[3:8]] == cells
 
 
 def test_the_curve_is_kept(quick):

@@ -73,12 +73,12 @@ class Scene:
         self.joints = tuple(sorted(carried - {0}))
         self.rows = {joint: row for row, joint in enumerate(self.joints)} | {0: -1}
         points = robot.contact_points
-        self._rims = np.flatnonzero(points.rims.any(axis=1))
-        self.n_nodes = len(self.joints) + len(self._rims)
+        self._swept = np.flatnonzero(points.semi_axes.any(axis=(1, 2)))
+        self.n_nodes = len(self.joints) + len(self._swept)
         self.carriers = np.array([self.rows[int(joint)] for joint in points.joints], dtype=int)
-        self.carriers[self._rims] = np.arange(len(self.joints), self.n_nodes)
+        self.carriers[self._swept] = np.arange(len(self.joints), self.n_nodes)
         self.positions = points.positions.copy()
-        self.positions[self._rims] = 0.0
+        self.positions[self._swept] = 0.0
         self.base = self.joints.index(base.parentJoint) if base.parentJoint else None
         middle, self.size = self._extent()
         pose = self._data.oMi[base.parentJoint]
@@ -118,26 +118,26 @@ class Scene:
         frame[0] = t
         for k, joint in enumerate(self.joints):
             frame[1 + 7 * k : 8 + 7 * k] = pin.SE3ToXYZQUAT(self._data.oMi[joint])
-        for k, point in enumerate(self._rims, start=len(self.joints)):
-            frame[1 + 7 * k : 8 + 7 * k] = [*self._rim_place(point), 0.0, 0.0, 0.0, 1.0]
+        for k, point in enumerate(self._swept, start=len(self.joints)):
+            frame[1 + 7 * k : 8 + 7 * k] = [*self._swept_place(int(point)), 0.0, 0.0, 0.0, 1.0]
         if contact_force is not None:
             with np.errstate(over="ignore"):  # a force beyond single precision is none
                 force = np.asarray(contact_force, dtype=np.float32).reshape(-1)
             frame[1 + 7 * self.n_nodes :] = np.where(np.isfinite(force), force, 0.0)
         return frame
 
-    def _rim_place(self, point: int) -> np.ndarray:
-        """Point of a rim that is next to the ground, or the lowest, shape (3,)."""
+    def _swept_place(self, point: int) -> np.ndarray:
+        """Point of a disc or ellipsoid that is next to the ground, or the lowest, shape (3,)."""
         points = self.robot.contact_points
         place = self._data.oMi[int(points.joints[point])]
-        center, axis = place.act(points.positions[point]), place.rotation @ points.rims[point]
+        center = place.act(points.positions[point])
+        semi_axes = points.semi_axes[point] @ place.rotation.T
         normal = np.array([0.0, 0.0, 1.0])
         if self.ground is not None:
             normal = self.ground.query(center[None]).normal[0]
-        radius = float(np.linalg.norm(axis))
-        down = (normal @ axis) * axis / radius**2 - normal
-        size = float(np.linalg.norm(down))
-        return np.asarray(center + radius * down / size if size > 1e-9 else center)
+        along = semi_axes @ normal
+        size = float(np.linalg.norm(along))
+        return np.asarray(center - along @ semi_axes / size if size > 1e-9 else center)
 
     def _extent(self) -> tuple[np.ndarray, float]:
         """Centre of the standing robot, shape (3,), and the diagonal of its bounding box [m]."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import COST_STEP, FOUR_TRAJECTORIES
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.files.text_table import Table, number, write_csv
+from nmdp_pin.experiments.table import Table, number
 from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
@@ -47,15 +48,15 @@ class _Steps:
     failed: int
 
 
-def _cost_step(study: Study) -> float:
+def _cost_step(study: NmdpStudy) -> float:
     return max(study.steps, default=COST_STEP)
 
 
-def _specs_at(study: Study, method: str, dt: float) -> list[RunSpec]:
+def _specs_at(study: NmdpStudy, method: str, dt: float) -> list[RunSpec]:
     return [study.spec(motion, method, dt) for motion in FOUR_TRAJECTORIES]
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: NmdpStudy) -> list[RunSpec]:
     return [
         spec
         for method in study.methods
@@ -88,7 +89,7 @@ def _force_apart(recording: Recording) -> float:
     return float(forces[recording.contact_depth == 0.0].max(initial=0.0))
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: NmdpStudy, runs: Runs, folder: Path) -> Product:
     dt = _cost_step(study)
     at_cost_step = {m: _steps(runs, _specs_at(study, m, dt)) for m in study.methods}
     by_step = {
@@ -98,63 +99,64 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
     picture = folder / f"fig6-{study.name}.png"
     _draw(picture, study, at_cost_step, by_step)
     shows = f"Cost of a step over the four trajectories (preset {study.name})"
-    table = _table(study, at_cost_step)
     data = (
-        _write_summary(folder / f"fig6-{study.name}.csv", by_step),
+        _write_summary(folder / f"fig6-{study.name}.csv", by_step, dt, at_cost_step),
         *_write_histograms(folder, study, at_cost_step),
         _write_sizes(folder / f"fig6-d-step-size-{study.name}.csv", dt, at_cost_step),
     )
-    return Product({picture: shows}, data, (table,))
+    return Product({picture: shows}, data)
 
 
-def _table(study: Study, steps: dict[str, _Steps]) -> Table:
-    columns = (
-        "method",
-        "steps",
-        "mean ms a step",
-        "median ms a step",
-        "mean outer iterations",
-        "mean evaluations",
-        "halved steps",
-        "largest force without contact [N]",
-        "failed runs",
-    )
+def _tables(study: NmdpStudy, folder: Path) -> tuple[Table, ...]:
+    """Steps of the cost step, a row a method."""
+    dt = _cost_step(study)
     rows = [
         (
-            method,
-            str(len(s.t)),
-            number(1e3 * float(s.wall.mean())),
-            number(1e3 * float(np.median(s.wall))),
-            number(float(s.iterations.mean()), 1),
-            number(float(s.evaluations.mean()), 1),
-            str(s.halved),
-            number(s.apart, 1),
-            f"{s.failed} of {len(FOUR_TRAJECTORIES)}",
+            row["method"],
+            row["steps"],
+            number(1e3 * value(row, "mean wall time [s]")),
+            number(1e3 * value(row, "median wall time [s]")),
+            number(value(row, "mean outer iterations"), 1),
+            number(value(row, "mean evaluations"), 1),
+            row["halved steps"],
+            number(value(row, "largest force without contact [N]"), 1),
+            f"{row['failed runs']} of {len(FOUR_TRAJECTORIES)}",
         )
-        for method, s in steps.items()
+        for row in read_data(folder / f"fig6-{study.name}.csv")
+        if float(row["dt [s]"]) == dt
     ]
-    dt = 1e3 * _cost_step(study)
-    return Table(f"Steps of {dt:g} ms", columns, tuple(rows))
+    columns = (
+        *("method", "steps", "mean ms a step", "median ms a step", "mean outer iterations"),
+        *("mean evaluations", "halved steps", "largest force without contact [N]", "failed runs"),
+    )
+    return (Table(f"Steps of {1e3 * dt:g} ms", columns, tuple(rows)),)
 
 
-def _write_summary(path: Path, by_step: dict[str, dict[float, _Steps]]) -> Path:
+def _write_summary(
+    path: Path,
+    by_step: dict[str, dict[float, _Steps]],
+    cost_step: float,
+    at_cost_step: dict[str, _Steps],
+) -> Path:
     """Fig. 6 c and more: means by method and step."""
     columns = (
         *("method", "dt [s]", "steps", "mean outer iterations", "mean evaluations"),
-        *("mean wall time [s]", "halved steps", "smallest step [s]", "failed runs"),
+        *("mean wall time [s]", "median wall time [s]", "halved steps", "smallest step [s]"),
+        *("largest force without contact [N]", "failed runs"),
     )
     rows = [
         (
             *(method, dt, len(s.t), float(s.iterations.mean()), float(s.evaluations.mean())),
-            *(float(s.wall.mean()), s.halved, float(s.size.min()), s.failed),
+            *(float(s.wall.mean()), float(np.median(s.wall)), s.halved, float(s.size.min())),
+            *(s.apart, s.failed),
         )
         for method, by in by_step.items()
-        for dt, s in by.items()
+        for dt, s in ({cost_step: at_cost_step[method]} | by).items()
     ]
-    return write_csv(path, columns, rows)
+    return write_data(path, columns, rows)
 
 
-def _write_histograms(folder: Path, study: Study, steps: dict[str, _Steps]) -> list[Path]:
+def _write_histograms(folder: Path, study: NmdpStudy, steps: dict[str, _Steps]) -> list[Path]:
     """Fig. 6 a and b as counts."""
     paths = []
     panels = (
@@ -178,7 +180,7 @@ def _write_histograms(folder: Path, study: Study, steps: dict[str, _Steps]) -> l
             for i in range(len(edges) - 1)
         ]
         columns = [f"from [{unit}]", f"to [{unit}]", *(f"steps, {m}" for m in values)]
-        paths.append(write_csv(folder / f"fig6-{stem}-{study.name}.csv", columns, rows))
+        paths.append(write_data(folder / f"fig6-{stem}-{study.name}.csv", columns, rows))
     return paths
 
 
@@ -191,7 +193,7 @@ def _write_sizes(path: Path, dt: float, steps: dict[str, _Steps]) -> Path:
     for k, t in enumerate(grid):
         row = [h[k] if k < len(h) else float("nan") for _, h in sizes.values()]
         rows.append([float(t), *(float(h) for h in row)])
-    return write_csv(path, ["t [s]", *(f"step [s], {method}" for method in sizes)], rows)
+    return write_data(path, ["t [s]", *(f"step [s], {method}" for method in sizes)], rows)
 
 
 def _smallest(steps: _Steps, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +220,7 @@ def _count_edges(steps: dict[str, _Steps]) -> np.ndarray:
 
 def _draw(
     path: Path,
-    study: Study,
+    study: NmdpStudy,
     at_cost_step: dict[str, _Steps],
     by_step: dict[str, dict[float, _Steps]],
 ) -> None:
@@ -265,4 +267,4 @@ def _label(axis: Axes, name: str, count: str, edges: np.ndarray) -> None:
     axis.set_ylim(bottom=0.7)
 
 
-FIG6 = Figure("fig6", "frame rate, iterations and adaptive step size", _specs, _make)
+FIG6 = Figure("fig6", "frame rate, iterations, adaptive step size", _specs, _make, tables=_tables)

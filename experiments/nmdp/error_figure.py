@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmdp_pin.experiments.curve import Curve, time_grid
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.error_drawing import draw_errors
 from nmdp_pin.experiments.nmdp.paper import (
@@ -19,10 +20,13 @@ from nmdp_pin.experiments.nmdp.paper import (
     Motion,
 )
 from nmdp_pin.experiments.nmdp.run_error import Competitor, RunError
-from nmdp_pin.experiments.nmdp.study import Study, objectives_of, orders_of
+from nmdp_pin.experiments.nmdp.study import NmdpStudy, objectives_of, orders_of
 from nmdp_pin.experiments.reference_error import final, mean_difference, rise
-from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.files.text_table import Table, number, write_csv
+from nmdp_pin.experiments.run_spec import RunSpec, method_label
+from nmdp_pin.experiments.table import Table, number
+
+REFERENCE = Competitor("ne-nmdp", "dissipation", 2)
+"""What the others are compared with: the same model in small steps."""
 
 REFERENCE_STEPS = (0.00025, 0.0005)
 """Steps of the reference [s]; the first is the reference, the second says how far to trust it."""
@@ -66,7 +70,7 @@ CASES = (
 )
 
 
-def _competitors(study: Study) -> list[Competitor]:
+def _competitors(study: NmdpStudy) -> list[Competitor]:
     """Every objective and order of every method."""
     return [
         Competitor(method, objective, order)
@@ -77,12 +81,12 @@ def _competitors(study: Study) -> list[Competitor]:
     ]
 
 
-def _steps_of(study: Study, method: str) -> list[float]:
+def _steps_of(study: NmdpStudy, method: str) -> list[float]:
     largest = MDP_STEPS[-1] if method == BASELINE and not study.steps else float("inf")
     return [dt for dt in study.steps or ERROR_STEPS if dt <= largest]
 
 
-def _spec(study: Study, case: _Case, who: Competitor, dt: float) -> RunSpec:
+def _spec(study: NmdpStudy, case: _Case, who: Competitor, dt: float) -> RunSpec:
     return study.spec(
         case.motion,
         who.method,
@@ -93,13 +97,11 @@ def _spec(study: Study, case: _Case, who: Competitor, dt: float) -> RunSpec:
     )
 
 
-def _reference_specs(study: Study, case: _Case) -> list[RunSpec]:
-    reference = study.reference
-    who = Competitor(reference.method, reference.objective, reference.order)
-    return [_spec(study, case, who, dt) for dt in REFERENCE_STEPS]
+def _reference_specs(study: NmdpStudy, case: _Case) -> list[RunSpec]:
+    return [_spec(study, case, REFERENCE, dt) for dt in REFERENCE_STEPS]
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: NmdpStudy) -> list[RunSpec]:
     specs = []
     for case in CASES:
         specs += _reference_specs(study, case)
@@ -108,12 +110,12 @@ def _specs(study: Study) -> list[RunSpec]:
     return specs
 
 
-def _error(study: Study, runs: Runs, case: _Case, who: Competitor, spec: RunSpec) -> RunError:
+def _error(study: NmdpStudy, runs: Runs, case: _Case, who: Competitor, spec: RunSpec) -> RunError:
     """Error of one run."""
     run = runs[spec]
     recording = run.recording()
     reference = runs[_reference_specs(study, case)[0]].recording()
-    quantity, length = case.motion.quantity, study.length(case.motion, case.duration)
+    quantity, length = case.motion.quantity, study.length(case.motion.duration, case.duration)
     curve, true = quantity.curve(recording), quantity.curve(reference)
     until = min(case.until, length)
     grid = time_grid(max(study.steps or ERROR_STEPS), length)
@@ -131,19 +133,18 @@ def _error(study: Study, runs: Runs, case: _Case, who: Competitor, spec: RunSpec
     )
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: NmdpStudy, runs: Runs, folder: Path) -> Product:
     pictures, tables, records = {}, [], []
     for case in CASES:
         doubt_spec = _reference_specs(study, case)[1]
-        who = Competitor(doubt_spec.method, doubt_spec.objective, doubt_spec.order)
-        doubt = _error(study, runs, case, who, doubt_spec)
+        doubt = _error(study, runs, case, REFERENCE, doubt_spec)
         errors = [
             _error(study, runs, case, who, _spec(study, case, who, dt))
             for who in _competitors(study)
             for dt in _steps_of(study, who.method)
         ]
         path = folder / f"error-{case.motion.scenario}-{study.name}.png"
-        against = f"{study.reference.label} at {1e3 * REFERENCE_STEPS[0]:g} ms"
+        against = f"{REFERENCE.label} at {1e3 * REFERENCE_STEPS[0]:g} ms"
         title = f"{case.motion.title}: error against {against}"
         settings = _settings(study, case.motion)
         draw_errors(path, f"{title}\n{settings}", case.peak, errors, doubt)
@@ -155,11 +156,31 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
         *("reference [m]", "error [m]", "mean difference [m]", "wall time a second [s]"),
         *("halved steps", "failed"),
     )
-    data = write_csv(folder / f"error-{study.name}.csv", columns, records)
-    return Product(pictures, (data,), tuple(tables))
+    data = write_data(folder / f"error-{study.name}.csv", columns, records)
+    return Product(pictures, (data,), aside=tuple(tables))
 
 
-def _settings(study: Study, motion: Motion) -> str:
+def _tables(study: NmdpStudy, folder: Path) -> tuple[Table, ...]:
+    """Errors of the first apex of the jump in first order, at the steps of the tables."""
+    case, steps = CASES[0], study.steps or TABLE_STEPS
+    rows: dict[str, dict[float, str]] = {}
+    reference = float("nan")
+    for row in read_data(folder / f"error-{study.name}.csv"):
+        if row["motion"] == case.motion.title and row["order"] in ("", "1"):
+            reference = value(row, "reference [m]")
+            error = "failed" if row["failed"] == "1" else number(value(row, "error [m]"), 3)
+            label = method_label(row["method"], row["objective"], 0)
+            rows.setdefault(label, {})[float(row["dt [s]"])] = error
+    return (
+        Table(
+            f"Error of the {case.peak} of the jump in first order [m], of {number(reference, 3)} m",
+            ("method", *(f"{1e3 * dt:g} ms" for dt in steps)),
+            tuple((who, *(own.get(dt, "—") for dt in steps)) for who, own in rows.items()),
+        ),
+    )
+
+
+def _settings(study: NmdpStudy, motion: Motion) -> str:
     """Settings common to all curves, except objective and order."""
     if not motion.planar:
         return "contact and robot as in the scenario"
@@ -175,7 +196,7 @@ def _record(case: _Case, error: RunError) -> list[object]:
     ]
 
 
-def _table(study: Study, case: _Case, errors: list[RunError], doubt: RunError) -> Table:
+def _table(study: NmdpStudy, case: _Case, errors: list[RunError], doubt: RunError) -> Table:
     """A row a method, objective and order; both measures at the steps of the table."""
     steps = study.steps or TABLE_STEPS
     rows = []
@@ -189,11 +210,11 @@ def _table(study: Study, case: _Case, errors: list[RunError], doubt: RunError) -
     quantity = case.motion.quantity.name.partition(" [")[0]
     title = (
         f"{case.motion.title}, error [m] of the {case.peak} ({doubt.reference:.3f} m in the "
-        f"reference) and mean over {study.length(case.motion, case.duration):g} s of the "
+        f"reference) and mean over {study.length(case.motion.duration, case.duration):g} s of the "
         f"difference of {quantity}; {_settings(study, case.motion)}"
     )
     note = (
-        f"Reference: {study.reference.label} at {1e3 * REFERENCE_STEPS[0]:g} ms; at "
+        f"Reference: {REFERENCE.label} at {1e3 * REFERENCE_STEPS[0]:g} ms; at "
         f"{1e3 * REFERENCE_STEPS[1]:g} ms it is off by {doubt.peak_error:.4f} m and "
         f"{doubt.mean_error:.4f} m."
     )
@@ -206,4 +227,4 @@ def _cell(error: RunError | None, measure: str) -> str:
     return "failed" if error.failed else number(getattr(error, measure), 3)
 
 
-ERROR = Figure("error", "error against a converged reference", _specs, _make)
+ERROR = Figure("error", "error against a converged reference", _specs, _make, tables=_tables)

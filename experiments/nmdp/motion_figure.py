@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nmdp_pin.experiments.curve import DISTANCE, HEIGHT, TILT, Curve, Quantity, time_grid
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.nmdp.paper import JUMP, WALK, WALK_FAST, Motion
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.files.text_table import write_csv
+from nmdp_pin.experiments.table import Table, number
 from nmdp_pin.viz.style import new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -24,10 +25,16 @@ if TYPE_CHECKING:
 _GRID = 0.05  # [s] between rows of the CSV: the paper's largest step
 # A run that explodes is cut here, or nobody would see the others.
 _PICTURE = {TILT: (0.0, 60.0), HEIGHT: (-1.0, 2.5), DISTANCE: (-2.0, 12.0)}
+# Name of one figure of a run, how it is read off, and its decimals; NaN where a run has ended.
+_MEASURES: dict[Quantity, tuple[str, Callable[[np.ndarray], float], int]] = {
+    TILT: ("largest tilt [°]", lambda y: float(np.nanmax(y)), 1),
+    HEIGHT: ("largest rise [m]", lambda y: float(np.nanmax(y) - y[0]), 2),
+    DISTANCE: ("distance at the end [m]", lambda y: float(y[-1]), 2),
+}
 _LEAVES, _FAILS, _BURIED = "↗", "†", "▿"
 
 
-def _specs(motions: Sequence[Motion], study: Study) -> list[RunSpec]:
+def _specs(motions: Sequence[Motion], study: NmdpStudy) -> list[RunSpec]:
     return [
         study.spec(motion, method, dt)
         for motion in motions
@@ -40,7 +47,7 @@ def _make(
     name: str,
     quantity: Quantity,
     motions: Sequence[Motion],
-    study: Study,
+    study: NmdpStudy,
     runs: Runs,
     folder: Path,
 ) -> Product:
@@ -49,17 +56,47 @@ def _make(
     for motion in motions:
         specs = _specs([motion], study)
         curves = {spec: quantity.curve(runs[spec].recording()) for spec in specs}
-        gait = motion.scenario.partition("-")[2]
-        stem = f"{name}-{study.name}" if len(motions) == 1 else f"{name}-{gait}-{study.name}"
+        stem = _stem(name, motions, motion, study)
         shows = f"{quantity.name.partition(' [')[0].capitalize()}, {motion.title}"
         path = folder / f"{stem}.png"
         _draw(path, f"{shows}  ·  {study.title}", quantity, curves, study, runs)
         pictures[path] = f"{shows} (preset {study.name})"
-        data.append(_write(folder / f"{stem}.csv", curves, study.length(motion)))
+        data.append(_write(folder / f"{stem}.csv", curves, study.length(motion.duration)))
     return Product(pictures, tuple(data), notes=_notes(motions, study, runs))
 
 
-def _notes(motions: Sequence[Motion], study: Study, runs: Runs) -> tuple[str, ...]:
+def _stem(name: str, motions: Sequence[Motion], motion: Motion, study: NmdpStudy) -> str:
+    """Name of the files of a motion."""
+    gait = motion.scenario.partition("-")[2]
+    return f"{name}-{study.name}" if len(motions) == 1 else f"{name}-{gait}-{study.name}"
+
+
+def _tables(
+    name: str,
+    quantity: Quantity,
+    motions: Sequence[Motion],
+    study: NmdpStudy,
+    folder: Path,
+) -> tuple[Table, ...]:
+    """One figure of each run: the largest tilt, the largest rise, or the distance at the end."""
+    what, measure, digits = _MEASURES[quantity]
+    tables = []
+    for motion in motions:
+        rows = read_data(folder / f"{_stem(name, motions, motion, study)}.csv")
+        found: dict[str, list[tuple[str, str]]] = {}
+        for column in [key for key in rows[0] if key != "t [s]"]:
+            method, dt, _ = column.split()
+            y = np.array([value(row, column) for row in rows])
+            found.setdefault(method, []).append((dt, number(measure(y), digits)))
+        cells = tuple(
+            (method, *(", ".join(parts) for parts in zip(*own, strict=True)))
+            for method, own in found.items()
+        )
+        tables.append(Table(f"{motion.title}, each run", ("method", "Δt [ms]", what), cells))
+    return tuple(tables)
+
+
+def _notes(motions: Sequence[Motion], study: NmdpStudy, runs: Runs) -> tuple[str, ...]:
     """Sentence that lists the runs that failed."""
     made = [runs[spec] for spec in _specs(motions, study)]
     failed = [
@@ -80,7 +117,7 @@ def _write(path: Path, curves: dict[RunSpec, Curve], duration: float) -> Path:
     names = [f"{spec.method} {1e3 * spec.dt:g} ms" for spec in curves]
     columns = [grid, *(curve.on(grid) for curve in curves.values())]
     rows = [[float(value) for value in row] for row in np.column_stack(columns)]
-    return write_csv(path, ["t [s]", *names], rows)
+    return write_data(path, ["t [s]", *names], rows)
 
 
 def _draw(
@@ -88,7 +125,7 @@ def _draw(
     title: str,
     quantity: Quantity,
     curves: dict[RunSpec, Curve],
-    study: Study,
+    study: NmdpStudy,
     runs: Runs,
 ) -> None:
     """A panel a method, a line a step."""
@@ -166,7 +203,8 @@ def _shades(n: int) -> list[tuple[float, ...]]:
 
 def _figure(name: str, shows: str, quantity: Quantity, *motions: Motion) -> Figure:
     make = partial(_make, name, quantity, motions)
-    return Figure(name, shows, partial(_specs, motions), make)
+    tables = partial(_tables, name, quantity, motions)
+    return Figure(name, shows, partial(_specs, motions), make, tables=tables)
 
 
 FIG3 = _figure("fig3", "torso tilt of the jump", TILT, JUMP)

@@ -1,8 +1,4 @@
-"""Settings and results of the NMDP paper ([N2] section VI) and of its authors' engine.
-
-"The authors' engine" is the code that they published, run on the gaits of `robots/` with its own
-settings: objective end_effector, base planar, the inertias as listed, zeta = 1e-4 for Robosimian.
-"""
+"""Settings and results of the NMDP paper ([N2] section VI)."""
 
 from __future__ import annotations
 
@@ -73,38 +69,18 @@ FOUR_TRAJECTORIES = (WALK, JUMP, SPIDER_WALK, SPIDER_JUMP)
 """Those of [N2] Fig. 2, over which Fig. 6 collects its steps."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of Table I: mean over time of the standard deviation across the steps [m].
-
-    Args:
-        motion: what is run.
-        published: values of the paper, by method; empty where it has no such row.
-        engine: values of the authors' engine, by method.
-    """
-
-    motion: Motion
-    published: Mapping[str, float]
-    engine: Mapping[str, float]
-
-
 TABLE_METHODS = ("ne-mdp", "pbd-nmdp", "ne-nmdp")
 """Columns of Table I."""
 
+TABLE: Mapping[Motion, tuple[float, ...]] = {
+    WALK: (0.72, 0.25, 0.10),
+    WALK_FAST: (),
+    JUMP: (0.26, 0.01, 0.02),
+    JUMP_HIGH: (),
+    SPIDER_WALK: (0.09, 0.09, 0.10),
+    SPIDER_JUMP: (0.13, 0.04, 0.05),
+}
+"""Rows of Table I: mean over time of the standard deviation across the steps [m], by method.
 
-def _row(motion: Motion, published: tuple[float, ...], engine: tuple[float, ...]) -> Row:
-    return Row(
-        motion,
-        dict(zip(TABLE_METHODS, published, strict=bool(published))),
-        dict(zip(TABLE_METHODS, engine, strict=True)),
-    )
-
-
-TABLE = (
-    _row(WALK, (0.72, 0.25, 0.10), (0.12, 0.18, 0.24)),
-    _row(WALK_FAST, (), (0.81, 0.42, 0.73)),
-    _row(JUMP, (0.26, 0.01, 0.02), (0.05, 0.03, 0.06)),
-    _row(JUMP_HIGH, (), (0.37, 0.22, 0.23)),
-    _row(SPIDER_WALK, (0.09, 0.09, 0.10), (0.05, 0.06, 0.05)),
-    _row(SPIDER_JUMP, (0.13, 0.04, 0.05), (0.13, 0.05, 0.05)),
-)
+Empty where the paper has no such row.
+"""

@@ -32,6 +32,9 @@ class Preset:
     angle: float = 0.0
     limits: bool = True
 
+    def __str__(self) -> str:
+        return self.name
+
     def overrides(self, motion: Motion, method: str) -> tuple[str, ...]:
         """Settings of a run, beside objective and order."""
         settings = []

@@ -9,7 +9,7 @@ import numpy as np
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.nmdp.paper import BASELINE, COST_STEP, FOUR_TRAJECTORIES
-from nmdp_pin.experiments.nmdp.study import Study
+from nmdp_pin.experiments.nmdp.study import NmdpStudy
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.viz.renderer import Renderer
 from nmdp_pin.viz.style import new_figure, save_figure
@@ -19,17 +19,17 @@ _SIZE = (320, 240)  # [pixels] of a picture
 _WALK, _JUMP = (0.5, 0.4), (0.8, 0.15)  # [s] time of the first picture, and between two
 
 
-def _method(study: Study) -> str:
+def _method(study: NmdpStudy) -> str:
     """The first method of the study that takes steps of 50 ms."""
     return next((m for m in study.methods if m != BASELINE), study.methods[0])
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: NmdpStudy) -> list[RunSpec]:
     dt = max(study.steps, default=COST_STEP)
     return [study.spec(motion, _method(study), dt) for motion in FOUR_TRAJECTORIES]
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: NmdpStudy, runs: Runs, folder: Path) -> Product:
     specs = _specs(study)
     path = folder / f"fig2-{study.name}.png"
     figure = new_figure(12.0, 6.4)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from nmdp_pin.errors import ExperimentError
+from nmdp_pin.experiments.figure import Study
 from nmdp_pin.experiments.nmdp.paper import BASELINE, METHODS, SPANS, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS, Preset
 from nmdp_pin.experiments.run_spec import RunSpec, method_label
@@ -18,27 +19,7 @@ VARIANT, BASE = "listed", "planar"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
-    """Reference run of the errors: the same model in small steps.
-
-    Args:
-        method: name of the integrator.
-        objective: objective.
-        order: order of the method.
-    """
-
-    method: str = "ne-nmdp"
-    objective: str = "dissipation"
-    order: int = 2
-
-    @property
-    def label(self) -> str:
-        """Method, objective and order."""
-        return method_label(self.method, self.objective, self.order)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Study:
+class NmdpStudy(Study):
     """Settings of the evaluation.
 
     Args:
@@ -50,39 +31,30 @@ class Study:
         methods: those that are compared.
         span: "published" or "wide": which steps of the paper.
         steps: steps of all methods [s]; empty for those of the span.
-        duration: at most this long [s]; None for the paper's durations.
-        reference: reference of the errors.
     """
 
-    preset: Preset = PRESETS["paper"]
-    objective: str = ""
-    order: int = 0
-    variant: str = VARIANT
-    base: str = BASE
-    methods: tuple[str, ...] = METHODS
-    span: str = "published"
-    steps: tuple[float, ...] = ()
-    duration: float | None = None
-    reference: Reference = Reference()
+    paper: ClassVar[str] = "nmdp"
 
-    def checked(self) -> Self:
-        """The same study, or an error that says what cannot be evaluated.
+    preset: Preset = field(default=PRESETS["paper"], metadata={"flag": "--preset"})
+    objective: str = field(default="", metadata={"flag": "--objective"})
+    order: int = field(default=0, metadata={"flag": "--order"})
+    variant: str = field(default=VARIANT, metadata={"flag": "--variant"})
+    base: str = field(default=BASE, metadata={"flag": "--base"})
+    methods: tuple[str, ...] = field(default=METHODS, metadata={"flag": "--method"})
+    span: str = field(default="published", metadata={"flag": "--span"})
+    steps: tuple[float, ...] = field(default=(), metadata={"flag": "--dt"})
 
-        Raises:
-            IntegratorError: a method that there is not.
-            ExperimentError: an objective, variant, base or span that there is not.
-        """
-        for method in (*self.methods, self.reference.method):
+    def check(self) -> None:
+        """See `Study.check`."""
+        for method in self.methods:
             integrator_named(method)
         # An objective is first looked up when the first step is made, in another process.
-        for name in (self._preset.objective, self.reference.objective):
-            _choose("objective", name, (*OBJECTIVES, ViNewton.objective))
+        _choose("objective", self._preset.objective, (*OBJECTIVES, ViNewton.objective))
         _choose("variant", self.variant, (VARIANT, "com"))
         _choose("base", self.base, (BASE, "free-flyer"))
         _choose("span", self.span, SPANS)
         if not self.methods:
             raise ExperimentError(f"there is no method to evaluate; choose from {METHODS}")
-        return self
 
     @property
     def name(self) -> str:
@@ -92,7 +64,7 @@ class Study:
         if (own.objective, own.order) != (self.preset.objective, self.preset.order):
             parts += [own.objective, f"order{own.order}"]
         parts += [self.variant] * (self.variant != VARIANT) + [self.base] * (self.base != BASE)
-        parts += [self.span] * (self.span != Study.span)
+        parts += [self.span] * (self.span != NmdpStudy.span)
         return "-".join(parts)
 
     @property
@@ -104,31 +76,9 @@ class Study:
             f"{self.variant} inertias, {self.base} base"
         )
 
-    def command(self, figure: str) -> str:
-        """The command that makes a figure of this study."""
-        words = ["nmdp-pin paper nmdp", figure, f"--preset {self.preset.name}"]
-        words += [f"--objective {self.objective}"] if self.objective else []
-        words += [f"--order {self.order}"] if self.order else []
-        words += [f"--variant {self.variant}"] if self.variant != VARIANT else []
-        words += [f"--base {self.base}"] if self.base != BASE else []
-        words += [f"--method {m}" for m in self.methods] if self.methods != METHODS else []
-        words += [f"--span {self.span}"] if self.span != Study.span else []
-        words += [f"--dt {dt!r}" for dt in self.steps]
-        words += [f"--duration {self.duration!r}"] if self.duration is not None else []
-        default = Reference()
-        for key in ("method", "objective", "order"):
-            value = getattr(self.reference, key)
-            words += [f"--reference-{key} {value}"] if value != getattr(default, key) else []
-        return " ".join(words)
-
     def steps_of(self, method: str) -> tuple[float, ...]:
         """Steps in which a method is run [s], ascending."""
         return self.steps or SPANS[self.span][method != BASELINE]
-
-    def length(self, motion: Motion, longest: float | None = None) -> float:
-        """Simulated time of a motion [s], cut at `longest` and at the study's duration."""
-        limits = [motion.duration, longest, self.duration]
-        return min(limit for limit in limits if limit is not None)
 
     def label(self, method: str) -> str:
         """Method, objective and order, as in legends."""
@@ -161,7 +111,7 @@ class Study:
             scenario=motion.scenario,
             method=method,
             dt=dt,
-            duration=self.length(motion, longest),
+            duration=self.length(motion.duration, longest),
             preset=own.name,
             objective=minimised,
             order=of_order,

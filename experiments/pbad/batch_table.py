@@ -1,34 +1,35 @@
-"""Fig. 8: throughput of many trajectories at a time, as `benchmarks/batch.py` measured it."""
+"""Throughput of many trajectories at a time, as `benchmarks/batch.py` measured it."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-from nmdp_pin.errors import ExperimentError
+from nmdp_pin.experiments.data_file import read_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
-from nmdp_pin.experiments.pbad.study import Study
-from nmdp_pin.files.text_table import Table
+from nmdp_pin.experiments.pbad.study import PbadStudy
+from nmdp_pin.experiments.table import Table
 
 FILE = "batch.csv"
-"""In the folder of the figures; `python benchmarks/batch.py` writes it."""
-
-
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
-    path = folder / FILE
-    if not path.exists():
-        return Product({}, (), notes=(f"Not measured yet: `{_COMMAND}` writes {FILE}.",))
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            columns, *rows = csv.reader(file)
-    except (OSError, ValueError, csv.Error) as error:
-        raise ExperimentError(f"'{path}' is no table of batches: {error}") from error
-    table = Table(
-        f"Throughput of batches, by `{_COMMAND}`", tuple(columns), tuple(map(tuple, rows))
-    )
-    return Product({}, (path,), (table,))
-
+"""In the folder of the figures; `python benchmarks/batch.py --csv` writes it."""
 
 _COMMAND = "python benchmarks/batch.py"
 
-BATCH: Figure[Study] = Figure("batch", "throughput of batches", lambda study: [], _make)
+
+def _make(study: PbadStudy, runs: Runs, folder: Path) -> Product:
+    path = folder / FILE
+    if not path.exists():
+        return Product({}, (), notes=(f"Not measured yet: `{_COMMAND}` writes {FILE}.",))
+    return Product({}, (path,))
+
+
+def _tables(study: PbadStudy, folder: Path) -> tuple[Table, ...]:
+    if not (folder / FILE).exists():
+        return ()
+    rows = read_data(folder / FILE)
+    cells = tuple(tuple(row.values()) for row in rows)
+    return (Table(f"Throughput of batches, by `{_COMMAND}`", tuple(rows[0]), cells),)
+
+
+BATCH: Figure[PbadStudy] = Figure(
+    "batch", "throughput of batches", lambda study: [], _make, tables=_tables
+)

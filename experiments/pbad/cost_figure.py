@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import (
     BASELINE,
@@ -16,10 +18,10 @@ from nmdp_pin.experiments.pbad.paper import (
     LARGE_STEP,
     SAFE_STEP,
 )
-from nmdp_pin.experiments.pbad.study import Study
+from nmdp_pin.experiments.pbad.study import PbadStudy
 from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.experiments.table import Table, number, span
 from nmdp_pin.experiments.timing import Timing, timing
-from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
@@ -47,6 +49,8 @@ SECONDS = 10.0
 """Simulated time whose cost is stated [s]."""
 
 _SCENARIO = "chain-slide"
+_SECONDS = "cost of 10 s [s]"
+_WHILE = 1.0  # [s] of the run in which the baseline's contact solver is timed
 # Energy may rise for a moment, since no method here conserves it; an explosion gains more than
 # friction and impacts ever take.
 _RISE = 0.1
@@ -57,16 +61,21 @@ _SETTINGS = {BASELINE: ("integrator.tolerance=0.01",), "pbfd": ()}
 
 @dataclass(frozen=True)
 class _Case:
-    """One run of the figure."""
+    """One run of the figure; with fixed steps none is halved."""
 
     method: str
     dt: float
     points: int = POINTS
     friction: float = FRICTION
+    fixed: bool = False
 
 
 def _by_step() -> list[_Case]:
     return [_Case(method, dt) for method in METHODS for dt in STEPS[method]]
+
+
+def _fixed() -> list[_Case]:
+    return [replace(case, fixed=True) for case in _by_step()]
 
 
 def _by_points() -> list[_Case]:
@@ -77,26 +86,27 @@ def _by_friction() -> list[_Case]:
     return [_Case(m, USUAL_STEP[m], friction=mu) for mu in FRICTIONS for m in METHODS]
 
 
-def _spec(study: Study, case: _Case) -> RunSpec:
+def _spec(study: PbadStudy, case: _Case) -> RunSpec:
     return RunSpec(
         scenario=_SCENARIO,
         method=case.method,
         dt=case.dt,
         duration=study.length(SECONDS),
-        preset=f"points{case.points}-mu{case.friction:g}",
+        preset=f"points{case.points}-mu{case.friction:g}{'-fixed' * case.fixed}",
         overrides=(
             f"robot.contact_points={case.points}",
             f"terrain.shapes.0.friction={case.friction!r}",
             f"terrain.shapes.1.friction={case.friction!r}",
             *_SETTINGS[case.method],
+            *(('integrator.control.kind="fixed"',) if case.fixed else ()),
         ),
     )
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _timed(study: PbadStudy) -> list[RunSpec]:
     # A case may be in several panels.
     cases = dict.fromkeys([*_by_step(), *_by_points(), *_by_friction()])
-    return [_spec(study, case) for case in cases]
+    return study.rounds(_spec(study, case) for case in cases)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +118,17 @@ class _Cost:
         timing: timing of its runs.
         rise: largest rise of the energy over the energy lost in all [-].
         touching: contact points that touch, mean over time.
+        smallest: smallest sub-step [s].
+        of_solver: share of the time that the baseline spends in its contact solver; NaN for a
+            method that is compiled as a whole.
     """
 
     case: _Case
     timing: Timing
     rise: float
     touching: float
+    smallest: float
+    of_solver: float = float("nan")
 
     @property
     def stable(self) -> bool:
@@ -122,8 +137,29 @@ class _Cost:
 
     @property
     def seconds(self) -> float:
-        """Computing time of ten simulated seconds [s]."""
-        return self.timing.of(SECONDS)
+        """Computing time of ten simulated seconds [s]; NaN with fixed steps: they are not timed."""
+        return float("nan") if self.case.fixed else self.timing.of(SECONDS)
+
+
+def solver_share(study: PbadStudy, case: _Case) -> float:
+    """Share of the time of a step that `ne-ncp` spends in Pinocchio's solver, over a while."""
+    setup = _spec(study, case).load().build(visuals=False)
+    ncp: Any = setup.simulator.integrator
+    solve, inside = ncp.ncp.solve, [0.0]
+
+    def timed(*arguments: Any) -> Any:
+        begin = time.process_time()
+        found = solve(*arguments)
+        inside[0] += time.process_time() - begin
+        return found
+
+    ncp.ncp.solve = timed
+    begin = time.process_time()
+    for _ in setup.simulator.run(
+        setup.state, setup.controller, dt=case.dt, duration=study.length(_WHILE)
+    ):
+        pass
+    return inside[0] / (time.process_time() - begin)
 
 
 def energy_rise(recording: Recording) -> float:
@@ -135,106 +171,142 @@ def energy_rise(recording: Recording) -> float:
     return rise / lost if lost > 0.0 else float(rise > 0.0)
 
 
-def _cost(study: Study, runs: Runs, case: _Case) -> _Cost:
-    repeats = study.repeats_of(_spec(study, case))
+def _cost(study: PbadStudy, runs: Runs, case: _Case) -> _Cost:
+    spec = _spec(study, case)
+    repeats = [spec] if case.fixed else study.repeats_of(spec)
     recording = runs[repeats[0]].recording()
     touching = float((recording.contact_force != 0.0).any(axis=2).sum(axis=1)[1:].mean())
-    return _Cost(case, timing(runs, repeats), energy_rise(recording), touching)
+    smallest = float(recording.step_size[1:].min(initial=case.dt))
+    cost = _Cost(case, timing(runs, repeats), energy_rise(recording), touching, smallest)
+    timed = case.method == BASELINE and case in _by_points()
+    return replace(cost, of_solver=solver_share(study, case)) if timed else cost
 
 
-def largest_stable_step(costs: Sequence[_Cost]) -> float:
-    """Largest step up to which all are stable [s]; NaN where the smallest is not."""
-    stable = float("nan")
-    for cost in sorted(costs, key=lambda cost: cost.case.dt):
-        if not cost.stable:
-            break
-        stable = cost.case.dt
-    return stable
-
-
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
-    by_step, by_points, by_friction = (
+def _make(study: PbadStudy, runs: Runs, folder: Path) -> Product:
+    panels = [
         [_cost(study, runs, case) for case in cases]
         for cases in (_by_step(), _by_points(), _by_friction())
-    )
+    ]
+    fixed = [_cost(study, runs, case) for case in _fixed()]
     picture = folder / "pbad-fig6.png"
-    _draw(picture, by_step, by_points, by_friction)
-    data = _write(folder / "pbad-fig6.csv", [*by_step, *by_points, *by_friction])
-    tables = (
-        _step_table(by_step),
-        _pair_table("contact points", by_points, lambda case: case.points),
-        replace(
-            _pair_table("friction coefficient", by_friction, lambda case: case.friction), aside=True
-        ),
-    )
-    shows = "Cost of ten seconds of the chain that slides off a slope"
-    return Product({picture: shows}, (data,), tables)
+    _draw(picture, *panels)
+    costs = {cost.case: cost for panel in (*panels, fixed) for cost in panel}
+    # The baseline at its usual step is in all panels; its solver is timed in that of the points.
+    costs |= {cost.case: cost for cost in panels[1]}
+    data = _write(folder / "pbad-fig6.csv", list(costs.values()))
+    return Product({picture: "Cost of ten seconds of the chain that slides off a slope"}, (data,))
 
 
-def _step_table(costs: Sequence[_Cost]) -> Table:
-    safe = next(c for c in costs if (c.case.method, c.case.dt) == (BASELINE, SAFE_STEP))
+Rows = list[dict[str, str]]
+
+
+def _tables(study: PbadStudy, folder: Path) -> tuple[Table, ...]:
+    """Costs and stability over the step, and over the contact points."""
+    rows = read_data(folder / "pbad-fig6.csv")
+    usual = [r for r in rows if float(r["dt [s]"]) == USUAL_STEP[r["method"]] and not _is_fixed(r)]
+    by_points = [row for row in usual if value(row, "friction") == FRICTION]
+    by_friction = [row for row in usual if int(row["contact points"]) == POINTS]
+    return _step_table(rows), _point_table(by_points, by_friction)
+
+
+def _is_fixed(row: dict[str, str]) -> bool:
+    return row["control"] == "fixed"
+
+
+def _step_table(rows: Rows) -> Table:
+    at = [r for r in rows if (int(r["contact points"]), float(r["friction"])) == (POINTS, FRICTION)]
+    fixed = {(r["method"], r["dt [s]"]): r for r in at if _is_fixed(r)}
+    own = [r for r in at if not _is_fixed(r)]
+    safe = next(r for r in own if (r["method"], float(r["dt [s]"])) == (BASELINE, SAFE_STEP))
     columns = (
         *("method", "Δt [ms]", "s for 10 s", f"{BASELINE} at {1e3 * SAFE_STEP:g} ms over it"),
-        *("iterations a step", "halved steps", "energy rises by [% of loss]", "stable"),
+        *("halved steps", "smallest sub-step [ms]", "energy rises by [% of loss]"),
+        *("halving", "fixed steps"),
     )
-    rows = [
+    cells = [
         (
-            cost.case.method,
-            f"{1e3 * cost.case.dt:g}",
-            number(cost.seconds),
-            number(safe.seconds / cost.seconds, 1),
-            number(float(cost.timing.iterations.mean()), 1),
-            str(int((cost.timing.halvings > 0).sum())),
-            number(100.0 * cost.rise, 1),
-            "yes" if cost.stable else cost.timing.failure or "no",
+            row["method"],
+            f"{1e3 * float(row['dt [s]']):g}",
+            number(value(row, _SECONDS)),
+            number(value(safe, _SECONDS) / value(row, _SECONDS), 1),
+            f"{row['halved steps']} of {row['steps']}",
+            f"{1e3 * value(row, 'smallest step [s]'):.3g}",
+            number(100.0 * value(row, "energy rise over loss"), 1),
+            _verdict(row),
+            _verdict(fixed[row["method"], row["dt [s]"]]),
         )
-        for cost in costs
+        for row in own
     ]
-    title = f"Cost against the step ({POINTS} contact points, friction {FRICTION:g})"
-    limits = ", ".join(
-        f"`{m}` {1e3 * largest_stable_step([c for c in costs if c.case.method == m]):g} ms"
-        for m in METHODS
-    )
     note = (
-        f"Largest steps of the sweep up to which every run is stable: {limits}. Stable: it reaches "
-        f"its end, and its energy never rises above its lowest value before by more than "
-        f"{100 * _RISE:g} % of what it loses in all."
+        "Stable: the run reaches its end, and its energy never rises above its lowest value before "
+        f"by more than {100 * _RISE:g} % of what it loses in all."
     )
-    return Table(title, columns, tuple(rows), (note,))
+    title = f"Cost against the step ({POINTS} contact points, friction {FRICTION:g})"
+    return Table(title, columns, tuple(cells), (note,))
 
 
-def _pair_table(what: str, costs: Sequence[_Cost], value: Callable[[_Case], float]) -> Table:
+def _verdict(row: dict[str, str]) -> str:
+    if row["failure"]:
+        return f"fails at {value(row, 'end [s]'):.3g} s"
+    return "stable" if row["stable"] == "1" else "not stable"
+
+
+def _point_table(by_points: Rows, by_friction: Rows) -> Table:
     """Both methods at their usual steps, side by side."""
-    columns = [what]
-    for m in METHODS:
-        columns += [f"{m} at {1e3 * USUAL_STEP[m]:g} ms"]
-    columns += ["ratio"]
-    rows = []
-    for x in dict.fromkeys(value(cost.case) for cost in costs):
-        pair = [
-            next(c for c in costs if value(c.case) == x and c.case.method == m) for m in METHODS
-        ]
-        costs_of_pair = [number(cost.seconds) for cost in pair]
-        rows.append((f"{x:g}", *costs_of_pair, number(pair[0].seconds / pair[1].seconds, 1)))
-    return Table(f"Cost of 10 s [s] against the {what}", tuple(columns), tuple(rows))
+    columns = (
+        "contact points",
+        *(f"{m} at {1e3 * USUAL_STEP[m]:g} ms" for m in METHODS),
+        *("ratio", "of that ADMM", "ratio of ADMM alone"),
+    )
+    rows, alone = [], []
+    for slow, fast in _pairs(by_points, "contact points"):
+        costs = [value(row, _SECONDS) for row in (slow, fast)]
+        solver = costs[0] * value(slow, "share of the contact solver")
+        alone.append(solver / costs[1])
+        cells = (*(number(c) for c in costs), number(costs[0] / costs[1], 1), number(solver))
+        rows.append((slow["contact points"], *cells, number(alone[-1], 1)))
+    ratios = [
+        [value(slow, _SECONDS) / value(fast, _SECONDS) for slow, fast in _pairs(own, what)]
+        for own, what in ((by_points, "contact points"), (by_friction, "friction"))
+    ]
+    note = (
+        f"`{BASELINE}` is Python around Pinocchio's solver, `pbfd` one compiled call a step: the "
+        f"whole costs {span(ratios[0], 0)} times as much over the contact points and "
+        f"{span(ratios[1], 0)} times over the friction coefficients, the solver alone "
+        f"{span(alone, 1)} times (paper, both in C++: 5 times)."
+    )
+    return Table("Cost of 10 s [s] against the contact points", columns, tuple(rows), (note,))
+
+
+def _pairs(rows: Rows, what: str) -> list[tuple[dict[str, str], dict[str, str]]]:
+    """The baseline and PBFD at each value of a column."""
+    found: dict[float, dict[str, dict[str, str]]] = {}
+    for row in rows:
+        found.setdefault(float(row[what]), {})[row["method"]] = row
+    return [(found[x][METHODS[0]], found[x][METHODS[1]]) for x in sorted(found)]
 
 
 def _write(path: Path, costs: Sequence[_Cost]) -> Path:
     columns = (
-        *("method", "dt [s]", "contact points", "friction", "cost of 10 s [s]", "least [s]"),
-        *("most [s]", "touching, mean", "mean iterations", "mean evaluations", "halved steps"),
-        *("energy rise over loss", "stable", "failure"),
+        *("method", "dt [s]", "contact points", "friction", "control", _SECONDS, "least [s]"),
+        *("most [s]", "share of the contact solver", "touching, mean", "mean iterations"),
+        *("mean evaluations", "steps", "halved steps", "smallest step [s]"),
+        *("energy rise over loss", "stable", "end [s]", "failure"),
     )
+    none = (float("nan"), float("nan"))
     rows = [
         (
-            *(c.case.method, c.case.dt, c.case.points, c.case.friction, c.seconds),
-            *(*c.timing.range_of(SECONDS), c.touching),
-            *(float(c.timing.iterations.mean()), float(c.timing.evaluations.mean())),
-            *(int((c.timing.halvings > 0).sum()), c.rise, int(c.stable), c.timing.failure),
+            *(c.case.method, c.case.dt, c.case.points, c.case.friction),
+            *("fixed" if c.case.fixed else "halving", c.seconds),
+            *(none if c.case.fixed else c.timing.range_of(SECONDS)),
+            *(c.of_solver, c.touching, float(c.timing.iterations.mean())),
+            *(float(c.timing.evaluations.mean()), len(c.timing.walls)),
+            *(int((c.timing.halvings > 0).sum()), c.smallest, c.rise, int(c.stable)),
+            *(c.timing.end, c.timing.failure),
         )
-        for c in {cost.case: cost for cost in costs}.values()
+        for c in costs
     ]
-    return write_csv(path, columns, rows)
+    return write_data(path, columns, rows)
 
 
 def _draw(path: Path, *panels: Sequence[_Cost]) -> None:
@@ -246,10 +318,10 @@ def _draw(path: Path, *panels: Sequence[_Cost]) -> None:
         lambda case: case.friction,
     )
     names = ("(b) Δt [ms]", "(c) contact points", "(d) friction coefficient")
-    for axis, costs, value, name in zip(axes, panels, values, names, strict=True):
+    for axis, costs, along, name in zip(axes, panels, values, names, strict=True):
         for color, method in zip(COLORS, METHODS, strict=False):
             own = [cost for cost in costs if cost.case.method == method]
-            _curve(axis, [value(cost.case) for cost in own], own, color, name)
+            _curve(axis, [along(cost.case) for cost in own], own, color, name)
         axis.set_xlabel(name)
         axis.set_yscale("log")
         axis.yaxis.set_major_formatter("{x:g}")
@@ -278,10 +350,11 @@ def _curve(axis: Axes, x: Sequence[float], costs: Sequence[_Cost], color: str, n
         axis.plot([x[k] for k in own], [y[k] for k in own], mark, color=color, markersize=4.5)
 
 
-FIG6: Figure[Study] = Figure(
+FIG6: Figure[PbadStudy] = Figure(
     "fig6",
     "cost of ten seconds against step, contact points and friction",
-    lambda study: [],
+    lambda study: [_spec(study, case) for case in _fixed()],
     _make,
-    timed=lambda study: study.rounds(_specs(study)),
+    _timed,
+    _tables,
 )

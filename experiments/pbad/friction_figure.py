@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +10,12 @@ import numpy as np
 
 from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin.contact.penalty import friction_coefficient_for
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import BASELINE
-from nmdp_pin.experiments.pbad.study import Study
+from nmdp_pin.experiments.pbad.study import PbadStudy
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.files.text_table import Table, number, write_csv
+from nmdp_pin.experiments.table import Table, number
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def friction_stiffness(mu: float, dt: float) -> float:
     return friction_coefficient_for(mu, dt, normal_stiffness=NORMAL_STIFFNESS, speed=SPEED)
 
 
-def _spec(study: Study, method: str, mu: float, dt: float) -> RunSpec:
+def _spec(study: PbadStudy, method: str, mu: float, dt: float) -> RunSpec:
     if method in ("pbd", "pbfd"):
         settings = [
             f"contact.normal_stiffness={NORMAL_STIFFNESS!r}",
@@ -91,7 +91,7 @@ def _cases() -> list[tuple[str, float, float]]:
     return [(method, mu, dt) for method in METHODS for dt in STEPS for mu in FRICTIONS]
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: PbadStudy) -> list[RunSpec]:
     return [_spec(study, *case) for case in _cases()]
 
 
@@ -104,13 +104,13 @@ def _slide(runs: Runs, spec: RunSpec) -> _Slide:
     return _Slide(float(x[-1] - x[0]), bool(abs(recording.v[-1, 0]) < _AT_REST * SPEED))
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: PbadStudy, runs: Runs, folder: Path) -> Product:
     slides = {case: _slide(runs, _spec(study, *case)) for case in _cases()}
     picture = folder / "pbad-fig5.png"
     _draw(picture, slides)
     shows = "Stopping distance against friction, at growing steps"
     data = _write(folder / "pbad-fig5.csv", slides)
-    return Product({picture: shows}, (data,), (_table(slides), *_lookup(slides)))
+    return Product({picture: shows}, (data,), aside=(_table(slides),))
 
 
 def turning_point(slides: Slides, method: str, dt: float) -> float:
@@ -141,16 +141,24 @@ def _table(slides: Slides) -> Table:
     return Table("Distance of a box sent at 1 m/s [m]", columns, tuple(rows), notes)
 
 
-def _lookup(slides: Slides) -> Sequence[Table]:
+def _tables(study: PbadStudy, folder: Path) -> tuple[Table, ...]:
     """Largest error of the look-up against the closed form."""
-    rows = []
-    for dt in STEPS:
-        errors = [slides["pbfd", mu, dt].distance / closed_form(mu) - 1.0 for mu in FRICTIONS]
-        worst = int(np.nan_to_num(np.abs(errors), nan=np.inf).argmax())
-        rows.append((f"{1e3 * dt:g}", f"{100 * errors[worst]:+.2f}", f"{FRICTIONS[worst]:g}"))
+    worst: dict[str, tuple[float, str]] = {}
+    mus = []
+    for row in read_data(folder / "pbad-fig5.csv"):
+        if row["method"] != "pbfd":
+            continue
+        error = value(row, "distance [m]") / value(row, "closed form [m]") - 1.0
+        before, _ = worst.setdefault(row["dt [s]"], (0.0, row["mu"]))
+        mus.append(row["mu"])
+        if not abs(error) <= abs(before):
+            worst[row["dt [s]"]] = error, row["mu"]
     title = "Largest error of `pbfd`'s distance under `friction_coefficient_for`, against v²/(2µg)"
-    over = f"µ = {FRICTIONS[0]:g} to {FRICTIONS[-1]:g}"
-    return (Table(f"{title}, over {over}", ("Δt [ms]", "error [%]", "at µ"), tuple(rows)),)
+    rows = tuple(
+        (f"{1e3 * float(dt):g}", f"{100.0 * error:+.2f}", mu) for dt, (error, mu) in worst.items()
+    )
+    over = f"over µ = {mus[0]} to {mus[-1]}"
+    return (Table(f"{title}, {over}", ("Δt [ms]", "error [%]", "at µ"), rows),)
 
 
 def _write(path: Path, slides: Slides) -> Path:
@@ -167,7 +175,7 @@ def _write(path: Path, slides: Slides) -> Path:
         )
         for method, mu, dt in _cases()
     ]
-    return write_csv(path, columns, rows)
+    return write_data(path, columns, rows)
 
 
 def _draw(path: Path, slides: Slides) -> None:
@@ -213,4 +221,6 @@ def _finish(axis: Axes, title: str) -> None:
     axis.legend(frameon=False, fontsize=8)
 
 
-FIG5: Figure[Study] = Figure("fig5", "stopping distance against friction", _specs, _make)
+FIG5: Figure[PbadStudy] = Figure(
+    "fig5", "stopping distance against friction", _specs, _make, tables=_tables
+)

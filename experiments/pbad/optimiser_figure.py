@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import OPTIMISERS, USUAL, Optimiser
-from nmdp_pin.experiments.pbad.study import Study
+from nmdp_pin.experiments.pbad.study import PbadStudy
 from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.experiments.table import Table, number
 from nmdp_pin.experiments.timing import Timing, timing
-from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 STEPS = (0.005, 0.02)
@@ -36,7 +37,7 @@ CHAINS = (
 Timings = dict[tuple[_Chain, Optimiser, float], Timing]
 
 
-def _spec(study: Study, chain: _Chain, optimiser: Optimiser, dt: float) -> RunSpec:
+def _spec(study: PbadStudy, chain: _Chain, optimiser: Optimiser, dt: float) -> RunSpec:
     return RunSpec(
         scenario=chain.scenario,
         method=optimiser.method,
@@ -47,7 +48,7 @@ def _spec(study: Study, chain: _Chain, optimiser: Optimiser, dt: float) -> RunSp
     )
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: PbadStudy) -> list[RunSpec]:
     return [
         _spec(study, chain, optimiser, dt)
         for chain in CHAINS
@@ -56,7 +57,7 @@ def _specs(study: Study) -> list[RunSpec]:
     ]
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: PbadStudy, runs: Runs, folder: Path) -> Product:
     timings: Timings = {
         (chain, optimiser, dt): timing(runs, study.repeats_of(_spec(study, chain, optimiser, dt)))
         for chain in CHAINS
@@ -65,39 +66,59 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
     }
     picture = folder / "pbad-fig4.png"
     _draw(picture, timings)
-    data = [_write(folder, chain, timings) for chain in CHAINS]
+    data = (_write_summary(folder, timings), *(_write(folder, c, timings) for c in CHAINS))
     shows = "Iterations and computing time of each optimiser, step by step"
-    return Product({picture: shows}, tuple(data), (_table(timings),))
+    return Product({picture: shows}, data)
 
 
-def _table(timings: Timings) -> Table:
+def _tables(study: PbadStudy, folder: Path) -> tuple[Table, ...]:
+    """Work of each optimiser, and its time over that of the usual one."""
     columns = (
-        *("chain", "Δt [ms]", "method and optimiser", "iterations a step, mean", "largest"),
-        *("evaluations a step, mean", "ms a step, mean", "time over pbfd jtj-lm's"),
-        *("ms an iteration", "halved steps", "failed"),
+        *("chain", "Δt [ms]", "method and optimiser", "iterations a step", "ms a step"),
+        *("time over pbfd jtj-lm's", "halved steps", "failed"),
     )
+    found = read_data(folder / "pbad-fig4.csv")
+    usual = {
+        (row["chain"], row["dt [s]"]): value(row, "time of a step [s]")
+        for row in found
+        if row["optimiser"] == USUAL.label
+    }
     rows = []
-    for chain in CHAINS:
-        for dt in STEPS:
-            usual = timings[chain, USUAL, dt]
-            for optimiser in OPTIMISERS:
-                own = timings[chain, optimiser, dt]
-                rows.append(
-                    (
-                        chain.title,
-                        f"{1e3 * dt:g}",
-                        optimiser.label,
-                        number(float(own.iterations.mean()), 1),
-                        str(int(own.iterations.max())),
-                        number(float(own.evaluations.mean()), 1),
-                        number(1e3 * own.total / len(own.walls)),
-                        number(own.of(1.0) / usual.of(1.0)),
-                        number(1e3 * own.of_iteration, 3),
-                        str(int((own.halvings > 0).sum())),
-                        own.failure or "no",
-                    )
-                )
-    return Table("Optimisers on the two chains", columns, tuple(rows))
+    for row in found:
+        time = value(row, "time of a step [s]")
+        rows.append(
+            (
+                row["chain"],
+                f"{1e3 * float(row['dt [s]']):g}",
+                row["optimiser"],
+                number(value(row, "mean iterations"), 1),
+                number(1e3 * time),
+                number(time / usual[row["chain"], row["dt [s]"]]),
+                row["halved steps"],
+                row["failure"] or "no",
+            )
+        )
+    return (Table("Optimisers on the two chains", columns, tuple(rows)),)
+
+
+def _write_summary(folder: Path, timings: Timings) -> Path:
+    """A row a chain, step and optimiser."""
+    columns = (
+        *("chain", "dt [s]", "optimiser", "mean iterations", "largest iterations"),
+        *("mean evaluations", "time of a step [s]", "halved steps", "failure"),
+    )
+    rows = [
+        (
+            *(chain.title, dt, optimiser.label, float(own.iterations.mean())),
+            *(int(own.iterations.max()), float(own.evaluations.mean())),
+            *(own.total / len(own.walls), int((own.halvings > 0).sum()), own.failure),
+        )
+        for chain in CHAINS
+        for dt in STEPS
+        for optimiser in OPTIMISERS
+        for own in [timings[chain, optimiser, dt]]
+    ]
+    return write_data(folder / "pbad-fig4.csv", columns, rows)
 
 
 def _write(folder: Path, chain: _Chain, timings: Timings) -> Path:
@@ -119,7 +140,7 @@ def _write(folder: Path, chain: _Chain, timings: Timings) -> Path:
         ]
         for k in range(max(len(t.walls) for t in own))
     ]
-    return write_csv(folder / f"pbad-fig4-{chain.scenario}.csv", columns, rows)
+    return write_data(folder / f"pbad-fig4-{chain.scenario}.csv", columns, rows)
 
 
 def _draw(path: Path, timings: Timings) -> None:
@@ -145,10 +166,11 @@ def _draw(path: Path, timings: Timings) -> None:
     save_figure(figure, path)
 
 
-FIG4: Figure[Study] = Figure(
+FIG4: Figure[PbadStudy] = Figure(
     "fig4",
     "iterations and time of each optimiser",
     lambda study: [],
     _make,
     timed=lambda study: study.rounds(_specs(study)),
+    tables=_tables,
 )

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import OPTIMISERS, Optimiser
-from nmdp_pin.experiments.pbad.study import Study
+from nmdp_pin.experiments.pbad.study import PbadStudy
 from nmdp_pin.experiments.run_spec import RunSpec
+from nmdp_pin.experiments.table import Table, number
 from nmdp_pin.experiments.timing import Timing, timing
-from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 LINKS = (5, 10, 20, 40, 80, 160)
@@ -24,7 +25,7 @@ _LARGE = 40  # freedoms from which an exponent is fitted: below, calls cost more
 Timings = dict[tuple[Optimiser, int], Timing]
 
 
-def _spec(study: Study, optimiser: Optimiser, links: int) -> RunSpec:
+def _spec(study: PbadStudy, optimiser: Optimiser, links: int) -> RunSpec:
     return RunSpec(
         scenario=study.chain(links),
         method=optimiser.method,
@@ -35,7 +36,7 @@ def _spec(study: Study, optimiser: Optimiser, links: int) -> RunSpec:
     )
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: PbadStudy) -> list[RunSpec]:
     return [_spec(study, optimiser, links) for links in LINKS for optimiser in OPTIMISERS]
 
 
@@ -44,7 +45,7 @@ def exponent(links: tuple[int, ...], costs: list[float]) -> float:
     return float(np.polyfit(np.log(links), np.log(costs), 1)[0])
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: PbadStudy, runs: Runs, folder: Path) -> Product:
     timings = {
         (optimiser, links): timing(runs, study.repeats_of(_spec(study, optimiser, links)))
         for optimiser in OPTIMISERS
@@ -57,13 +58,19 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
         for (optimiser, n), own in timings.items()
     ]
     columns = ("method", "optimiser", "freedoms", "time of an iteration [s]", "iterations")
-    data = write_csv(folder / "pbad-table1.csv", columns, rows)
+    data = write_data(folder / "pbad-table1.csv", columns, rows)
     shows = "Time of one iteration against the number of freedoms"
-    return Product({picture: shows}, (data,), (_table(timings),))
+    return Product({picture: shows}, (data,))
 
 
-def _table(timings: Timings) -> Table:
-    shown = LINKS[1::2]  # the CSV has all
+def _tables(study: PbadStudy, folder: Path) -> tuple[Table, ...]:
+    """Times of an iteration of some chains, and exponents."""
+    found: dict[str, dict[int, float]] = {}
+    for row in read_data(folder / "pbad-table1.csv"):
+        label = f"{row['method']} {row['optimiser']}"
+        found.setdefault(label, {})[int(row["freedoms"])] = value(row, "time of an iteration [s]")
+    links = tuple(sorted(next(iter(found.values()))))
+    shown, large = links[1::2], tuple(n for n in links if n >= _LARGE)  # the CSV has all
     columns = (
         "method and optimiser",
         *(f"n = {n}" for n in shown),
@@ -71,15 +78,14 @@ def _table(timings: Timings) -> Table:
         f"from n = {_LARGE} on",
         "paper, one iteration on a CPU",
     )
-    large = tuple(n for n in LINKS if n >= _LARGE)
     rows = []
     for optimiser in OPTIMISERS:
-        cost = {n: timings[optimiser, n].of_iteration for n in LINKS}
+        cost = found[optimiser.label]
         rows.append(
             (
                 optimiser.label,
                 *(number(1e3 * cost[n], 3) for n in shown),
-                number(exponent(LINKS, [cost[n] for n in LINKS])),
+                number(exponent(links, [cost[n] for n in links])),
                 number(exponent(large, [cost[n] for n in large])),
                 f"O({optimiser.complexity})",
             )
@@ -89,12 +95,8 @@ def _table(timings: Timings) -> Table:
         "direction and its line search for `lbfgs`. Eq. 13 with its exact Hessian is left out, as "
         "in the paper's comparisons: third derivatives cost O(n³) at least.",
     )
-    return Table(
-        "Time of one iteration [ms], fixed chains of n links that swing",
-        columns,
-        tuple(rows),
-        notes,
-    )
+    title = "Time of one iteration [ms], fixed chains of n links that swing"
+    return (Table(title, columns, tuple(rows), notes),)
 
 
 def _draw(path: Path, timings: Timings) -> None:
@@ -114,10 +116,11 @@ def _draw(path: Path, timings: Timings) -> None:
     save_figure(figure, path)
 
 
-TABLE1: Figure[Study] = Figure(
+TABLE1: Figure[PbadStudy] = Figure(
     "table1",
     "Table I: time of one iteration against the number of freedoms",
     lambda study: [],
     _make,
     timed=lambda study: study.rounds(_specs(study)),
+    tables=_tables,
 )

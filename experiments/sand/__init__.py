@@ -1,6 +1,12 @@
 """Evaluation of granular contact: lift of a rod, walking, and a foot that sticks and slides."""
 
-from nmdp_pin.experiments.sand.figures import FIGURES
-from nmdp_pin.experiments.sand.study import Study
+from nmdp_pin.experiments.evaluation import by_name
+from nmdp_pin.experiments.sand.calibration_figure import CALIBRATION
+from nmdp_pin.experiments.sand.modes_figure import MODES
+from nmdp_pin.experiments.sand.study import SandStudy
+from nmdp_pin.experiments.sand.walk_figure import WALK
 
-__all__ = ["FIGURES", "Study"]
+FIGURES = by_name((CALIBRATION, WALK, MODES))
+"""Figures and tables by the name of their command."""
+
+__all__ = ["FIGURES", "SandStudy"]

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from nmdp_pin.contact.granular import Granular, Rod
+from nmdp_pin.experiments.data_file import read_data, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.sand.study import Study
-from nmdp_pin.files.text_table import Table, number, write_csv
+from nmdp_pin.experiments.sand.study import SandStudy
+from nmdp_pin.experiments.table import Table, number
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 MEASURED = ((0.01, 48.5), (0.03, 124.6), (0.05, 230.6))
@@ -45,30 +46,33 @@ def calibrated_scale() -> float:
     return float(np.exp(np.log(lifts / largest_lift(depths)).mean()))
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: SandStudy) -> list[RunSpec]:
     return []
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: SandStudy, runs: Runs, folder: Path) -> Product:
     depths, lifts = np.array(MEASURED).T
     scale = calibrated_scale()
     unscaled, scaled = largest_lift(depths), largest_lift(depths, scale=scale)
-    data = write_csv(
+    data = write_data(
         folder / "sand-calibration.csv",
         ("depth [m]", "measured [N]", "scale 1 [N]", "calibrated [N]"),
         np.array([depths, lifts, unscaled, scaled]).T.tolist(),
     )
     picture = folder / "sand-calibration.png"
     _draw(picture, scale)
-    table = Table(
-        "Largest lift of an upright rod",
-        ("depth [mm]", "measured [N]", "scale 1 [N]", f"scale {scale:.2f} [N]", "error [%]"),
-        tuple(
-            (f"{1e3 * d:g}", number(m, 1), number(u, 1), number(s, 1), f"{100 * (s / m - 1):+.0f}")
-            for d, m, u, s in zip(depths, lifts, unscaled, scaled, strict=True)
-        ),
-    )
-    return Product({picture: "Lift of a rod over its depth"}, (data,), (table,))
+    return Product({picture: "Lift of a rod over its depth"}, (data,))
+
+
+def _tables(study: SandStudy, folder: Path) -> tuple[Table, ...]:
+    rows = []
+    for row in read_data(folder / "sand-calibration.csv"):
+        depth, measured, unscaled, scaled = map(float, row.values())
+        cells = (number(measured, 1), number(unscaled, 1), number(scaled, 1))
+        rows.append((f"{1e3 * depth:g}", *cells, f"{100 * (scaled / measured - 1):+.0f}"))
+    scale = f"scale {scaled / unscaled:.2f} [N]"
+    columns = ("depth [mm]", "measured [N]", "scale 1 [N]", scale, "error [%]")
+    return (Table("Largest lift of an upright rod", columns, tuple(rows)),)
 
 
 def _draw(path: Path, scale: float) -> None:
@@ -91,6 +95,10 @@ def _draw(path: Path, scale: float) -> None:
     save_figure(figure, path)
 
 
-CALIBRATION: Figure[Study] = Figure(
-    "calibration", "the lift of a rod in sand, measured and computed", _specs, _make
+CALIBRATION: Figure[SandStudy] = Figure(
+    "calibration",
+    "the lift of a rod in sand, measured and computed",
+    _specs,
+    _make,
+    tables=_tables,
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from nmdp_pin.control.trajectory import GaitTrajectory
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.sand.study import Study
-from nmdp_pin.files.text_table import Table, write_csv
+from nmdp_pin.experiments.sand.study import SandStudy
+from nmdp_pin.experiments.table import Table
 from nmdp_pin.robot import load_robot
 from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
@@ -22,11 +24,11 @@ SLIDES = 1e-3
 """Speed of the foot from which on it slides [m/s]."""
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: SandStudy) -> list[RunSpec]:
     return [study.drag(dt) for dt in STEPS]
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: SandStudy, runs: Runs, folder: Path) -> Product:
     recordings = {dt: runs[study.drag(dt)].recording() for dt in STEPS}
     picture = folder / "sand-modes.png"
     _draw(picture, recordings)
@@ -41,9 +43,9 @@ def _make(study: Study, runs: Runs, folder: Path) -> Product:
             r.t, r.q[:, 0], _goal(r), r.contact_depth[:, 0], _pull(r), sliding(r), strict=True
         )
     ]
-    data = write_csv(folder / "sand-modes.csv", columns, rows)
+    data = write_data(folder / "sand-modes.csv", columns, rows)
     shows = "A foot in sand that sticks and slides"
-    return Product({picture: shows}, (data,), (_table(recordings),))
+    return Product({picture: shows}, (data,))
 
 
 def sliding(recording: Recording) -> np.ndarray:
@@ -65,20 +67,27 @@ def _goal(recording: Recording) -> np.ndarray:
     return np.array([target(float(t))[0][0] for t in recording.t])
 
 
-def _table(recordings: dict[float, Recording]) -> Table:
+def _tables(study: SandStudy, folder: Path) -> tuple[Table, ...]:
     """When the mode changes, and at which force."""
+    by_step: dict[str, list[dict[str, str]]] = {}
+    for row in read_data(folder / "sand-modes.csv"):
+        by_step.setdefault(row["dt [s]"], []).append(row)
     rows = []
-    for dt, r in recordings.items():
-        changes = np.flatnonzero(np.diff(sliding(r).astype(int))) + 1
-        # the last row before: the force that the sand could just hold
-        shown = [f"{r.t[k]:.2f} s, {abs(_pull(r)[k - 1]):.1f} N" for k in changes[:4]]
-        shown += ["—"] * (4 - len(shown))
-        rows.append((f"{1e3 * dt:g}", *shown))
-    return Table(
-        "Changes of the mode: when, and the level force just before",
-        ("Δt [ms]", "slides", "sticks", "slides back", "sticks"),
-        tuple(rows),
-        (f"A foot slides where it is faster than {1e3 * SLIDES:g} mm/s.",),
+    for dt, own in by_step.items():
+        # the force of the last row before a change: what the sand could just hold
+        shown = [
+            f"{value(now, 't [s]'):.2f} s, {abs(value(before, 'force x [N]')):.1f} N"
+            for before, now in pairwise(own)
+            if before["mode"] != now["mode"]
+        ][:4]
+        rows.append((f"{1e3 * float(dt):g}", *shown, *["—"] * (4 - len(shown))))
+    return (
+        Table(
+            "Changes of the mode: when, and the level force just before",
+            ("Δt [ms]", "slides", "sticks", "slides back", "sticks"),
+            tuple(rows),
+            (f"A foot slides where it is faster than {1e3 * SLIDES:g} mm/s.",),
+        ),
     )
 
 
@@ -111,4 +120,6 @@ def _draw(path: Path, recordings: dict[float, Recording]) -> None:
     save_figure(figure, path)
 
 
-MODES: Figure[Study] = Figure("modes", "a foot in sand that sticks and slides", _specs, _make)
+MODES: Figure[SandStudy] = Figure(
+    "modes", "a foot in sand that sticks and slides", _specs, _make, tables=_tables
+)

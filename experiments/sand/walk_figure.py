@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import DISTANCE, Curve, Quantity, time_grid
+from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.experiments.sand.study import Study
+from nmdp_pin.experiments.sand.study import SandStudy
+from nmdp_pin.experiments.table import Table, number, span
 from nmdp_pin.experiments.timing import timing
-from nmdp_pin.files.text_table import Table, number, write_csv
 from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import new_figure, save_figure
 
@@ -29,6 +29,7 @@ ROWS = (
 ORDERS = (("ne-nmdp", "ne-zonmdp"), ("pbd-nmdp", "pbd-zonmdp"))
 """Methods of first order, each with its zeroth order."""
 
+_DEPTHS = ("std of depth [m]", "mean depth [m]")
 _PANELS = ROWS[0], ROWS[2]
 _SETTLED = 1.0  # [s]; before, the robot falls onto its feet
 
@@ -42,36 +43,36 @@ def _deepest(recording: Recording) -> np.ndarray:
 SINKAGE = Quantity("depth of the deepest foot [m]", _deepest)
 
 
-def _specs(study: Study) -> list[RunSpec]:
+def _specs(study: SandStudy) -> list[RunSpec]:
     return [study.walk(*row, dt) for row in ROWS for dt in study.steps]
 
 
-def _timed(study: Study) -> list[RunSpec]:
+def _timed(study: SandStudy) -> list[RunSpec]:
     longest = max(study.steps)
     return [study.walk("sand", m, longest, repeat=1) for pair in ORDERS for m in pair]
 
 
-def _curves(study: Study, runs: Runs, row: tuple[str, str], of: Quantity) -> list[Curve]:
+def _curves(study: SandStudy, runs: Runs, row: tuple[str, str], of: Quantity) -> list[Curve]:
     return [of.curve(runs[study.walk(*row, dt)].recording()) for dt in study.steps]
 
 
-def _make(study: Study, runs: Runs, folder: Path) -> Product:
+def _make(study: SandStudy, runs: Runs, folder: Path) -> Product:
     picture, data = folder / "sand-walk.png", folder / "sand-walk.csv"
     _draw(picture, study, runs)
     found = [_row(study, runs, row) for row in ROWS]
-    write_csv(
+    write_data(
         data,
         (
-            *("ground", "method", "std of distance [m]", "std of depth [m]", "mean depth [m]"),
+            *("ground", "method", "std of distance [m]", *_DEPTHS),
             *(f"distance at {1e3 * dt:g} ms [m]" for dt in study.steps),
         ),
         [[*row, *values] for row, values in zip(ROWS, found, strict=True)],
     )
     shows = "Distance and sinkage of Robosimian on rock and on sand"
-    return Product({picture: shows}, (data,), (_consistency(study, found), _cost(study, runs)))
+    return Product({picture: shows}, (data,), aside=(_cost(study, runs),))
 
 
-def _row(study: Study, runs: Runs, row: tuple[str, str]) -> list[float]:
+def _row(study: SandStudy, runs: Runs, row: tuple[str, str]) -> list[float]:
     """Spreads of distance and sinkage, mean sinkage, and the distance at each step."""
     grid = time_grid(max(study.steps), study.length(10.0))
     ways, depths = (_curves(study, runs, row, q) for q in (DISTANCE, SINKAGE))
@@ -80,28 +81,32 @@ def _row(study: Study, runs: Runs, row: tuple[str, str]) -> list[float]:
     return [*spreads, float(np.mean(sunk)), *(float(c.y[-1]) for c in ways)]
 
 
-def _consistency(study: Study, found: Sequence[Sequence[float]]) -> Table:
+def _tables(study: SandStudy, folder: Path) -> tuple[Table, ...]:
+    """Spreads over the steps, and how deep and far the robot walks."""
     rows = []
-    for (ground, method), (way, depth, mean, *ends) in zip(ROWS, found, strict=True):
-        cells = [number(way, 3), number(1e3 * depth, 2), number(1e3 * mean, 1)]
-        cells += [f"{min(ends):.2f} to {max(ends):.2f}"]
-        rows.append((ground, method, *cells))
+    for row in read_data(folder / "sand-walk.csv"):
+        ends = [value(row, column) for column in row if column.startswith("distance at")]
+        cells = (number(1e3 * value(row, c), d) for c, d in zip(_DEPTHS, (2, 1), strict=True))
+        way = number(value(row, "std of distance [m]"), 3)
+        rows.append((row["ground"], row["method"], way, *cells, span(ends)))
     first, last = (f"{1e3 * dt:g} ms" for dt in (study.steps[0], study.steps[-1]))
-    return Table(
-        "Robosimian walks; standard deviations across Δt, averaged over time",
-        (
-            *("ground", "method", "std of the distance [m]", "std of the depth [mm]"),
-            *("depth [mm]", "distance [m]"),
-        ),
-        tuple(rows),
-        (
-            f"{len(study.steps)} steps from {first} to {last}; the statistic of the paper's "
-            "Table I. Depth: of the deepest foot, its mean after the first second.",
+    return (
+        Table(
+            "Robosimian walks; standard deviations across Δt, averaged over time",
+            (
+                *("ground", "method", "std of the distance [m]", "std of the depth [mm]"),
+                *("depth [mm]", "distance [m]"),
+            ),
+            tuple(rows),
+            (
+                f"{len(study.steps)} steps from {first} to {last}; the statistic of the paper's "
+                "Table I. Depth: of the deepest foot, its mean after the first second.",
+            ),
         ),
     )
 
 
-def _cost(study: Study, runs: Runs) -> Table:
+def _cost(study: SandStudy, runs: Runs) -> Table:
     """First against zeroth order on sand, at the longest step."""
     longest, rows = max(study.steps), []
     for first, zeroth in ORDERS:
@@ -130,11 +135,10 @@ def _cost(study: Study, runs: Runs) -> Table:
         ),
         tuple(rows),
         ("The difference is to the row above.",),
-        aside=True,
     )
 
 
-def _draw(path: Path, study: Study, runs: Runs) -> None:
+def _draw(path: Path, study: SandStudy, runs: Runs) -> None:
     """A column a ground, distance above sinkage."""
     figure = new_figure(10.0, 5.6)
     axes = figure.subplots(2, 2, sharex=True, sharey="row")
@@ -154,4 +158,6 @@ def _draw(path: Path, study: Study, runs: Runs) -> None:
     save_figure(figure, path)
 
 
-WALK: Figure[Study] = Figure("walk", "walking on sand and on rock", _specs, _make, _timed)
+WALK: Figure[SandStudy] = Figure(
+    "walk", "walking on sand and on rock", _specs, _make, _timed, _tables
+)

@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nmdp_pin.cli import paper
 from nmdp_pin.cli.recordings import compare, plot, recover, repeat
 from nmdp_pin.cli.run import run
 from nmdp_pin.cli.sweep import sweep
@@ -91,7 +90,9 @@ def check(
 
 for _command in (run, repeat, recover, sweep, view, plot, compare, robots, scenarios, check):
     app.command(_command.__name__)(_command)
-app.add_typer(paper.app, name="paper")
+# The evaluations of the papers stand outside the core, which does not know them.
+for _entry in metadata.entry_points(group="nmdp_pin.commands"):
+    app.add_typer(_entry.load(), name=_entry.name)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -80,3 +80,6 @@ class Stationarity(abc.ABC):
 
 MINIMISERS: dict[str, Callable[..., StageMinimiser]] = {}
 """Solvers by the names of their objectives, other than "dissipation"."""
+
+OPTIONS: dict[str, type] = {}
+"""Records of the minimisers' options, by the keyword under which the methods take them."""

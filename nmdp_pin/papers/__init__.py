@@ -1,12 +1,23 @@
-"""The papers' own variants and baselines, made of the general parts."""
+"""The papers' own variants and baselines, which register themselves."""
 
+from functools import partial
+
+from nmdp_pin.error_control import CONTROLS
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.integrators.presets import PRESETS
+from nmdp_pin.integrators.stage_minimiser import MINIMISERS, OPTIONS
 from nmdp_pin.papers.halving import PrintedHalving
 from nmdp_pin.papers.mdp import NeMdp
 from nmdp_pin.papers.ncp import NeNcp
+from nmdp_pin.papers.objectives import OBJECTIVES
 from nmdp_pin.papers.pgm_stages import PgmStages
-from nmdp_pin.papers.presets import PRESETS, preset_options
+from nmdp_pin.papers.preset import PAPER
+from nmdp_pin.papers.projected_gradient import ProjectedGradient
 
 INTEGRATORS.update({method.name: method for method in (NeMdp, NeNcp)})
+MINIMISERS.update({name: partial(PgmStages, name) for name in OBJECTIVES})
+OPTIONS["projected_gradient"] = ProjectedGradient
+CONTROLS[PrintedHalving.name] = PrintedHalving
+PRESETS["paper"] = PAPER
 
-__all__ = ["PRESETS", "NeMdp", "NeNcp", "PgmStages", "PrintedHalving", "preset_options"]
+__all__ = ["NeMdp", "NeNcp", "PgmStages", "PrintedHalving", "ProjectedGradient"]

@@ -85,7 +85,7 @@ class NeNcp(Integrator):
             SemiImplicit(system, reach=np.inf),
             system.robot.limits.friction,
         )
-        self._ncp = FrictionNCP(solver, max_iterations=max_iterations)
+        self.ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
@@ -229,7 +229,7 @@ class NeNcp(Integrator):
             active |= missed
             rows = np.repeat(active, 3)
             Y = response[:, rows]
-            found = self._ncp.solve(
+            found = self.ncp.solve(
                 Y.T @ Y, g[rows], contacts.friction[active], guess[active], tolerance
             )
             iterations += found.iterations

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from nmdp_pin.dynamics.form import Form
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators.stage_minimiser import MINIMISERS, StageMinimiser, Stationarity
+from nmdp_pin.integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin.kernels.implicit_function import StageRates
 from nmdp_pin.kernels.joints import saturate
 from nmdp_pin.kernels.stage import Point, evaluate
@@ -25,7 +24,7 @@ from nmdp_pin.kernels.step import (
     open_step,
     state_stage,
 )
-from nmdp_pin.papers.objectives import OBJECTIVES, Objective, objective_named
+from nmdp_pin.papers.objectives import Objective, objective_named
 from nmdp_pin.papers.projected_gradient import ProjectedGradient, pgm
 from nmdp_pin.papers.semi_implicit import MOST_SATURATIONS
 from nmdp_pin.papers.simplex_qp import SimplexQP
@@ -257,7 +256,3 @@ class GradientStationarity(Stationarity):
             evaluate(form.record, memory.stage, first)
             state_stage(form.record, scheme, moved, self._i, memory, first)
         return self._equations(form, memory)
-
-
-for _name in OBJECTIVES:
-    MINIMISERS[_name] = partial(PgmStages, _name)

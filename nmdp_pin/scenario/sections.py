@@ -10,13 +10,13 @@ from pydantic import Field, PrivateAttr, SerializeAsAny, model_validator
 from nmdp_pin.argument_check import MAX_STEP
 from nmdp_pin.contact import DryFriction, Penalty
 from nmdp_pin.control.push import Push
-from nmdp_pin.error_control import ErrorControl
+from nmdp_pin.error_control import CONTROLS
 from nmdp_pin.integrators import INTEGRATORS
+from nmdp_pin.integrators.presets import preset_options
+from nmdp_pin.integrators.stage_minimiser import OPTIONS
 from nmdp_pin.options import seconds, worded
-from nmdp_pin.papers import PrintedHalving, preset_options
-from nmdp_pin.papers.projected_gradient import ProjectedGradient
 from nmdp_pin.scenario.section import OptionsSection, Section, chosen, options_section
-from nmdp_pin.step_control import Fixed, Halving, StepControl
+from nmdp_pin.step_control import Halving, StepControl
 from nmdp_pin.terrain import SHAPES, Shape
 
 
@@ -47,11 +47,6 @@ class TerrainSection(Section):
     """The static world, composed of shapes."""
 
     shapes: tuple[AnyShape, ...] = Field(description="list of tables")
-
-
-CONTROLS: dict[str, type[StepControl]] = {
-    cls.name: cls for cls in (Halving, Fixed, ErrorControl, PrintedHalving)
-}
 
 
 class ControlSection(OptionsSection):
@@ -123,7 +118,7 @@ class IntegratorSection(OptionsSection):
 
 def integrator_section(name: str) -> type[IntegratorSection]:
     """Record of a method."""
-    types = (("projected_gradient", ProjectedGradient | None),)  # which methods do not know
+    types = tuple((key, kind | None) for key, kind in OPTIONS.items())
     return options_section(IntegratorSection, INTEGRATORS[name], types=types)
 
 

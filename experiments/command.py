@@ -70,11 +70,6 @@ def nmdp(
         typer.Option(help="Step in seconds, repeatable; default: those of --span."),
     ] = None,
     duration: Duration = None,
-    reference_method: Annotated[str, typer.Option(help="Method of the reference.")] = "ne-nmdp",
-    reference_objective: Annotated[
-        str, typer.Option(help="Objective of the reference.")
-    ] = "dissipation",
-    reference_order: Annotated[int, typer.Option(help="Order of the reference.")] = 2,
     page: Page = None,
 ) -> None:
     """Evaluate the NMDP paper: figures, Table I, and errors against a reference.
@@ -82,22 +77,18 @@ def nmdp(
     Runs that are kept from before are not made again. Exit codes: 0 done, also where runs failed
     numerically (they are listed: that is a result), 2 wrong input, 130 stopped with Ctrl-C.
     """
-    check_extras(PLOTS)
-    from nmdp_pin.experiments.nmdp import FIGURES, Reference, Study, preset_named
+    from nmdp_pin.experiments.nmdp import FIGURES, NmdpStudy, preset_named
 
-    study = Study(
+    study = NmdpStudy(
         preset=preset_named(preset),
         objective=objective,
         order=order,
         variant=variant,
         base=base,
-        methods=tuple(method) if method else Study.methods,
+        methods=tuple(method) if method else NmdpStudy.methods,
         span=span,
         steps=tuple(sorted(set(dt or ()))),
         duration=duration,
-        reference=Reference(
-            method=reference_method, objective=reference_objective, order=reference_order
-        ),
     )
     _paper(figure, FIGURES, study, out, runs, workers, page)
 
@@ -119,11 +110,10 @@ def pbad(
     Runs that are kept from before are not made again. Those whose computing times are compared are
     made last, one after the other in one process. Exit codes as of `paper nmdp`.
     """
-    check_extras(PLOTS)
-    from nmdp_pin.experiments.pbad import FIGURES, Study
+    from nmdp_pin.experiments.pbad import FIGURES, PbadStudy
 
     folder = (runs or out / "runs").parent  # generated chains do not belong among the pictures
-    study = Study(repeats=repeats, duration=duration, folder=folder)
+    study = PbadStudy(repeats=repeats, duration=duration, folder=folder)
     _paper(figure, FIGURES, study, out, runs, workers, page)
 
 
@@ -144,11 +134,11 @@ def sand(
 
     Runs that are kept from before are not made again. Exit codes as of `paper nmdp`.
     """
-    check_extras(PLOTS)
-    from nmdp_pin.experiments.sand import FIGURES, Study
+    from nmdp_pin.experiments.sand import FIGURES, SandStudy
 
-    steps = tuple(sorted(set(dt))) if dt else Study.steps
-    _paper(figure, FIGURES, Study(steps=steps, duration=duration), out, runs, workers, page)
+    steps = tuple(sorted(set(dt))) if dt else SandStudy.steps
+    study = SandStudy(steps=steps, duration=duration)
+    _paper(figure, FIGURES, study, out, runs, workers, page)
 
 
 def _paper(
@@ -166,6 +156,7 @@ def _paper(
     from nmdp_pin.experiments.figure import marker
     from nmdp_pin.experiments.page import check_page, update_page
 
+    check_extras(PLOTS)
     figures = figures_named(figure, known)
     if page is not None:
         check_page(page, [marker(one.name, study) for one in figures])
@@ -177,7 +168,7 @@ def _paper(
         update_page(page, parts)
     console = Console(width=_WIDTH)
     for product in products.values():
-        for table in product.tables:
+        for table in (*product.tables, *product.aside):
             console.print(table.rich())
             console.print(*table.notes, "", sep="\n", highlight=False)
         print("\n".join(f"wrote {path}" for path in (*product.pictures, *product.data)))

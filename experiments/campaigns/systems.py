@@ -84,7 +84,7 @@ def system(rng: np.random.Generator, method: str) -> tuple[Simulator, State, Com
         "ne-ncp": DryFriction(),
     }
     laws["pbfd"] = laws["pbd"]
-    options = {"order": int(rng.integers(1, 3))} if method.endswith("nmdp") else {}
+    options: dict[str, Any] = {"order": int(rng.integers(1, 3))} if method.endswith("nmdp") else {}
     law = laws.get(method) or FrictionCone(stiffness=stiffness, power=2)
     q = pin.integrate(robot.model, pin.neutral(robot.model), rng.normal(0.0, 1.0, nv))
     deep = rng.choice([0.0, 10.0 ** rng.uniform(-4.0, 0.0)])

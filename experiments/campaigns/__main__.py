@@ -1,4 +1,4 @@
-"""`python -m campaigns --minutes M`: attempts to break the program; goes on where it stopped."""
+"""`python -m nmdp_pin.experiments.campaigns`: attempts to break the program; resumable."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import time
 from pathlib import Path
 from types import ModuleType
 
-from campaigns import inputs, interruptions, systems
-from campaigns.child import Child
-from campaigns.ledger import Ledger
-from nmdp_pin.experiments.page import update_page
+from nmdp_pin.experiments.campaigns import inputs, interruptions, systems
+from nmdp_pin.experiments.campaigns.child import Child
+from nmdp_pin.experiments.campaigns.ledger import Ledger
 
 CAMPAIGNS: dict[str, ModuleType] = {
     "systems": systems,
@@ -49,7 +48,6 @@ def main() -> int:
     parser.add_argument("names", nargs="*", choices=[*CAMPAIGNS, []], help="all unless given")
     parser.add_argument("--minutes", type=float, default=10.0, help="of wall time, for all")
     parser.add_argument("--out", type=Path, default=Path("out/campaigns"), help="folder")
-    parser.add_argument("--page", type=Path, help="write the table between its markers (.md)")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(options.out / "ledger.journal")
@@ -63,9 +61,7 @@ def main() -> int:
     finally:
         ledger.close()
     findings = ledger.findings()
-    print(ledger.table(), *findings, sep="\n")
-    if options.page is not None:
-        update_page(options.page, {"campaigns": ledger.table(kinds=False)})
+    print(ledger.table(), *findings, "", ledger.table(kinds=False), sep="\n")
     return 1 if findings else 0
 
 

@@ -18,14 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.mutation import mutated_archive, mutated_bytes, mutated_text, mutated_xml
+import nmdp_pin.runs.recorder as recorder_module
 from nmdp_pin.contact.fitted import OnnxVertices, WrenchSamples
 from nmdp_pin.contact.planar_sliding import LimitSurface, SlidingSamples
 from nmdp_pin.errors import StateError
+from nmdp_pin.experiments.campaigns.mutation import (
+    mutated_archive,
+    mutated_bytes,
+    mutated_text,
+    mutated_xml,
+)
 from nmdp_pin.files import array_cache
 from nmdp_pin.files.journal import journal_path
 from nmdp_pin.files.state_file import load_state, save_state
-from nmdp_pin.runs import recorder as recorder_module
 from nmdp_pin.runs.failed_step import FailedStep
 from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.runs.recording import Recording
@@ -325,7 +330,7 @@ def _read_mesh(path: Path) -> None:
 
 
 def _network(folder: Path) -> list[Path]:
-    sys.path.insert(0, os.fspath(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, os.fspath(Path(__file__).resolve().parents[2] / "tests"))
     samples = importlib.import_module("onnx_samples")
     return [samples.write(folder / "net.onnx", samples.weights(6, 5, 3), 6)]
 

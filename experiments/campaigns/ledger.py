@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from campaigns.child import FINE
+from nmdp_pin.experiments.campaigns.child import FINE
 from nmdp_pin.files.journal import Journal
 
 

@@ -1,0 +1,1 @@
+"""All figures and tables of the documentation, made anew by one command."""

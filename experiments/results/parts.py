@@ -1,0 +1,95 @@
+"""The parts of the results: which command makes which data, and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout."""
+
+RESULTS = ROOT / "docs/results"
+"""Folder of all data and pictures."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one command makes.
+
+    Args:
+        name: of the part.
+        words: the command, after `python`; it runs in the checkout.
+        minutes: processor time, roughly.
+        tables: place of each table that is kept among those that the command prints in markdown,
+            by the name of its data file and of its place on a page.
+        copies: files that the command leaves in the checkout, by the names under which they are
+            kept.
+        codes: exit codes that are results.
+    """
+
+    name: str
+    words: str
+    minutes: float
+    tables: Mapping[str, int] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+    codes: tuple[int, ...] = (0,)
+
+
+def _paper(paper: str, figure: str, minutes: float, *more: str, page: bool = True) -> Part:
+    words = [f"-m nmdp_pin paper {paper} {figure}", *more]
+    words += [f"--out docs/results --runs out/paper-{paper}/runs"]
+    words += [f"--page docs/results/{paper}.md"] * page
+    return Part(" ".join([paper, figure, *more]), " ".join(words), minutes)
+
+
+def _script(name: str, minutes: float, *tables: str, words: str = "") -> Part:
+    kept = {table: place for place, table in enumerate(tables)}
+    return Part(name, f"benchmarks/{name}.py {words}".strip(), minutes, kept)
+
+
+def _training(robot: str, seed: int) -> Part:
+    words = f"examples/locomotion/train.py {robot} --seed {seed} --out out/locomotion"
+    kept = {f"locomotion-{robot}-{seed}.csv": f"out/locomotion/{robot}-{seed}-trials.csv"}
+    return Part(f"locomotion {robot} {seed}", words, 8.0, copies=kept)
+
+
+_RECOMMENDED = "--preset recommended"
+_KINETIC = "--objective kinetic --order 1 --span wide"
+_BATCH = "--size 16 256 --links 5 --csv docs/results/batch.csv"
+
+PARTS = (
+    Part("batch", f"benchmarks/batch.py {_BATCH}", 1.0),
+    *(_paper("pbad", f, m) for f, m in (("fig4", 0.5), ("fig5", 1.0), ("fig6", 8.0))),
+    *(_paper("pbad", f, m) for f, m in (("table1", 1.0), ("batch", 0.1))),
+    *(_paper("sand", f, m) for f, m in (("calibration", 0.1), ("walk", 3.0), ("modes", 0.5))),
+    *(_paper("nmdp", f, 2.0, _RECOMMENDED, page=False) for f in ("fig3", "fig4", "fig5")),
+    _paper("nmdp", "table1", 3.0, _RECOMMENDED, page=False),
+    _paper("nmdp", "fig6", 2.0, _RECOMMENDED, page=False),
+    _paper("nmdp", "error", 8.0, _RECOMMENDED),
+    _paper("nmdp", "table1", 4.0, f"{_RECOMMENDED} --span wide", page=False),
+    _paper("nmdp", "table1", 4.0, "--preset paper-contact --span wide", page=False),
+    *(_paper("nmdp", f, m) for f, m in (("fig2", 1.0), ("table1", 8.0), ("fig3", 4.0))),
+    *(_paper("nmdp", f, m) for f, m in (("fig4", 0.1), ("fig5", 8.0), ("fig6", 10.0))),
+    _paper("nmdp", "table1", 10.0, "--span wide", page=False),
+    _paper("nmdp", "fig4", 10.0, "--span wide", page=False),
+    _paper("nmdp", "table1", 10.0, _KINETIC, page=False),
+    _paper("nmdp", "fig4", 10.0, _KINETIC, page=False),
+    Part("work_precision", "benchmarks/work_precision.py", 9.0, {"work-precision": -1}),
+    _script("planar_sliding", 0.5, "planar-sliding-vertices", "planar-sliding-push"),
+    _script("fitted", 0.2, "fitted"),
+    _script("planning", 3.0, "planning-jump", words="jump"),
+    Part("planning reach", "benchmarks/planning.py reach", 6.0, {"planning-reach": 0}),
+    Part("planning push", "benchmarks/planning.py push", 1.0, {"planning-push": 0}),
+    _script("terrain", 0.3, "terrain"),
+    _script("jump_period", 3.0, "jump-period"),
+    Part(
+        "campaigns",
+        "-m nmdp_pin.experiments.campaigns --minutes 10 --out out/campaigns",
+        10.0,
+        {"campaigns": -1},
+        codes=(0, 1),  # what fell is a result
+    ),
+    *(_training(robot, seed) for robot in ("hopper", "walker") for seed in range(3)),
+)
+"""All parts, what is short first."""

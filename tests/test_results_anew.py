@@ -1,0 +1,152 @@
+"""Cells of every page of results, made anew in seconds: they differ by no more than they may."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from paper_commands import RESULTS
+
+from nmdp_pin.experiments.campaign import Campaign
+from nmdp_pin.experiments.curve import HEIGHT
+from nmdp_pin.experiments.data_file import read_data, value
+from nmdp_pin.experiments.nmdp import NmdpStudy
+from nmdp_pin.experiments.nmdp.paper import JUMP, WALK
+from nmdp_pin.experiments.pbad import PbadStudy, friction_figure, optimiser_figure
+from nmdp_pin.experiments.pbad.paper import USUAL
+from nmdp_pin.experiments.results.parts import ROOT
+from nmdp_pin.experiments.sand import SandStudy
+from nmdp_pin.experiments.sand.calibration_figure import MEASURED, calibrated_scale, largest_lift
+
+MOTION = 0.02  # relative, of runs that are not chaotic: what another version of a solver may move
+COUNT = 0.1  # relative, of iterations and evaluations
+DIGITS = 1e-4  # relative, of what follows from formulas; data have six digits
+EARLY = 2.0  # [s] of the curves of the NMDP paper that are made again
+
+
+def cell(name: str, column: str, **key: str) -> float:
+    """A number of the data: of the row that has these texts."""
+    rows = read_data(RESULTS / f"{name}.csv")
+    (row,) = (r for r in rows if all(r[k] == text for k, text in key.items()))
+    return value(row, column)
+
+
+def recording_of(spec, folder):
+    """The run of a spec."""
+    return Campaign(folder, workers=1, quiet=True).run([spec])[spec].recording()
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Loads a script that measures."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+
+    def load(name):
+        path = ROOT / "benchmarks" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"anew_{name}", path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.mark.parametrize(
+    ("name", "motion", "method", "dt"),
+    [
+        ("fig5-walk-paper", WALK, "ne-mdp", 0.005),
+        ("fig5-walk-paper", WALK, "ne-nmdp", 0.05),
+        ("fig4-paper", JUMP, "ne-nmdp", 0.05),
+    ],
+)
+def test_nmdp(name, motion, method, dt, tmp_path):
+    """Where the torso is after two seconds of the motions of Fig. 4 and 5."""
+    column = f"{method} {1e3 * dt:g} ms"
+    said = cell(name, column, **{"t [s]": f"{EARLY:g}"})
+    spec = NmdpStudy(duration=EARLY).spec(motion, method, dt)
+    curve = motion.quantity.curve(recording_of(spec, tmp_path))
+    scale = 1.0 if motion.quantity is HEIGHT else abs(said)  # [m], of the height of a robot
+    assert curve.y[-1] == pytest.approx(said, abs=MOTION * scale)
+
+
+def test_pbad_friction(tmp_path):
+    """Fig. 5: how far the box slides in steps of 0.1 s."""
+    said = cell("pbad-fig5", "distance [m]", method="pbfd", mu="0.5", **{"dt [s]": "0.1"})
+    spec = friction_figure._spec(PbadStudy(folder=tmp_path), "pbfd", 0.5, 0.1)
+    x = recording_of(spec, tmp_path).base_position[:, 0]
+    assert x[-1] - x[0] == pytest.approx(said, rel=MOTION)
+
+
+@pytest.mark.parametrize("chain", optimiser_figure.CHAINS, ids=lambda chain: chain.scenario)
+def test_pbad_iterations(chain, tmp_path):
+    """Fig. 4: iterations of the usual optimiser in steps of 20 ms."""
+    key = {"chain": chain.title, "dt [s]": "0.02", "optimiser": USUAL.label}
+    said = cell("pbad-fig4", "mean iterations", **key)
+    spec = optimiser_figure._spec(PbadStudy(folder=tmp_path), chain, USUAL, 0.02)
+    iterations = recording_of(spec, tmp_path).outer_iterations[1:]
+    assert iterations.mean() == pytest.approx(said, rel=COUNT)
+
+
+def test_sand(tmp_path):
+    """The lift of the rod, and the foot that is dragged, at two times."""
+    depth, _ = MEASURED[1]
+    said = cell("sand-calibration", "calibrated [N]", **{"depth [m]": f"{depth:g}"})
+    made = largest_lift(np.array([depth]), scale=calibrated_scale())[0]
+    assert made == pytest.approx(said, rel=DIGITS)
+    recording = recording_of(SandStudy(duration=3.0).drag(0.05), tmp_path)
+    for t in (2.0, 3.0):
+        said = cell("sand-modes", "foot x [m]", **{"dt [s]": "0.05", "t [s]": f"{t:g}"})
+        x = np.interp(t, recording.t, recording.q[:, 0])
+        assert x == pytest.approx(said, rel=MOTION)
+
+
+@pytest.mark.parametrize("case", ["jump-kp1e3", "spider-walk", "go2-stand-up"])
+def test_work_precision(case, script):
+    """Evaluations of a simulated second, in second order and steps of 50 ms."""
+    module = script("work_precision")
+    said = cell(
+        "work_precision", "evaluations", case=case, simulator="nmdp-pin order 2", step="0.05"
+    )
+    _, _, made = module.ours(module.cases()[case](), 0.05, 2)
+    assert made == pytest.approx(said, rel=COUNT)
+
+
+def test_planar_sliding(script, capsys, monkeypatch):
+    """The friction of two polytopes, and a push in steps of 40 ms."""
+    module = script("planar_sliding")
+    monkeypatch.setattr(module, "REFINEMENTS", (0, 1))
+    monkeypatch.setattr(module, "PUSHES", (("ne-nmdp", "dissipation", 1),))
+    monkeypatch.setattr(module, "STEPS", (0.04,))
+    module.main()
+    lines = capsys.readouterr().out.splitlines()
+    vertices = read_data(RESULTS / "planar-sliding-vertices.csv")
+    for refinement in (0, 1):
+        assert f"| {' | '.join(vertices[refinement].values())} |" in lines
+    (push, *_) = read_data(RESULTS / "planar-sliding-push.csv")
+    said, made = (cell.split(" rad, ") for cell in (push["40 ms"], lines[-1].split(" | ")[2]))
+    assert float(made[0]) == pytest.approx(float(said[0]), abs=0.005)  # [rad]
+    assert float(made[1].split()[0]) == pytest.approx(float(said[1].split()[0]), abs=0.5)  # [mm]
+
+
+def test_fitted(script, capsys, monkeypatch):
+    """Friction cones of four depths are recovered with the errors that the page states."""
+    module = script("fitted")
+    monkeypatch.setattr(module, "CONES", (4,))
+    monkeypatch.setattr(module, "GRIDS", ())
+    module.main()
+    rows = read_data(RESULTS / "fitted.csv")[:2]
+    for row, line in zip(rows, capsys.readouterr().out.splitlines()[2:], strict=True):
+        made = [float(cell) for cell in line.strip("| ").split(" | ")[1:]]
+        assert made == pytest.approx([float(x) for x in [*row.values()][1:]], abs=2e-4)
+
+
+def test_a_pushed_box(script):
+    """The plan of a seed, and where the box ends in long and short steps."""
+    pytest.importorskip("ompl")
+    module = script("planning")
+    rows = {row["seed"]: row for row in read_data(RESULTS / "planning-push.csv")}
+    made = module.push(module.PUSHES["5"])
+    for end, said in zip(made[1:], [*rows["5"].values()][2:], strict=True):
+        numbers = [[float(x) for x in text.split(", ")] for text in (end, said)]
+        assert numbers[0] == pytest.approx(numbers[1], abs=0.02)  # [m, rad]
