@@ -214,9 +214,12 @@ def _farthest_link(model: pin.Model, collision: pin.GeometryModel, joint: int) -
 
 
 def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
-    """Bound of the distance from the origin to a sphere swept over an ellipsoid [m]."""
-    longest = np.linalg.norm(semi_axes, axis=1).max()
-    return float(np.linalg.norm(centre) + longest + radius)
+    """Largest distance from the origin of a sphere swept over a disc, or a bound of it [m]."""
+    sizes = np.linalg.norm(semi_axes, axis=1)
+    level = semi_axes @ centre / np.where(sizes > 0.0, sizes, 1.0)
+    across = np.linalg.norm(level) + sizes.max()
+    along = np.sqrt(max(0.0, float(centre @ centre - level @ level)))
+    return float(np.hypot(along, across)) + radius
 
 
 def _lowest_links(
