@@ -21,7 +21,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "restarts": False,
         "secants": False,
         "pd": "explicit",
-        "max_evaluations": 2000,
+        "max_work": 2000,
         "projected_gradient": ProjectedGradient(
             carry_gamma=False,
             gamma=1.0,
@@ -37,7 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             max_iterations=500,
             max_newton=20,
         ),
-        "control": Halving(max_evaluations=20000),
+        "control": Halving(max_work=20000),
     }
 }
 
