@@ -38,7 +38,7 @@ class ErrorControl(StepControl):
         rtol: tolerance relative to the speed [-].
         atol: absolute tolerance [rad/s, m/s]; None: rtol * 1 rad/s.
         min_step: smallest length of a sub-step [s], at which any error is accepted and reported.
-        max_evaluations: largest number of evaluations of the dynamics in all sub-steps.
+        max_work: largest work of all sub-steps, as `StepResult.work`.
 
     Raises:
         IntegratorError: an option is out of range.
@@ -47,7 +47,7 @@ class ErrorControl(StepControl):
     rtol: NonNegative = 0.0
     atol: NonNegative | None = None
     min_step: MinStep = 1e-5
-    max_evaluations: Count = 20_000
+    max_work: Count = 20_000
 
     name: ClassVar[str] = "error"
 
@@ -83,7 +83,7 @@ class ErrorControl(StepControl):
             s = remaining / max(math.ceil(remaining / max(s, self.min_step) - _ROUNDING), 1)
             part = integrator.step(at, command, s, accuracy=self.absolute / grown)
             tried.append(part)
-            spent += part.evaluations
+            spent += part.work
             shortest = 0.5 * s < self.min_step
             rate = grown * self._rate(at, part, s) if part.status.ok else math.inf
             if part.status.ok and (rate <= 1.0 or shortest):
@@ -92,7 +92,7 @@ class ErrorControl(StepControl):
                 at, remaining = part.state, remaining - s
                 s *= self._factor(rate, last, integrator.order)
                 last = max(rate, _LEAST_ERROR)
-            elif shortest or spent > self.max_evaluations:
+            elif shortest or spent > self.max_work:
                 if part.status.ok:
                     tried[-1] = replace(part, status=Status.BUDGET_SPENT)
                 return replace(merged(tried, made, state), error=error / h)

@@ -17,7 +17,7 @@ class Status(Enum):
     QP_FAILED = "the quadratic program of the step could not be solved"
 
     ENERGY_GAINED = "the solution found gains energy that nothing gave"
-    BUDGET_SPENT = "the budget of evaluations of the step was spent"
+    BUDGET_SPENT = "the budget of work of the step was spent"
     REBOUNDED = "an impact throws a contact back"
     SANK = "a contact came in deeper than its impact could press it"
 

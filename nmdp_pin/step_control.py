@@ -19,7 +19,6 @@ from nmdp_pin.state import State
 from nmdp_pin.status import Status
 
 MinStep = Annotated[Number, Field(gt=0, le=1)]  # [s]
-_PER_EVALUATION = 20  # iterations of Pinocchio's solvers that take as long as an evaluation
 
 
 class StepControl(abc.ABC):
@@ -97,14 +96,14 @@ class Halving(StepControl):
 
     Args:
         min_step: smallest length of a sub-step [s].
-        max_evaluations: largest number of evaluations of the dynamics in all sub-steps.
+        max_work: largest work of all sub-steps, as `StepResult.work`.
 
     Raises:
         IntegratorError: an option is out of range.
     """
 
     min_step: MinStep = 1e-5
-    max_evaluations: Count = 2000
+    max_work: Count = 2000
 
     name: ClassVar[str] = "halving"
 
@@ -126,7 +125,7 @@ class Halving(StepControl):
             h,
             first,
             min_step=self.min_step,
-            max_evaluations=self.max_evaluations,
+            max_work=self.max_work,
         )
         return tried[0] if len(tried) == 1 else merged(tried, made, state)
 
@@ -140,7 +139,7 @@ def halved(
     first: StepResult,
     *,
     min_step: float,
-    max_evaluations: float,
+    max_work: float,
 ) -> tuple[list[StepResult], list[StepResult], float]:
     """Algorithm 2 of [N]: the sub-steps of a step; one that fails is made as two halves.
 
@@ -152,7 +151,7 @@ def halved(
         h: length [s].
         first: result of the undivided step.
         min_step: no half is shorter than this [s].
-        max_evaluations: of the dynamics, beyond which a sub-step that fails is not halved.
+        max_work: work of all sub-steps beyond which one that fails is not halved.
 
     Returns:
         All sub-steps that were tried, those of them that were made, and the length of the last.
@@ -165,13 +164,13 @@ def halved(
         s = lengths.pop()
         part = control.sub_step(integrator, at, command, s, last) if tried else first
         tried.append(part)
-        spent += part.evaluations + part.iterations // _PER_EVALUATION
+        spent += part.work
         if part.status.ok:
             made.append(part)
             at, last = part.state, s
         elif 0.5 * s < min_step:
             break
-        elif spent > max_evaluations:
+        elif spent > max_work:
             tried[-1] = replace(part, status=Status.BUDGET_SPENT)
             break
         else:
@@ -190,7 +189,7 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
     last = tried[-1]
     counts = {
         name: sum(getattr(part, name) for part in tried)
-        for name in ("iterations", "evaluations", "rejected")
+        for name in ("iterations", "evaluations", "rejected", "work")
     }
     sizes = tuple(size for part in made for size in part.step_sizes)
     discarded = len(tried) - len(made)

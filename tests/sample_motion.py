@@ -82,6 +82,7 @@ def hop_result(robot: Robot, t: float, *, status: Status = Status.CONVERGED) -> 
         wrenches=np.hstack([force, np.zeros((2, 3))]),
         contact_depths=np.array([0.002, 0.001]) * pushing,
         iterations=3 + int(10 * t) % 4,
+        work=1,
         evaluations=12,
         step_sizes=(0.025, 0.025) if int(20 * t) % 10 == 0 else (0.05,),
         residual=1e-9,

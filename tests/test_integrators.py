@@ -123,7 +123,7 @@ def test_the_step_solves_the_residual(objective, method, order):
 def test_the_budget_of_evaluations():
     """A step that needs more than it is allowed fails, and the state is as it was."""
     robot = samples.robot("robosimian planar")
-    hard = _ne_nmdp(max_evaluations=3)
+    hard = _ne_nmdp(max_work=3)
     state = State(0.0, robot.standing, np.full(15, -2.0))
     result = hard.step(state, PASSIVE, 0.05)
     assert not result.status.ok

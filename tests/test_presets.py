@@ -22,7 +22,7 @@ from nmdp_pin.terrain import Plane, Terrain
 IMPLICIT = ("ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp")
 # Algorithm 1 as printed ([N] section IV) and what its authors ran: their epsilon, eta = 1.5, the
 # objective of the feet, a start at w = 0, no estimate of the contact model's derivative.
-CONTROL = Halving(max_evaluations=20000)
+CONTROL = Halving(max_work=20000)
 PAPER = {
     "objective": "end_effector",
     "order": 1,
@@ -30,7 +30,7 @@ PAPER = {
     "restarts": False,
     "secants": False,
     "pd": "explicit",
-    "max_evaluations": 2000,
+    "max_work": 2000,
     "control": CONTROL,
 }
 SOLVER = {
@@ -131,7 +131,7 @@ def test_the_principle_itself_needs_no_projected_gradient():
         "warm_start": False,
         "restarts": False,
         "secants": False,
-        "max_evaluations": 2000,
+        "max_work": 2000,
     }
     built = scenario('preset="paper"', 'objective="dissipation"').build(visuals=False).simulator
     assert built.control == sim.control == CONTROL

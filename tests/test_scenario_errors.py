@@ -21,7 +21,7 @@ MISTAKES = [
     ("integrator.control.min_step=0.9", "integrator", "must be <= dt"),
     ("integrator.name='ne-nmpd'", "integrator.name", "Did you mean 'ne-nmdp'?"),
     ("integrator.name=3", "integrator.name", "Known: "),
-    ("integrator.max_evaluation=3", "integrator.max_evaluation", "Did you mean 'max_evaluations'?"),
+    ("integrator.max_works=3", "integrator.max_works", "Did you mean 'max_work'?"),
     (
         "integrator.vi_newton.max_iterations=2.5",
         "integrator.vi_newton.max_iterations",

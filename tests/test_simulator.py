@@ -194,10 +194,10 @@ BAD_SIMULATORS = {
         "no option 'order'; choose from \\['pd', 'qp_solver'\\]",
     ),
     "order": ({"order": 3}, "order must be 1 or 2, got 3"),
-    "budget": ({"max_evaluations": 0}, "max_evaluations must be >= 1, got 0"),
+    "budget": ({"max_work": 0}, "max_work must be >= 1, got 0"),
     "type": (
-        {"max_evaluations": "few"},
-        "max_evaluations must be a whole number, got the text 'few'",
+        {"max_work": "few"},
+        "max_work must be a whole number, got the text 'few'",
     ),
     "options of the other solver": (
         {"projected_gradient": ProjectedGradient()},

@@ -44,6 +44,7 @@ class Fake(Integrator):
             contact_depths=EMPTY,
             iterations=1,
             evaluations=10,
+            work=10,
             step_sizes=(h,),
             residual=0.0,
             objective=0.0,
@@ -257,26 +258,26 @@ def test_discarded_tries_are_counted():
 def test_the_budget_ends_a_step_that_fails_for_ever():
     """No more sub-steps are tried than evaluations are allowed; the status says so."""
     fake, state = Fake(lambda t, h: True), State(2.0, np.zeros(1), np.zeros(1))
-    result = Halving(min_step=1e-300, max_evaluations=100).step(fake, state, PASSIVE, 0.064)
+    result = Halving(min_step=1e-300, max_work=100).step(fake, state, PASSIVE, 0.064)
     assert result.status is Status.BUDGET_SPENT
     assert result.state is state
     assert result.evaluations == 10 * len(fake.tried) <= 120
     # one that fails at its shortest steps alone is long as well: 2^40 sub-steps
     fake.fails = lambda t, h: h > 1e-12
-    result = Halving(min_step=1e-13, max_evaluations=1000).step(fake, state, PASSIVE, 0.064)
+    result = Halving(min_step=1e-13, max_work=1000).step(fake, state, PASSIVE, 0.064)
     assert result.status is Status.BUDGET_SPENT
     assert result.evaluations <= 1020
 
 
-def test_iterations_of_solvers_without_evaluations_spend_the_budget():
-    """A method that evaluates once and iterates long ends as well."""
+def test_work_beside_evaluations_spends_the_budget():
+    """A method that evaluates once and works long ends as well."""
 
     class Iterating(Fake):
         def step(self, state, command, h):
-            return replace(super().step(state, command, h), evaluations=0, iterations=2000)
+            return replace(super().step(state, command, h), work=100)
 
     fake, state = Iterating(lambda t, h: h > 1e-12), State(2.0, np.zeros(1), np.zeros(1))
-    result = Halving(min_step=1e-13, max_evaluations=1000).step(fake, state, PASSIVE, 0.064)
+    result = Halving(min_step=1e-13, max_work=1000).step(fake, state, PASSIVE, 0.064)
     assert result.status is Status.BUDGET_SPENT
     assert len(fake.tried) == 11
 

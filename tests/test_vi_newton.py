@@ -128,7 +128,7 @@ class Manifold:
             "proximal": 1e-6,
             "max_iterations": 50,
         } | options
-        here, there, counts = self.form.new_point(), self.form.new_point(), np.zeros(3, np.int64)
+        here, there, counts = self.form.new_point(), self.form.new_point(), np.zeros(4, np.int64)
         here.q[:], here.w[:] = 0.0 if q is None else q, w
         self.evaluated.clear()
         with np.errstate(all="ignore"):  # for kernels that are not compiled
@@ -142,7 +142,7 @@ class Manifold:
                 self.form.new_linear(),
                 counts,
             )
-        iterations, evaluations, rejected = counts.tolist()
+        iterations, evaluations, rejected, _ = counts.tolist()
         return SimpleNamespace(
             status=tuple(Status)[outcome],
             point=there if swapped else here,

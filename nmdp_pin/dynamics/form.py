@@ -189,7 +189,7 @@ class Form:
             contacts=np.zeros(k, dtype=np.int64),
             w=np.zeros((k, self.m)),
             joints=np.zeros(self.n_joints),
-            counts=np.zeros(6, dtype=np.int64),
+            counts=np.zeros(7, dtype=np.int64),
             numbers=np.zeros(4),
         )
 

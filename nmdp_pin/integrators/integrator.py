@@ -36,6 +36,7 @@ class StepResult:
         contact_depths: penetration of each contact sphere, 0 when apart [m], shape (n_contacts,).
         iterations: outer iterations of the solver, all sub-steps and tries together.
         evaluations: evaluations of the dynamics residual, likewise.
+        work: evaluations, and iterations that cost more than these, in evaluations, likewise.
         step_sizes: lengths of the (sub-)steps made [s]; more than one when the step was halved.
         residual: norm of the dynamics residual G at the end, or where it failed [N, N m].
         objective: value of the objective at the end (K of the method); of `dissipation` the gap,
@@ -67,6 +68,7 @@ class StepResult:
     contact_depths: np.ndarray
     iterations: int
     evaluations: int
+    work: int
     step_sizes: tuple[float, ...]
     residual: float
     objective: float

@@ -81,7 +81,8 @@ class Nmdp(Integrator):
         restarts: whether to try other guesses, and a shorter step, where the first guess fails.
         secants: whether zeroth order estimates the contact model's derivative from the points
             that were evaluated; False: it is left out, as in the papers.
-        max_evaluations: largest number of evaluations of the dynamics in one step.
+        max_work: largest work of one step: evaluations of the dynamics, and iterations with many
+            contacts in proportion to the cube of their weights.
         vi_newton: options of the solver of "dissipation".
         projected_gradient: options of the solver of the other objectives.
 
@@ -104,7 +105,7 @@ class Nmdp(Integrator):
         warm_start: bool = True,
         restarts: bool = True,
         secants: bool = True,
-        max_evaluations: Annotated[Count, Field(ge=1)] = 1000,
+        max_work: Annotated[Count, Field(ge=1)] = 1000,
         vi_newton: ViNewton | None = None,
         projected_gradient: Any = None,
     ) -> None:
@@ -124,7 +125,7 @@ class Nmdp(Integrator):
             raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
         self.method = vi_newton or ViNewton()
         self._warm_start, self._restarts = warm_start, restarts
-        self._budget = max_evaluations
+        self._budget = max_work
         self._memory = self.form.new_memory()
         self._start, self._end = self.form.new_start(len(self.scheme.a)), self.form.new_end()
         self._minimiser_of, self._minimiser, self._handle = of_objective, None, 0
@@ -186,7 +187,7 @@ class Nmdp(Integrator):
             self._memory,
             end,
         )
-        iterations, evaluations, rejected, outcome, order, touching = end.counts.tolist()
+        iterations, evaluations, rejected, work, outcome, order, touching = end.counts.tolist()
         residual, gap, kinetic, potential = end.numbers.tolist()
         if outcome != 0:
             return failed_step(
@@ -198,6 +199,7 @@ class Nmdp(Integrator):
                 h=h,
                 residual=residual,
                 rejected=rejected,
+                work=work,
             )
         gamma = 1.0
         if self._minimiser is not None:
@@ -225,6 +227,7 @@ class Nmdp(Integrator):
             kinetic_energy=kinetic,
             potential_energy=potential,
             rejected=rejected,
+            work=work,
             local_error=end.error.copy(),
             order=order,
         )

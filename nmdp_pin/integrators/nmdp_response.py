@@ -86,7 +86,7 @@ class DifferentiableForm:
         of_reference = of_start
         ends = _stage_ends(model, scheme, start, end)
         material = MaterialRates(model, form.record, scheme, start, memory)
-        counts = np.zeros(6, dtype=np.int64)
+        counts = np.zeros(7, dtype=np.int64)
         n = 3 * nv + sum(self._columns(name) for name in names)
         Z = np.zeros((nz, n))
         Z[: 2 * nv, : 2 * nv] = np.eye(2 * nv)

@@ -29,6 +29,7 @@ def finished_step(start: State, state: State, *, wrenches: np.ndarray, **fields:
             iterations=fields["iterations"],
             evaluations=fields["evaluations"],
             h=fields["step_sizes"][0],
+            work=fields["work"],
         )
     return StepResult(
         state=state,
@@ -49,6 +50,7 @@ def failed_step(
     h: float,
     residual: float = math.nan,
     rejected: int = 0,
+    work: int,
 ) -> StepResult:
     """A failed step: the state at its start, no forces, its status and the solver's progress.
 
@@ -69,4 +71,5 @@ def failed_step(
         kinetic_energy=0.0,
         potential_energy=0.0,
         rejected=rejected,
+        work=work,
     )

@@ -129,6 +129,7 @@ class PositionBasedStep(Integrator):
             contact_depths=depths,
             iterations=int(account[ITERATIONS]),
             evaluations=int(account[EVALUATIONS]),
+            work=int(account[EVALUATIONS]),
             step_sizes=(h,),
             residual=error if status is not Status.SINGULAR else math.nan,
             objective=self._objective(account) if ok else 0.0,

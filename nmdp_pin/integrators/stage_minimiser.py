@@ -38,7 +38,7 @@ class StageMinimiser(abc.ABC):
             point: index of the point.
             rate: rate of the velocity [1/s].
             order: order of the step.
-            budget: evaluations after which to give up.
+            budget: work after which to give up, in evaluations.
             counts: counters of the step; the outcome is written.
         """
 

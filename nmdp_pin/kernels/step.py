@@ -40,9 +40,14 @@ from nmdp_pin.kernels.stage import (
 )
 from nmdp_pin.kernels.tree import body_twists, kinetic_energy, potential_energy
 from nmdp_pin.kernels.vector3 import cross_into, place, rotate
-from nmdp_pin.kernels.vi_newton import CONVERGED, NOT_FINITE, STALLED, Tolerances, solve_stage
-
-BUDGET_SPENT = 8  # an outcome beside those of `vi_newton` and `impacts`
+from nmdp_pin.kernels.vi_newton import (
+    BUDGET_SPENT,
+    CONVERGED,
+    NOT_FINITE,
+    STALLED,
+    Tolerances,
+    solve_stage,
+)
 
 LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
 _MOST_GUESSES = 8
@@ -54,9 +59,9 @@ _MOST_MISSED = 4  # lists of contacts that a step tries
 ROUNDING = 8.0 * 2.220446049250313e-16
 _LEAST_REACH = 0.02  # [m] by which an iteration may move a contact at rest
 
-# Counters of a step: iterations, evaluations and rejected iterations, the outcome, the order of the
-# scheme that made it, and the number of contacts that touch.
-ITERATIONS, EVALUATIONS, REJECTED, OUTCOME, ORDER, TOUCHING = range(6)
+# Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
+# outcome, the order of the scheme that made it, and the number of contacts that touch.
+ITERATIONS, EVALUATIONS, REJECTED, WORK, OUTCOME, ORDER, TOUCHING = range(7)
 
 # Numbers of a step.
 OF_RESIDUAL, OF_GAP, KINETIC, POTENTIAL = range(4)
@@ -75,7 +80,7 @@ class Options:
         max_iterations: largest number of iterations from one initial guess.
         warm_start: whether to begin with the last weights; else with w = 0.
         restarts: whether to try other guesses where the first one fails.
-        budget: largest number of evaluations of a step.
+        budget: largest work of a step, in evaluations.
         share: share of the energy that moves which a step may gain.
         minimiser: number of the object that solves the stages, 0: Newton's method.
     """
@@ -194,7 +199,7 @@ class End:
         contacts: identities of the contacts that touch, shape (k,).
         w: their weights, shape (k, m).
         joints: weights of the joints, shape (r,).
-        counts: counters, shape (6,).
+        counts: counters, shape (7,).
         numbers: residual, gap and energies, shape (4,).
     """
 
@@ -451,7 +456,7 @@ def solve_from_guesses(
         if loose < 0.0:
             break
         saturate_at(system, stage, at)
-        left = options.budget - counts[EVALUATIONS]
+        left = options.budget - counts[WORK]
         if options.minimiser:
             order = 1 if stage.displaced else 2
             call_minimise(options.minimiser, here, stage.rate, order, left, counts)
@@ -483,7 +488,7 @@ def solve_from_guesses(
             if _gains_little(system, options, memory.points[here], given, memory):
                 break
             outcome = ENERGY_GAINED
-        if counts[EVALUATIONS] >= options.budget:
+        if counts[WORK] >= options.budget:
             break
     return outcome, here
 

@@ -40,6 +40,7 @@ from nmdp_pin.kernels.stage import (
 
 # Outcomes, as in `nmdp_pin.status`.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
+BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed
@@ -47,6 +48,7 @@ _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
+_FEW = 150  # weights up to which an iteration counts no more than its evaluation
 
 
 class Tolerances(NamedTuple):
@@ -72,6 +74,12 @@ class Tolerances(NamedTuple):
     reach: float
     proximal: float
     max_iterations: int
+
+
+@jit
+def work_of(dofs: int, weights: int) -> int:
+    """Work of an iteration with so many dofs and weights, in evaluations; 0 where they are few."""
+    return int((weights / (_FEW + dofs)) ** 3)
 
 
 @jit
@@ -294,30 +302,36 @@ def solve_stage(
         system: what all steps share.
         stage: equations of the stage.
         tolerances: stopping criteria and options.
-        budget: largest number of evaluations.
+        budget: largest work, in evaluations.
         here: initial guess; overwritten.
         there: overwritten.
         linear: overwritten.
-        counts: iterations, evaluations and rejected iterations, to which those made are added (3,).
+        counts: iterations, evaluations, rejected iterations and work, to which those made are
+            added, shape (4,).
 
     Returns:
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
     w1, dq = np.empty(here.w.shape), np.empty(here.v.size)
     evaluate(system, stage, here)
-    evaluations, iterations, swapped = 1, 0, False
+    evaluations, iterations, swapped, work, m = 1, 0, False, 0, here.w.shape[1]
     if not here.sums[RESIDUAL] <= tolerances.start:
         counts[1] += 1
+        counts[3] += 1
         return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
     proximal, outcome = tolerances.proximal, CONVERGED
     solved = _is_solved(here, tolerances, tolerances.guess)
     while not solved:
-        if iterations >= tolerances.max_iterations or evaluations >= budget:
+        if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
             break
         linearise(system, stage, here, linear)
         while True:
             iterations += 1
+            work += work_of(dq.size, m * here.n_active[1] + here.n_active[0] - here.n_active[1])
+            if evaluations + work > budget:  # before it, since one may be too long
+                outcome = BUDGET_SPENT
+                break
             outcome = newton_step(here, linear, proximal, w1, dq)
             if outcome == SINGULAR:
                 break
@@ -331,7 +345,7 @@ def solve_stage(
                     residual = try_step(system, stage, here, dq, w1, t, there)
                     evaluations += 1
                     taken = residual <= largest
-                    if taken or evaluations >= budget:
+                    if taken or evaluations + work >= budget:
                         break
                     # Beyond the surface forces grow with the square of the depth, or so.
                     share = math.sqrt(largest / residual) if residual < np.inf else 0.0
@@ -342,7 +356,7 @@ def solve_stage(
                     break
             counts[2] += 1
             proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
-            if proximal > _MOST_PROXIMAL or evaluations >= budget:
+            if proximal > _MOST_PROXIMAL or evaluations + work >= budget:
                 outcome = QP_FAILED if outcome == QP_FAILED else STALLED
                 break
         if outcome != CONVERGED:
@@ -360,4 +374,5 @@ def solve_stage(
         outcome = CONVERGED
     counts[0] += iterations
     counts[1] += evaluations
+    counts[3] += evaluations + work
     return outcome, swapped

@@ -51,7 +51,7 @@ class PrintedHalving(StepControl):
             h,
             first,
             min_step=self.min_step,
-            max_evaluations=math.inf,
+            max_work=math.inf,
         )
         result = merged(tried, made, state)
         if not result.status.ok:

@@ -63,15 +63,16 @@ class NeMdp(Integrator):
         start = linear.start(state, command.at(state.t + h), h)
         impulses, w = self._impulses(start), self._filled(start.w)
         recovery = self._recovery(start)
-        least = np.zeros(len(state.v))
+        spent, least = 1, np.zeros(len(state.v))
         for j, dof in enumerate(form.joints.dofs.tolist()):
             least[dof] = interval(form.joints, j, state.q)[0]
         if self.pd == "explicit":
             linear.hold_torque(state.q, state.v)
         linear.saturate(state.q, state.v, again=False)
         for _ in range(MOST_SATURATIONS):
-            M_hat, right = linear.equations(start)
+            M_hat, right, self._qp.work = *linear.equations(start), 0
             v, w1, status = self._velocity(M_hat, start.M, right + h * least, impulses, w, recovery)
+            spent += self._qp.work
             if not status.ok:
                 break
             q = form.integrate(state.q, h * v)
@@ -79,7 +80,7 @@ class NeMdp(Integrator):
                 break
         else:
             status = Status.STALLED
-        n_contacts, counts = form.n_points, {"iterations": 1, "evaluations": 1}
+        n_contacts, counts = form.n_points, {"iterations": 1, "evaluations": 1, "work": spent}
         if not status.ok:
             return failed_step(state, status, n_contacts=n_contacts, h=h, **counts)
         tau, (_, energies) = linear.torque(q, v), linear.end(q, v)

@@ -28,6 +28,8 @@ from nmdp_pin.system import System
 
 _TOUCH = 1e-6  # [m]; gap / h of gaps of rounding size would be contradictory velocities
 _CREEP = 1e-6  # [rad/s or m/s] at which dry friction holds a joint
+_PER_EVALUATION = 20  # iterations with few contacts that take as long as an evaluation
+_FEW = 20  # contacts
 _HELD = 1e-9  # share of the largest response to an impulse; below it a contact cannot move
 
 
@@ -273,6 +275,7 @@ class NeNcp(Integrator):
             contact_depths=linear.depths(at),
             iterations=solution.iterations,
             evaluations=1,
+            work=self._work(solution.iterations),
             step_sizes=(h,),
             residual=0.0,
             objective=0.5 * float(v @ (start.M @ v)),
@@ -287,5 +290,18 @@ class NeNcp(Integrator):
 
     def _failed(self, state: State, status: Status, iterations: int, h: float) -> StepResult:
         """A step that failed."""
-        n = self._step.form.n_points
-        return failed_step(state, status, n_contacts=n, iterations=iterations, evaluations=1, h=h)
+        return failed_step(
+            state,
+            status,
+            n_contacts=self._step.form.n_points,
+            iterations=iterations,
+            evaluations=1,
+            h=h,
+            work=self._work(iterations),
+        )
+
+    def _work(self, iterations: int) -> int:
+        """Work of the step's solves, whose iterations cost the square of the contacts."""
+        return 1 + round(
+            iterations * (1.0 + (self._step.listed.n[0] / _FEW) ** 2) / _PER_EVALUATION
+        )

@@ -18,12 +18,14 @@ from nmdp_pin.kernels.step import (
     ITERATIONS,
     OUTCOME,
     REJECTED,
+    WORK,
     Memory,
     Scheme,
     Start,
     open_step,
     state_stage,
 )
+from nmdp_pin.kernels.vi_newton import work_of
 from nmdp_pin.papers.objectives import Objective, objective_named
 from nmdp_pin.papers.projected_gradient import ProjectedGradient, pgm
 from nmdp_pin.papers.semi_implicit import MOST_SATURATIONS
@@ -81,6 +83,7 @@ class PgmStages(StageMinimiser):
         at = memory.points[point]
         equations = StageEquations(self._form, memory.stage, memory.origin, rate, order)
         torque, joints = memory.stage.torque, self._form.joints
+        each = work_of(len(at.v), self._qp.n)
         for _ in range(MOST_SATURATIONS):
             found = pgm(
                 equations,
@@ -91,19 +94,21 @@ class PgmStages(StageMinimiser):
                 self.gamma,
                 self.method.of_step(equations),
                 budget=budget,
+                each=each,
             )
             at.q[:], at.w[:] = found.point.q, found.point.w
             evaluate(self._form.record, memory.stage, at)
             counts[ITERATIONS] += found.iterations
             counts[EVALUATIONS] += found.evaluations
             counts[REJECTED] += found.rejected
+            counts[WORK] += found.evaluations + found.iterations * each
             counts[OUTCOME] = _CODES[found.status]
             if not found.status.ok:
                 return
             self.gamma, self.value = found.gamma, found.value
             if not saturate(joints, torque, at.error, at.v, True):
                 return
-            budget -= found.evaluations
+            budget -= found.evaluations + found.iterations * each
         counts[OUTCOME] = _CODES[Status.STALLED]
 
     def resolution(self, rate: float) -> float:

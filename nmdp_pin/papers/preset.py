@@ -18,7 +18,7 @@ PAPER: Mapping[str, Any] = {
     "restarts": False,
     "secants": False,
     "pd": "explicit",
-    "max_evaluations": 2000,
+    "max_work": 2000,
     "projected_gradient": ProjectedGradient(
         carry_gamma=False,
         gamma=1.0,
@@ -34,5 +34,5 @@ PAPER: Mapping[str, Any] = {
         max_iterations=500,
         max_newton=20,
     ),
-    "control": Halving(max_evaluations=20000),
+    "control": Halving(max_work=20000),
 }

@@ -119,6 +119,7 @@ def pgm(
     options: ProjectedGradient,
     *,
     budget: int = 2**62,
+    each: int = 0,
 ) -> SolverResult:
     """Minimise K(q) subject to G(q, w) = 0 and w in the simplices.
 
@@ -134,7 +135,8 @@ def pgm(
         w: start of the weights, in the simplices, shape (n, m).
         gamma: step-size parameter; large is a Gauss-Newton step, small a short gradient step.
         options: tolerances and limits, those of the step.
-        budget: evaluations after which to give up.
+        budget: work after which to give up, in evaluations.
+        each: work of an outer iteration beside its evaluations.
     """
     evaluations = 0
 
@@ -167,7 +169,7 @@ def pgm(
     values.append(K)
     size = qp.block_size if options.contact_scale else qp.n
     model = _reduced_model(problem, objective, point, size)
-    while iterations < options.max_iterations and evaluations < budget:
+    while iterations < options.max_iterations and evaluations + each * iterations < budget:
         if model is None:
             return result(Status.SINGULAR)
         if not model.scale.any():  # no vertex moves anything: free flight

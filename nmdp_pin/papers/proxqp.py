@@ -7,10 +7,13 @@ from types import ModuleType
 
 import numpy as np
 
+from nmdp_pin.kernels.vi_newton import work_of
+
 _BUILDS = "proxsuite.instructionset"  # tells ProxSuite which of its builds to load
 _TOLERANCE = 1e-9  # on the KKT residuals, and on the duality gap, without which weights are left
 _PROXIMAL = 1e-7  # less than the curvature of the flattest programs, or iterations take hundreds
-_ITERATIONS = (1000, 100)  # of the two loops, 20 being usual; its own limits take minutes
+_ITERATIONS = (1000, 100)  # of the two loops with few variables, 20 being usual
+_LEAST = 20  # of the outer loop, however many variables there are
 
 
 def _proxsuite() -> ModuleType:
@@ -44,8 +47,10 @@ def proxqp(
     lower: np.ndarray,
     upper: np.ndarray,
     x0: np.ndarray,
-) -> np.ndarray | None:
-    """Minimiser of x'Hx/2 + g'x subject to lower <= rows x <= upper; None where it fails.
+) -> tuple[np.ndarray | None, int]:
+    """Minimiser of x'Hx/2 + g'x subject to lower <= rows x <= upper, None where it fails.
+
+    The second result is the number of iterations.
 
     Args:
         H: positive definite, shape (n, n).
@@ -61,9 +66,12 @@ def proxqp(
     qp.settings.eps_abs, qp.settings.eps_rel = _TOLERANCE, 0.0
     qp.settings.check_duality_gap, qp.settings.eps_duality_gap_abs = True, _TOLERANCE
     qp.settings.default_rho = _PROXIMAL
-    qp.settings.max_iter, qp.settings.max_iter_in = _ITERATIONS
+    # an iteration factorises: the limit is one of work, not of time, and so of the same bits
+    outer, inner = _ITERATIONS
+    qp.settings.max_iter = max(outer // (1 + work_of(0, len(g))), _LEAST)
+    qp.settings.max_iter_in = inner
     qp.settings.initial_guess = _proxqp.InitialGuess.WARM_START
     qp.init(H, g, None, None, rows, lower, upper, False)
     qp.solve(x0, None, np.zeros(len(rows)))
     solved = qp.results.info.status == _proxqp.QPSolverOutput.PROXQP_SOLVED
-    return np.array(qp.results.x) if solved else None
+    return np.array(qp.results.x) if solved else None, int(qp.results.info.iter)

@@ -8,6 +8,7 @@ import daqp
 import numpy as np
 
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.kernels.vi_newton import work_of
 from nmdp_pin.papers.proxqp import proxqp
 from nmdp_pin.papers.simplices import Simplices
 
@@ -15,6 +16,8 @@ QpSolver = Literal["proxqp", "daqp"]
 
 _DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
 _HIDDEN = 1e-6  # weights and gradients so small that the tolerances would hide them
+_PER_EVALUATION = 20  # iterations with few variables that take as long as an evaluation
+_MOST = 1000  # work of an iteration beyond which a program is not begun, in evaluations
 _FREE = 1e20  # no bound, for both solvers
 
 
@@ -22,6 +25,9 @@ class SimplexQP(Simplices):
     """min g'(x - x0) + (x - x0)' H (x - x0) / 2 over blocks x_i >= 0, sum(x_i) <= 1.
 
     A solve depends on its arguments alone: nothing is carried from one to the next.
+
+    Attributes:
+        work: work of the last solve, in evaluations of the dynamics.
 
     Args:
         n_blocks: number of simplices.
@@ -39,7 +45,7 @@ class SimplexQP(Simplices):
             )
         super().__init__(n_blocks, block_size)
         n = self.n
-        self._minimise = _SOLVERS[solver]
+        self._minimise, self.work = _SOLVERS[solver], 0
         self._rows = np.vstack([np.eye(n), self._sums])
         self._lower = np.concatenate([np.zeros(n), np.full(n_blocks, -_FREE)])
         self._upper = np.concatenate([np.full(n, _FREE), np.ones(n_blocks)])
@@ -52,7 +58,7 @@ class SimplexQP(Simplices):
             g: gradient at x0, shape (n,).
             x0: where the problem is stated and the search starts, shape (n,).
         """
-        free = self._free(H, g, x0)
+        free, self.work = self._free(H, g, x0), 0
         if not free.any():
             return x0.copy()
         x = x0.copy()
@@ -92,7 +98,13 @@ class SimplexQP(Simplices):
         unit = unit if 0.0 < unit < _HIDDEN else 1.0
         upper = np.minimum(self._upper[rows] / unit, _FREE)
         C = self._rows[np.ix_(rows, rows[: self.n])]
-        x = self._minimise(H, linear / unit, C, self._lower[rows], upper, x0 / unit)
+        each = 1 + work_of(0, len(g))
+        if each > _MOST:
+            self.work = each
+            return None
+        bounds = self._lower[rows], upper
+        x, iterations = self._minimise(H, linear / unit, C, *bounds, x0 / unit)
+        self.work = iterations * each // _PER_EVALUATION
         return None if x is None else unit * x
 
 
@@ -103,13 +115,13 @@ def _daqp(
     lower: np.ndarray,
     upper: np.ndarray,
     x0: np.ndarray,
-) -> np.ndarray | None:
+) -> tuple[np.ndarray | None, int]:
     """As `proxqp`; the first rows are the bounds of the variables, which DAQP has of its own."""
     sums = rows[len(g) :]
-    x, _, flag, _ = daqp.solve(
+    x, _, flag, info = daqp.solve(
         H, g, sums, upper, lower, primal_start=x0, primal_tol=_DAQP_TOLERANCE
     )
-    return x if flag == 1 else None
+    return x if flag == 1 else None, int(info["iterations"])
 
 
 _SOLVERS = {"proxqp": proxqp, "daqp": _daqp}
