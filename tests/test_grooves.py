@@ -86,3 +86,66 @@ def test_a_ball_rests_in_a_groove(degrees, friction, order, h):
     depth = RADIUS - z * np.cos(a) + abs(x) * np.sin(a)
     assert last.contact_depths.max() == pytest.approx(depth, abs=1e-9)
     assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=SETTLED)
+
+
+# Where bodies lie between the walls of a groove that both rise by an angle, each on what touches:
+# shape, orientation, height of the frame over the bottom line.
+LYING = {
+    "ball": (BODIES["ball"], np.eye(3), lambda a: RADIUS / np.cos(a)),
+    "capsule": (
+        BODIES["capsule"],
+        pin.rpy.rpyToMatrix(np.pi / 2.0, 0.0, 0.0),
+        lambda a: 0.05 / np.cos(a),
+    ),
+    "box": (
+        Box(size=(0.1, 0.14, 0.1)),
+        pin.rpy.rpyToMatrix(0.0, np.pi / 4.0, 0.0),
+        lambda a: 0.1 * np.sqrt(0.5),
+    ),
+}
+
+
+def laid(body, R, position, shapes, order, h):
+    """The last result of a body that is put down; every step must have been made."""
+    robot = free_body("body", body, mass=MASS)
+    law = FrictionCone(stiffness=1e6, power=2)
+    simulator = Simulator(robot, Terrain(shapes), law, "ne-nmdp", order=order)
+    state = State(0.0, np.concatenate([position, pin.Quaternion(R).coeffs()]), np.zeros(6))
+    for _ in range(round(0.6 / h)):
+        result = simulator.step(state, Command(), h)
+        assert result.status.ok, (result.status, state.t)
+        state = result.state
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "degrees"),
+    [(name, angle) for name in ("ball", "capsule") for angle in (10, 45, 80)] + [("box", 45)],
+)
+@pytest.mark.parametrize("friction", [0.0, 0.6])
+@pytest.mark.parametrize(("order", "h"), [(1, 0.002), (1, 0.03), (2, 0.01), (2, 0.03)])
+def test_what_lies_in_a_groove_stays(name, degrees, friction, order, h):
+    """Between both walls, at the closed form less the depth that bears it."""
+    a = np.radians(degrees)
+    body, R, height = LYING[name]
+    deep = np.sqrt(9.81 * MASS / (2.0 * np.cos(a)) / 1e6)  # of one contact a wall
+    start = np.array([0.0, 0.0, height(a) - 0.7 * deep / np.cos(a)])
+    last = laid(body, R, start, groove(degrees, friction=friction), order, h)
+    x, y, z = last.state.q[:3]
+    assert abs(x) < 1e-4
+    assert abs(y) < 1e-4
+    assert -1e-6 < height(a) - z < 1.8 * deep / np.cos(a)
+    assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=0.02)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.6])
+@pytest.mark.parametrize(("order", "h"), [(1, 0.002), (1, 0.03), (2, 0.01), (2, 0.03)])
+def test_what_lies_in_a_corner_stays(friction, order, h):
+    """A ball on three planes at right angles, at sqrt(3) of its radius from where they meet."""
+    R = pin.rpy.rpyToMatrix(np.pi / 4.0, -np.arctan(np.sqrt(0.5)), 0.0)
+    planes = [Plane(normal=tuple(R[:, k]), friction=friction) for k in range(3)]
+    deep = np.sqrt(9.81 * MASS / np.sqrt(3.0) / 1e6)
+    start = np.array([0.0, 0.0, np.sqrt(3.0) * (RADIUS - 0.8 * deep)])
+    last = laid(BODIES["ball"], np.eye(3), start, planes, order, h)
+    assert np.abs(last.state.q[:2]).max() < 1e-4
+    assert 0.0 < RADIUS - last.state.q[2] / np.sqrt(3.0) < 1.8 * deep

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+
 import numpy as np
 
 from nmdp_pin.dynamics.polytopes import polytope_pairs
@@ -11,8 +14,9 @@ from nmdp_pin.kernels.polytopes import NONE
 from nmdp_pin.kernels.terrain import MESH
 from nmdp_pin.robot import Robot
 from nmdp_pin.robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin.terrain import Mesh, Terrain
+from nmdp_pin.terrain import Mesh, Plane, Terrain
 from nmdp_pin.terrain.primitives import Primitive
+from nmdp_pin.terrain.shape import box_around
 from nmdp_pin.terrain.triangles import joined
 
 
@@ -76,6 +80,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         sphere = touch.point
         bodies[k], local[k], radii[k] = (0, touch.body), sphere.centre, sphere.radius
         axes[k], shown[k] = sphere.semi_axes, sphere.row
+    sizes = radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
+    blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
     return Candidates(
         bodies=bodies.reshape(-1, 2),
         local=local.reshape(-1, 3),
@@ -91,12 +97,64 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
         triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
         owners=np.array(owners, np.int64),
+        blocks=blocks,
+        spheres=_spheres(blocks, bodies, local, sizes, of_polytopes, surfaces),
         polytopes=polytopes,
         pairs=of_polytopes,
         reach=REACH,
         distant=False,
         rolling=False,
     )
+
+
+def _blocks(bodies: np.ndarray, end: int) -> np.ndarray:
+    """Where blocks with the same bodies begin, the first of polytopes, and the end, (g + 1,)."""
+    changes = np.flatnonzero(np.diff(bodies, axis=0).any(axis=1)) + 1
+    first = [0, *changes.tolist()] if len(bodies) else []
+    polytopes = [len(bodies)] if len(bodies) < end else []
+    return np.array([*first, *polytopes, end], np.int64)
+
+
+def _spheres(
+    blocks: np.ndarray,
+    bodies: np.ndarray,
+    local: np.ndarray,
+    sizes: np.ndarray,
+    polytopes: np.ndarray,
+    surfaces: Mapping[int, Terrain],
+) -> np.ndarray:
+    """Spheres around the points of blocks and around their shapes, inf of polytopes, (g, 2, 4).
+
+    Args:
+        blocks: where they begin, shape (g + 1,).
+        bodies: bodies of the candidates, shape (k, 2).
+        local: their centres [m], shape (k, 3).
+        sizes: how far their spheres reach from the centres [m], shape (k,).
+        polytopes: pairs of polytopes of the candidates, -1: none, shape (k,).
+        surfaces: surfaces by body.
+    """
+    found = np.full((len(blocks) - 1, 2, 4), np.inf)
+    around: dict[int, np.ndarray] = {}
+    for g, (begin, end) in enumerate(itertools.pairwise(blocks.tolist())):
+        if polytopes[begin] >= 0:
+            continue
+        centre = local[begin:end].mean(axis=0)
+        gaps = np.linalg.norm(local[begin:end] - centre, axis=1) + sizes[begin:end]
+        found[g, 0] = *centre, gaps.max()
+        body = int(bodies[begin, 1])
+        if body not in around:
+            around[body] = _sphere_around(surfaces[body])
+        found[g, 1] = around[body]
+    return found
+
+
+def _sphere_around(surface: Terrain) -> np.ndarray:
+    """A sphere around shapes, with an infinite radius where there are planes, shape (4,)."""
+    if any(isinstance(shape, Plane) for shape in surface.shapes):
+        return np.array([0.0, 0.0, 0.0, np.inf])
+    boxes = [box_around(shape.collision_geometry(), shape.placement) for shape in surface.shapes]
+    low, high = np.min([a for a, _ in boxes], axis=0), np.max([b for _, b in boxes], axis=0)
+    return np.array([*(0.5 * (low + high)), 0.5 * np.linalg.norm(high - low)])
 
 
 def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:

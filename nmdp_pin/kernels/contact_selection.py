@@ -16,7 +16,7 @@ from nmdp_pin.kernels.support_points import aim, is_swept
 from nmdp_pin.kernels.terrain import MESH
 from nmdp_pin.kernels.touched_surface import distance_to, seen_faces, surface_at
 from nmdp_pin.kernels.triangles import SAME, closest_point, local_minima, settle
-from nmdp_pin.kernels.vector3 import Vector3, ahead, dot, minus, place
+from nmdp_pin.kernels.vector3 import Vector3, ahead, dot, length, minus, place
 
 LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 
@@ -35,9 +35,15 @@ def select_contacts(
         contacts: output.
     """
     M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
-    end = 0
+    end = block = 0
     for k in range(len(candidates.rows)):
         a, b, row = candidates.bodies[k, 0], candidates.bodies[k, 1], candidates.rows[k]
+        if k == candidates.blocks[block]:
+            block += 1
+            if _are_apart(candidates, block - 1, P, twists, h, candidates.reach):
+                end = candidates.blocks[block]
+                for i in range(k, end):
+                    contacts.listed[i], contacts.faces[i] = False, -1
         if k < end:
             continue
         if candidates.pairs[k] >= 0:
@@ -73,6 +79,27 @@ def select_contacts(
         )
         contacts.listed[k] = not least > reach
     list_contacts(candidates, contacts)
+
+
+@jit
+def _are_apart(
+    candidates: Candidates, block: int, P: np.ndarray, twists: np.ndarray, h: float, reach: float
+) -> bool:
+    """Whether no point of a block comes within a distance of a shape in a time h."""
+    k, M, c = candidates.blocks[block], np.empty((4, 3)), np.empty(3)
+    a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
+    points, shapes = candidates.spheres[block, 0], candidates.spheres[block, 1]
+    if not shapes[3] < math.inf:
+        return False
+    v, x = np.empty(3), np.empty(3)
+    relative_placement(P, a, b, M)
+    place(M, points[:3], c)
+    relative_velocity(P, twists, a, b, c, v, x)
+    for j in range(3):
+        x[j] = twists[a, 3 + j] - twists[b, 3 + j]
+        c[j] -= shapes[j]
+    travel = h * (length((v[0], v[1], v[2])) + points[3] * length((x[0], x[1], x[2])))
+    return length((c[0], c[1], c[2])) > reach + travel + points[3] + shapes[3]
 
 
 @jit
@@ -116,9 +143,14 @@ def _add_minima(
 @jit
 def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
     """List candidates besides the contacts that touch at placements P; False where none does."""
-    M, c, missed, end = np.empty((4, 3)), np.empty(3), False, 0
+    M, c, missed, end, block = np.empty((4, 3)), np.empty(3), False, 0, 0
+    still = np.zeros((len(P), 6))
     for k in range(len(candidates.rows)):
         row = candidates.rows[k]
+        if k == candidates.blocks[block]:
+            block += 1
+            if _are_apart(candidates, block - 1, P, still, 0.0, 0.0):
+                end = candidates.blocks[block]
         if candidates.pairs[k] >= 0:
             if k >= end:
                 end = k + FLAT

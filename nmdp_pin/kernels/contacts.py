@@ -65,6 +65,9 @@ class Candidates:
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
         triangles: meshes, in the frames of their bodies.
         owners: bodies of the shapes, shape (s,).
+        blocks: first candidates of blocks with the same bodies, and the end, shape (g + 1,).
+        spheres: spheres around the points of a block, and around the shapes, in the frames of their
+            bodies: centre and radius [m], shape (g, 2, 4).
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
         reach: distance up to which a candidate is a contact of a step [m].
@@ -86,6 +89,8 @@ class Candidates:
     shapes: np.ndarray
     triangles: Triangles
     owners: np.ndarray
+    blocks: np.ndarray
+    spheres: np.ndarray
     polytopes: Polytopes
     pairs: np.ndarray
     reach: float
