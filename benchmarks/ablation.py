@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 PGM = "projected_gradient"
 CHANGES: tuple[tuple[str, list[str]], ...] = (

@@ -16,12 +16,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmdp_pin.control import StablePD
+from nmdp_pin._control import StablePD
+from nmdp_pin._robot.gait import Gait
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import Curve, time_grid
 from nmdp_pin.experiments.nmdp.paper import JUMP
 from nmdp_pin.experiments.nmdp.study import NmdpStudy
-from nmdp_pin.gait import Gait
 
 PERIOD = 2.0  # [s]
 RISEN = 0.1  # [m]

@@ -19,9 +19,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "examples")]
 from physics_scenes import DEPTH, POWER, ball, block  # noqa: E402
 
 from nmdp_pin import FrictionCone, Plane, Robot, Scenario, Simulator, Terrain, load_robot  # noqa: E402
-from nmdp_pin.control import Passive  # noqa: E402
-from nmdp_pin.robot import ContactPoints, free_body  # noqa: E402
-from nmdp_pin.terrain import Sphere  # noqa: E402
+from nmdp_pin._control import Passive  # noqa: E402
+from nmdp_pin._robot import ContactPoints, free_body  # noqa: E402
+from nmdp_pin._terrain import Sphere  # noqa: E402
 
 MU, SPEED, GRAVITY = 0.5, 1.0, 9.81
 DIRECTIONS = (4, 6, 8, 12, 16, 24)

@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Box
+from nmdp_pin._robot import Robot
+from nmdp_pin._terrain import Box
 
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray]]
 

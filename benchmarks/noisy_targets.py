@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 DT = 0.02  # [s]
 CASES = (("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2), ("ne-zonmdp", 1))

@@ -16,8 +16,8 @@ import itertools
 import numpy as np
 
 from nmdp_pin import Command, FrictionCone, Robot, Simulator, State, Terrain, load_robot
-from nmdp_pin.robot.overlaps import OverlapCheck
-from nmdp_pin.terrain import Box, HeightField, Plane, Shape
+from nmdp_pin._robot.overlaps import OverlapCheck
+from nmdp_pin._terrain import Box, HeightField, Plane, Shape
 
 ROBOTS = ("solo12", "anymal", "go2")
 METHODS, ORDERS, STEPS, STARTS = ("ne-nmdp", "pbd-nmdp"), (1, 2), (0.005, 0.01, 0.02), 4  # [s]

@@ -19,8 +19,8 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
-from nmdp_pin.robot import free_body, together, touching
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Sphere
+from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._terrain import Box, Capsule, Cylinder, Sphere
 
 STIFFNESS, DENSITY, FRICTION = 1e6, 500.0, 0.5  # [N/m^2], [kg/m^3], [-]
 STEPS = {"nmdp-pin": (0.005, 0.01), "MuJoCo": (0.002, 0.005)}  # [s]

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from joblib import parallel_config
 
-from nmdp_pin.ray_cluster import ray_cluster
+from nmdp_pin._parallel.ray_cluster import ray_cluster
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.rollout import Rollout, rollout
-from nmdp_pin.scenario import Scenario
 
 H = 0.02  # [s]
 

@@ -19,9 +19,9 @@ import numpy as np
 from mujoco_twin import Twin
 
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, Terrain, load_robot
-from nmdp_pin.contact import Penalty
-from nmdp_pin.robot import Robot
-from nmdp_pin.status import Status
+from nmdp_pin._contact import Penalty
+from nmdp_pin._robot import Robot
+from nmdp_pin._state.status import Status
 
 HOLD, DURATION, SIGMA = 0.04, 0.4, 0.3  # [s], [s], [rad]
 FRICTION = 0.8

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 REPEATS = 5
 CALLS = 300

@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from nmdp_pin.terrain import Box, HeightField, Mesh, Plane, Terrain
+from nmdp_pin._terrain import Box, HeightField, Mesh, Plane, Terrain
 
 COUNTS = (1, 4, 16, 64)
 REPEATS = 31  # the median of them is printed

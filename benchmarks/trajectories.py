@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 SCENARIOS = ("robosimian-jump", "robosimian-walk-fast", "spider-jump", "spider-walk")
 NMDP_STEPS = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05)

@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.robot import load_robot
+from nmdp_pin._robot import load_robot
 from nmdp_pin.viz.viewer import FRAME_RATE, Viewer
 
 FRAMES = 300

@@ -30,10 +30,10 @@ from mujoco_twin import Twin
 from PIL import Image
 
 from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, Terrain, load_robot
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._robot.gait import Gait
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.experiments.data_file import read_data, value, write_data
-from nmdp_pin.gait import Gait
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.scenario import Scenario
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nmdp_pin import Plane, Simulator, Terrain, load_robot
-from nmdp_pin.contact.fitted import WrenchSamples, fit_hulls
+from nmdp_pin.contact import WrenchSamples, fit_hulls
 from nmdp_pin.control import Passive
 
 TITLES = "depth [m],fx [N],fy [N],fz [N]"

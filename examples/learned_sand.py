@@ -17,9 +17,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from nmdp_pin.contact.fitted import WrenchSamples
-from nmdp_pin.contact.granular import Granular, Rod
-from nmdp_pin.scenario import Scenario
+from nmdp_pin import Scenario
+from nmdp_pin.contact import Granular, Rod, WrenchSamples
 
 TITLES = "depth [m],tilt_x [rad],tilt_y [rad],fx [N],fy [N],fz [N],tx [N m],ty [N m],tz [N m]"
 SAND = Granular(intruder=Rod(radius=0.0267, length=0.15), scale=5.7)

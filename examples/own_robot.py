@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, Terrain, load_robot
+from nmdp_pin import FrictionCone, Plane, Simulator, StablePD, Terrain, check_robot, load_robot
 from nmdp_pin.contact import stiffness_for_static_depth
-from nmdp_pin.robot import check_robot
 
 LEG = """
   <link name="{name}_leg">

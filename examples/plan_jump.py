@@ -21,8 +21,10 @@ import pinocchio as pin
 
 from nmdp_pin import (
     Command,
+    ErrorControl,
     FrictionCone,
     Plane,
+    Recorder,
     Recording,
     Simulator,
     Terrain,
@@ -30,9 +32,7 @@ from nmdp_pin import (
 )
 from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.control import StablePD
-from nmdp_pin.error_control import ErrorControl
 from nmdp_pin.errors import MissingExtra
-from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 

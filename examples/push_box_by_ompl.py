@@ -21,18 +21,20 @@ from nmdp_pin import (
     Command,
     FrictionCone,
     Plane,
+    Recorder,
     Recording,
     Robot,
     Simulator,
     State,
     StepResult,
     Terrain,
+    free_body,
     load_robot,
+    together,
+    touching,
 )
 from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.contact import stiffness_for_static_depth
-from nmdp_pin.robot import free_body, together, touching
-from nmdp_pin.runs.recorder import Recorder
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure

@@ -21,17 +21,17 @@ from scipy.interpolate import PchipInterpolator
 from nmdp_pin import (
     Command,
     FrictionCone,
+    Halving,
+    Recorder,
     Recording,
     Simulator,
     State,
     Terrain,
     load_robot,
+    ray_cluster,
 )
 from nmdp_pin.contact import stiffness_for_static_depth
-from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.rollout import Rollout, rollout
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.step_control import Halving
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import Replay
 

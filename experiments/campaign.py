@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from nmdp_pin._runs.run_many import run_many
+from nmdp_pin._runs.run_store import RunStore, recording_name
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.kept_run import KeptRun
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.runs.run_many import run_many
-from nmdp_pin.runs.run_store import RunStore, recording_name
 
 
 class Campaign:

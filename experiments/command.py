@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from nmdp_pin.cli.terminal import PLOTS, check_extras, stoppable
+from nmdp_pin._cli.terminal import PLOTS, check_extras, stoppable
 
 if TYPE_CHECKING:
     from nmdp_pin.experiments.figure import Figure, S

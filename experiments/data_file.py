@@ -9,8 +9,8 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from nmdp_pin._files.output_file import write_text
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.files.output_file import write_text
 
 _DIGITS = 6  # significant
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run_store import Summary
+from nmdp_pin._state.status import Status
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.runs.run_store import Summary
-from nmdp_pin.status import Status
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from nmdp_pin._files.output_file import write_text
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.files.output_file import write_text
 
 
 def check_page(path: Path, names: Iterable[str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmdp_pin._integrators import integrator_named, options_of
+from nmdp_pin._runs.planned_run import PlannedRun
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.integrators import integrator_named, options_of
-from nmdp_pin.runs.planned_run import PlannedRun
-from nmdp_pin.scenario import Scenario
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,42 +1,178 @@
 """A robotics simulator on Pinocchio whose time steps are optimisation problems.
 
-The most common names are exported here. Further shapes are in `nmdp_pin.terrain`, contact laws in
-`nmdp_pin.contact`, controllers in `nmdp_pin.control`, errors in `nmdp_pin.errors`, plots and the
-viewer in `nmdp_pin.viz`.
+Further shapes are in `nmdp_pin.terrain`, contact laws in `nmdp_pin.contact`, controllers in
+`nmdp_pin.control`, derivatives in `nmdp_pin.derivatives`, adapters in `nmdp_pin.adapters`, errors
+in `nmdp_pin.errors`, plots and the viewer in `nmdp_pin.viz`. What begins with an underscore may
+change without notice.
 """
 
-import nmdp_pin.papers  # noqa: F401 - registers the papers' methods, which the core does not know
-from nmdp_pin.contact import DryFriction, FrictionCone, Penalty, WrenchSpace
-from nmdp_pin.control import Command, Controller, StablePD
-from nmdp_pin.errors import NmdpError
-from nmdp_pin.integrators import StepResult
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.runs.run import run
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.terrain import Plane, Terrain
+import nmdp_pin._papers  # noqa: F401 - registers the papers' methods, which the core does not know
+from nmdp_pin._contact import (
+    DryFriction,
+    FrictionCone,
+    Penalty,
+    WrenchSpace,
+)
+from nmdp_pin._control import (
+    Command,
+    Controller,
+    StablePD,
+)
+from nmdp_pin._derivatives import (
+    horizon_derivatives,
+    step_derivatives,
+)
+from nmdp_pin._files.state_file import (
+    load_state,
+    save_state,
+)
+from nmdp_pin._integrators import (
+    StepResult,
+)
+from nmdp_pin._papers import (
+    PrintedHalving,
+)
+from nmdp_pin._papers.projected_gradient import (
+    ProjectedGradient,
+)
+from nmdp_pin._robot import (
+    ContactPoint,
+    ContactPoints,
+    JointLimits,
+    Robot,
+    RobotReport,
+    bundled_robots,
+    check_robot,
+    example_robots,
+    free_body,
+    load_robot,
+    together,
+    touching,
+)
+from nmdp_pin._runs.failed_step import (
+    FailedStep,
+)
+from nmdp_pin._runs.motion import (
+    motion_of,
+)
+from nmdp_pin._runs.recorder import (
+    Recorder,
+)
+from nmdp_pin._runs.recording import (
+    Recording,
+)
+from nmdp_pin._runs.run import (
+    run,
+)
+from nmdp_pin._scenario import (
+    Scenario,
+    Setup,
+    bundled_scenarios,
+)
+from nmdp_pin._simulator.error_control import (
+    ErrorControl,
+)
+from nmdp_pin._simulator.simulator import (
+    Simulator,
+)
+from nmdp_pin._simulator.step_control import (
+    Fixed,
+    Halving,
+    StepFailed,
+)
+from nmdp_pin._simulator.system import (
+    System,
+)
+from nmdp_pin._solvers.vi_newton import (
+    ViNewton,
+)
+from nmdp_pin._state.free_flyer import (
+    from_free_flyer,
+    to_free_flyer,
+)
+from nmdp_pin._state.state import (
+    State,
+    WarmStart,
+)
+from nmdp_pin._state.state_vector import (
+    StateVector,
+)
+from nmdp_pin._state.status import (
+    Status,
+)
+from nmdp_pin._sweep import (
+    GridAxis,
+    Sweep,
+    SweepOutcome,
+)
+from nmdp_pin._terrain import (
+    Plane,
+    Terrain,
+)
+from nmdp_pin.errors import (
+    NmdpError,
+)
+from nmdp_pin.rollout import (
+    Rollout,
+    ray_cluster,
+    rollout,
+)
 
 __all__ = [
     "Command",
+    "ContactPoint",
+    "ContactPoints",
     "Controller",
     "DryFriction",
+    "ErrorControl",
+    "FailedStep",
+    "Fixed",
     "FrictionCone",
+    "GridAxis",
+    "Halving",
+    "JointLimits",
     "NmdpError",
     "Penalty",
     "Plane",
+    "PrintedHalving",
+    "ProjectedGradient",
+    "Recorder",
     "Recording",
     "Robot",
+    "RobotReport",
+    "Rollout",
     "Scenario",
+    "Setup",
     "Simulator",
     "StablePD",
     "State",
+    "StateVector",
     "Status",
+    "StepFailed",
     "StepResult",
+    "Sweep",
+    "SweepOutcome",
+    "System",
     "Terrain",
+    "ViNewton",
+    "WarmStart",
     "WrenchSpace",
+    "bundled_robots",
+    "bundled_scenarios",
+    "check_robot",
+    "example_robots",
+    "free_body",
+    "from_free_flyer",
+    "horizon_derivatives",
     "load_robot",
+    "load_state",
+    "motion_of",
+    "ray_cluster",
+    "rollout",
     "run",
+    "save_state",
+    "step_derivatives",
+    "to_free_flyer",
+    "together",
+    "touching",
 ]

@@ -1,6 +1,6 @@
 """`python -m nmdp_pin` is `nmdp-pin`."""
 
-from nmdp_pin.cli import main
+from nmdp_pin._cli import main
 
 if __name__ == "__main__":
     main()

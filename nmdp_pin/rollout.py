@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nmdp_pin.argument_check import check_count, check_step, numbers
-from nmdp_pin.control.controller import Command
-from nmdp_pin.error_control import ErrorControl
+from nmdp_pin._control.controller import Command
+from nmdp_pin._integrators.pbd import PositionBasedStep
+from nmdp_pin._parallel.ray_cluster import ray_cluster
+from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
+from nmdp_pin._simulator.argument_check import check_count, check_step, numbers
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
 from nmdp_pin.errors import ControlError, StateError
-from nmdp_pin.integrators.pbd import PositionBasedStep
-from nmdp_pin.parallel import Progress, shown, side_by_side, workers
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
+
+__all__ = ["Rollout", "ray_cluster", "rollout"]
 
 CommandOf = Callable[[State, np.ndarray, float], Command | np.ndarray | None]
 """Function of the start of a step, its u and its length [s] that returns its command."""

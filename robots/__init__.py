@@ -1,1 +1,1 @@
-"""Bundled robots: data only, one folder a robot; read by `nmdp_pin.robot.load_robot`."""
+"""Bundled robots: data only, one folder a robot; read by `nmdp_pin._robot.load_robot`."""

@@ -1,1 +1,1 @@
-"""Bundled scenarios: data only, one TOML file each; read by `nmdp_pin.scenario`."""
+"""Bundled scenarios: data only, one TOML file each; read by `nmdp_pin._scenario`."""

@@ -7,7 +7,7 @@ import pinocchio as pin
 from contact_laws import law_for
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
-from nmdp_pin.contact import stiffness_for_static_depth
+from nmdp_pin._contact import stiffness_for_static_depth
 
 STATIC_DEPTH = 1e-3  # [m]
 FRICTION = 0.7

@@ -11,11 +11,11 @@ import core_samples as samples
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.robot import Robot, free_body, together, touching
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Plane, Sphere, Terrain
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._robot import Robot, free_body, together, touching
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Box, Capsule, Cylinder, Plane, Sphere, Terrain
 
 FAR = Terrain([Plane(height=-100.0)])
 # Large, so that a random place of a sphere lies in them; the depths differ, none is rounding.

@@ -1,6 +1,6 @@
 """Contact laws of the kind that a method takes."""
 
-from nmdp_pin.integrators import integrator_named
+from nmdp_pin._integrators import integrator_named
 
 
 def law_for(method, law, **options):

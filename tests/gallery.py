@@ -14,9 +14,9 @@ import numpy as np
 import pinocchio as pin
 from browser import Browser
 
+from nmdp_pin._robot import Robot, bundled_robots, example_robots, load_robot
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import NmdpError
-from nmdp_pin.robot import Robot, bundled_robots, example_robots, load_robot
-from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.viz.scene import Scene
 from nmdp_pin.viz.viewer import Viewer
 

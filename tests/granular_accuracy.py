@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nmdp_pin.contact.friction_cone import tangent_frames
-from nmdp_pin.contact.granular.resistance import resistive_wrenches
-from nmdp_pin.contact.granular.table import WrenchTable
+from nmdp_pin._contact.friction_cone import tangent_frames
+from nmdp_pin._contact.granular.resistance import resistive_wrenches
+from nmdp_pin._contact.granular.table import WrenchTable
 
 _SHALLOW = 0.05  # of the intruder's size: no poses are tried with less depth
 

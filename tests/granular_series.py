@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nmdp_pin.contact.granular.medium import Medium
+from nmdp_pin._contact.granular.medium import Medium
 
 
 def alpha(medium: Medium, beta, gamma):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from urdf_samples import robot, write
 
-from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin._robot import Robot, load_robot
 
 MASS, LENGTH, INERTIA = 1.0, 1.0, 0.01  # of a pendulum, about its centre
 ABOUT_HINGE = MASS * LENGTH**2 + INERTIA

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.kinematic_tree import tree_of
-from nmdp_pin.kernels.stage import evaluate, linearise
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Sphere, Terrain
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.kinematic_tree import tree_of
+from nmdp_pin._kernels.stage import evaluate, linearise
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Sphere, Terrain
 
 H = 0.03  # [s] of a stage
 STEP = 1e-6  # [rad, m] of central differences

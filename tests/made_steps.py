@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.integrators.nmdp import Nmdp
-from nmdp_pin.integrators.scheme import scheme_of_order
-from nmdp_pin.kernels.stage import saturate_at
-from nmdp_pin.kernels.step import Memory, open_step, state_stage
-from nmdp_pin.papers.stage_equations import StageEquations, StagePoint
-from nmdp_pin.state import State
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._integrators.nmdp import Nmdp
+from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._kernels.stage import saturate_at
+from nmdp_pin._kernels.step import Memory, open_step, state_stage
+from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
+from nmdp_pin._state.state import State
 
 Stages = list[tuple[StageEquations, StagePoint]]
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from recorded_solves import recorded_solves
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.control import Command, Passive
-from nmdp_pin.control.controller import Controller
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.integrators import StepResult
-from nmdp_pin.kernels.contacts import identity
-from nmdp_pin.robot import Robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Terrain
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._control import Command, Passive
+from nmdp_pin._control.controller import Controller
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._integrators import StepResult
+from nmdp_pin._kernels.contacts import identity
+from nmdp_pin._robot import Robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Terrain
 
 FIRST_ORDER = ("ne-nmdp", "pbd-nmdp")
 ZEROTH_ORDER = ("ne-zonmdp", "pbd-zonmdp")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmdp_pin.cli import main
+from nmdp_pin._cli import main
 from nmdp_pin.experiments.data_file import read_data
 
 ROOT = Path(__file__).parents[1]

@@ -27,8 +27,8 @@ from physics_scenes import (
 )
 from scipy.integrate import solve_ivp
 
-from nmdp_pin.control import TorqueFunction
-from nmdp_pin.robot import Robot, load_robot
+from nmdp_pin._control import TorqueFunction
+from nmdp_pin._robot import Robot, load_robot
 
 SLOPE_FRICTION = 0.5
 TORQUE = {"chain": 2e-4, "robosimian": 5.0}  # [N m]; moves the joints at some rad/s

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
-from nmdp_pin.control import Passive
-from nmdp_pin.control.controller import Controller
-from nmdp_pin.integrators import StepResult
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin._control import Passive
+from nmdp_pin._control.controller import Controller
+from nmdp_pin._integrators import StepResult
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 G = 9.81  # [m/s^2]
 POWER = 2  # exponent of the penetration in all the scenes

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nmdp_pin.papers import pgm_stages
-from nmdp_pin.papers.solver_result import SolverResult
+from nmdp_pin._papers import pgm_stages
+from nmdp_pin._papers.solver_result import SolverResult
 
 
 def recorded_solves(monkeypatch: pytest.MonkeyPatch) -> list[SolverResult]:

@@ -6,12 +6,12 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.integrators.integrator import StepResult
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
+from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
 
 LEG = 0.4  # length of a leg [m]
 

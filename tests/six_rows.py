@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.contact.cross import skew
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._contact.cross import skew
 
 
 class Glue(WrenchSpace):

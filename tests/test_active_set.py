@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from nmdp_pin.kernels.implicit_function import Face, StageRates, respond
+from nmdp_pin._kernels.implicit_function import Face, StageRates, respond
 
 CASES = 150
 M = 4  # vertices of a contact

@@ -9,12 +9,12 @@ from adapter_scenes import near, simulator, standing
 from scipy.optimize import approx_fprime, least_squares
 from tight_solves import TIGHT
 
+from nmdp_pin._simulator.step_control import Halving
+from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.adapters.function import StepFunction
 from nmdp_pin.adapters.mujoco import rollout
 from nmdp_pin.errors import ControlError, StateError
 from nmdp_pin.rollout import rollout as roll_out
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.step_control import Halving
 
 H = 0.02  # [s]
 DISTURBANCE = 1e-7

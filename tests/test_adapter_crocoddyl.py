@@ -11,10 +11,10 @@ from adapter_scenes import near, simulator, standing  # noqa: E402
 from tight_solves import TIGHT  # noqa: E402
 
 from nmdp_pin import Command  # noqa: E402
+from nmdp_pin._simulator.step_control import Halving  # noqa: E402
+from nmdp_pin._solvers.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin.adapters.crocoddyl import StepAction, VectorState  # noqa: E402
 from nmdp_pin.errors import ControlError, DerivativeError, StateError  # noqa: E402
-from nmdp_pin.solvers.vi_newton import ViNewton  # noqa: E402
-from nmdp_pin.step_control import Halving  # noqa: E402
 
 H = 0.02  # [s]
 DISTURBANCE = 1e-7  # of Crocoddyl's forward differences

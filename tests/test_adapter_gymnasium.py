@@ -10,6 +10,8 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from nmdp_pin import load_robot  # noqa: E402
+from nmdp_pin._simulator.step_control import Halving  # noqa: E402
+from nmdp_pin._solvers.vi_newton import ViNewton  # noqa: E402
 from nmdp_pin.adapters.gymnasium import (  # noqa: E402
     HOPPER,
     WALKER,
@@ -19,8 +21,6 @@ from nmdp_pin.adapters.gymnasium import (  # noqa: E402
 from nmdp_pin.adapters.locomotion import Base, Forward  # noqa: E402
 from nmdp_pin.adapters.motors import Motors  # noqa: E402
 from nmdp_pin.errors import ControlError, StateError  # noqa: E402
-from nmdp_pin.solvers.vi_newton import ViNewton  # noqa: E402
-from nmdp_pin.step_control import Halving  # noqa: E402
 
 IDS = (HOPPER, WALKER)
 STEPS = 10

@@ -9,10 +9,10 @@ from adapter_scenes import near, simulator, standing
 from ompl import base, control, util
 from tight_solves import TIGHT
 
+from nmdp_pin._simulator.step_control import Halving
+from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.adapters.ompl import Propagator, simple_setup
 from nmdp_pin.errors import ControlError, StateError
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.step_control import Halving
 
 H = 0.04  # [s]
 ROUNDING = 1e-9  # to the tangent and back

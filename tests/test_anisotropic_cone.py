@@ -5,9 +5,9 @@ import pinocchio as pin
 import pytest
 from contracts import WrenchSpaceContract
 
-from nmdp_pin.contact import AnisotropicCone, FrictionCone
+from nmdp_pin._contact import AnisotropicCone, FrictionCone
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ContactError
-from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import contact_state
 
 ROUNDING = 1e-12  # relative; a few operations in double precision

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from physics_scenes import METHODS
 
-from nmdp_pin.contact.granular import Sphere
+from nmdp_pin._contact.granular import Sphere
 from nmdp_pin.experiments import nmdp, pbad, sand
 
 ROOT = Path(__file__).parents[1]

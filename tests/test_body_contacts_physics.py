@@ -10,14 +10,14 @@ from contact_laws import law_for
 from physics_scenes import G, ground, weightless
 from recorded_solves import recorded_solves
 
-from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
-from nmdp_pin.control import Command, Controller
-from nmdp_pin.control.stable_pd import Passive
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.robot import ContactPoints, Robot, free_body, together, touching
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.terrain import Box, Sphere
+from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin._control import Command, Controller
+from nmdp_pin._control.stable_pd import Passive
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._robot import ContactPoints, Robot, free_body, together, touching
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Box, Sphere
 
 SOLVED = 1e-7  # [kg m/s] that residuals of 1e-8 of the weight of 3 kg add up to over 80 steps
 ROUNDING = 3e-12  # [kg m/s]; momentum of 2 kg m/s over 80 steps of two stages

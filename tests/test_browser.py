@@ -14,11 +14,11 @@ import pytest
 from browser import CHROMIUM, REASON, REQUIRED, Browser
 from sample_motion import hop_recording, hop_state, hopper
 
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Box, Plane, Terrain
+from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Box, Plane, Terrain
 from nmdp_pin.viz.replay import Replay
 from nmdp_pin.viz.scene import LONGEST_ARROW
 

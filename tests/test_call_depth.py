@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from nmdp_pin.integrators import position_minimiser
-from nmdp_pin.kernels import step
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._integrators import position_minimiser
+from nmdp_pin._kernels import step
+from nmdp_pin._scenario import Scenario
 
 MOST = 4  # frames, with that of Simulator.step
 KERNELS = {

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmdp_pin._state.status import Status
 from nmdp_pin.experiments.campaigns import __main__ as campaigns
 from nmdp_pin.experiments.campaigns import inputs, interruptions, systems
 from nmdp_pin.experiments.campaigns.child import Child
 from nmdp_pin.experiments.campaigns.ledger import Ledger
-from nmdp_pin.status import Status
 
 INPUTS = 500
 SYSTEMS = 24  # three of each method

@@ -17,15 +17,15 @@ import umsgpack
 from programs import program
 from tornado.websocket import websocket_connect
 
-from nmdp_pin.cli import main
-from nmdp_pin.cli.terminal import Compilation
-from nmdp_pin.control import Command, Passive
+from nmdp_pin._cli import main
+from nmdp_pin._cli.terminal import Compilation
+from nmdp_pin._control import Command, Passive
+from nmdp_pin._robot import load_robot
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._state.state import State
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.robot import load_robot
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.state import State
 
 SHORT = ["--duration", "0.02", "--dt", "0.01"]
 PATIENCE = 60  # [s] for another process on a machine that is busy

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from nmdp_pin.cli import main
-from nmdp_pin.runs.recording import Recording
+from nmdp_pin._cli import main
+from nmdp_pin._runs.recording import Recording
 
 INERTIAL = """<inertial><mass value="2"/>
 <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>"""
@@ -229,6 +229,6 @@ def test_plots_without_matplotlib(capsys, monkeypatch):
 
 def test_a_bug_keeps_its_traceback(monkeypatch):
     """An error that is not the user's is not hidden."""
-    monkeypatch.setattr("nmdp_pin.scenario.Scenario.load", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("nmdp_pin._scenario.Scenario.load", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["run", "sliding-box"])

@@ -10,11 +10,11 @@ from model_runs import FIRST_ORDER, METHODS, OBJECTIVES, ZEROTH_ORDER, checked_r
 from test_examples import load
 from test_finite_differences import Blackbox
 
-from nmdp_pin.contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed, WrenchSpace
-from nmdp_pin.control import Passive
-from nmdp_pin.robot import load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.terrain import Box, Sphere, Terrain
+from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed, WrenchSpace
+from nmdp_pin._control import Passive
+from nmdp_pin._robot import load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Box, Sphere, Terrain
 
 K = 4.9e6  # [N/m^2] of the box's corners: four carry it at 0.7 mm
 CONE = FrictionCone(stiffness=K, power=2)

@@ -6,18 +6,18 @@ import json
 import numpy as np
 import pytest
 
-from nmdp_pin.contact import AnisotropicCone, FrictionCone, Mixed
+from nmdp_pin._contact import AnisotropicCone, FrictionCone, Mixed
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario.contact_sections import contact_models
 from nmdp_pin.errors import ScenarioError
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.contact_sections import contact_models
 
 ICE = {"kind": "box", "name": "ice", "size": [1.0, 1.0, 1.0], "friction": 0.1}
 ICE_TOO = {"kind": "sphere", "name": "ice", "radius": 1.0}
 SPIKES = {"model": "anisotropic-cone", "static_depth": 0.002, "along": 0.5}
 PACKAGE = """
 import pinocchio as pin
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.robot import Robot
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._robot import Robot
 
 def soft(*, robot: Robot, depth: float, directions: int = 4) -> FrictionCone:
     k = 9.81 * pin.computeTotalMass(robot.model) / depth
@@ -31,7 +31,7 @@ text = "no model"
 ENTRY_POINTS = """
 [nmdp_pin.contact_models]
 soft = soft_ground:soft
-cone = nmdp_pin.contact:FrictionCone
+cone = nmdp_pin._contact:FrictionCone
 wrong = soft_ground:wrong
 text = soft_ground:text
 missing = not_there:Model

@@ -6,17 +6,17 @@ import pinocchio as pin
 import pytest
 from contracts import ControllerContract
 
-from nmdp_pin.control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
-from nmdp_pin.control.push import Push, Pushed
-from nmdp_pin.dynamics.form import Form
+from nmdp_pin._control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
+from nmdp_pin._control.push import Push, Pushed
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._papers.semi_implicit import SemiImplicit
+from nmdp_pin._robot import load_robot
+from nmdp_pin._robot.gait import Gait
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ControlError
-from nmdp_pin.gait import Gait
-from nmdp_pin.papers.semi_implicit import SemiImplicit
-from nmdp_pin.robot import load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
 
 ROUNDING = 1e-12
 JOINTS = ("limb1_joint2", "limb3_joint4")

@@ -7,8 +7,8 @@ from tight_solves import TIGHT
 from urdf_samples import hinge, link, robot, shape, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, State, Terrain, load_robot
-from nmdp_pin.control import hold
-from nmdp_pin.control.hold import moved_inertias
+from nmdp_pin._control import hold
+from nmdp_pin._control.hold import moved_inertias
 from nmdp_pin.errors import ControlError
 
 ROUNDING = 1e-9

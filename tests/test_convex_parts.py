@@ -10,15 +10,15 @@ import pinocchio as pin
 import pytest
 import trimesh
 
-from nmdp_pin.contact import FrictionCone
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
+from nmdp_pin._robot.convex_parts import decomposed, hull_faces
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Box, Plane, Sphere, Terrain
+from nmdp_pin._terrain.shape import Solid
+from nmdp_pin._terrain.triangles import triangle_geometry
 from nmdp_pin.errors import MissingExtra
-from nmdp_pin.robot import Robot, free_body, load_robot, together, touching
-from nmdp_pin.robot.convex_parts import decomposed, hull_faces
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.terrain import Box, Plane, Sphere, Terrain
-from nmdp_pin.terrain.shape import Solid
-from nmdp_pin.terrain.triangles import triangle_geometry
 
 RADIUS, WALL, HEIGHT = 0.05, 0.006, 0.08  # of the cup [m]
 BALL, CUBE = 0.02, 0.03  # radius and side of what falls into it [m]

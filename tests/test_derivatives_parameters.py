@@ -8,18 +8,18 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import FiniteDifferences
-from nmdp_pin.control import Command
-from nmdp_pin.derivatives import (
+from nmdp_pin._contact import FiniteDifferences
+from nmdp_pin._control import Command
+from nmdp_pin._derivatives import (
     PARAMETERS,
     Horizon,
     StepDifferentiator,
     horizon_derivatives,
     step_derivatives,
 )
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import DerivativeError
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.terrain import Plane, Terrain
 
 RELATIVE = 1e-5  # error against differences of the step
 PRODUCT = 1e-12  # relative; the same products in another order

@@ -11,20 +11,20 @@ import pinocchio as pin
 import pytest
 from contact_laws import law_for
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command
-from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
-from nmdp_pin.error_control import ErrorControl
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._derivatives import StepDifferentiator, Switch, step_derivatives
+from nmdp_pin._papers.halving import PrintedHalving
+from nmdp_pin._robot import free_body
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Fixed, Halving
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 from nmdp_pin.errors import DerivativeError
-from nmdp_pin.papers.halving import PrintedHalving
-from nmdp_pin.robot import free_body
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.status import Status
-from nmdp_pin.step_control import Fixed, Halving
-from nmdp_pin.terrain import Plane, Sphere, Terrain
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-12, so their differences are good to 1e-6
 MINIMISED = 1e-4  # of velocities that are known to the 1e-11 rad/s that PGM leaves

@@ -8,14 +8,14 @@ from made_steps import stages_of
 from physics_experiments import stopping_distance
 from physics_scenes import order
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import StablePD
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import StablePD
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._simulator.system import System
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Terrain
 
 # [m] for 1 N: the solver stops where the gap is 1e-6 m/s times the length of the stage.
 SOLVER, LEFT = ViNewton(tolerance=1e-8, slip=1e-6), 1.01e-6

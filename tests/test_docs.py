@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import nmdp_pin
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.robot import bundled_robots
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._robot import bundled_robots
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

@@ -9,12 +9,12 @@ import pytest
 from contracts import WrenchSpaceContract
 from pages import code_on, page
 
-from nmdp_pin.contact import FiniteDifferences
-from nmdp_pin.contact.anisotropic_cone import AnisotropicCone
-from nmdp_pin.control import Passive
+from nmdp_pin._contact import FiniteDifferences
+from nmdp_pin._contact.anisotropic_cone import AnisotropicCone
+from nmdp_pin._control import Passive
+from nmdp_pin._scenario.contact_sections import CONTACTS, ENTRY_POINTS
+from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.scenario.contact_sections import CONTACTS, ENTRY_POINTS
-from nmdp_pin.simulator import Simulator
 
 PAGE = page("contact_models.md")
 BLOCKS = code_on(PAGE)

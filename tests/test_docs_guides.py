@@ -5,7 +5,7 @@ import re
 import pytest
 from pages import page, run_code
 
-from nmdp_pin.cli import main
+from nmdp_pin._cli import main
 
 TUTORIAL = page("tutorial.md")
 HEIGHT = 0.005  # [m]; the last digit of a search may change with the solver

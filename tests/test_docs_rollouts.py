@@ -6,9 +6,9 @@ from dataclasses import fields
 import pytest
 from pages import code_on, page, run_code
 
+from nmdp_pin._runs.planned_run import code_version
+from nmdp_pin._runs.run_many import _make
 from nmdp_pin.rollout import Rollout
-from nmdp_pin.runs.planned_run import code_version
-from nmdp_pin.runs.run_many import _make
 
 PAGE = page("rollouts.md")
 

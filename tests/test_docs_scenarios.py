@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from pages import ROOT, code_on
 
-from nmdp_pin.contact import Mixed
+from nmdp_pin._contact import Mixed
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._options import Positive, check_options, options_of
+from nmdp_pin._papers.objectives import OBJECTIVES
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario.contact_sections import CONTACTS
+from nmdp_pin._scenario.controller_sections import CONTROLLERS
+from nmdp_pin._scenario.object_sections import OBJECTS
+from nmdp_pin._scenario.sections import CONTROLS
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._terrain import SHAPES
 from nmdp_pin.errors import ContactError, ScenarioError
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.options import Positive, check_options, options_of
-from nmdp_pin.papers.objectives import OBJECTIVES
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.contact_sections import CONTACTS
-from nmdp_pin.scenario.controller_sections import CONTROLLERS
-from nmdp_pin.scenario.object_sections import OBJECTS
-from nmdp_pin.scenario.sections import CONTROLS
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.terrain import SHAPES
 
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 LIMIT = re.compile(r"^- `(\w+)` \([^;)]*; ([^)]*[<>][^)]*)\)", re.MULTILINE)

@@ -8,20 +8,20 @@ import pinocchio as pin
 import pytest
 from contact_laws import law_for
 
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.kinetic_energy import kinetic_energy
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.integrators.stage_minimiser import MINIMISERS, StageMinimiser
-from nmdp_pin.kernels.stage import evaluate
-from nmdp_pin.kernels.step import OUTCOME
-from nmdp_pin.kernels.vi_newton import Tolerances, solve_stage
-from nmdp_pin.robot import Robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.kinetic_energy import kinetic_energy
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
+from nmdp_pin._kernels.stage import evaluate
+from nmdp_pin._kernels.step import OUTCOME
+from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
+from nmdp_pin._robot import Robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.system import System
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Terrain
 
 FORMS = ("ne-nmdp", "pbd-nmdp")
 ROBOTS = ("robosimian planar", "spider free-flyer", "chain fixed", "pendulum", "wheels")

@@ -9,15 +9,15 @@ from contracts.integrator import assert_same_bits
 from physics_scenes import SOFT, G, block, cone, far_ground, flying, ground, pendulum, resting
 from test_step_control import PASSIVE, Failing
 
-from nmdp_pin.contact import FrictionCone, Penalty
-from nmdp_pin.control import Passive
-from nmdp_pin.error_control import ErrorControl
+from nmdp_pin._contact import FrictionCone, Penalty
+from nmdp_pin._control import Passive
+from nmdp_pin._integrators import StepResult
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError, StateError
-from nmdp_pin.integrators import StepResult
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
 
 TOLERANCES = (1e-1, 1e-2, 1e-3, 1e-4)  # three decades
 PERIOD = 0.05  # [s] of the control

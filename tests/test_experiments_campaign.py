@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from programs import program
 
+from nmdp_pin._files.journal import read_chunks
+from nmdp_pin._runs import planned_run
+from nmdp_pin._runs import run_many as many
+from nmdp_pin._runs.planned_run import _bare, code_version
 from nmdp_pin.errors import ExperimentError, IntegratorError, ScenarioError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.files.journal import read_chunks
-from nmdp_pin.runs import planned_run
-from nmdp_pin.runs import run_many as many
-from nmdp_pin.runs.planned_run import _bare, code_version
 
 PATIENCE = 60  # [s] for other processes on a machine that is busy
 

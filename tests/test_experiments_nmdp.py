@@ -7,6 +7,8 @@ import pytest
 from paper_commands import CSV, LARGEST_PICTURE, RESULTS, check_page, command, rows
 from PIL import Image
 
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ExperimentError, IntegratorError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.evaluation import evaluate, figures_named
@@ -23,8 +25,6 @@ from nmdp_pin.experiments.nmdp.paper import (
 from nmdp_pin.experiments.nmdp.preset import Preset
 from nmdp_pin.experiments.nmdp.table1 import TABLE1
 from nmdp_pin.experiments.page import parts_of, update_page
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")
 

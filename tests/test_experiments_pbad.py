@@ -8,6 +8,9 @@ import pytest
 from paper_commands import CSV, LARGEST_PICTURE, RESULTS, check_page, command, rows
 from PIL import Image
 
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._robot import load_robot
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.data_file import write_data
@@ -27,9 +30,6 @@ from nmdp_pin.experiments.pbad.optimiser_figure import CHAINS, FIG4
 from nmdp_pin.experiments.pbad.paper import BASELINE, METHODS, OPTIMISERS
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.timing import timing
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.robot import load_robot
-from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")
 

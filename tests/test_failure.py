@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from contracts.integrator import assert_same_bits
 
-from nmdp_pin.cli import main
-from nmdp_pin.control import Command
+from nmdp_pin._cli import main
+from nmdp_pin._control import Command
+from nmdp_pin._runs.failed_step import FIGURES, FailedStep, figures
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Halving, StepFailed
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.status import Status
 from nmdp_pin.errors import NmdpError, RecordingError, ScenarioError, StateError
-from nmdp_pin.runs.failed_step import FIGURES, FailedStep, figures
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving, StepFailed
 
 JUMP = ["integrator.name=pbd-nmdp", "integrator.order=2", "integrator.dt=0.02"]
 # One iteration does not get that far; two halvings are tried.
@@ -87,7 +87,7 @@ def test_round_trip_is_exact(failed, saved):
 def test_repeat_is_exact_in_another_process(failed, saved):
     """A fresh process makes the step again: the same status, counters and residual, to the bit."""
     code = (
-        "import json, sys; from nmdp_pin.runs.failed_step import FailedStep, figures; "
+        "import json, sys; from nmdp_pin._runs.failed_step import FailedStep, figures; "
         "print(json.dumps(figures(FailedStep.load(sys.argv[1]).repeat())))"
     )
     done = subprocess.run(

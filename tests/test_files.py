@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmdp_pin._files import array_cache, input_file
+from nmdp_pin._files.array_file import read_npy, read_npz
+from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
+from nmdp_pin._files.output_file import check_writable, write_whole
+from nmdp_pin._files.sample_table import read_samples
+from nmdp_pin._files.state_file import load_state
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import HeightField
 from nmdp_pin.errors import ContactError, RecordingError, ScenarioError, TerrainError
-from nmdp_pin.files import array_cache, input_file
-from nmdp_pin.files.array_file import read_npy, read_npz
-from nmdp_pin.files.input_file import DEEPEST, from_json, read_input
-from nmdp_pin.files.output_file import check_writable, write_whole
-from nmdp_pin.files.sample_table import read_samples
-from nmdp_pin.files.state_file import load_state
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.terrain import HeightField
 
 SOON = 5.0  # [s] far below what the unpacking or the waiting that is refused would take
 
@@ -111,7 +111,7 @@ def test_damaged_archives_are_refused(tmp_path: Path) -> None:
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size after unpacking is checked before anything is; the error names the limit."""
-    monkeypatch.setattr("nmdp_pin.files.array_file.LARGEST", 1_000_000)
+    monkeypatch.setattr("nmdp_pin._files.array_file.LARGEST", 1_000_000)
     bomb = npy(header("(1000000,)"), bytes(8_000_000))
     path = archive_of(tmp_path / "bomb.npz", {"q.npy": bomb})
     assert path.stat().st_size < 50_000

@@ -10,8 +10,8 @@ import pytest
 from browser import REQUIRED
 from sample_motion import hop_recording, hop_state, hopper
 
+from nmdp_pin._terrain import Box, Plane, Terrain
 from nmdp_pin.errors import MissingExtra, NmdpError, RecordingError, ViewerError
-from nmdp_pin.terrain import Box, Plane, Terrain
 from nmdp_pin.viz.film import FRAME_RATE, write_film
 from nmdp_pin.viz.renderer import Renderer
 from nmdp_pin.viz.replay import Replay

@@ -7,7 +7,7 @@ import pytest
 from contracts import WrenchSpaceContract
 from core_samples import CONE, assert_same
 
-from nmdp_pin.contact import FiniteDifferences, FrictionCone, WrenchSpace
+from nmdp_pin._contact import FiniteDifferences, FrictionCone, WrenchSpace
 from nmdp_pin.errors import ContactError
 from nmdp_pin.testing import contact_state, ground_through, weights
 

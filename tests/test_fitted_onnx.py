@@ -7,12 +7,12 @@ import pytest
 from model_runs import METHODS, checked_run
 from wrench_data import contacts_at
 
-from nmdp_pin.contact import FiniteDifferences
-from nmdp_pin.contact.fitted import Fitted, OnnxVertices, fitted_model
+from nmdp_pin._contact import FiniteDifferences
+from nmdp_pin._contact.fitted import Fitted, OnnxVertices, fitted_model
+from nmdp_pin._robot import load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ContactError, IntegratorError, MissingExtra
-from nmdp_pin.robot import load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import WrenchSpaceContract
 
 onnx_samples = pytest.importorskip("onnx_samples")

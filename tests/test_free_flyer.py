@@ -6,10 +6,10 @@ import pytest
 from urdf_samples import HOPPER, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
+from nmdp_pin._robot import free_body, together
+from nmdp_pin._state.free_flyer import from_free_flyer, to_free_flyer
+from nmdp_pin._terrain import Box
 from nmdp_pin.errors import StateError
-from nmdp_pin.free_flyer import from_free_flyer, to_free_flyer
-from nmdp_pin.robot import free_body, together
-from nmdp_pin.terrain import Box
 
 ROUNDING = 1e-12
 

@@ -8,8 +8,8 @@ import pinocchio as pin
 import pytest
 from contracts import WrenchSpaceContract
 
-from nmdp_pin.contact import ContactState, FrictionCone, stiffness_for_static_depth
-from nmdp_pin.contact.friction_cone import tangent_frames
+from nmdp_pin._contact import ContactState, FrictionCone, stiffness_for_static_depth
+from nmdp_pin._contact.friction_cone import tangent_frames
 from nmdp_pin.errors import ContactError
 
 ROUNDING = 1e-12  # relative; a few operations in double precision

@@ -8,15 +8,15 @@ import pytest
 from granular_series import alpha
 from recorded_solves import recorded_solves
 
-from nmdp_pin.contact.granular import MEDIA, Granular, Plate, Sphere
-from nmdp_pin.contact.wrench_space import ContactState
-from nmdp_pin.control.controller import Command
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact.granular import MEDIA, Granular, Plate, Sphere
+from nmdp_pin._contact.wrench_space import ContactState
+from nmdp_pin._control.controller import Command
+from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")
 WEIGHT = 4.0 * 9.81  # [N] of the probe's slide

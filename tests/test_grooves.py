@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
-from nmdp_pin.robot import free_body
-from nmdp_pin.terrain import Box, Capsule, HeightField, Plane, Sphere
+from nmdp_pin._robot import free_body
+from nmdp_pin._terrain import Box, Capsule, HeightField, Plane, Sphere
 
 MASS, RADIUS = 1.0, 0.1  # [kg], [m]
 AT_REST = 1e-6  # [m/s] after four seconds

@@ -6,7 +6,7 @@ import coal
 import numpy as np
 import pytest
 
-from nmdp_pin.terrain import HeightField, Plane, Surface, Terrain
+from nmdp_pin._terrain import HeightField, Plane, Surface, Terrain
 
 ROUNDING = 2e-14  # [m] of coordinates of about 5 m, through products and a root
 RELATIVE = 1e-15  # [-] of distances of 300 m, a few units in the last place

@@ -140,7 +140,7 @@ def test_sweeps_know_no_papers():
 def test_reading_a_scenario_needs_no_viewer():
     """Plots and the viewer are loaded by the commands that need them only."""
     code = (
-        "import sys, nmdp_pin, nmdp_pin.cli; "
+        "import sys, nmdp_pin, nmdp_pin._cli; "
         "print([m for m in ('matplotlib', 'trimesh') if m in sys.modules])"
     )
     result = subprocess.run(

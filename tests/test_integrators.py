@@ -8,21 +8,21 @@ from contact_laws import law_for
 from contracts import IntegratorContract
 from made_steps import stages_of
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command, StablePD
-from nmdp_pin.dynamics.torques import torques_of
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command, StablePD
+from nmdp_pin._dynamics.torques import torques_of
+from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
+from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._kernels.step import Start, add_wrenches, list_weights, open_step
+from nmdp_pin._papers.objectives import OBJECTIVES, objective_named
+from nmdp_pin._papers.projected_gradient import ProjectedGradient
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.system import System
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators import INTEGRATORS, integrator_named, options_of
-from nmdp_pin.integrators.scheme import scheme_of_order
-from nmdp_pin.kernels.step import Start, add_wrenches, list_weights, open_step
-from nmdp_pin.papers.objectives import OBJECTIVES, objective_named
-from nmdp_pin.papers.projected_gradient import ProjectedGradient
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
 
 PASSIVE = Command()
 ROUNDING = 1e-9  # [N, N m]; contacts that are apart change the order of sums

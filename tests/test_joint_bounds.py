@@ -7,8 +7,8 @@ from test_robot_limits import gripper
 from urdf_samples import HOPPER, write
 
 from nmdp_pin import load_robot
-from nmdp_pin.dynamics.joint_bounds import joints_of, largest_loads
-from nmdp_pin.dynamics.kinematic_tree import support_of
+from nmdp_pin._dynamics.joint_bounds import joints_of, largest_loads
+from nmdp_pin._dynamics.kinematic_tree import support_of
 
 G = 9.81  # [m s^-2], of `largest_loads`
 

@@ -8,12 +8,12 @@ import pytest
 import scipy.linalg
 from scipy.interpolate import PPoly
 
-from nmdp_pin.kernels import cubic, implicit_function, linear, vector3
-from nmdp_pin.kernels.stage import Linear
-from nmdp_pin.kernels.vi_newton import CONVERGED, QP_FAILED, SINGULAR, block_scales, newton_step
-from nmdp_pin.kernels.vi_newton import newton_direction as direction
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._kernels import cubic, implicit_function, linear, vector3
+from nmdp_pin._kernels.stage import Linear
+from nmdp_pin._kernels.vi_newton import CONVERGED, QP_FAILED, SINGULAR, block_scales, newton_step
+from nmdp_pin._kernels.vi_newton import newton_direction as direction
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100
 INEQUALITY = 1e-10  # of works of size 10 from the same systems

@@ -7,7 +7,7 @@ import sys
 import numba
 import pytest
 
-from nmdp_pin.kernels.jit import jit
+from nmdp_pin._kernels.jit import jit
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
@@ -66,9 +66,9 @@ def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
     """A fresh cache: one line at the first kernel, none at import."""
     program = (
         "import numpy as np\n"
-        "import nmdp_pin.simulator\n"
+        "import nmdp_pin._simulator.simulator\n"
         "print('imported', flush=True)\n"
-        "from nmdp_pin.kernels.vector3 import dot\n"
+        "from nmdp_pin._kernels.vector3 import dot\n"
         "x = np.ones(3)\n"
         "dot(x, x), dot(x[::2], x[::2])\n"
     )
@@ -87,8 +87,8 @@ def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
 def test_a_later_process_compiles_nothing():
     """Steps and their derivatives, with calls back to Python in them, come from the cache."""
     program = (
-        "from nmdp_pin.derivatives import step_derivatives\n"
-        "from nmdp_pin.scenario import Scenario\n"
+        "from nmdp_pin._derivatives import step_derivatives\n"
+        "from nmdp_pin._scenario import Scenario\n"
         "setup = Scenario.load('robosimian-jump').build(visuals=False)\n"
         "assert step_derivatives(setup.simulator, setup.state, None, 0.01).status.ok\n"
     )

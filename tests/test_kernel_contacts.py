@@ -5,15 +5,15 @@ import pinocchio as pin
 import pytest
 from kernel_scenes import BALL, DIFFERENCE, STEP, Contacts, H, array_of
 
-from nmdp_pin.kernels.contact_motion import (
+from nmdp_pin._kernels.contact_motion import (
     displacement,
     relative_velocity,
     turn_back,
     velocity_motion,
 )
-from nmdp_pin.kernels.contact_places import bend_contact, place_contacts
-from nmdp_pin.kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
-from nmdp_pin.kernels.tree import body_twists
+from nmdp_pin._kernels.contact_places import bend_contact, place_contacts
+from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin._kernels.tree import body_twists
 
 ROUNDING = 1e-12  # of products of four rotations
 ROWS = pytest.mark.parametrize("rows", [3, 6])

@@ -4,9 +4,9 @@ import body_scenes
 import numpy as np
 import pytest
 
-from nmdp_pin.dynamics.candidates import candidates_of, new_contacts, new_places
-from nmdp_pin.kernels.contact_places import bend_contact, place_contacts
-from nmdp_pin.terrain import Plane, Sphere, Terrain
+from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._kernels.contact_places import bend_contact, place_contacts
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 
 
 @pytest.mark.parametrize("hilly", [False, True])

@@ -7,13 +7,13 @@ import pinocchio as pin
 import pytest
 from kernel_scenes import robot_of
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.kernels.impacts import MOVES, REBOUNDED, SANK, UNLOADED, confirm, ends_of, judge
-from nmdp_pin.kernels.jit import jit
-from nmdp_pin.robot import ContactPoints, JointLimits
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._kernels.impacts import MOVES, REBOUNDED, SANK, UNLOADED, confirm, ends_of, judge
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._robot import ContactPoints, JointLimits
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Plane, Terrain
 
 H = 0.03  # [s] of a stage
 N = np.array([0.0, 0.6, 0.8])  # normal of the surface

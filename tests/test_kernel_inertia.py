@@ -9,14 +9,14 @@ from kernel_scenes import DIFFERENCE as OF_TREE
 from kernel_scenes import KINDS as TREES
 from kernel_scenes import Tree, robot_of
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.dynamics.kinematic_tree import second_moments, tree_of
-from nmdp_pin.kernels import inertia
-from nmdp_pin.kernels.stage import POSITIONS, VELOCITIES, evaluate
-from nmdp_pin.kernels.tree import body_twists
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.kinematic_tree import second_moments, tree_of
+from nmdp_pin._kernels import inertia
+from nmdp_pin._kernels.stage import POSITIONS, VELOCITIES, evaluate
+from nmdp_pin._kernels.tree import body_twists
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Plane, Terrain
 
 STEP = 1e-6  # [rad, m] of central differences of quadratic potentials of size 1
 DIFFERENCE = 1e-8  # their error

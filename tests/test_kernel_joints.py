@@ -10,18 +10,18 @@ from core_samples import assert_same, central_differences
 from kernel_scenes import robot_of
 from position_steps import Step
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.kernels import joints as kernels
-from nmdp_pin.kernels import position_step
-from nmdp_pin.kernels.joints import LEAST_SHARE, Joints, Torque
-from nmdp_pin.kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
-from nmdp_pin.robot import ContactPoints, JointLimits
-from nmdp_pin.state import State
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._contact.penalty import Penalty
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._kernels import joints as kernels
+from nmdp_pin._kernels import position_step
+from nmdp_pin._kernels.joints import LEAST_SHARE, Joints, Torque
+from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
+from nmdp_pin._robot import ContactPoints, JointLimits
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 FAR = Terrain([Plane(height=-1e3)])
 LAW = Penalty(normal_stiffness=1e4)

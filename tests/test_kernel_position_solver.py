@@ -9,11 +9,11 @@ import pinocchio as pin
 import pytest
 from position_steps import Step
 
-from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.control import Command
-from nmdp_pin.kernels import levenberg_marquardt as lm
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact.penalty import Penalty
+from nmdp_pin._control import Command
+from nmdp_pin._kernels import levenberg_marquardt as lm
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 METHODS = ("pbd", "pbfd")
 LAW = Penalty(normal_stiffness=1e4, friction_stiffness=1e5)

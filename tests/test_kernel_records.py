@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numba import objmode
 
-from nmdp_pin.integrators import StepResult
-from nmdp_pin.kernels.jit import jit
-from nmdp_pin.kernels.joints import Torque
-from nmdp_pin.kernels.local_array import indices, matrix, vector, zero_matrix, zero_vector
-from nmdp_pin.kernels.stage import Stage
-from nmdp_pin.quick_record import quick
-from nmdp_pin.state import State
+from nmdp_pin._integrators import StepResult
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.joints import Torque
+from nmdp_pin._kernels.local_array import indices, matrix, vector, zero_matrix, zero_vector
+from nmdp_pin._kernels.stage import Stage
+from nmdp_pin._state.quick_record import quick
+from nmdp_pin._state.state import State
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 

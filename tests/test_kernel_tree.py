@@ -6,9 +6,9 @@ import pytest
 from kernel_scenes import DIFFERENCE as OF_TREE
 from kernel_scenes import Tree, robot_of
 
-from nmdp_pin.dynamics.kinematic_tree import check_kinematics, manifold_of, tree_of
+from nmdp_pin._dynamics.kinematic_tree import check_kinematics, manifold_of, tree_of
+from nmdp_pin._kernels import manifold, tree
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.kernels import manifold, tree
 
 ROUNDING = 1e-12  # of sums over ten bodies and of the exponentials of turns of one radian
 POINTS = 1e-11  # rounding of sums over fifty point masses

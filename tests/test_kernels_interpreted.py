@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 CODE = """
 import json, sys

@@ -9,7 +9,7 @@ from pages import page
 from physics_scenes import DEPTH, POWER, ball, block, far_ground
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
-from nmdp_pin.control import Passive
+from nmdp_pin._control import Passive
 
 PAGE = page("accuracy.md")
 DIGITS = 0.06  # half of the last digit of the page's table, and rounding

@@ -5,9 +5,9 @@ import pytest
 from test_derivatives_step import check
 
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain, load_robot
-from nmdp_pin.kernels.triangles import closest_point, local_minima
-from nmdp_pin.robot.free_body import free_body
-from nmdp_pin.terrain import HeightField, Mesh, Sphere
+from nmdp_pin._kernels.triangles import closest_point, local_minima
+from nmdp_pin._robot.free_body import free_body
+from nmdp_pin._terrain import HeightField, Mesh, Sphere
 
 RADIUS = 0.1  # [m] of the ball
 STIFFNESS = 1e6  # [N/m^2]: a ball of 1 kg rests 3 mm deep

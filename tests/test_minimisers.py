@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from nmdp_pin.kernels import levenberg_marquardt as lm
-from nmdp_pin.solvers.lbfgs import lbfgs
-from nmdp_pin.status import Status
+from nmdp_pin._kernels import levenberg_marquardt as lm
+from nmdp_pin._solvers.lbfgs import lbfgs
+from nmdp_pin._state.status import Status
 
 TOLERANCE = 1e-9
 CLOSE = 1e-6  # of a minimum whose Hessian's least eigenvalue is above 1e-3

@@ -8,12 +8,12 @@ from six_rows import Glue
 from test_finite_differences import Blackbox
 
 from nmdp_pin import Simulator
-from nmdp_pin.contact import AnisotropicCone, FrictionCone, Mixed
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.form import Form
+from nmdp_pin._contact import AnisotropicCone, FrictionCone, Mixed
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ContactError, IntegratorError
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
 from nmdp_pin.testing import contact_state, ground_through, weights
 
 ROUNDING = 1e-12  # relative; a few operations in double precision

@@ -27,20 +27,20 @@ from physics_scenes import (
 )
 from scipy.integrate import solve_ivp
 
-from nmdp_pin.contact import DryFriction, FrictionCone, Penalty
-from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin._contact import DryFriction, FrictionCone, Penalty
+from nmdp_pin._control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._papers.friction_ncp import NCP_SOLVERS
+from nmdp_pin._robot import load_robot
+from nmdp_pin._runs.failed_step import FailedStep
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Halving, StepFailed
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 from nmdp_pin.errors import IntegratorError, StateError
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.papers.friction_ncp import NCP_SOLVERS
-from nmdp_pin.robot import load_robot
-from nmdp_pin.runs.failed_step import FailedStep
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State, WarmStart
-from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving, StepFailed
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Sphere, Terrain
 
 ROUNDING = 1e-9
 SOLVED = 1e-4  # of a speed or force: ten times the tolerance of the solver

@@ -20,14 +20,14 @@ from physics_scenes import (
 from scipy.integrate import solve_ivp
 from tight_solves import TIGHT
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command
-from nmdp_pin.control.controller import CommandSource
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._integrators.scheme import SCHEMES, Scheme, scheme_of_order
+from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators.scheme import SCHEMES, Scheme, scheme_of_order
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
 
 METHODS = ("ne-nmdp", "pbd-nmdp")
 NUMBERS = (100, 200, 400)  # of steps

@@ -5,13 +5,13 @@ import pytest
 import trimesh
 
 from nmdp_pin import Scenario, Terrain, load_robot
-from nmdp_pin.cli.recordings import compare
-from nmdp_pin.robot import free_body, together, touching
-from nmdp_pin.robot.overlaps import GROUND, OverlapCheck, overlap_sentences, transparency
-from nmdp_pin.runs.run import run
-from nmdp_pin.runs.run_summary import summary
-from nmdp_pin.runs.run_warnings import recorded_warnings, start_warnings
-from nmdp_pin.terrain import (
+from nmdp_pin._cli.recordings import compare
+from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._robot.overlaps import GROUND, OverlapCheck, overlap_sentences, transparency
+from nmdp_pin._runs.run import run
+from nmdp_pin._runs.run_summary import summary
+from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
+from nmdp_pin._terrain import (
     Box,
     Capsule,
     Cone,

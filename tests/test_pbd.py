@@ -8,16 +8,16 @@ import pytest
 from physics_scenes import CUBE, SLAB, G, ball, block, energies, ground, path, pendulum, run
 from position_steps import Step
 
-from nmdp_pin.contact import Penalty, friction_coefficient_for
-from nmdp_pin.control import Command, StablePD
+from nmdp_pin._contact import Penalty, friction_coefficient_for
+from nmdp_pin._control import Command, StablePD
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._robot import load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.robot import load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
 
 METHODS = ("pbd", "pbfd")
 OPTIMISERS = [(m, o) for m in METHODS for o in INTEGRATORS[m].optimisers]

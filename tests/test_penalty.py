@@ -5,9 +5,9 @@ import pickle
 import numpy as np
 import pytest
 
-from nmdp_pin.contact.penalty import Penalty, friction_coefficient_for
+from nmdp_pin._contact.penalty import Penalty, friction_coefficient_for
+from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, measure
 from nmdp_pin.errors import ContactError
-from nmdp_pin.kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, measure
 
 STIFFNESS = 1e6
 DEPTH, SLIP = 1e-3, 2e-3  # [m]

@@ -9,10 +9,10 @@ import pinocchio as pin
 import pytest
 from position_steps import Step
 
-from nmdp_pin.contact.penalty import Penalty
-from nmdp_pin.control import Command
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact.penalty import Penalty
+from nmdp_pin._control import Command
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 LAWS = {
     "of the paper": Penalty(normal_stiffness=1e4, friction_stiffness=1e5),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tight_solves import TIGHT
 
-from nmdp_pin.papers import pgm_stages, projected_gradient
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
+from nmdp_pin._papers import pgm_stages, projected_gradient
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
 
 FORMS = ("ne", "pbd")
 OBJECTIVES = ("kinetic", "end_effector")

@@ -6,10 +6,10 @@ import pytest
 from physics_scenes import CUBE, SOFT, block, cone, far_ground, ground, order, run
 from tight_solves import TIGHT
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.robot import load_robot
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._robot import load_robot
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
 
 FORMS = ("ne-nmdp", "pbd-nmdp")
 STEPS = (2.5e-4, 5e-4, 1e-3, 2e-3)

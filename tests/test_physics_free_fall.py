@@ -7,12 +7,12 @@ import pytest
 from physics_scenes import CUBE, METHODS, OF_BOTH_ORDERS, G, block, flying, order, run
 from tight_solves import solve_tightly
 
-from nmdp_pin.control import Command
-from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.integrators import Integrator, StepResult
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.step_control import Halving
+from nmdp_pin._control import Command
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._integrators import Integrator, StepResult
+from nmdp_pin._simulator.step_control import Halving
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
 
 PASSIVE = Command()
 ROUNDING = 1e-10  # of velocities and heights of the order of 10, over some hundred steps

@@ -6,13 +6,13 @@ import pytest
 from core_samples import robot as sample_robot
 from physics_scenes import CUBE, SLAB, SOFT, G, ball, block, cone, energies, far_ground, ground
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command, Passive
-from nmdp_pin.control.controller import CommandSource
-from nmdp_pin.error_control import ErrorControl
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command, Passive
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._solvers.vi_newton import ViNewton
 
 METHODS = ("ne-nmdp", "pbd-nmdp")
 STIFFNESSES = (1e4, 1e6, 1e8)  # [N/m^2]

@@ -5,8 +5,8 @@ import pytest
 from physics_scenes import SLAB, ball, block, cone, flying, ground, run, weightless
 from tight_solves import solve_tightly
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.simulator import Simulator
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._simulator.simulator import Simulator
 
 # [deg] off the way, and what the way is longer than v^2 / (2 mu g) at most, by number of directions
 STATED = {6: (7.9, 0.15), 24: (1.9, 0.009)}

@@ -18,7 +18,7 @@ from physics_scenes import (
     simulator,
 )
 
-from nmdp_pin.contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin.errors import ContactError
 
 STEPS = (1e-3, 2e-3, 5e-3, 1e-2)

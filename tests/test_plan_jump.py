@@ -12,8 +12,8 @@ pytest.importorskip("crocoddyl")
 from test_examples import load, output
 
 from nmdp_pin import Recording, Simulator
+from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import MissingExtra
-from nmdp_pin.solvers.vi_newton import ViNewton
 
 RISE = 0.25  # [m] of the torso after 16 iterations from rest; 50 come to 0.40
 ERROR = 0.02  # of the height, relative

@@ -13,18 +13,18 @@ import pytest
 from PIL import Image
 from sample_motion import hop_recording, hop_result, hop_state, hopper
 
-from nmdp_pin.cli.recordings import run_labels
-from nmdp_pin.control import StablePD
+from nmdp_pin._cli.recordings import run_labels
+from nmdp_pin._control import StablePD
+from nmdp_pin._robot import free_body, together
+from nmdp_pin._runs.motion import Motion, motion_of
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run_figures import compare_table, distance, fall, flights, height, tilt
+from nmdp_pin._runs.run_summary import account
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.robot import free_body, together
-from nmdp_pin.runs.motion import Motion, motion_of
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.runs.run_figures import compare_table, distance, fall, flights, height, tilt
-from nmdp_pin.runs.run_summary import account
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.terrain import Sphere
 from nmdp_pin.viz.panels import MAX_LINES, curve, run_panels
 from nmdp_pin.viz.plots import plot_comparison, plot_recording
 

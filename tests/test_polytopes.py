@@ -19,11 +19,11 @@ from nmdp_pin import (
     State,
     Terrain,
 )
-from nmdp_pin.kernels.contact_places import place_contacts
-from nmdp_pin.kernels.step import open_step
-from nmdp_pin.robot import Robot, free_body, load_robot, together, touching
-from nmdp_pin.robot.catalog import find_robot
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
+from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.step import open_step
+from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
+from nmdp_pin._robot.catalog import find_robot
+from nmdp_pin._terrain import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
 
 CONE = FrictionCone(stiffness=1e7, power=2)
 LAWS = {"pbd": Penalty(), "pbfd": Penalty(), "ne-ncp": DryFriction()}

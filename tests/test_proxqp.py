@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 PROCESSES = 3
 NEAR = 1e-4  # [m, rad] at the end; both solve to 1e-9, and the motions are not chaotic
@@ -25,7 +25,7 @@ MOTIONS = {
 JUMPS = """
 import random, sys
 import numpy as np
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._scenario import Scenario
 
 random.seed(int(sys.argv[1]))
 for name, objective, h in (("ne-mdp", "", 0.01), ("ne-nmdp", "kinetic", 0.05)):
@@ -49,8 +49,8 @@ THEIRS = """
 import proxsuite
 theirs = proxsuite.proxqp
 import numpy as np
-from nmdp_pin.papers.simplex_qp import SimplexQP
-import nmdp_pin.papers.proxqp as ours
+from nmdp_pin._papers.simplex_qp import SimplexQP
+import nmdp_pin._papers.proxqp as ours
 assert ours._proxqp is theirs
 x = SimplexQP(1, 2).solve(np.eye(2), np.array([-0.5, 0.5]), np.zeros(2))
 np.testing.assert_allclose(x, [0.5, 0.0], atol=1e-8)

@@ -9,7 +9,7 @@ from test_examples import EXAMPLES, output
 pytest.importorskip("ompl")
 
 from nmdp_pin import Recording
-from nmdp_pin.status import Status
+from nmdp_pin._state.status import Status
 
 WANTED = np.array([0.15, 0.03, 0.21])  # of the short form [m], [m], [rad]
 # The plan's states pass through OMPL's tangents, and steps are solved to a tolerance without the

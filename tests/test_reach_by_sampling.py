@@ -10,9 +10,9 @@ from pages import page, run_code
 from test_examples import EXAMPLES, output
 
 from nmdp_pin import Recording
-from nmdp_pin.ray_cluster import ray_cluster
+from nmdp_pin._parallel.ray_cluster import ray_cluster
+from nmdp_pin._state.status import Status
 from nmdp_pin.rollout import rollout
-from nmdp_pin.status import Status
 
 REACHED = 0.08  # [m] after 64 samples, from 0.44 m; the long search comes to 1 cm
 LOADED = 20.0  # [N] of the robot's 981 N: the foot stands, and does not pass by

@@ -13,12 +13,12 @@ import pinocchio as pin
 import pytest
 from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_state, hopper
 
+from nmdp_pin._files.journal import Journal, journal_path
+from nmdp_pin._files.output_file import check_writable, write_whole
+from nmdp_pin._runs.recorder import Recorder, base_frame
+from nmdp_pin._runs.recording import ROWS, Recording
+from nmdp_pin._state.status import Status
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.journal import Journal, journal_path
-from nmdp_pin.files.output_file import check_writable, write_whole
-from nmdp_pin.runs.recorder import Recorder, base_frame
-from nmdp_pin.runs.recording import ROWS, Recording
-from nmdp_pin.status import Status
 
 # Kinematics repeats a handful of rotations and sums: far below this, far above rounding.
 _ROUNDING = 1e-12
@@ -357,7 +357,7 @@ def _record_half(out: Path, steps: int) -> Recorder:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every row goes to the journal at once."""
-    monkeypatch.setattr("nmdp_pin.runs.recorder._INTERVAL", -1.0)
+    monkeypatch.setattr("nmdp_pin._runs.recorder._INTERVAL", -1.0)
 
 
 @pytest.mark.usefixtures("eager")
@@ -406,7 +406,7 @@ def test_rows_reach_the_journal_in_half_a_second(
 ) -> None:
     """A row is in the file at the latest with the first row that is recorded 0.5 s later."""
     now = [0.0]
-    monkeypatch.setattr("nmdp_pin.runs.recorder.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("nmdp_pin._runs.recorder.time.monotonic", lambda: now[0])
     recorder = _record_half(tmp_path / "run.npz", 3)
     path = journal_path(tmp_path / "run.npz")
     assert Recording.load(path).n == 1

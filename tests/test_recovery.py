@@ -9,12 +9,12 @@ from joint_scenes import LENGTH, MASS, pendulum
 from test_derivatives_step import check
 
 from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
-from nmdp_pin.contact import AnisotropicCone, FiniteDifferences, Mixed
-from nmdp_pin.dynamics.joint_bounds import joints_of
+from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
+from nmdp_pin._dynamics.joint_bounds import joints_of
+from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._terrain import Box, Cylinder, Sphere
 from nmdp_pin.errors import ContactError, IntegratorError
-from nmdp_pin.robot import free_body, together, touching
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.terrain import Box, Cylinder, Sphere
 
 STIFFNESS, RATE = 1e4, 5.0  # [N/m^2], [1/s]
 STATIC = np.sqrt(9.81 / (4.0 * STIFFNESS))  # [m] depth at which four corners bear 1 kg

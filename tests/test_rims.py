@@ -21,10 +21,10 @@ from nmdp_pin import (
     Terrain,
 )
 from nmdp_pin import run as simulate
-from nmdp_pin.kernels.contact_places import place_contacts
-from nmdp_pin.kernels.step import open_step
-from nmdp_pin.robot.free_body import free_body
-from nmdp_pin.terrain import Box, Capsule, Cylinder, Shape, Sphere
+from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.step import open_step
+from nmdp_pin._robot.free_body import free_body
+from nmdp_pin._terrain import Box, Capsule, Cylinder, Shape, Sphere
 
 RADIUS, WIDTH = 0.1, 0.05  # [m]
 DEEP = 5e-4  # [m] about the static depth of 1 kg on two or four contacts

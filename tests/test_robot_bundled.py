@@ -6,8 +6,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from nmdp_pin._robot import Robot, bundled_robots, load_robot
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import Robot, bundled_robots, load_robot
 
 # Published figures have four or five digits.
 POSITION_TOL = 1e-4

@@ -7,11 +7,18 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from nmdp_pin._robot import (
+    bundled_robots,
+    example_robots,
+    free_body,
+    load_robot,
+    together,
+    touching,
+)
+from nmdp_pin._robot.body_contacts import connected
+from nmdp_pin._robot.catalog import find_robot
+from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import bundled_robots, example_robots, free_body, load_robot, together, touching
-from nmdp_pin.robot.body_contacts import connected
-from nmdp_pin.robot.catalog import find_robot
-from nmdp_pin.terrain import Sphere
 
 # The robots of the table that cannot be loaded, and why.
 REFUSED = {"cassie": "SDF"}

@@ -7,9 +7,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from nmdp_pin._robot import load_robot
+from nmdp_pin._robot.gait import Gait
 from nmdp_pin.errors import ControlError, RobotError
-from nmdp_pin.gait import Gait
-from nmdp_pin.robot import load_robot
 
 # Feet of the authors' trajectories in the world, with the base at `base` (x, z).
 KNOTS = json.loads((Path(__file__).parent / "data" / "gait_feet.json").read_text())

@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.robot import load_robot
+from nmdp_pin._robot import load_robot
 
 for package, extra in (("gymnasium", "gym"), ("mujoco", "mjcf")):
     if importlib.util.find_spec(package) is None:

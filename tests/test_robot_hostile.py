@@ -6,12 +6,12 @@ import pytest
 from urdf_samples import HOPPER, hinge, link, mesh, pyramid, robot, write
 
 from nmdp_pin import load_robot
-from nmdp_pin.cli import main
+from nmdp_pin._cli import main
+from nmdp_pin._robot import check_robot
+from nmdp_pin._robot.description import MAX_LINKS, MAX_MOVING
+from nmdp_pin._runs.run_warnings import start_warnings
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import check_robot
-from nmdp_pin.robot.description import MAX_LINKS, MAX_MOVING
-from nmdp_pin.runs.run_warnings import start_warnings
-from nmdp_pin.scenario import Scenario
 
 
 def shaped(kind: str, filename: str) -> str:
@@ -56,7 +56,7 @@ def test_links_inside_a_package_are_followed(tmp_path):
 
 def test_a_large_mesh_is_not_opened(tmp_path, monkeypatch):
     """Its size is looked at first."""
-    monkeypatch.setattr("nmdp_pin.robot.meshes._MOST_BYTES", 100)
+    monkeypatch.setattr("nmdp_pin._robot.meshes._MOST_BYTES", 100)
     write(tmp_path, pyramid(), "foot.stl")
     path = write(tmp_path, shaped("collision", "foot.stl"))
     with pytest.raises(RobotError, match=r"foot\.stl' has \d+ bytes; a mesh may have at most 100"):

@@ -9,22 +9,22 @@ from core_samples import FORMS, Problem
 from urdf_samples import FOOT, HOPPER, hinge, link, robot, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
-from nmdp_pin.cli import main
-from nmdp_pin.contact import DryFriction, Penalty
-from nmdp_pin.control import Command
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.papers.objectives import objective_named
-from nmdp_pin.robot import JointLimits, Mimic, check_robot, free_body, together
-from nmdp_pin.robot.feasibility import (
+from nmdp_pin._cli import main
+from nmdp_pin._contact import DryFriction, Penalty
+from nmdp_pin._control import Command
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._papers.objectives import objective_named
+from nmdp_pin._robot import JointLimits, Mimic, check_robot, free_body, together
+from nmdp_pin._robot.feasibility import (
     buried_depth,
     efforts_beyond_limits,
     joints_beyond_range,
 )
-from nmdp_pin.robot.overlaps import GROUND, OverlapCheck
-from nmdp_pin.runs.run_warnings import start_warnings
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Box
+from nmdp_pin._robot.overlaps import GROUND, OverlapCheck
+from nmdp_pin._runs.run_warnings import start_warnings
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Box
 
 ROUNDING = 1e-9
 # A step is solved to this share of the acceleration that is compared.

@@ -9,10 +9,10 @@ import pytest
 from urdf_samples import write
 
 from nmdp_pin import load_robot
-from nmdp_pin.control import StablePD
+from nmdp_pin._control import StablePD
+from nmdp_pin._robot import check_robot
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import MissingExtra, RobotError
-from nmdp_pin.robot import check_robot
-from nmdp_pin.scenario import Scenario
 
 mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
 
@@ -295,7 +295,7 @@ def test_what_is_not_read_is_refused(old, new, says, tmp_path):
 
 def test_the_extra_is_named(monkeypatch, tmp_path):
     """Without mujoco the error says what to install."""
-    monkeypatch.setattr("nmdp_pin.robot.mjcf.find_spec", lambda name: None)
+    monkeypatch.setattr("nmdp_pin._robot.mjcf.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"nmdp-pin\[mjcf\]"):
         load_robot(write(tmp_path, ONE_LEG, "leg.xml"))
 

@@ -16,10 +16,10 @@ from urdf_samples import (
     write,
 )
 
+from nmdp_pin._robot import ContactPoint, Robot, check_robot, load_robot
+from nmdp_pin._robot.contact_points import ContactPoints
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import ContactPoint, Robot, check_robot, load_robot
-from nmdp_pin.robot.contact_points import ContactPoints
-from nmdp_pin.scenario import Scenario
 
 # What is left of a placement there and back.
 ROUNDING = 1e-12

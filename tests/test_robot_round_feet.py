@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 import trimesh
 
-from nmdp_pin.robot import load_robot
+from nmdp_pin._robot import load_robot
 
 ROUND = 2e-3  # [m] that a foot may differ from a sphere, as the loader has it
 LIKE = 1e-4  # [m]; a sphere of 642 vertices is inside of one by so much

@@ -6,9 +6,9 @@ import pytest
 from urdf_samples import HOPPER, hinge, link, robot, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, WrenchSpace, load_robot
-from nmdp_pin.cli import main
+from nmdp_pin._cli import main
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ContactError, ScenarioError
-from nmdp_pin.scenario import Scenario
 
 ROUNDING = 1e-9
 

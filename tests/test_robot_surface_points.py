@@ -7,9 +7,9 @@ import pinocchio as pin
 import pytest
 from urdf_samples import PYRAMID_CORNERS, link, mesh, pyramid, robot, shape, write
 
+from nmdp_pin._robot import MOST_CONTACT_POINTS, check_robot, load_robot
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import RobotError, ScenarioError
-from nmdp_pin.robot import MOST_CONTACT_POINTS, check_robot, load_robot
-from nmdp_pin.scenario import Scenario
 
 ON_SURFACE = 1e-12  # [m]; what rounding leaves of a place on a shape
 # Farthest points of a set of places: no two of N nearer than those of a hexagonal grid by more

@@ -13,16 +13,16 @@ import pytest
 from joblib import parallel_config
 from rollout_commands import TwoWords, exits, kills, lacks, raises
 
-from nmdp_pin.contact import Penalty
-from nmdp_pin.control import Command
+from nmdp_pin._contact import Penalty
+from nmdp_pin._control import Command
+from nmdp_pin._parallel.tasks import side_by_side, workers
+from nmdp_pin._robot import load_robot
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ControlError, MissingExtra, StateError, WorkerError
-from nmdp_pin.parallel import side_by_side, workers
-from nmdp_pin.robot import load_robot
 from nmdp_pin.rollout import rollout
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Plane, Terrain
 
 H = 0.02  # [s]
 NB, NT = 5, 4
@@ -353,7 +353,7 @@ def test_workers_end_with_a_killed_program(tmp_path):
     """They neither compute on nor wait, in the middle of a task."""
     code = (
         "import os, signal, time\n"
-        "from nmdp_pin.parallel import side_by_side\n"
+        "from nmdp_pin._parallel.tasks import side_by_side\n"
         "def told(folder, task):\n"
         "    open(f'{folder}/{os.getpid()}', 'w').close()\n"
         "    time.sleep(task)\n"

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import rollout_commands
 
+from nmdp_pin._parallel.ray_cluster import ray_cluster
+from nmdp_pin._parallel.tasks import side_by_side, workers
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import MissingExtra, StateError, WorkerError
-from nmdp_pin.parallel import side_by_side, workers
-from nmdp_pin.ray_cluster import ray_cluster
 from nmdp_pin.rollout import rollout
-from nmdp_pin.scenario import Scenario
 
 H = 0.02  # [s]
 NB, NT = 5, 4

@@ -9,11 +9,11 @@ from scipy.optimize import minimize
 from test_derivatives_step import check
 
 from nmdp_pin import Command, FrictionCone, Plane, Simulator, State, Terrain
-from nmdp_pin.contact import DryFriction, Penalty
-from nmdp_pin.kernels.contact_places import place_contacts
-from nmdp_pin.kernels.step import open_step
-from nmdp_pin.robot import free_body, together, touching
-from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from nmdp_pin._contact import DryFriction, Penalty
+from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.step import open_step
+from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 
 RADII = np.array([0.12, 0.09, 0.06])  # [m]
 STIFFNESS, MASS, GRAVITY = 1e6, 1.0, 9.81  # [N/m^2], [kg], [m/s^2]

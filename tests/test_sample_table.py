@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from nmdp_pin._files.sample_table import read_samples
 from nmdp_pin.errors import ContactError
-from nmdp_pin.files.sample_table import read_samples
 
 REQUIRED = {"depth": "m", "fz": "N"}
 OPTIONAL = {"tx": "N m", "ty": "N m"}

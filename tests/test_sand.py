@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from paper_commands import RESULTS, command, rows
 
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.evaluation import evaluate
@@ -17,8 +19,6 @@ from nmdp_pin.experiments.sand.calibration_figure import (
     largest_lift,
 )
 from nmdp_pin.experiments.sand.walk_figure import ORDERS, ROWS
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.scenario import Scenario
 
 pytest.importorskip("matplotlib")
 

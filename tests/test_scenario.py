@@ -6,11 +6,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-import nmdp_pin.scenario.sections as sections
-from nmdp_pin.control.push import Push
+import nmdp_pin._scenario.sections as sections
+from nmdp_pin._control.push import Push
+from nmdp_pin._papers.mdp import NeMdp
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ControlError, ScenarioError
-from nmdp_pin.papers.mdp import NeMdp
-from nmdp_pin.scenario import Scenario
 
 ROUNDING = 1e-12  # a few operations on numbers of order one
 BOX = ["terrain.shapes=[{kind='plane', height=-100.0}]"]  # far above the ground

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.scenario import Scenario, bundled_scenarios
-from nmdp_pin.scenario.toml_source import find_scenario
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._scenario import Scenario, bundled_scenarios
+from nmdp_pin._scenario.toml_source import find_scenario
 
 NAMES = sorted(bundled_scenarios())
 EXPECTED = {

@@ -2,8 +2,8 @@
 
 import pytest
 
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import RobotError, ScenarioError
-from nmdp_pin.scenario import Scenario
 
 PUSH = "disturbances=[{force=[1.0, 0.0, 0.0], start=0.0, duration=%s}]"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmdp_pin.contact import FiniteDifferences, Mixed
-from nmdp_pin.contact.fitted import Fitted
-from nmdp_pin.contact.planar_sliding import LimitSurface
+from nmdp_pin._contact import FiniteDifferences, Mixed
+from nmdp_pin._contact.fitted import Fitted
+from nmdp_pin._contact.planar_sliding import LimitSurface
+from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import ScenarioError
-from nmdp_pin.scenario import Scenario
 
 PADS = str(Path(__file__).parents[1] / "scenarios" / "rubber-pad.csv")
 SLIDING = {

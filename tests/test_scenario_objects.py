@@ -7,12 +7,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from nmdp_pin._robot import ContactPoints, free_body, load_robot, surface_names, together, touching
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Box, Plane, Sphere
 from nmdp_pin.errors import RobotError, ScenarioError
-from nmdp_pin.robot import ContactPoints, free_body, load_robot, surface_names, together, touching
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.terrain import Box, Plane, Sphere
 
 BOX = {"kind": "box", "name": "crate", "size": [0.2, 0.3, 0.1], "mass": 2.0}
 

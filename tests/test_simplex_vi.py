@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from nmdp_pin.kernels.simplex_vi import solve_affine_vi
-from nmdp_pin.papers.simplex_qp import SimplexQP
+from nmdp_pin._kernels.simplex_vi import solve_affine_vi
+from nmdp_pin._papers.simplex_qp import SimplexQP
 
 SEEDS = 100
 # Of the largest curvature. Both solve linear systems of condition up to 100 exactly; DAQP stops at

@@ -13,9 +13,19 @@ import pytest
 from contact_laws import law_for
 from contracts.integrator import assert_same_bits, assert_sound
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command, Passive, StablePD, TorqueFunction
-from nmdp_pin.error_control import ErrorControl
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._papers import PrintedHalving
+from nmdp_pin._papers.projected_gradient import ProjectedGradient
+from nmdp_pin._robot import load_robot
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Fixed, Halving, StepFailed
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Cylinder, Plane, Sphere, Terrain
 from nmdp_pin.errors import (
     ControlError,
     IntegratorError,
@@ -24,16 +34,6 @@ from nmdp_pin.errors import (
     StateError,
     TerrainError,
 )
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.papers import PrintedHalving
-from nmdp_pin.papers.projected_gradient import ProjectedGradient
-from nmdp_pin.robot import load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.state import State, WarmStart
-from nmdp_pin.status import Status
-from nmdp_pin.step_control import Fixed, Halving, StepFailed
-from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
 
 CONE = FrictionCone(stiffness=1e6, power=2)
 GROUND = Terrain([Plane(height=-0.8)])

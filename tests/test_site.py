@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nmdp_pin.scenario import bundled_scenarios
+from nmdp_pin._scenario import bundled_scenarios
 
 ROOT = Path(__file__).parents[1]
 MOST_LINES = 250  # of a page

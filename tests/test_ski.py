@@ -4,8 +4,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import Mixed
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._contact import Mixed
+from nmdp_pin._scenario import Scenario
 
 G = 9.81  # [m/s^2]
 SLOPE, HEADING = np.deg2rad(15.0), np.deg2rad(30.0)

@@ -5,15 +5,15 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+from nmdp_pin._robot.gait import Gait
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.status import Status
 from nmdp_pin.errors import (
     MissingExtra,
     NmdpError,
     RobotError,
     ScenarioError,
 )
-from nmdp_pin.gait import Gait
-from nmdp_pin.state import State, WarmStart
-from nmdp_pin.status import Status
 
 
 def test_states_are_frozen():

@@ -11,22 +11,22 @@ from contracts import ObjectiveContract, StepProblemContract, WrenchSpaceContrac
 from contracts.step_problem import assert_derivatives
 from six_rows import Glue
 
-from nmdp_pin.contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed
-from nmdp_pin.contact.cross import skew
-from nmdp_pin.contact.granular import Granular, Plate
-from nmdp_pin.contact.planar_sliding import LimitSurface, PlanarSliding
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.python_calls import placements_of
-from nmdp_pin.dynamics.torques import torques_of
-from nmdp_pin.integrators import NeNmdp
-from nmdp_pin.integrators.scheme import scheme_of_order
-from nmdp_pin.kernels.step import Start, list_weights, open_step, state_stage
-from nmdp_pin.papers.objectives import OBJECTIVES
-from nmdp_pin.papers.stage_equations import StageEquations
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.state import State
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed
+from nmdp_pin._contact.cross import skew
+from nmdp_pin._contact.granular import Granular, Plate
+from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.python_calls import placements_of
+from nmdp_pin._dynamics.torques import torques_of
+from nmdp_pin._integrators import NeNmdp
+from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._kernels.step import Start, list_weights, open_step, state_stage
+from nmdp_pin._papers.objectives import OBJECTIVES
+from nmdp_pin._papers.stage_equations import StageEquations
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
 DIFFERENCES = 2e-5  # relative: A of a model by finite differences, which are good to 1e-6 or so

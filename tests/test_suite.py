@@ -102,7 +102,7 @@ def test_planted_errors_are_errors():
     mutation = importlib.util.module_from_spec(spec)
     sys.modules["mutation"] = mutation  # its dataclasses ask for it
     spec.loader.exec_module(mutation)
-    module = "nmdp_pin/gait.py"
+    module = "nmdp_pin/_robot/gait.py"
     before = (HERE.parent / module).read_text(encoding="utf-8").splitlines()
     found = mutation.mutants(module)
     assert len(found) > 20

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from programs import program
 
-from nmdp_pin.cli import main
+from nmdp_pin._cli import main
+from nmdp_pin._files.journal import Journal, read_chunks
+from nmdp_pin._runs.planned_run import PlannedRun
+from nmdp_pin._runs.run_store import RunStore
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._state.status import Status
+from nmdp_pin._sweep import GridAxis, Sweep
 from nmdp_pin.errors import MissingExtra, RecordingError, ScenarioError, SweepError
-from nmdp_pin.files.journal import Journal, read_chunks
-from nmdp_pin.runs.planned_run import PlannedRun
-from nmdp_pin.runs.run_store import RunStore
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.status import Status
-from nmdp_pin.sweep import GridAxis, Sweep
 
 PATIENCE = 60.0  # [s] for another process on a machine that is busy
 SHORT = ("duration=0.02",)
@@ -314,7 +314,7 @@ def test_rows_of_other_code_are_not_taken(tmp_path, monkeypatch):
     out = tmp_path / "box.parquet"
     sweep("integrator.dt=0.01").run(out)
     for module in ("run_many", "planned_run"):
-        monkeypatch.setattr(f"nmdp_pin.runs.{module}.code_version", lambda: "another")
+        monkeypatch.setattr(f"nmdp_pin._runs.{module}.code_version", lambda: "another")
     assert sweep("integrator.dt=0.01,0.02").run(out).kept == 0
     assert {row["code"] for row in table_of(out)} == {"another"}
 

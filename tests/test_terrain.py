@@ -11,8 +11,7 @@ import coal
 import numpy as np
 import pytest
 
-from nmdp_pin.errors import TerrainError
-from nmdp_pin.terrain import (
+from nmdp_pin._terrain import (
     SHAPES,
     Box,
     Cylinder,
@@ -24,6 +23,7 @@ from nmdp_pin.terrain import (
     Surface,
     Terrain,
 )
+from nmdp_pin.errors import TerrainError
 
 # [m, -] A product of n points may be summed in another order than that of one; then coal and
 # the division by distances of 1 mm and more follow.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from test_terrain import tetrahedron
 
-from nmdp_pin.terrain import (
+from nmdp_pin._terrain import (
     Box,
     Capsule,
     Cylinder,

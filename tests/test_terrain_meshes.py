@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nmdp_pin._terrain import Box, HeightField, Mesh, Terrain
 from nmdp_pin.errors import TerrainError
-from nmdp_pin.terrain import Box, HeightField, Mesh, Terrain
 
 ROUNDING = 2e-14  # [m] of coordinates of about 3 m, through products and a root
 STEP = 1e-6  # [m] of the central differences

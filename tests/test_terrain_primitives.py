@@ -8,7 +8,7 @@ import pinocchio as pin
 import pytest
 from scipy.optimize import brentq
 
-from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere, Terrain
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere, Terrain
 
 ROUNDING = 1e-14  # [m] a few units in the last place of coordinates of about 3 m
 STEP = 1e-6  # [m] of the central differences

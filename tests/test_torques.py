@@ -5,8 +5,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.torques import torques_of
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.torques import torques_of
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import xml.etree.ElementTree as ET
 import pytest
 from urdf_samples import HOPPER, hinge, link, robot, shape, write
 
+from nmdp_pin._robot import check_robot, load_robot
+from nmdp_pin._robot.description import MAX_LINKS
+from nmdp_pin._robot.urdf import read_urdf
 from nmdp_pin.errors import RobotError
-from nmdp_pin.robot import check_robot, load_robot
-from nmdp_pin.robot.description import MAX_LINKS
-from nmdp_pin.robot.urdf import read_urdf
 
 _ENTITIES = "".join(f'<!ENTITY a{k + 1} "{f"&a{k};" * 10}">' for k in range(9))
 BOMB = (
@@ -172,7 +172,7 @@ def test_missing_file_and_folder(tmp_path):
 def test_size_limit(tmp_path, monkeypatch):
     """A file over the stated size is refused before it is read."""
     path = write(tmp_path, HOPPER)
-    monkeypatch.setattr("nmdp_pin.robot.urdf._LARGEST", 100)
+    monkeypatch.setattr("nmdp_pin._robot.urdf._LARGEST", 100)
     with pytest.raises(RobotError, match="at most 100"):
         load_robot(path)
 

@@ -4,8 +4,8 @@ import core_samples as samples
 import numpy as np
 import pytest
 
-from nmdp_pin.kernels.stage import evaluate, learn_slopes
-from nmdp_pin.scenario import Scenario
+from nmdp_pin._kernels.stage import evaluate, learn_slopes
+from nmdp_pin._scenario import Scenario
 
 PROBLEM, Q, W = samples.problem_at(
     samples.robot("wheels"), "flat", samples.CONE, seed=0, zeroth_order=True

@@ -8,19 +8,19 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.dynamics.form import Form
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._kernels import step as step_kernels
+from nmdp_pin._kernels.contact_places import place_references
+from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
+from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.system import System
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.kernels import step as step_kernels
-from nmdp_pin.kernels.contact_places import place_references
-from nmdp_pin.kernels.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
-from nmdp_pin.kernels.vi_newton import Tolerances, solve_stage
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.status import Status
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
 
 TOLERANCE = 1e-12
 CLOSE = 1e-6  # of the solution: the slip, at most 1e-12, is quadratic or linear in the distance

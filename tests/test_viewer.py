@@ -18,12 +18,12 @@ import pytest
 import trimesh
 from sample_motion import LEG, hop_recording, hop_result, hop_state, hopper
 
+from nmdp_pin._robot import Robot
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere, Terrain
 from nmdp_pin.errors import RecordingError, ViewerError
-from nmdp_pin.robot import Robot
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.status import Status
-from nmdp_pin.terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Sphere, Terrain
 from nmdp_pin.viz.colored_mesh import ColoredMesh, mesh_of
 from nmdp_pin.viz.frames import MAX_RATE, Frames
 from nmdp_pin.viz.ground import ground_kinds

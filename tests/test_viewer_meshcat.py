@@ -22,9 +22,9 @@ import pytest
 from browser import CHROMIUM, REASON, REQUIRED, Browser
 from sample_motion import hop_recording, hop_state, hopper
 
+from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._terrain import Box, Plane, Terrain
 from nmdp_pin.errors import ViewerError
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.terrain import Box, Plane, Terrain
 from nmdp_pin.viz.meshcat_link import MeshcatLink
 from nmdp_pin.viz.meshcat_window import MeshcatWindow
 from nmdp_pin.viz.scene import LONGEST_ARROW
@@ -210,7 +210,7 @@ def _wait_for_server(browser: Browser, viewer: Viewer) -> None:
     """Wait until the page has what was sent, daylight last; pictures are decoded by and by."""
     assert viewer._link.flush(_PATIENCE)
     browser.wait_for(f"{_node('/Daylight')}.children[0]?.children.length > 0")
-    browser.wait_for(f"{_node('/meshcat/nmdp_pin/terrain')}.children[0]?.children.length > 0")
+    browser.wait_for(f"{_node('/meshcat/nmdp_pin/_terrain')}.children[0]?.children.length > 0")
 
 
 def _node(path: str) -> str:

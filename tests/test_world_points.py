@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
-from nmdp_pin.robot import free_body
-from nmdp_pin.terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from nmdp_pin._robot import free_body
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 
 CONE = FrictionCone(stiffness=1e7, power=2)
 GRAVITY = 9.81  # [m/s^2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact import ContactState, WrenchSpace
-from nmdp_pin.contact.fitted import WrenchSamples
+from nmdp_pin._contact import ContactState, WrenchSpace
+from nmdp_pin._contact.fitted import WrenchSamples
 
 UP = np.array([0.0, 0.0, 1.0])
 

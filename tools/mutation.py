@@ -1,7 +1,7 @@
 """Plants errors in modules, one at a time, and counts how many their tests notice.
 
-    python tools/mutation.py nmdp_pin/papers/projection.py --sample 40
-    python tools/mutation.py nmdp_pin/gait.py --tests tests/test_control.py
+    python tools/mutation.py nmdp_pin/_papers/projection.py --sample 40
+    python tools/mutation.py nmdp_pin/_robot/gait.py --tests tests/test_control.py
     python tools/mutation.py --sample 20            # every module of [tool.mutation]
 
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # What stands at the top of the checkout and is installed inside the package.
 INSIDE = ("experiments", "robots", "scenarios", "viz")
-KERNELS = "nmdp_pin/kernels/"  # what Numba compiles
+KERNELS = "nmdp_pin/_kernels/"  # what Numba compiles
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
 # A test run that takes so many times as long as without the error counts as noticed: it hangs.
 PATIENCE, LEAST_PATIENCE = 4.0, 20.0  # [-], [s]

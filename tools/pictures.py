@@ -16,8 +16,8 @@ from matplotlib import pyplot as plt
 from PIL import Image
 
 from nmdp_pin import Scenario, Simulator, run
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.step_control import Fixed
+from nmdp_pin._simulator.step_control import Fixed
+from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.viz.renderer import Renderer
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"

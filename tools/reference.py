@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 import griffe
 from pydantic import BaseModel
 
-from nmdp_pin.integrators import INTEGRATORS
-from nmdp_pin.papers.projected_gradient import ProjectedGradient
-from nmdp_pin.robot import ContactPoint
-from nmdp_pin.robot.settings import GaitTable
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.scenario.contact_sections import CONTACTS, ContactRule, ContactSection
-from nmdp_pin.scenario.controller_sections import (
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._papers.projected_gradient import ProjectedGradient
+from nmdp_pin._robot import ContactPoint
+from nmdp_pin._robot.settings import GaitTable
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario.contact_sections import CONTACTS, ContactRule, ContactSection
+from nmdp_pin._scenario.controller_sections import (
     CONTROLLERS,
     ControllerSection,
 )
-from nmdp_pin.scenario.object_sections import OBJECTS
-from nmdp_pin.scenario.robot_section import InitialSection, RobotSection
-from nmdp_pin.scenario.section import OptionsSection, options_section
-from nmdp_pin.scenario.sections import (
+from nmdp_pin._scenario.object_sections import OBJECTS
+from nmdp_pin._scenario.robot_section import InitialSection, RobotSection
+from nmdp_pin._scenario.section import OptionsSection, options_section
+from nmdp_pin._scenario.sections import (
     CONTROLS,
     DISTURBANCES,
     ControlSection,
@@ -39,8 +39,8 @@ from nmdp_pin.scenario.sections import (
     TerrainSection,
     integrator_section,
 )
-from nmdp_pin.solvers.vi_newton import ViNewton
-from nmdp_pin.terrain import SHAPES
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._terrain import SHAPES
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 BLOCK = re.compile(r"(<!-- keys: ([\w. ]+) -->\n).*?(<!-- end -->)", re.DOTALL)

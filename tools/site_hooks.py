@@ -22,17 +22,17 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>',
 # Packages whose `__all__` is public, and modules whose public classes and functions are.
 PACKAGES = (
     "nmdp_pin",
-    "nmdp_pin.contact",
-    "nmdp_pin.contact.fitted",
-    "nmdp_pin.contact.granular",
-    "nmdp_pin.contact.planar_sliding",
-    "nmdp_pin.control",
-    "nmdp_pin.derivatives",
-    "nmdp_pin.papers",
-    "nmdp_pin.robot",
-    "nmdp_pin.scenario",
-    "nmdp_pin.sweep",
-    "nmdp_pin.terrain",
+    "nmdp_pin._contact",
+    "nmdp_pin._contact.fitted",
+    "nmdp_pin._contact.granular",
+    "nmdp_pin._contact.planar_sliding",
+    "nmdp_pin._control",
+    "nmdp_pin._derivatives",
+    "nmdp_pin._papers",
+    "nmdp_pin._robot",
+    "nmdp_pin._scenario",
+    "nmdp_pin._sweep",
+    "nmdp_pin._terrain",
 )
 _log = logging.getLogger("mkdocs.nmdp_pin")
 
@@ -63,7 +63,7 @@ def on_page_content(content: str, **_: Any) -> str:
 
 def scenario_list() -> str:
     """Names and summaries of the bundled scenarios as a list."""
-    from nmdp_pin.scenario import bundled_scenarios
+    from nmdp_pin._scenario import bundled_scenarios
 
     return "\n".join(f"- `{name}`: {line}" for name, line in bundled_scenarios().items())
 

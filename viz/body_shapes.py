@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.robot import Robot
+from nmdp_pin._robot import Robot
 from nmdp_pin.viz.colored_mesh import Color, ColoredMesh, mesh_of
 from nmdp_pin.viz.mesh_file import read_mesh
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.terrain import Terrain
+from nmdp_pin._terrain import Terrain
 
 FIELD_OF_VIEW = 35.0
 """Angle between the upper and the lower edge of a picture [deg]."""

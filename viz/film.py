@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._files.output_file import check_writable, write_whole
+from nmdp_pin._robot import Robot
+from nmdp_pin._runs.recording import Recording
 from nmdp_pin.errors import MissingExtra, RecordingError, ViewerError
-from nmdp_pin.files.output_file import check_writable, write_whole
-from nmdp_pin.robot import Robot
-from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.renderer import Renderer
 from nmdp_pin.viz.replay import Replay
 

@@ -13,8 +13,8 @@ import numpy as np
 import pinocchio as pin
 from PIL import Image
 
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.terrain import Terrain
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.viz.body_shapes import Piece
 from nmdp_pin.viz.colored_mesh import ColoredMesh, mesh_of
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot import Robot
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import ViewerError
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.camera import DISTANCE, FIELD_OF_VIEW, free_direction
 from nmdp_pin.viz.colored_mesh import ColoredMesh, arrow
 from nmdp_pin.viz.scene import ARROW_RADII, ARROW_TAPER, LONGEST_ARROW, TOUCHING, Scene

@@ -9,11 +9,11 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from nmdp_pin._files.output_file import check_writable, write_text
+from nmdp_pin._robot import Robot
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RecordingError, ViewerError
-from nmdp_pin.files.output_file import check_writable, write_text
-from nmdp_pin.robot import Robot
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.frames import Frames
 from nmdp_pin.viz.html_page import html_page
 from nmdp_pin.viz.page_data import packed_scene

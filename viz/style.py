@@ -7,8 +7,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nmdp_pin._files.output_file import write_whole
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.files.output_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ from typing import Any
 import meshcat
 import numpy as np
 
+from nmdp_pin._robot import Robot
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import ViewerError
-from nmdp_pin.robot import Robot
-from nmdp_pin.terrain import Terrain
 from nmdp_pin.viz.camera import DISTANCE, FIELD_OF_VIEW, free_direction
 from nmdp_pin.viz.frames import Frames
 from nmdp_pin.viz.meshcat_link import MeshcatLink

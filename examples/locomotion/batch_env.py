@@ -13,13 +13,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from nmdp_pin import Halving, Simulator, State
 from nmdp_pin.adapters.gymnasium import SimulatorEnv
 from nmdp_pin.adapters.locomotion import Base
 from nmdp_pin.adapters.motors import REACH, Motors
 from nmdp_pin.control import Command
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.step_control import Halving
 
 TOLERANCE = 1e-5  # of a step's residual over the weight; a learner explores by far more
 Task = list[tuple[State, Command]]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from nmdp_pin._files.array_file import read_npz
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.array_file import read_npz
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,19 @@ from typing import Any
 
 import numpy as np
 
-import nmdp_pin.runs.recorder as recorder_module
-from nmdp_pin.contact.fitted import OnnxVertices, WrenchSamples
-from nmdp_pin.contact.planar_sliding import LimitSurface, SlidingSamples
+import nmdp_pin._runs.recorder as recorder_module
+from nmdp_pin._contact.fitted import OnnxVertices, WrenchSamples
+from nmdp_pin._contact.planar_sliding import LimitSurface, SlidingSamples
+from nmdp_pin._files import array_cache
+from nmdp_pin._files.journal import journal_path
+from nmdp_pin._files.state_file import load_state, save_state
+from nmdp_pin._runs.failed_step import FailedStep
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run import run
+from nmdp_pin._runs.run_figures import compare_table
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import HeightField, Mesh
 from nmdp_pin.errors import StateError
 from nmdp_pin.experiments.campaigns.mutation import (
     mutated_archive,
@@ -28,16 +38,6 @@ from nmdp_pin.experiments.campaigns.mutation import (
     mutated_text,
     mutated_xml,
 )
-from nmdp_pin.files import array_cache
-from nmdp_pin.files.journal import journal_path
-from nmdp_pin.files.state_file import load_state, save_state
-from nmdp_pin.runs.failed_step import FailedStep
-from nmdp_pin.runs.recorder import Recorder
-from nmdp_pin.runs.recording import Recording
-from nmdp_pin.runs.run import run
-from nmdp_pin.runs.run_figures import compare_table
-from nmdp_pin.scenario import Scenario
-from nmdp_pin.terrain import HeightField, Mesh
 
 _SHORT = ("duration=0.05", "integrator.dt=0.01")
 _STEPS = 2  # of what is accepted

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from nmdp_pin._files.journal import journal_path
+from nmdp_pin._runs.recording import Recording
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.files.journal import journal_path
-from nmdp_pin.runs.recording import Recording
 
 _LONG = ("run", "sliding-box", "--duration", "3600", "--dt", "0.001")
 _SHORT = ("run", "sliding-box", "--duration", "0.5", "--dt", "0.001")

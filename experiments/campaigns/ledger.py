@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from nmdp_pin._files.journal import Journal
 from nmdp_pin.experiments.campaigns.child import FINE
-from nmdp_pin.files.journal import Journal
 
 
 class Ledger:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact import DryFriction, FrictionCone, Penalty
-from nmdp_pin.control import Command
-from nmdp_pin.integrators import INTEGRATORS, StepResult
-from nmdp_pin.robot import ContactPoints, Robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import DryFriction, FrictionCone, Penalty
+from nmdp_pin._control import Command
+from nmdp_pin._integrators import INTEGRATORS, StepResult
+from nmdp_pin._robot import ContactPoints, Robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 
 LONGEST = 1.0  # [s] of the processor for a step
 _STEPS = 4  # of an attempt

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nmdp_pin._runs.recording import Recording
 from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.nmdp.paper import COST_STEP, FOUR_TRAJECTORIES
 from nmdp_pin.experiments.nmdp.study import NmdpStudy
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.table import Table, number
-from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+from nmdp_pin._integrators import integrator_named, options_of
+from nmdp_pin._papers.objectives import OBJECTIVES
+from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.figure import Study
 from nmdp_pin.experiments.nmdp.paper import BASELINE, METHODS, SPANS, Motion
 from nmdp_pin.experiments.nmdp.preset import PRESETS, Preset
 from nmdp_pin.experiments.run_spec import RunSpec, method_label
-from nmdp_pin.integrators import integrator_named, options_of
-from nmdp_pin.papers.objectives import OBJECTIVES
-from nmdp_pin.solvers.vi_newton import ViNewton
 
 VARIANT, BASE = "listed", "planar"
 """What the paper ran: inertias as listed, motion in the plane."""

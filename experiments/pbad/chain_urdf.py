@@ -6,9 +6,9 @@ import functools
 from pathlib import Path
 from xml.etree import ElementTree
 
+from nmdp_pin._files.output_file import write_text
+from nmdp_pin._robot import load_robot
 from nmdp_pin.errors import ExperimentError
-from nmdp_pin.files.output_file import write_text
-from nmdp_pin.robot import load_robot
 
 _SCENARIO = """# A chain of {links} rods swings from level, held at one end; it touches nothing.
 duration = 1.0

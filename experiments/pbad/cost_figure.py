@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nmdp_pin._runs.recording import Recording
 from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import (
@@ -22,7 +23,6 @@ from nmdp_pin.experiments.pbad.study import PbadStudy
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.table import Table, number, span
 from nmdp_pin.experiments.timing import Timing, timing
-from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 if TYPE_CHECKING:

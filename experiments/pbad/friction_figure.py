@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nmdp_pin.contact.friction_cone import STANDARD_GRAVITY
-from nmdp_pin.contact.penalty import friction_coefficient_for
+from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._contact.penalty import friction_coefficient_for
 from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.pbad.paper import BASELINE

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
+from nmdp_pin._integrators import integrator_named
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.figure import Study
 from nmdp_pin.experiments.pbad.chain_urdf import write_chain
 from nmdp_pin.experiments.pbad.paper import BASELINE, METHODS
 from nmdp_pin.experiments.run_spec import RunSpec
-from nmdp_pin.integrators import integrator_named
 
 
 @dataclass(frozen=True, kw_only=True)

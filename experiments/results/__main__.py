@@ -10,11 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+from nmdp_pin._runs.code_version import code_version
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.data_file import stamped
 from nmdp_pin.experiments.results.page_tables import keep_tables, refresh
 from nmdp_pin.experiments.results.parts import PARTS, RESULTS, ROOT, Part
-from nmdp_pin.runs.code_version import code_version
 
 _SOURCES = ("experiments", "benchmarks", "examples")
 

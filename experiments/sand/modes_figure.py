@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from nmdp_pin.control.trajectory import GaitTrajectory
+from nmdp_pin._control.trajectory import GaitTrajectory
+from nmdp_pin._robot import load_robot
+from nmdp_pin._runs.recording import Recording
 from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.sand.study import SandStudy
 from nmdp_pin.experiments.table import Table
-from nmdp_pin.robot import load_robot
-from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import COLORS, new_figure, save_figure
 
 STEPS = (0.005, 0.01, 0.02, 0.05)

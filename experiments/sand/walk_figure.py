@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nmdp_pin._runs.recording import Recording
 from nmdp_pin.experiments.consistency import consistency
 from nmdp_pin.experiments.curve import DISTANCE, Curve, Quantity, time_grid
 from nmdp_pin.experiments.data_file import read_data, value, write_data
@@ -14,7 +15,6 @@ from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.sand.study import SandStudy
 from nmdp_pin.experiments.table import Table, number, span
 from nmdp_pin.experiments.timing import timing
-from nmdp_pin.runs.recording import Recording
 from nmdp_pin.viz.style import new_figure, save_figure
 
 ROWS = (

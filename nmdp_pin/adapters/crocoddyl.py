@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.control.controller import Command
-from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin._control.controller import Command
+from nmdp_pin._derivatives import StepDifferentiator
+from nmdp_pin._integrators import StepResult
+from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
-from nmdp_pin.integrators import StepResult
-from nmdp_pin.simulator import Simulator
 
 try:
     import crocoddyl

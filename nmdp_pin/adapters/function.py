@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.argument_check import numbers
-from nmdp_pin.derivatives import StepDifferentiator
+from nmdp_pin._derivatives import StepDifferentiator
+from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, NmdpError, StateError
-from nmdp_pin.simulator import Simulator
 
 
 class StepFunction:

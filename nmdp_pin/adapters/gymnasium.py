@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
+from nmdp_pin._integrators import StepResult, integrator_named
+from nmdp_pin._robot import Robot, load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Halving
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.adapters.locomotion import Base, Forward
 from nmdp_pin.adapters.motors import Motors
-from nmdp_pin.contact import FrictionCone, WrenchSpace, stiffness_for_static_depth
 from nmdp_pin.errors import MissingExtra, StateError
-from nmdp_pin.integrators import StepResult, integrator_named
-from nmdp_pin.robot import Robot, load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.step_control import Halving
-from nmdp_pin.terrain import Plane, Terrain
 
 try:
     import gymnasium

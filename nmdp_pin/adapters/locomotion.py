@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._state.state import State
 from nmdp_pin.errors import StateError
-from nmdp_pin.robot import Robot
-from nmdp_pin.robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin.state import State
 
 FARTHEST = 100.0  # [m, rad] what is observed of a configuration lies within it
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.control.controller import Command
+from nmdp_pin._control.controller import Command
+from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ControlError
-from nmdp_pin.robot import Robot
 
 ACTIONS = ("target", "torque")
 REACH = 0.5  # [rad or m] of a target from the standing pose at action 1; there kp asks for all

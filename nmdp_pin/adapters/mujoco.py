@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from nmdp_pin.argument_check import numbers
+from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import StateError
 from nmdp_pin.rollout import rollout as roll_out
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State, WarmStart
 
 Sensors = Callable[[np.ndarray], np.ndarray]
 """What is measured at a state [t; q; v], shape (nsensordata,)."""

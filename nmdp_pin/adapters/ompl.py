@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
 from nmdp_pin.rollout import CommandOf
-from nmdp_pin.simulator import Simulator
 
 try:
     from ompl import base, control

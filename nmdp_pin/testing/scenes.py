@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin.contact import ContactState
-from nmdp_pin.terrain import Cylinder, Plane, Sphere, Terrain
+from nmdp_pin._contact import ContactState
+from nmdp_pin._terrain import Cylinder, Plane, Sphere, Terrain
 
 PLANES = {
     "flat": (0.0, 0.0, 1.0),

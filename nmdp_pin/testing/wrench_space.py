@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import ContactState, WrenchSpace
+from nmdp_pin._contact import ContactState, WrenchSpace
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import ContactError
-from nmdp_pin.terrain import Terrain
 from nmdp_pin.testing.differences import DERIVATIVE, assert_same, central_differences
 from nmdp_pin.testing.scenes import contact_state, ground_through, weights
 

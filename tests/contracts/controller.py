@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 
-from nmdp_pin.control import Command, Controller
-from nmdp_pin.simulator import Simulator
+from nmdp_pin._control import Command, Controller
+from nmdp_pin._simulator.simulator import Simulator
 
 TIMES = (0.0, 0.013, 1.7, 30.0)  # [s]
 

@@ -10,13 +10,13 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.control import Command, StablePD
-from nmdp_pin.integrators import Integrator, StepResult
-from nmdp_pin.robot import Robot
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.terrain import Plane, Sphere, Terrain
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._control import Command, StablePD
+from nmdp_pin._integrators import Integrator, StepResult
+from nmdp_pin._robot import Robot
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 
 MOST_EVALUATIONS = 20_000  # of one step: 3 starts x 100 outer x (15 Newton x 5 halvings), rarely
 

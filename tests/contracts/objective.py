@@ -8,11 +8,11 @@ import core_samples as samples
 import numpy as np
 import pytest
 
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.papers.objectives import Objective
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._papers.objectives import Objective
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Plane, Terrain
 
 _NO_CURVATURE = 1e-10  # relative; rounding of a positive semidefinite matrix
 

@@ -11,15 +11,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin.contact import WrenchSpace
-from nmdp_pin.control import Command
-from nmdp_pin.dynamics.form import Form
-from nmdp_pin.kernels.stage import SLIP
-from nmdp_pin.papers.projected_gradient import vertex_forces
-from nmdp_pin.papers.stage_equations import StagePoint
-from nmdp_pin.robot import Robot
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
+from nmdp_pin._contact import WrenchSpace
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._kernels.stage import SLIP
+from nmdp_pin._papers.projected_gradient import vertex_forces
+from nmdp_pin._papers.stage_equations import StagePoint
+from nmdp_pin._robot import Robot
+from nmdp_pin._simulator.system import System
+from nmdp_pin._terrain import Plane, Terrain
 
 _LINEAR = 1e-9  # relative; G is linear in w, so differences are exact to rounding
 _ROUNDING = 1e-9  # relative; sums over 35 joints in double precision

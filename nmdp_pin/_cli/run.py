@@ -1,0 +1,208 @@
+"""`nmdp-pin run`: simulate, record and show a scenario."""
+
+from __future__ import annotations
+
+import json
+import sys
+import webbrowser
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmdp_pin._cli.terminal import (
+    FAILED,
+    FILMS,
+    PAGES,
+    PLOTS,
+    RECORDINGS,
+    Compilation,
+    Force,
+    Interruption,
+    Overrides,
+    Quiet,
+    RunProgress,
+    check_outputs,
+    note,
+    printable,
+)
+from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._runs.motion import Motion, motion_of
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run import run as simulate
+from nmdp_pin._runs.run_summary import account
+from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
+from nmdp_pin._scenario import Scenario, Setup
+from nmdp_pin._simulator.error_control import ErrorControl
+
+if TYPE_CHECKING:
+    from nmdp_pin.viz.viewer import Viewer
+
+_PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes later plays it all
+
+
+def run(
+    scenario: Annotated[str, typer.Argument(help="Bundled scenario, .toml file, or robot.")],
+    overrides: Overrides = None,
+    dt: Annotated[float | None, typer.Option(help="Length of a step in seconds.")] = None,
+    integrator: Annotated[str | None, typer.Option(help="Method, such as ne-nmdp.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time in seconds.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Recording to write (.npz).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure to write (.png, .svg, .pdf).")] = None,
+    html: Annotated[Path | None, typer.Option(help="Animation to write (.html).")] = None,
+    video: Annotated[Path | None, typer.Option(help="Film to write (.mp4).")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Show the run in meshcat.")] = False,
+    speed: Annotated[
+        float,
+        typer.Option(min=0.01, max=100.0, help="Speed of page and film; 1 is real time."),
+    ] = 1.0,
+    dump: Annotated[
+        Path | None, typer.Option(help="File for a step that fails (.npz), for `repeat`.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1024, max=65535, help="Port of meshcat's page.")
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate a scenario.
+
+    Exit codes: 0 done, 1 the simulation failed, 2 wrong input, 130 stopped with Ctrl-C. Results so
+    far are written in each case; a killed run leaves a journal beside --out (see `recover`). A step
+    that fails is written to --dump, or beside --out.
+    """
+    if dump is None and out is not None:
+        dump = out.with_name(f"{out.stem}-failed-step.npz")
+    check_outputs(
+        (out, RECORDINGS),
+        (plot, PLOTS),
+        (html, PAGES),
+        (video, FILMS),
+        (dump, RECORDINGS),
+        force=force,
+    )
+    given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
+    extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
+    loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
+    with Compilation(quiet=quiet):
+        setup = loaded.build(visuals=view or html is not None or video is not None)
+        warnings = [] if quiet else start_warnings(setup)
+        # Compiles the kernels, so that the run is timed without them; a step changes nothing.
+        step = loaded.integrator.dt
+        setup.simulator.step(setup.state, setup.controller.command(setup.state, step), step)
+    with _viewer(loaded, setup, port) if view else nullcontext() as viewer:
+        with Interruption() as interruption:
+            if not quiet:
+                _announce(loaded, setup, warnings)
+            with RunProgress(loaded.duration, quiet=quiet) as progress:
+
+                def observe(result: StepResult) -> bool:
+                    progress.update(result)
+                    if viewer is not None and result.status.ok:
+                        viewer.draw(result.state.t, result.state.q, result.contact_forces)
+                    return interruption.requested
+
+                recording = simulate(
+                    loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
+                )
+        motion = motion_of(recording, setup.robot, setup.controller)
+        _write_pictures(recording, motion, loaded, setup, plot, html, video, speed)
+        if not quiet:
+            written = [f"wrote {path}" for path in (out, plot, html, video) if path is not None]
+            odd = [f"warning: {text}" for text in recorded_warnings(setup, recording)]
+            print(printable("\n".join([account(recording, motion), *odd, *written])))
+        if viewer is not None and not interruption.requested:
+            _replay(viewer)
+    if interruption.requested:
+        note(f"stopped at t = {recording.t[-1]:.6g} s")
+        raise typer.Exit(interruption.exit_code)
+    if recording.status[-1] != 0:
+        _report(recording, dump)
+        raise typer.Exit(FAILED)
+
+
+def _report(recording: Recording, dump: Path | None) -> None:
+    """Report the failure and the file of the step."""
+    status = recording.meta["statuses"][recording.status[-1]]
+    kept = (
+        "to keep the step that failed, run again with --dump FILE.npz"
+        if dump is None
+        else f"the step that failed is in {dump}: nmdp-pin repeat {dump}"
+    )
+    note(
+        f"the simulation failed at t = {recording.t[-1]:.6g} s: {status}. Try a smaller --dt, "
+        f"lower gains or a softer contact (contact.stiffness, contact.static_depth).\n{kept}"
+    )
+
+
+def _announce(scenario: Scenario, setup: Setup, warnings: list[str]) -> None:
+    """Warnings, and a line that describes the run."""
+    method = scenario.integrator
+    control = setup.simulator.control
+    accuracy = ""
+    if isinstance(control, ErrorControl):
+        accuracy = f", rtol {control.rtol:g}, atol {control.absolute:g}"
+    for sentence in warnings:
+        note(f"warning: {sentence}")
+    note(
+        f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
+        f"with {method.name}{accuracy}"
+    )
+
+
+def _write_pictures(
+    recording: Recording,
+    motion: Motion,
+    scenario: Scenario,
+    setup: Setup,
+    plot: Path | None,
+    html: Path | None,
+    video: Path | None,
+    speed: float,
+) -> None:
+    """Write the requested figure, animation and film."""
+    if plot is not None:
+        from nmdp_pin.viz.plots import plot_recording
+
+        plot_recording(recording, plot, motion=motion)
+    if html is None and video is None:
+        return
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.replay import Replay
+
+    kinds = ground_kinds(scenario)
+    replay = Replay(recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
+    if html is not None:
+        replay.write_html(html)
+    if video is not None:
+        from nmdp_pin.viz.film import write_film
+
+        write_film(video, replay)
+
+
+def _viewer(scenario: Scenario, setup: Setup, port: int | None) -> Viewer:
+    """Viewer with an open page."""
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.viewer import Viewer
+
+    kinds = ground_kinds(scenario)
+    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, port=port)
+    print(f"live at {viewer.url}", file=sys.stderr, flush=True)
+    viewer.draw(setup.state.t, setup.state.q)
+    if webbrowser.open(viewer.url):
+        viewer.wait_for_page(_PAGE_WAIT)
+    return viewer
+
+
+def _replay(viewer: Viewer) -> None:
+    """Keep the page until Ctrl-C."""
+    with suppress(KeyboardInterrupt):
+        viewer.finish()
+        print(f"replaying at {viewer.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        viewer.wait()
+
+
+def _toml(value: str | float) -> str:
+    """Value of an option in the form of an override."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)

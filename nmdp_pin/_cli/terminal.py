@@ -1,0 +1,249 @@
+"""What commands share: output files, Ctrl-C, and lines on the terminal."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from nmdp_pin._files.output_file import check_writable
+from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin.errors import MissingExtra, RecordingError
+
+RECORDINGS = (".npz",)
+PLOTS = (".png", ".svg", ".pdf")
+PAGES = (".html",)
+FILMS = (".mp4",)
+TABLES = (".parquet",)
+FAILED, WRONG_INPUT, STOPPED = 1, 2, 130
+"""Exit codes; the last one is what a shell expects after Ctrl-C."""
+
+_NEEDED: dict[tuple[str, ...], list[tuple[str, str, str]]] = {  # module, package, extra
+    PLOTS: [("matplotlib", "matplotlib", "plots")],
+    FILMS: [("vtkmodules", "vtk", "video"), ("av", "av", "video")],
+}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_INTERVAL = 0.1  # [s] between two drawings, so that drawing costs no run anything
+
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override of a key, such as contact.stiffness=1e5."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")]
+
+
+def printable(text: object) -> str:
+    """Text with escaped control characters."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode()
+        for c in str(text)
+    )
+
+
+def note(text: object) -> None:
+    """Print a line on standard error, at once."""
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) -> None:
+    """Check that the given files can be written.
+
+    Args:
+        outputs: paths, and the endings that their names may have.
+        force: whether files that are there already may be replaced.
+
+    Raises:
+        RecordingError: another ending, a place that cannot be written to, a file that is there
+            already, or one file given twice.
+        MissingExtra: a plot or a film is asked for, and what makes it is not installed.
+    """
+    given: set[str] = set()
+    for path, endings in outputs:
+        if path is None:
+            continue
+        if path.suffix not in endings:
+            raise RecordingError(
+                f"cannot write {path}: the name must end in {' or '.join(endings)}, "
+                f"not in '{path.suffix}'"
+            )
+        check_writable(path, replace=force)
+        if os.path.realpath(path) in given:
+            raise RecordingError(f"cannot write {path}: two outputs are this file")
+        given.add(os.path.realpath(path))
+        check_extras(endings)
+
+
+def check_extras(endings: tuple[str, ...]) -> None:
+    """Check that files of a kind can be made.
+
+    Raises:
+        MissingExtra: a package is not installed.
+    """
+    for module, package, extra in _NEEDED.get(endings, ()):
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtra(package, extra)
+
+
+class Interruption:
+    """Context in which a first signal to stop is noted, and a second one stops at once.
+
+    Attributes:
+        exit_code: 0, or what a shell expects of a program that was stopped (130 for Ctrl-C).
+    """
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+        self._before: dict[int, Any] = {}
+
+    @property
+    def requested(self) -> bool:
+        """True once a signal came."""
+        return self.exit_code != 0
+
+    def __enter__(self) -> Interruption:
+        for number in _SIGNALS:
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._restore()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.exit_code = 128 + number
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
+    """Context in which Ctrl-C and SIGTERM end many runs with an exit code and a message.
+
+    Args:
+        kept: file or folder that keeps them.
+    """
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(
+            f"stopped; the finished runs are kept in {os.fspath(kept)}: the same command goes on "
+            "from there"
+        )
+        raise typer.Exit(STOPPED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class Compilation(logging.Handler):
+    """Context in which a line counts the seconds of the compilation of kernels, if there is one.
+
+    Args:
+        quiet: show nothing.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__()
+        self._quiet, self._start, self._done = quiet, 0.0, threading.Event()
+        self._logger = logging.getLogger("nmdp_pin")  # whose warning announces a compilation
+        self._thread = threading.Thread(target=self._count, daemon=True)
+
+    def __enter__(self) -> Compilation:
+        self._logger.addHandler(self)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._logger.removeHandler(self)
+        if self._start:
+            self._done.set()
+            self._thread.join()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Begin to count."""
+        if not (self._start or self._quiet):
+            self._start = time.perf_counter()
+            self._thread.start()
+
+    def _count(self) -> None:
+        doing, again = "compiling, once: ", sys.stderr.isatty()
+        print(doing, end="", file=sys.stderr, flush=True)
+        while not self._done.wait(1.0):
+            if again:
+                print(f"\r{doing}{self._seconds()}", end="", file=sys.stderr, flush=True)
+        print(f"\r{doing}{self._seconds()}" if again else self._seconds(), file=sys.stderr)
+
+    def _seconds(self) -> str:
+        return f"{time.perf_counter() - self._start:.0f} s"
+
+
+class RunProgress:
+    """Progress bar on standard error, if it is a terminal.
+
+    Args:
+        duration: simulated time of the whole run [s].
+        quiet: show nothing.
+    """
+
+    def __init__(self, duration: float, *, quiet: bool) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.2f} / {task.total:g} s"),
+            TextColumn("{task.fields[factor]:.1f} x real time"),
+            TextColumn("step {task.fields[step]:.3g} ms"),
+            console=console,
+            auto_refresh=False,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("simulating", total=duration, factor=0.0, step=0.0)
+        self._start = self._drawn = time.perf_counter()
+        self._last: StepResult | None = None
+
+    def __enter__(self) -> RunProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self._last is not None:
+            self._draw(self._last)
+        self._bar.stop()
+
+    def update(self, result: StepResult) -> None:
+        """Show where the run is."""
+        self._last = result
+        if time.perf_counter() - self._drawn > _INTERVAL:
+            self._draw(result)
+
+    def _draw(self, result: StepResult) -> None:
+        self._drawn = time.perf_counter()
+        t = result.state.t
+        self._bar.update(
+            self._task,
+            completed=t,
+            factor=t / max(self._drawn - self._start, 1e-9),
+            step=1e3 * min(result.step_sizes, default=0.0),
+            refresh=True,
+        )

@@ -1,0 +1,78 @@
+"""`nmdp-pin view`: replay a recording in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario import Scenario
+from nmdp_pin.errors import RecordingError
+
+
+def view(
+    recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
+    html: Annotated[
+        Path | None, typer.Option(help="Write a self-contained page (.html) and open no browser.")
+    ] = None,
+    video: Annotated[
+        Path | None, typer.Option(help="Write a film (.mp4) and open no browser.")
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(min=0.01, max=100.0, help="Speed of the replay; 1 is real time.")
+    ] = 1.0,
+    scenario: Annotated[
+        str | None,
+        typer.Option(help="Scenario or robot of a recording from Python, which holds none."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Replay a recording with pause, speed and scrubbing.
+
+    Without --html and --video the page is written beside the recording and opened in the browser.
+    """
+    check_outputs((html, PAGES), (video, FILMS), force=force)
+    loaded = Recording.load(recording)
+    source = _scenario(loaded, recording) if scenario is None else Scenario.load(scenario)
+    robot, terrain = source.build_robot(), source.build_terrain()
+    if loaded.q.shape[1] != robot.model.nq:
+        raise RecordingError(
+            f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "
+            f"scenario has {robot.model.nq}"
+        )
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.replay import Replay
+
+    replay = Replay(loaded, robot, terrain, kinds=ground_kinds(source), speed=speed)
+    if html is not None:
+        replay.write_html(html)
+        print(f"wrote {html}")
+    if video is not None:
+        from nmdp_pin.viz.film import write_film
+
+        write_film(video, replay)
+        print(f"wrote {video}")
+    if html is None and video is None:
+        page = recording.with_name(f"{recording.name}.html")
+        replay.write_html(page)
+        print(f"wrote {page}")
+        webbrowser.open(page.resolve().as_uri())
+
+
+def _scenario(recording: Recording, path: Path) -> Scenario:
+    """Scenario of a recording.
+
+    Raises:
+        RecordingError: it holds none, such as one that was made from Python.
+    """
+    table = recording.meta.get("scenario")
+    if not isinstance(table, dict):
+        raise RecordingError(
+            f"{path} holds no scenario, so its robot and terrain are unknown; "
+            "name the scenario or robot with --scenario"
+        )
+    return Scenario.from_dict(table, file=str(path))

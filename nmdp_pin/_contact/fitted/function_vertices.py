@@ -1,0 +1,85 @@
+"""Vertex maps from functions of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nmdp_pin._contact.fitted.vertex_map import VertexMap
+from nmdp_pin.errors import ContactError
+
+PoseFunction = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionVertices(VertexMap):
+    """Vertex map of a function of the pose, at the top of a module so that it can be pickled.
+
+    Args:
+        function: poses (n, k) to vertices (n, 3 or 6, m) in the patch's frame.
+        range: smallest and largest pose of the function [m, rad, rad].
+        slope: derivative of the function, poses (n, k) to (n, 3 or 6, m, k), or None.
+
+    Raises:
+        ContactError: an argument is no function, or returns a wrong shape.
+    """
+
+    function: PoseFunction
+    range: tuple[tuple[float, ...], tuple[float, ...]]
+    slope: PoseFunction | None = None
+    _shape: tuple[int, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        poses = np.array(self.range, dtype=float)
+        if poses.ndim != 2 or len(poses) != 2 or poses.shape[1] not in (1, 3):
+            raise ContactError(f"range must be two poses of 1 or 3 numbers, got {self.range!r}")
+        V = self._asked("function", self.function, poses)
+        if V.ndim != 3 or len(V) != 2 or V.shape[1] not in (3, 6):
+            raise ContactError(f"function gives shape {V.shape} for 2 poses, not (2, 3 or 6, m)")
+        object.__setattr__(self, "_shape", V.shape[1:])
+        if self.slope is not None:
+            expected = (*V.shape, poses.shape[1])
+            found = self._asked("slope", self.slope, poses)
+            if found.shape != expected:
+                raise ContactError(f"slope gives shape {found.shape} for 2 poses, not {expected}")
+
+    @property
+    def rows(self) -> int:
+        """See `VertexMap`."""
+        return self._shape[0]
+
+    @property
+    def n_vertices(self) -> int:
+        """See `VertexMap`."""
+        return self._shape[1]
+
+    @property
+    def lower(self) -> np.ndarray:
+        """See `VertexMap`."""
+        return np.array(self.range[0], dtype=float)
+
+    @property
+    def upper(self) -> np.ndarray:
+        """See `VertexMap`."""
+        return np.array(self.range[1], dtype=float)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the function's derivative is given."""
+        return self.slope is not None
+
+    def vertices(self, poses: np.ndarray) -> np.ndarray:
+        """See `VertexMap`."""
+        return self.function(poses)
+
+    def jacobian(self, poses: np.ndarray) -> np.ndarray:
+        """See `VertexMap`."""
+        return super().jacobian(poses) if self.slope is None else self.slope(poses)
+
+    @staticmethod
+    def _asked(name: str, function: object, poses: np.ndarray) -> np.ndarray:
+        if not callable(function):
+            raise ContactError(f"{name} must be a function of poses, got {function!r}")
+        return np.asarray(function(poses), dtype=float)

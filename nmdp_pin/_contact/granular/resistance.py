@@ -1,0 +1,53 @@
+"""Wrench of a medium on an intruder that moves, by integration over its surface."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin._contact.granular.intruder import Surface
+from nmdp_pin._contact.granular.medium import Medium
+
+# [cosine] over which an element goes from trailing to leading. A sharp edge would let half of a
+# shaft count or not, where it moves along itself.
+_EDGE = 0.2
+
+
+def resistive_wrenches(
+    medium: Medium,
+    surface: Surface,
+    rotation: np.ndarray,
+    heights: np.ndarray,
+    twists: np.ndarray,
+) -> np.ndarray:
+    """Wrenches about the centre for every height and motion [N, N m], shape (h, m, 6).
+
+    F = sum over elements of alpha(N, u) |z| dA for z < 0, with u the direction in which the element
+    moves. Only leading elements count, N . u > 0; a thin plate always counts once.
+
+    Args:
+        medium: gives alpha.
+        surface: elements in the intruder's frame.
+        rotation: intruder to a frame whose z is up, shape (3, 3).
+        heights: heights of the centre above the surface of the medium [m], shape (h,).
+        twists: motions (velocity of the centre, angular velocity), shape (m, 6).
+    """
+    points, normals = surface.points @ rotation.T, surface.normals @ rotation.T
+    move = twists[:, None, :3] + np.cross(twists[:, None, 3:], points)
+    speed = np.linalg.norm(move, axis=2, keepdims=True)
+    direction = np.divide(move, speed, out=np.zeros_like(move), where=speed > 0.0)
+    stress = medium.stress(np.broadcast_to(normals, move.shape), direction)
+    share = surface.areas * (speed[..., 0] > 0.0)
+    if not surface.thin:
+        share = share * _leading((normals * direction).sum(axis=2))
+    force = stress * share[..., None]
+    wrench = np.concatenate([force, np.cross(points, force)], axis=2)
+    depths = np.maximum(-(heights[:, None] + points[:, 2]), 0.0)
+    result: np.ndarray = np.einsum("hk,mkr->hmr", depths, wrench, optimize=True)
+    return result
+
+
+def _leading(cosine: np.ndarray) -> np.ndarray:
+    """1 for elements that lead, 0 for those that trail, smooth in between."""
+    x = np.clip(0.5 + 0.5 * cosine / _EDGE, 0.0, 1.0)
+    smooth: np.ndarray = x * x * (3.0 - 2.0 * x)
+    return smooth

@@ -1,0 +1,111 @@
+"""Base class of contact models: a polytope of feasible wrenches for every contact.
+
+The wrench of a contact is f = V w with w >= 0 and sum(w) <= 1 ([N] eq. 5), where the vertices V
+depend on the pose of the contact.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin._contact.contact_law import ContactLaw
+from nmdp_pin.errors import ContactError
+
+
+class ContactState(NamedTuple):
+    """State of n contacts, on which a contact model may depend.
+
+    Attributes:
+        position: centres of the contact spheres, world frame [m], shape (n, 3).
+        rotation: rotation of the bodies that carry them, body to world, shape (n, 3, 3).
+        depth: penetration of the spheres, negative when apart [m], shape (n,).
+        normal: outward normal of the terrain, shape (n, 3).
+        curvature: derivative of the normal by the position [1/m], shape (n, 3, 3); None on flat
+            terrain.
+        friction: friction coefficient of the terrain [-], shape (n,).
+        radius: radius of the contact spheres, 0 for bare points [m], shape (n,).
+        surface: index of the nearest shape in `Terrain.shapes`, -1 where there is none, shape (n,).
+        contact: index among the robot's contact points, shape (n,).
+    """
+
+    position: np.ndarray
+    rotation: np.ndarray
+    depth: np.ndarray
+    normal: np.ndarray
+    curvature: np.ndarray | None
+    friction: np.ndarray
+    radius: np.ndarray
+    surface: np.ndarray
+    contact: np.ndarray
+
+    def take(self, rows: np.ndarray) -> ContactState:
+        """Select contacts by indices or by a mask."""
+        return ContactState._make(None if part is None else part[rows] for part in self)
+
+
+class WrenchSpace(ContactLaw, abc.ABC):
+    """Base class of contact models.
+
+    A model of three rows gives forces that act where the sphere touches the terrain; one of six
+    rows gives wrenches (force, moment) about the sphere's centre, both in the world frame.
+
+    A model without `derivative` runs with `ne-zonmdp`, `pbd-zonmdp` and `ne-mdp`, and with all NMDP
+    methods inside `FiniteDifferences`.
+    """
+
+    @property
+    def rows(self) -> int:
+        """Components of a vertex: 3 for a force, 6 for a wrench; may be a class attribute."""
+        return 3
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether the model has a `derivative`."""
+        return type(self).derivative is not WrenchSpace.derivative
+
+    @property
+    def recovery(self) -> float:
+        """Rate rho at which contacts push out [1/s]; may be a class attribute.
+
+        The principle counts the motion of a contact from one that recovers,
+        u' = u - h rho d (1 - s) n, where s is the sum of its weights: a contact that is deeper
+        than its load needs rises, one that needs its largest force is at rest. Stops of joints
+        recover likewise. With 0 a body rests as deep as its impact pressed it in.
+        """
+        return 0.0
+
+    @property
+    def power(self) -> int:
+        """Exponent p of the penetration, k d^(p+1) / (p + 1) being what a contact can give back."""
+        return 1
+
+    @property
+    @abc.abstractmethod
+    def n_vertices(self) -> int:
+        """Number of vertices of one contact's polytope, without the origin."""
+
+    @abc.abstractmethod
+    def vertices(self, contacts: ContactState) -> np.ndarray:
+        """Vertices V of the n polytopes [N, N m], shape (n, rows, n_vertices)."""
+
+    def derivative(self, contacts: ContactState, w: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+        """Derivative of V w with respect to the contacts' translation [N/m], shape (n, rows, 3).
+
+        Models that also depend on the body's orientation return (n, rows, 6): translation of the
+        centre, then rotation, both in the world frame.
+
+        Args:
+            contacts: state of the contacts.
+            w: weights, shape (n, n_vertices).
+            wrench: V w at these contacts, shape (n, rows).
+
+        Raises:
+            ContactError: the model has no derivative.
+        """
+        raise ContactError(
+            f"the contact model {type(self).__name__} has no derivative; use one of the methods "
+            "ne-zonmdp, pbd-zonmdp and ne-mdp, or nmdp_pin._contact.FiniteDifferences(model)"
+        )

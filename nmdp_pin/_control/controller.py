@@ -1,0 +1,80 @@
+"""Commands, their sources, and the base class of controllers."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from nmdp_pin._state.quick_record import quick
+from nmdp_pin._state.state import State
+
+
+class CommandSource(abc.ABC):
+    """Source of the command at every time of a step."""
+
+    @abc.abstractmethod
+    def at(self, t: float) -> Command:
+        """Command of a stage that ends at time t [s]."""
+
+
+@quick
+@dataclass(frozen=True, eq=False)
+class Command(CommandSource):
+    """Command that is held over a step; implicit methods include it in their residual.
+
+    The torque at (q, v) is tau - kp * difference(q_target, q) - kd * (v - v_target), up to the
+    effort limits of the motors, and force beside it.
+
+    Args:
+        tau: feed-forward torque [N m or N], shape (nv,); None is zero.
+        kp: position gains [N m/rad], shape (nv,); None is zero.
+        kd: velocity gains [N m s/rad], shape (nv,); None is zero.
+        q_target: target configuration, shape (nq,); required with kp.
+        v_target: target velocity, shape (nv,); None is zero.
+        force: generalised force from outside, such as J' f of a push, which no motor limits
+            [N m or N], shape (nv,); None is zero.
+        base_gains: whether gains may act on floating bases, which have no motors: they then are
+            springs and dampers from outside.
+    """
+
+    tau: np.ndarray | None = None
+    kp: np.ndarray | None = None
+    kd: np.ndarray | None = None
+    q_target: np.ndarray | None = None
+    v_target: np.ndarray | None = None
+    force: np.ndarray | None = None
+    base_gains: bool = False
+
+    def at(self, t: float) -> Command:
+        """The command itself."""
+        return self
+
+
+class Controller(abc.ABC):
+    """Base class of controllers, which provide the command of each step."""
+
+    follows_time: ClassVar[bool] = False
+    """Whether the command is a function of time, evaluated at the stages of a step; otherwise the
+    command for the end of the step is held."""
+
+    @abc.abstractmethod
+    def command(self, state: State, h: float) -> Command:
+        """Command for the end of the step that goes from `state.t` to `state.t + h`.
+
+        Args:
+            state: the state at the start of the step.
+            h: length of the step [s].
+        """
+
+    def within(self, state: State, s: float, h: float) -> Command:
+        """Command for a stage or a sub-step that ends s after the start of a step.
+
+        Args:
+            state: the state at the start of the step.
+            s: end of the stage [s], at most h.
+            h: length of the step [s].
+        """
+        return self.command(state, s if self.follows_time else h)

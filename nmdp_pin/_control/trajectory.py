@@ -1,0 +1,66 @@
+"""Reference motions in time: cubic Hermite curves through a gait's knots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+import scipy  # whose parts are imported when they are used
+
+from nmdp_pin._kernels.cubic import cubic
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.gait import Gait
+from nmdp_pin.errors import ControlError
+
+
+class GaitTrajectory:
+    """Joint targets q(t), v(t) of a gait; other joints stand still.
+
+    Cubic Hermite between the knots with zero slopes there, as the papers' authors have it.
+
+    Args:
+        robot: whose standing configuration holds elsewhere.
+        gait: the knots.
+
+    Raises:
+        ControlError: the gait moves a joint that the robot lacks, or one with several coordinates.
+    """
+
+    def __init__(self, robot: Robot, gait: Gait) -> None:
+        still = np.zeros_like(gait.positions)
+        curve = scipy.interpolate.CubicHermiteSpline(gait.times, gait.positions, still)
+        self._breaks, self._coefficients = np.array(curve.x), np.ascontiguousarray(curve.c)
+        self._gait = gait
+        self._q = np.array(robot.standing)
+        self._nv = robot.model.nv
+        joints = [_simple_joint(robot, name, gait.name) for name in gait.joints]
+        self._idx_q = np.array([joint.idx_q for joint in joints])
+        self._idx_v = np.array([joint.idx_v for joint in joints])
+
+    def phase(self, t: float) -> float:
+        """Time along the knots at time t [s]: looped, or held at the last knot."""
+        times, loop = self._gait.times, self._gait.loop
+        if loop is None:
+            return float(np.clip(t, times[0], times[-1]))
+        start, end = loop
+        return max(t, float(times[0])) if t <= end else start + (t - start) % (end - start)
+
+    def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Targets (nq,) [rad, m] and their rates (nv,) [rad/s, m/s] at time t [s]."""
+        phase = self.phase(t)
+        q, v = self._q.copy(), np.zeros(self._nv)
+        cubic(self._breaks, self._coefficients, phase, self._idx_q, self._idx_v, q, v)
+        return q, v
+
+
+def _simple_joint(robot: Robot, name: str, gait: str) -> pin.JointModel:
+    """Joint of that name with one coordinate."""
+    model = robot.model
+    if not model.existJointName(name):
+        raise ControlError(
+            f"gait '{gait}' moves joint '{name}', which robot '{robot.name}' has not (or holds "
+            f"fixed); its joints are {list(model.names)[1:]}"
+        )
+    joint = model.joints[model.getJointId(name)]
+    if joint.nq != 1:
+        raise ControlError(f"gait '{gait}': joint '{name}' needs one coordinate, has {joint.nq}")
+    return joint

@@ -1,0 +1,199 @@
+"""Pairs of contact spheres and shapes, and of polytopes, as arrays for the kernels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from nmdp_pin._dynamics.polytopes import polytope_pairs
+from nmdp_pin._dynamics.world_points import touches
+from nmdp_pin._kernels.contacts import FLAT, MINIMA, REACH, RIM, Candidates, Contacts, Places
+from nmdp_pin._kernels.polytopes import NONE
+from nmdp_pin._kernels.terrain import MESH
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
+from nmdp_pin._terrain import Mesh, Plane, Terrain
+from nmdp_pin._terrain.primitives import Primitive
+from nmdp_pin._terrain.shape import box_around
+from nmdp_pin._terrain.triangles import joined
+
+
+def n_pairs_of(robot: Robot, terrain: Terrain) -> int:
+    """Number above those by which a warm start knows the pairs of a robot on a terrain."""
+    candidates = candidates_of(robot, terrain)
+    polytopes = candidates.polytopes
+    most = max(len(polytopes.vertices), len(polytopes.edges))
+    return len(candidates.rows) + 4 * len(polytopes.pairs) * most**2
+
+
+def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
+    """The surfaces of the world, which is joint 0, and of bodies."""
+    return {0: terrain} | {int(joint): surface for joint, surface in robot.surfaces.items()}
+
+
+def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
+    """Pairs of a robot and a terrain: of its points in their order, of the world's, of polytopes.
+
+    The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
+    Corners of polytopes make no pairs with the polytopes that theirs touch as such.
+
+    Args:
+        robot: robot with contact points and surfaces of bodies.
+        terrain: static world.
+    """
+    own, links = _surfaces(robot, terrain), _links(robot, terrain)
+    surfaces, kinds, first, meshes = {**own, **links}, [], 0, 0
+    owners: list[int] = []
+    rows_of: dict[int, list[int]] = {}
+    for joint, surface in surfaces.items():
+        table = surface.arrays.kinds
+        rows_of[joint] = list(range(len(owners), len(owners) + len(table)))
+        owners += [joint] * len(table)
+        kinds.append(table + np.array([0, first, meshes]))
+        first += len(surface.shapes)
+        meshes += len(surface.arrays.triangles.trees)
+    table = np.concatenate(kinds)
+    points = robot.contact_points
+    polytopes, needless = polytope_pairs(robot, surfaces, rows_of)
+    pairs: list[tuple[int, int, int, int]] = []  # point, slot, row, pair of polytopes
+    for point, (axes, joint) in enumerate(
+        zip(points.semi_axes, points.touches.tolist(), strict=True)
+    ):
+        disc = axes.any() and not axes[2].any()
+        for slot in range(RIM if disc else 1):
+            for row in rows_of[joint]:
+                if (point, row) not in needless:
+                    minima = table[row, 0] == MESH and not axes.any()
+                    pairs += [(point, slot, row, -1)] * (MINIMA if minima else 1)
+    n, of_world = len(pairs), touches(robot, surfaces, rows_of)
+    pairs += [(touch.reported, touch.slot, touch.row, -1) for touch in of_world]
+    for pair, (_, b) in enumerate(polytopes.pairs.tolist()):
+        point = int(polytopes.points[polytopes.first_points[pair, 0]])
+        pairs += [(point, RIM + k, int(polytopes.rows[b]), pair) for k in range(FLAT)]
+    index, slots, rows, of_polytopes = np.array(pairs, np.int64).reshape(-1, 4).T.copy()
+    bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)[index]
+    local, axes = points.positions[index], points.semi_axes[index]
+    radii, shown = np.asarray(points.radii, dtype=float)[index], rows.copy()
+    for k, touch in enumerate(of_world, n):
+        sphere = touch.point
+        bodies[k], local[k], radii[k] = (0, touch.body), sphere.centre, sphere.radius
+        axes[k], shown[k] = sphere.semi_axes, sphere.row
+    sizes = radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
+    blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
+    return Candidates(
+        bodies=bodies.reshape(-1, 2),
+        local=local.reshape(-1, 3),
+        radii=radii,
+        rows=rows,
+        surfaces=shown,
+        points=index,
+        carriers=points.joints[: points.n_terrain].astype(np.int64),
+        places=points.positions[: points.n_terrain].copy(),
+        semi_axes=axes.reshape(-1, 3, 3),
+        slots=slots,
+        kinds=table,
+        shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
+        triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
+        owners=np.array(owners, np.int64),
+        blocks=blocks,
+        spheres=_spheres(blocks, bodies, local, sizes, of_polytopes, surfaces),
+        polytopes=polytopes,
+        pairs=of_polytopes,
+        reach=REACH,
+        distant=False,
+        rolling=False,
+    )
+
+
+def _blocks(bodies: np.ndarray, end: int) -> np.ndarray:
+    """Where blocks with the same bodies begin, the first of polytopes, and the end, (g + 1,)."""
+    changes = np.flatnonzero(np.diff(bodies, axis=0).any(axis=1)) + 1
+    first = [0, *changes.tolist()] if len(bodies) else []
+    polytopes = [len(bodies)] if len(bodies) < end else []
+    return np.array([*first, *polytopes, end], np.int64)
+
+
+def _spheres(
+    blocks: np.ndarray,
+    bodies: np.ndarray,
+    local: np.ndarray,
+    sizes: np.ndarray,
+    polytopes: np.ndarray,
+    surfaces: Mapping[int, Terrain],
+) -> np.ndarray:
+    """Spheres around the points of blocks and around their shapes, inf of polytopes, (g, 2, 4).
+
+    Args:
+        blocks: where they begin, shape (g + 1,).
+        bodies: bodies of the candidates, shape (k, 2).
+        local: their centres [m], shape (k, 3).
+        sizes: how far their spheres reach from the centres [m], shape (k,).
+        polytopes: pairs of polytopes of the candidates, -1: none, shape (k,).
+        surfaces: surfaces by body.
+    """
+    found = np.full((len(blocks) - 1, 2, 4), np.inf)
+    around: dict[int, np.ndarray] = {}
+    for g, (begin, end) in enumerate(itertools.pairwise(blocks.tolist())):
+        if polytopes[begin] >= 0:
+            continue
+        centre = local[begin:end].mean(axis=0)
+        gaps = np.linalg.norm(local[begin:end] - centre, axis=1) + sizes[begin:end]
+        found[g, 0] = *centre, gaps.max()
+        body = int(bodies[begin, 1])
+        if body not in around:
+            around[body] = _sphere_around(surfaces[body])
+        found[g, 1] = around[body]
+    return found
+
+
+def _sphere_around(surface: Terrain) -> np.ndarray:
+    """A sphere around shapes, with an infinite radius where there are planes, shape (4,)."""
+    if any(isinstance(shape, Plane) for shape in surface.shapes):
+        return np.array([0.0, 0.0, 0.0, np.inf])
+    boxes = [box_around(shape.collision_geometry(), shape.placement) for shape in surface.shapes]
+    low, high = np.min([a for a, _ in boxes], axis=0), np.max([b for _, b in boxes], axis=0)
+    return np.array([*(0.5 * (low + high)), 0.5 * np.linalg.norm(high - low)])
+
+
+def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
+    """Surfaces of the links that touch solids of the world, besides those of `Robot.surfaces`."""
+    if not any(isinstance(shape, Primitive | Mesh) for shape in terrain.shapes):
+        return {}
+    touching = {*robot.contact_points.joints[robot.contact_points.touches == 0].tolist()}
+    return surfaces_of(robot, sorted((shaped_joints(robot) & touching) - {*robot.surfaces}))[0]
+
+
+def new_contacts(candidates: Candidates) -> Contacts:
+    """A list of contacts with all candidates in it."""
+    k = len(candidates.rows)
+    return Contacts(
+        n=np.full(1, k),
+        index=np.arange(k),
+        bodies=candidates.bodies.copy(),
+        listed=np.ones(k, dtype=bool),
+        faces=np.full(k, -1),
+        held=candidates.local.copy(),
+        rolls=np.zeros(k, dtype=bool),
+        features=np.full((k, 3), NONE),
+        planes=np.tile([0.0, 0.0, 1.0, 0.0], (k, 1)),
+        directions=np.zeros((len(candidates.polytopes.pairs), 3)),
+        reference=np.zeros((k, 4, 3)),
+    )
+
+
+def new_places(k: int) -> Places:
+    """Memory for the places of k contacts."""
+    return Places(
+        placements=np.zeros((k, 4, 3)),
+        centre=np.zeros((k, 3)),
+        depth=np.zeros(k),
+        normal=np.zeros((k, 3)),
+        arm=np.zeros((k, 3)),
+        curvature=np.zeros((k, 3, 3)),
+        curved=np.zeros(k, dtype=bool),
+        covered=np.zeros(k, dtype=bool),
+        friction=np.zeros(k),
+        surface=np.full(k, -1),
+    )

@@ -1,0 +1,285 @@
+"""Systems as records of the kernels, in a form of the dynamics, with the memory of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._contact.dry_friction import DryFriction
+from nmdp_pin._contact.friction_cone import FrictionCone
+from nmdp_pin._contact.wrench_space import WrenchSpace
+from nmdp_pin._control.controller import Command
+from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.joint_bounds import joints_of
+from nmdp_pin._dynamics.kinematic_tree import tree_of
+from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
+from nmdp_pin._dynamics.torques import write_torques
+from nmdp_pin._kernels import stage
+from nmdp_pin._kernels.callbacks import register
+from nmdp_pin._kernels.contacts import REACH, Contacts
+from nmdp_pin._kernels.friction_cone import Cone
+from nmdp_pin._kernels.joints import Torque
+from nmdp_pin._kernels.stage import Linear, Point, Stage
+from nmdp_pin._kernels.step import End, Memory, Start
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State, WarmStart
+
+_NO_CONTACT = np.iinfo(np.int64).max  # number behind those of the contacts of a start
+
+
+class Form:
+    """A form of the dynamics of a system.
+
+    Args:
+        system: simulated system.
+        material: whether the inertia is that of material points ([N] eq. 12), whose positions are
+            compared in first order and whose velocities in second; else inverse dynamics (eq. 6).
+        zeroth_order: whether the contact model's derivative is left unused ([N] eq. 10, 11).
+        secants: whether zeroth order estimates this derivative from the points evaluated.
+        reach: distance up to which pairs are contacts of a step [m].
+    """
+
+    def __init__(
+        self,
+        system: System[Any],
+        *,
+        material: bool = False,
+        zeroth_order: bool = False,
+        secants: bool = True,
+        reach: float = REACH,
+    ) -> None:
+        robot, law = system.robot, system.law
+        self.system, self.model = system, robot.model
+        self._damping = np.array(robot.model.damping)
+        self.material, self.zeroth_order = material, zeroth_order
+        self.m = max(law.n_vertices, 1)  # weights of a row, which joints have as well
+        self.pinocchio = PinocchioCalls(robot.model)
+        self.candidates = replace(
+            candidates_of(robot, system.terrain),
+            reach=float(reach),
+            distant=type(law) is not FrictionCone or law.zeta > 0.0,
+            rolling=type(law) in (FrictionCone, DryFriction),
+        )
+        self.joints = joints_of(robot)
+        # Cones are compiled; a law that is derived from them may differ. Laws of other kinds have
+        # no vertices.
+        cone, called, rows, recovery = Cone(np.zeros((2, self.m)), 0.0, 1, 0.0), 0, 3, 0.0
+        if type(law) is FrictionCone:
+            cone = law.cone
+        elif isinstance(law, WrenchSpace):
+            rows, cone = law.rows, replace(cone, power=int(law.power))
+            called = register(LawCalls(law, self.candidates.points, self.candidates.radii), self)
+        if isinstance(law, WrenchSpace):
+            recovery = float(law.recovery)
+        derivative = stage.EXACT
+        if zeroth_order:
+            derivative = stage.SECANT if secants else stage.LEFT_OUT
+        self.tree = tree_of(robot)
+        self.record = stage.System(
+            tree=self.tree,
+            dynamics=self.pinocchio.arrays(register(self.pinocchio, self)),
+            joints=self.joints,
+            candidates=self.candidates,
+            cone=cone,
+            called=called,
+            rows=rows,
+            derivative=derivative,
+            recovery=recovery,
+        )
+        self.pinocchio.system = self.record
+        self.n_candidates = len(self.candidates.rows)
+        self.n_joints = len(self.joints.dofs)
+        self.n_points = len(robot.contact_points)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights of all candidates and of the joints."""
+        return self.n_candidates + self.n_joints, self.m
+
+    @property
+    def kind(self) -> int:
+        """The form in first order."""
+        return stage.POSITIONS if self.material else stage.NEWTON_EULER
+
+    def no_forces(self) -> np.ndarray:
+        """Weights without forces: none of contacts, the middle of the intervals of joints."""
+        w = np.zeros(self.shape)
+        w[self.n_candidates :, :1] = 0.5
+        return w
+
+    def no_warm(self) -> WarmStart:
+        """The warm start of a step before which nothing touched."""
+        return WarmStart(
+            np.zeros(0, dtype=np.int64),
+            np.zeros((0, self.system.law.n_vertices)),
+            np.full(self.n_joints, 0.5),
+            np.zeros(self.model.nv),
+        )
+
+    def start(
+        self, state: State, commands: Sequence[Command], h: float, warm: WarmStart | None
+    ) -> Start:
+        """Start of a step.
+
+        Args:
+            state: state at the start, whose own warm start is not used.
+            commands: commands of the stages.
+            h: length of the step [s].
+            warm: weights and acceleration to begin with.
+        """
+        start = self.new_start(len(commands))
+        self.write_start(start, state, commands, h, warm)
+        return start
+
+    def write_start(
+        self,
+        start: Start,
+        state: State,
+        commands: Sequence[Command],
+        h: float,
+        warm: WarmStart | None,
+    ) -> None:
+        """Write a start; the arguments are those of `start`."""
+        start.q[:], start.v[:], start.h = state.q, state.v, h
+        if warm is None:
+            start.contacts.fill(_NO_CONTACT)
+            start.joints.fill(0.5)
+            start.a.fill(0.0)
+        else:
+            k = len(warm.contacts)
+            start.contacts[:k], start.w[:k] = warm.contacts, warm.w
+            start.contacts[k:] = _NO_CONTACT
+            start.joints[:], start.a[:] = warm.joints, warm.a
+        write_torques(start, self._damping, state.q, commands)
+
+    def new_start(self, stages: int) -> Start:
+        """Memory for the start of a step with some number of stages."""
+        nq, nv, rows = self.model.nq, self.model.nv, stages
+        constant, kp, kd, external = np.zeros((4, rows, nv))
+        return Start(
+            q=np.zeros(nq),
+            v=np.zeros(nv),
+            a=np.zeros(nv),
+            contacts=np.full(self.n_candidates, _NO_CONTACT),
+            w=np.zeros((self.n_candidates, self.system.law.n_vertices)),
+            joints=np.full(self.n_joints, 0.5),
+            h=1.0,
+            constant=constant,
+            kp=kp,
+            kd=kd,
+            q_target=np.zeros((rows, nq)),
+            external=external,
+        )
+
+    def new_end(self) -> End:
+        """Memory for the end of a step."""
+        nv, k = self.model.nv, self.n_candidates
+        return End(
+            q=np.zeros(self.model.nq),
+            v=np.zeros(nv),
+            a=np.zeros(nv),
+            tau=np.zeros(nv),
+            wrenches=np.zeros((self.n_points, 6)),
+            depths=np.zeros(self.n_points),
+            error=np.zeros(nv),
+            contacts=np.zeros(k, dtype=np.int64),
+            w=np.zeros((k, self.m)),
+            joints=np.zeros(self.n_joints),
+            counts=np.zeros(7, dtype=np.int64),
+            numbers=np.zeros(4),
+        )
+
+    def integrate(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """The configuration at tangent dq from q."""
+        result: np.ndarray = pin.integrate(self.model, q, dq)
+        return result
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The tangent that leads from q0 to q1."""
+        result: np.ndarray = pin.difference(self.model, q0, q1)
+        return result
+
+    def new_stage(self, contacts: Contacts | None = None) -> Stage:
+        """A stage whose arrays are to be filled, at rest in the standing pose, of length 1 s."""
+        nv, n = self.model.nv, self.model.njoints - 1
+        standing = np.array(self.system.robot.standing, dtype=float)
+        return Stage(
+            form=self.kind,
+            displaced=True,
+            q_ref=standing,
+            v_ref=np.zeros(nv),
+            rate=1.0,
+            acceleration_rate=1.0,
+            target=np.zeros((n, 4, 3)),
+            torque=Torque(
+                constant=np.zeros(nv),
+                kp=np.zeros(nv),
+                kd=np.zeros(nv),
+                q_target=standing.copy(),
+                external=np.zeros(nv),
+                signs=np.zeros(nv),
+            ),
+            contacts=contacts or new_contacts(self.candidates),
+        )
+
+    def new_point(self) -> Point:
+        """Memory for the equations at a point."""
+        model, k, rows = self.model, self.n_candidates, self.record.rows
+        nv, n, total, m = model.nv, model.njoints - 1, k + self.n_joints, self.m
+        secants = k if self.record.derivative == stage.SECANT else 0
+        return Point(
+            q=np.array(self.system.robot.standing, dtype=float),
+            w=np.zeros((total, m)),
+            v=np.zeros(nv),
+            error=np.zeros(nv),
+            D=np.eye(nv),
+            E=np.eye(nv),
+            P=np.zeros((n + 1, 4, 3)),
+            S=np.zeros((nv, 6)),
+            twists=np.zeros((n + 1, 6)),
+            turns=np.zeros((nv, 6)),
+            tau=np.zeros(nv),
+            G=np.zeros(nv),
+            A=np.zeros((nv, nv)),
+            places=new_places(k),
+            V=np.zeros((total, rows, m)),
+            wrench=np.zeros((total, rows)),
+            motion=np.zeros((total, rows)),
+            work=np.zeros((total, m)),
+            origin=np.zeros((k, 6)),
+            loads=np.zeros((n, 6)),
+            active=np.zeros(total, dtype=np.int64),
+            n_active=np.zeros(2, dtype=np.int64),
+            sums=np.zeros(3),
+            slopes=np.zeros((secants, rows, m, 3)),
+        )
+
+    def new_linear(self) -> Linear:
+        """Memory for the derivatives at a point."""
+        nv, rows, total = self.model.nv, self.record.rows, self.shape[0]
+        jacobians = (total, rows, nv)
+        return Linear(
+            np.zeros((nv, nv)), np.zeros(jacobians), np.zeros(jacobians), np.zeros((total, rows))
+        )
+
+    def new_memory(self) -> Memory:
+        """Memory for the steps of this form, one at a time."""
+        n, total = self.model.njoints - 1, self.shape[0]
+        return Memory(
+            stage=self.new_stage(),
+            origin=self.new_point(),
+            scratch=self.new_point(),
+            points=tuple(self.new_point() for _ in range(6)),
+            linear=self.new_linear(),
+            w=np.zeros(self.shape),
+            ahead=np.zeros(self.model.nv),
+            rates=np.zeros((n, 4, 3)),
+            slopes=np.zeros((n, 4, 3)),
+            velocities=np.zeros((total + 1, 3)),
+            energies=np.zeros(5),
+            suspects=np.zeros(total, dtype=bool),
+        )

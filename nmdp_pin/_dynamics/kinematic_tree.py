@@ -1,0 +1,148 @@
+"""Joints and bodies of a model as arrays for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._kernels.manifold import (
+    FREE,
+    LINEAR,
+    PLANAR,
+    REVOLUTE,
+    SPHERICAL,
+    UNBOUNDED,
+    Manifold,
+)
+from nmdp_pin._kernels.tree import Tree
+from nmdp_pin._robot import Robot
+from nmdp_pin.errors import IntegratorError
+
+_KINDS = {  # by the short name that pinocchio gives
+    **dict.fromkeys(("RX", "RY", "RZ", "RevoluteUnaligned"), REVOLUTE),
+    **dict.fromkeys(("RUBX", "RUBY", "RUBZ", "RevoluteUnboundedUnaligned"), UNBOUNDED),
+    **dict.fromkeys(("PX", "PY", "PZ", "PrismaticUnaligned", "Translation"), LINEAR),
+    "Planar": PLANAR,
+    "Spherical": SPHERICAL,
+    "FreeFlyer": FREE,
+}
+
+
+def tree_of(robot: Robot) -> Tree:
+    """The arrays of a robot; its joints may be of any kind that pinocchio has."""
+    model = robot.model
+    joints = list(model.joints)[1:]
+    frames = [_array(M) for M in list(model.jointPlacements)[1:]]
+    mass_matrix = pin.crba(model, model.createData(), robot.standing)
+    return Tree(
+        space=manifold_of(model),
+        parents=np.array(list(model.parents)[1:], dtype=np.int64) - 1,
+        first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
+        moves=support_of(model),
+        placements=np.array(frames).reshape(-1, 4, 3),
+        motions=np.concatenate([np.zeros((0, 6)), *map(_motions, joints)]),
+        moments=second_moments(model),
+        rotors=np.array(model.armature, dtype=float),
+        gravity=np.array(model.gravity.linear, dtype=float),
+        weight=float(pin.computeTotalMass(model)) * STANDARD_GRAVITY,
+        inertia=float(mass_matrix.diagonal().max(initial=0.0)),
+    )
+
+
+def check_kinematics(model: pin.Model) -> None:
+    """Check that the kernels have the kinematics of all joints.
+
+    Raises:
+        IntegratorError: a joint is of another kind; the message names it.
+    """
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        if _name(joint) not in _KINDS:
+            raise IntegratorError(
+                f"joint '{name}' is of the kind {_name(joint)}, which pbd and pbfd lack; they have "
+                f"{', '.join(_KINDS)}: lock the joint, or use another method"
+            )
+
+
+def manifold_of(model: pin.Model) -> Manifold:
+    """The configuration space of a model.
+
+    Raises:
+        IntegratorError: a joint has coordinates that are no vector space known here.
+    """
+    kinds, first_q, first_v = [], [], []
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        q, v = joint.idx_q, joint.idx_v
+        for part in _parts(joint):
+            kind = _KINDS.get(_name(part))
+            if kind is None and part.nq != part.nv:
+                raise IntegratorError(f"joint '{name}' is of an unknown kind, {_name(part)}")
+            kinds.append(LINEAR if kind is None else kind)
+            first_q.append(q)
+            first_v.append(v)
+            q, v = q + part.nq, v + part.nv
+    return Manifold(
+        kinds=np.array(kinds, dtype=np.int64),
+        first_q=np.array([*first_q, model.nq], dtype=np.int64),
+        first_v=np.array([*first_v, model.nv], dtype=np.int64),
+        flat=model.nq == model.nv,
+    )
+
+
+def _name(joint: pin.JointModel) -> str:
+    return str(joint.shortname()).removeprefix("JointModel")
+
+
+def _parts(joint: pin.JointModel) -> Iterator[pin.JointModel]:
+    """The joints of which a composite joint consists, or the joint itself."""
+    if _name(joint) != "Composite":
+        yield joint
+        return
+    for part in joint.extract().joints:
+        yield from _parts(part)
+
+
+def support_of(model: pin.Model) -> np.ndarray:
+    """Dofs that move each joint, as zeros and ones, the universe first, shape (njoints, nv)."""
+    sizes = [joint.nv for joint in list(model.joints)[1:]]
+    joint_of = np.repeat(np.arange(1, model.njoints), sizes)
+    supports = np.zeros((model.njoints, model.njoints))
+    for joint in range(model.njoints):
+        supports[joint, list(model.supports[joint])] = 1.0
+    return np.ascontiguousarray(supports[:, joint_of])
+
+
+def second_moments(model: pin.Model) -> np.ndarray:
+    """The integral of rho x~ x~' of every body, x~ = (x, 1) about its joint's origin, (n, 4, 4).
+
+    Args:
+        model: model whose `inertias` are read; bodies without mass count as well.
+    """
+    result = np.zeros((model.njoints - 1, 4, 4))
+    for moment, inertia in zip(result, list(model.inertias)[1:], strict=True):
+        point = np.append(inertia.lever, 1.0)
+        moment[:] = inertia.mass * np.outer(point, point)
+        central = inertia.inertia
+        moment[:3, :3] += 0.5 * np.trace(central) * np.eye(3) - central
+    return result
+
+
+def _array(M: pin.SE3) -> np.ndarray:
+    """A placement as the columns of its rotation, followed by its origin, shape (4, 3)."""
+    return np.vstack([M.rotation.T, M.translation])
+
+
+def _motions(joint: pin.JointModel) -> np.ndarray:
+    """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6)."""
+    kind = _KINDS.get(_name(joint))
+    if kind is None:
+        return np.zeros((joint.nv, 6))
+    data, q = joint.createData(), np.zeros(joint.nq)
+    if kind in (UNBOUNDED, PLANAR):
+        q[-2] = 1.0
+    elif kind in (SPHERICAL, FREE):
+        q[-1] = 1.0
+    joint.calc(data, q)
+    return np.asarray(data.S, dtype=float).reshape(6, joint.nv).T

@@ -1,0 +1,109 @@
+"""A system with a penalty law as records of the kernels, and the memory of its steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin._contact.penalty import Penalty
+from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.joint_bounds import joints_of
+from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
+from nmdp_pin._kernels.levenberg_marquardt import ENTRIES, Minimisation
+from nmdp_pin._kernels.penalty import ContactForces, PenaltyLaw
+from nmdp_pin._kernels.position_step import Scene, StepReference, Trial
+from nmdp_pin._simulator.system import System
+from nmdp_pin.errors import ContactError
+
+
+def scene_of(
+    system: System[Penalty],
+    *,
+    kind: int,
+    semidefinite: bool,
+) -> Scene:
+    """What all steps of a system share.
+
+    Args:
+        system: simulated system; the normal stiffness of its law is known, see
+            `Penalty.for_weight`.
+        kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
+        semidefinite: as in `Scene`.
+
+    Raises:
+        IntegratorError: a joint is of a kind that the kernels lack.
+        ContactError: the normal stiffness of the law is unknown.
+    """
+    robot, law = system.robot, system.law
+    check_kinematics(robot.model)
+    if law.normal_stiffness is None:
+        raise ContactError("the normal stiffness is not known; use law.for_weight(weight)")
+    return Scene(
+        tree=tree_of(robot),
+        candidates=candidates_of(robot, system.terrain),
+        joints=joints_of(robot),
+        law=PenaltyLaw(
+            kind=kind,
+            stiffness=float(law.normal_stiffness),
+            friction=-1.0 if law.friction_stiffness is None else float(law.friction_stiffness),
+            slip_speed=float(law.slip_speed),
+            alpha=float(law.alpha),
+            beta=float(law.beta),
+            gamma=float(law.gamma),
+        ),
+        semidefinite=semidefinite,
+    )
+
+
+def new_memory(scene: Scene) -> Minimisation:
+    """Memory for the steps of a scene, one at a time."""
+    tree, m = scene.tree, len(scene.candidates.rows)
+    n, nq, nv = len(tree.parents), int(tree.space.first_q[-1]), int(tree.first_dofs[-1])
+    square = (nv, nv)
+    reference = StepReference(
+        P0=np.zeros((n + 1, 4, 3)),
+        S0=np.zeros((nv, 6)),
+        twists=np.zeros((n + 1, 6)),
+        target=np.zeros((n, 4, 3)),
+        metric=np.zeros(square),
+        U=np.zeros(square),
+        energies=np.zeros(2),
+        contacts=new_contacts(scene.candidates),
+    )
+    trial = Trial(
+        q=np.zeros(nq),
+        v=np.zeros(nv),
+        y=np.zeros(nv),
+        e=np.zeros(nv),
+        D=np.eye(nv),
+        D_t=np.eye(nv),
+        P=np.zeros((n + 1, 4, 3)),
+        S=np.zeros((nv, 6)),
+        places=new_places(m),
+        forces=ContactForces(
+            wrenches=np.zeros((m, 6)),
+            origin=np.zeros((m, 6)),
+            stiffness=np.zeros((m, 36)),
+            energies=np.zeros(2),
+        ),
+        wrenches=np.zeros((n, 6)),
+        stiffness=np.zeros((n, 36)),
+        r=np.zeros(nv),
+        tau=np.zeros(nv),
+        A=np.zeros(square),
+        space=np.zeros((4, nv)),
+    )
+    return Minimisation(
+        ref=reference,
+        trial=trial,
+        q=np.zeros(nq),
+        r=np.zeros(nv),
+        F=np.zeros(square),
+        dx=np.zeros(nv),
+        account=np.zeros(ENTRIES),
+        energies=np.zeros(4),
+        gram=np.zeros(square),
+        descent=np.zeros(nv),
+        formed=np.zeros(1),
+        signs=np.zeros(nv),
+        freed=np.zeros(nv),
+    )

@@ -1,0 +1,234 @@
+"""Polytopes of a robot and its world as arrays for the kernels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy  # whose parts are imported when they are used
+
+from nmdp_pin._kernels.polytopes import Polytopes
+from nmdp_pin._robot import Robot
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Shape, Terrain
+from nmdp_pin._terrain.shape import Solid
+
+_SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
+_NEAR = 1e-6  # [m] between a contact point and the mesh that it is of
+_CONVEX = 1e-6  # [-] of its volume by which a mesh of the world may differ from its convex hull
+_SIDES = 12  # of the prism in a cylinder
+_WITHIN = 0.02  # of the radius by which it is smaller, so that a rim that rests touches first
+_MOST_CORNERS = 64  # of a mesh of the world that touches by edges
+_LONE_EDGE = np.array([(0, 1, -1, -1)])
+
+
+@dataclass(frozen=True)
+class _Hull:
+    """A polytope in the frame of its body; fields as in `Polytopes`."""
+
+    body: int
+    row: int
+    vertices: np.ndarray
+    normals: np.ndarray
+    levels: np.ndarray
+    edges: np.ndarray
+    rounding: float = 0.0
+    rim: float = 0.0  # radius of the rims that are its ends [m]
+    inner: bool = False  # whether the shape reaches beyond it
+    axis: np.ndarray | None = None  # rims, or rim and tip, that touch as well [m], shape (2, 3)
+
+
+def polytope_pairs(
+    robot: Robot, surfaces: Mapping[int, Terrain], rows_of: Mapping[int, list[int]]
+) -> tuple[Polytopes, set[tuple[int, int]]]:
+    """Pairs of polytopes whose corners are contact points, or shapes of the world.
+
+    The sides of capsules and cylinders are polytopes whose ends are spheres and rims. What has
+    other contact points than these, as chosen by the user, touches by the latter alone.
+
+    Args:
+        robot: robot with contact points.
+        surfaces: surfaces of the world and of bodies, by joint.
+        rows_of: rows of their shapes in the table of shapes.
+
+    Returns:
+        The pairs, and the contact points with the rows of shapes that need no pairs of their own.
+    """
+    points = robot.contact_points
+    joints, touches = points.joints.tolist(), points.touches.tolist()
+    hulls: list[_Hull] = []
+    for body, surface in surfaces.items():
+        for row, (_, index, _) in zip(rows_of[body], surface.arrays.kinds.tolist(), strict=True):
+            hulls += _hulls(robot, body, row, surface.shapes[index])
+    facing = {*zip(joints, touches, strict=True)}
+    pairs, numbers, needless = [], [], set()
+    for a, b in itertools.product(range(len(hulls)), repeat=2):
+        one, other = hulls[a], hulls[b]
+        if (one.body, other.body) not in facing or not _may_touch(one, other):
+            continue
+        if (other.body, one.body) in facing and one.body > other.body:
+            continue
+        own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
+        if -1 in own:
+            continue
+        if len(one.normals) and len(other.normals) and one.axis is None is other.axis:
+            # what is the hull of its contact points alone is touched by the corners of others
+            needless |= {(k, other.row) for k in own if not other.inner}
+            needless |= {(k, one.row) for k in opposite if k >= 0 and not one.inner}
+        pairs.append((a, b))
+        numbers.append((own, opposite))
+    used = sorted({k for pair in pairs for k in pair})
+    return _joined(
+        [hulls[k] for k in used], [[used.index(k) for k in p] for p in pairs], numbers
+    ), (needless)
+
+
+def _may_touch(one: _Hull, other: _Hull) -> bool:
+    """Whether features of two polytopes meet that are no contact points."""
+    if one.axis is not None or other.axis is not None:
+        # not the sides of cylinders, which hold prisms of their own
+        solid = [
+            len(hull.normals) > 0 or (len(hull.edges) > 0 and hull.rim == 0.0)
+            for hull in (one, other)
+        ]
+        return min(one.body, other.body) > 0 and all(solid)
+    return True
+
+
+def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
+    """Contact points at the vertices of a polytope that may touch a body, -1: none."""
+    points = robot.contact_points
+    discs = np.linalg.norm(points.semi_axes[:, 0], axis=1)
+    radius = hull.rounding - hull.rim if hull.axis is None else 0.0
+    alike = np.abs(points.radii - radius) < _SAME
+    if hull.axis is None:
+        alike &= np.abs(discs - hull.rim) < _SAME
+    own = np.flatnonzero((points.joints == hull.body) & (points.touches == touched) & alike)
+    found = []
+    vertices = hull.vertices
+    if hull.axis is not None:
+        gaps = np.linalg.norm(vertices[:, None] - hull.axis[None], axis=2)
+        vertices = hull.axis[gaps.argmin(axis=1)]
+    for vertex in vertices:
+        near = own[np.abs(points.positions[own] - vertex).max(axis=1, initial=0.0) < _SAME]
+        found.append(int(near[0]) if len(near) else -1)
+    return found
+
+
+def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
+    """The polytope of a shape of which there is one: of the mesh of a link, its contact points'."""
+    if isinstance(shape, Box):
+        corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.half_extents
+        return [_hull(body, row, placed(shape, corners))]
+    if isinstance(shape, Capsule | Cylinder | Cone):
+        rim = 0.0 if isinstance(shape, Capsule) else shape.radius
+        ends = placed(shape, np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length)
+        side = _Hull(body, row, ends, np.zeros((0, 3)), np.zeros(0), _LONE_EDGE, shape.radius, rim)
+        found = [] if isinstance(shape, Cone) else [side]
+        return found if isinstance(shape, Capsule) or body == 0 else [*found, _prism(side, shape)]
+    if isinstance(shape, Mesh) and body > 0:
+        points = robot.contact_points
+        own = (points.joints == body) & (points.radii == 0.0) & ~points.semi_axes.any(axis=(1, 2))
+        vertices = np.unique(points.positions[own], axis=0)
+        near = np.abs(Terrain(shape).query(vertices).distance) < _NEAR if len(vertices) else []
+        try:
+            return [replace(_hull(body, row, vertices[near]), inner=True)]
+        except (scipy.spatial.QhullError, ValueError):
+            return []
+    if isinstance(shape, Mesh):
+        corners = convex_corners(shape)
+        return [_hull(body, row, corners)] if len(corners) else []
+    return []
+
+
+def convex_corners(shape: Mesh) -> np.ndarray:
+    """Corners of a convex mesh of the world [m], shape (n, 3); none if it is not, or of many."""
+    corners, faces = shape.triangles()
+    hull = scipy.spatial.ConvexHull(corners)
+    a, b, c = (corners[faces[:, k]] for k in range(3))
+    volume = np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0
+    if len(hull.vertices) > _MOST_CORNERS or hull.volume - volume >= _CONVEX * hull.volume:
+        return np.zeros((0, 3))
+    return placed(shape, corners[hull.vertices])
+
+
+def placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
+    """Points of a shape in the frame of its body [m], shape (n, 3)."""
+    result: np.ndarray = vertices @ shape.placement.rotation.T + shape.placement.translation
+    return result
+
+
+def _prism(side: _Hull, shape: Cylinder | Cone) -> _Hull:
+    """A prism in a cylinder, or a pyramid in a cone, whose edges cross those of other bodies."""
+    angles = np.arange(_SIDES) * 2.0 * np.pi / _SIDES
+    circle = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    half, inner = 0.5 * shape.length, 1.0 - _WITHIN
+    if isinstance(shape, Cylinder):
+        end = np.array([0.0, 0.0, half - _WITHIN * shape.radius])
+        corners = np.vstack([inner * shape.radius * circle + s * end for s in (-1.0, 1.0)])
+    else:
+        corners = np.vstack([shape.radius * circle - [0.0, 0.0, half], [0.0, 0.0, half]])
+        middle = np.array([0.0, 0.0, -0.5 * half])
+        corners = middle + inner * (corners - middle)
+    hull = _hull(side.body, side.row, placed(shape, corners))
+    return replace(hull, rim=shape.radius, inner=True, axis=side.vertices)
+
+
+def _hull(body: int, row: int, vertices: np.ndarray) -> _Hull:
+    """The convex hull of vertices; triangles in one plane are one face."""
+    hull = scipy.spatial.ConvexHull(vertices)
+    equations: list[np.ndarray] = []
+    face_of = []
+    for equation in hull.equations:
+        gaps = [np.abs(equation - other).max() for other in equations]
+        known = [k for k, gap in enumerate(gaps) if gap < _SAME]
+        face_of.append(known[0] if known else len(equations))
+        if not known:
+            equations.append(equation)
+    planes, number = np.array(equations), {int(v): k for k, v in enumerate(hull.vertices)}
+    edges = []
+    for s, (corners, neighbours) in enumerate(zip(hull.simplices, hull.neighbors, strict=True)):
+        for k, t in enumerate(neighbours.tolist()):
+            f, g = face_of[s], face_of[t]
+            if s < t and f != g:
+                i, j = (number[int(v)] for v in np.delete(corners, k))
+                along = vertices[hull.vertices[j]] - vertices[hull.vertices[i]]
+                forward = along @ np.cross(planes[f, :3], planes[g, :3]) > 0.0
+                edges.append((i, j, f, g) if forward else (j, i, f, g))
+    return _Hull(
+        body, row, vertices[hull.vertices], planes[:, :3].copy(), -planes[:, 3], np.array(edges)
+    )
+
+
+def _joined(
+    hulls: list[_Hull], pairs: list[list[int]], numbers: list[tuple[list[int], list[int]]]
+) -> Polytopes:
+    """The tables of polytopes and their pairs, with the contact points of both."""
+
+    def stacked(parts: list[np.ndarray], shape: tuple[int, ...], kind: type) -> np.ndarray:
+        table = np.concatenate(parts) if parts else np.zeros(0)
+        return np.ascontiguousarray(table, dtype=kind).reshape(shape)
+
+    sizes = [(len(hull.vertices), len(hull.normals), len(hull.edges)) for hull in hulls]
+    centres = [hull.vertices.mean(axis=0) for hull in hulls]
+    spread = [
+        np.linalg.norm(hull.vertices - c, axis=1).max() + hull.rounding
+        for hull, c in zip(hulls, centres, strict=True)
+    ]
+    lists = [np.array(side) for both in numbers for side in both]
+    ends = np.cumsum([0] + [len(part) for part in lists])[:-1]
+    return Polytopes(
+        vertices=stacked([hull.vertices for hull in hulls], (-1, 3), float),
+        normals=stacked([hull.normals for hull in hulls], (-1, 3), float),
+        levels=stacked([hull.levels for hull in hulls], (-1,), float),
+        edges=stacked([hull.edges for hull in hulls], (-1, 4), np.int64),
+        first=np.cumsum([(0, 0, 0), *sizes], axis=0, dtype=np.int64),
+        centres=np.array(centres).reshape(-1, 3),
+        sizes=np.array(spread),
+        rounding=np.array([hull.rounding for hull in hulls]),
+        rows=np.array([hull.row for hull in hulls], np.int64),
+        pairs=np.array(pairs, np.int64).reshape(-1, 2),
+        points=stacked(lists, (-1,), np.int64),
+        first_points=np.array(ends, np.int64).reshape(-1, 2),
+    )

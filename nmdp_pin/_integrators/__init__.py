@@ -1,0 +1,37 @@
+"""Integrators, by the names of the methods."""
+
+from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.nmdp import NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp
+from nmdp_pin._integrators.pbd import Pbd, Pbfd
+from nmdp_pin._options import options_of
+from nmdp_pin.errors import IntegratorError
+
+INTEGRATORS: dict[str, type[Integrator]] = {
+    c.name: c for c in (NeNmdp, NeZonmdp, PbdNmdp, PbdZonmdp, Pbd, Pbfd)
+}
+
+
+def integrator_named(name: str) -> type[Integrator]:
+    """The class of a method.
+
+    Raises:
+        IntegratorError: the name is not known.
+    """
+    if name not in INTEGRATORS:
+        raise IntegratorError(f"method '{name}' is not known; choose from {sorted(INTEGRATORS)}")
+    return INTEGRATORS[name]
+
+
+def methods_that_take(law: object) -> list[str]:
+    """Names of the methods that take a contact law of that kind."""
+    return [name for name, method in INTEGRATORS.items() if isinstance(law, method.law_type)]
+
+
+__all__ = [
+    "INTEGRATORS",
+    "Integrator",
+    "StepResult",
+    "integrator_named",
+    "methods_that_take",
+    "options_of",
+]

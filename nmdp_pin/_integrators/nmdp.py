@@ -1,0 +1,292 @@
+"""Integrators of the nonconvex maximal dissipation principle ([N] section IV)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from pydantic import Field
+
+from nmdp_pin._contact.wrench_space import WrenchSpace
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.nmdp_response import DifferentiableForm
+from nmdp_pin._integrators.outcome import failed_step
+from nmdp_pin._integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
+from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
+from nmdp_pin._integrators.step_response import StepResponse
+from nmdp_pin._kernels import step as kernel
+from nmdp_pin._kernels.callbacks import register
+from nmdp_pin._kernels.contacts import REACH
+from nmdp_pin._kernels.step import Memory
+from nmdp_pin._options import Count, checked
+from nmdp_pin._simulator.system import System
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.status import Status
+from nmdp_pin.errors import IntegratorError
+
+_STATUS = tuple(Status)  # by its code, which the kernels return
+DISSIPATION = "dissipation"
+_SHARE = 0.1  # of the energy that moves, which a step may gain
+_LONG = 0.003  # [s] from which on stages have the full tolerances
+_OF_ACCURACY = 0.01, 0.1  # tolerance of the weight [s/m], and slip, for an accuracy of 1 m/s
+_NO_RECOVERY = "{} has no recovery of contacts: leave it 0, or use objective 'dissipation'"
+_NO_DERIVATIVE = (
+    "method '{}' is of first order and needs the derivative of the contact model, which {} has "
+    "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin._contact.FiniteDifferences"
+)
+
+
+class _MinimiserOf(Protocol):
+    """Function that makes the solver of the stages of a form."""
+
+    def __call__(self, form: Form, memory: Memory, tight: bool) -> StageMinimiser: ...
+
+
+def _minimiser_of(objective: str, vi_newton: ViNewton | None, options: Any) -> _MinimiserOf | None:
+    """The solver of an objective; None: Newton's method."""
+    unused = options if objective == DISSIPATION else vi_newton
+    if objective != DISSIPATION and objective not in MINIMISERS:
+        raise IntegratorError(
+            f"objective '{objective}' is not known; choose from "
+            f"{sorted([*MINIMISERS, DISSIPATION])}"
+        )
+    if unused is not None:
+        raise IntegratorError(
+            f"objective '{objective}' is not solved by {type(unused).__name__}: leave out its "
+            "options"
+        )
+    if objective == DISSIPATION:
+        return None
+    return functools.partial(MINIMISERS[objective], options=options)
+
+
+class Nmdp(Integrator):
+    """Combination of a form of the dynamics, a time scheme and a solver.
+
+    Each stage of the scheme is an implicit step: the weights of the dissipation principle, over
+    (q, w) with G(q, w) = 0.
+
+    Args:
+        system: simulated system, whose contact law is a wrench space.
+        objective: "dissipation" (the principle itself, as a variational inequality: no K), or an
+            objective that the papers minimise, "kinetic" (their text) or "end_effector" (which the
+            authors ran).
+        order: order of the time scheme, 2 (SDIRK2) or 1 (backward Euler).
+        warm_start: whether to begin with the last weights; False: with w = 0, as the papers.
+        restarts: whether to try other guesses, and a shorter step, where the first guess fails.
+        secants: whether zeroth order estimates the contact model's derivative from the points
+            that were evaluated; False: it is left out, as in the papers.
+        max_work: largest work of one step: evaluations of the dynamics, and iterations with many
+            contacts in proportion to the cube of their weights.
+        vi_newton: options of the solver of "dissipation".
+        projected_gradient: options of the solver of the other objectives.
+
+    Raises:
+        IntegratorError: an option is out of its range, or belongs to a solver that the objective
+            lacks.
+    """
+
+    estimates_error: ClassVar[bool] = True
+    material: ClassVar[bool]
+    zeroth_order: ClassVar[bool] = False
+
+    @checked(IntegratorError)
+    def __init__(
+        self,
+        system: System[WrenchSpace],
+        *,
+        objective: str = DISSIPATION,
+        order: Literal[1, 2] = 2,
+        warm_start: bool = True,
+        restarts: bool = True,
+        secants: bool = True,
+        max_work: Annotated[Count, Field(ge=1)] = 1000,
+        vi_newton: ViNewton | None = None,
+        projected_gradient: Any = None,
+    ) -> None:
+        law = system.law
+        if not (self.zeroth_order or law.differentiable):
+            raise IntegratorError(_NO_DERIVATIVE.format(self.name, type(law).__name__))
+        of_objective = _minimiser_of(objective, vi_newton, projected_gradient)
+        self.objective, self.scheme = objective, scheme_of_order(order)
+        self.form = Form(
+            system,
+            material=self.material,
+            zeroth_order=self.zeroth_order,
+            secants=secants,
+            reach=math.inf if of_objective else REACH,
+        )
+        if of_objective is not None and self.form.record.recovery > 0.0:
+            raise IntegratorError(_NO_RECOVERY.format(f"objective '{objective}'"))
+        self.method = vi_newton or ViNewton()
+        self._warm_start, self._restarts = warm_start, restarts
+        self._budget = max_work
+        self._memory = self.form.new_memory()
+        self._start, self._end = self.form.new_start(len(self.scheme.a)), self.form.new_end()
+        self._minimiser_of, self._minimiser, self._handle = of_objective, None, 0
+        if of_objective is not None:
+            self._minimiser = of_objective(self.form, self._memory, tight=False)
+            self._handle = register(self._minimiser, self)
+        # One entry for each accuracy, as long as the method lives.
+        self._options = functools.cache(self._new_options)
+
+    def _new_options(self, accuracy: float) -> kernel.Options:
+        """Options of the kernel for an error of the configuration per second."""
+        method = self.method
+        of_weight, of_slip = _OF_ACCURACY
+        return kernel.Options(
+            tolerance=min(method.tolerance, of_weight * accuracy),
+            slip=0.0 if self._handle else min(method.slip, of_slip * accuracy),
+            long=_LONG if accuracy == math.inf else 0.0,
+            loose=method.loose,
+            proximal=method.proximal,
+            max_iterations=method.max_iterations,
+            warm_start=self._warm_start,
+            restarts=self._restarts,
+            budget=self._budget,
+            share=_SHARE,
+            minimiser=self._handle,
+        )
+
+    @property
+    def order(self) -> int:
+        """Order of the time scheme on smooth motion."""
+        return self.scheme.order
+
+    def step(
+        self,
+        state: State,
+        command: CommandSource,
+        h: float,
+        *,
+        accuracy: float = np.inf,
+        scheme: Scheme | None = None,
+    ) -> StepResult:
+        """See `Integrator.step`; by another scheme of first order, if given.
+
+        A step of second order is repeated in first order where it does not converge, gains
+        energy, or has an impact that rebounds or penetrates too deeply.
+        """
+        scheme = scheme or self.scheme
+        form, start, end = self.form, self._start, self._end
+        commands = [command.at(state.t + c * h) for c in scheme.c]
+        form.write_start(start, state, commands, h, state.warm)
+        if self._minimiser is not None:
+            self._minimiser.begin(None if state.warm is None else state.warm.gamma)
+        kernel.make_step(
+            form.record,
+            self._options(accuracy),
+            scheme.record,
+            BACKWARD_EULER.record,
+            start,
+            self._memory,
+            end,
+        )
+        iterations, evaluations, rejected, work, outcome, order, touching = end.counts.tolist()
+        residual, gap, kinetic, potential = end.numbers.tolist()
+        if outcome != 0:
+            return failed_step(
+                state,
+                _STATUS[outcome],
+                n_contacts=len(end.depths),
+                iterations=iterations,
+                evaluations=evaluations,
+                h=h,
+                residual=residual,
+                rejected=rejected,
+                work=work,
+            )
+        gamma = 1.0
+        if self._minimiser is not None:
+            gamma, gap = self._minimiser.gamma, self._minimiser.value
+        wrenches = end.wrenches.copy()
+        warm = WarmStart(
+            end.contacts[:touching].copy(),
+            end.w[:touching].copy(),
+            end.joints.copy(),
+            end.a.copy(),
+            gamma,
+        )
+        return StepResult(
+            state=State(state.t + h, end.q.copy(), end.v.copy(), warm),
+            status=Status.CONVERGED,
+            tau=end.tau.copy(),
+            contact_forces=wrenches[:, :3],
+            wrenches=wrenches,
+            contact_depths=end.depths.copy(),
+            iterations=iterations,
+            evaluations=evaluations,
+            step_sizes=(h,),
+            residual=residual,
+            objective=gap,
+            kinetic_energy=kinetic,
+            potential_energy=potential,
+            rejected=rejected,
+            work=work,
+            local_error=end.error.copy(),
+            order=order,
+        )
+
+    @functools.cached_property
+    def _differentiable(self) -> DifferentiableForm:
+        if self._minimiser_of is None:
+            return DifferentiableForm(self.form)
+        return DifferentiableForm(self.form, functools.partial(self._minimiser_of, tight=True))
+
+    def response(
+        self,
+        state: State,
+        command: CommandSource,
+        h: float,
+        result: StepResult,
+        *,
+        names: tuple[str, ...] = (),
+        smoothing: float = 0.0,
+        scheme: Scheme | None = None,
+    ) -> StepResponse:
+        """See `Integrator.response`; of a step by another scheme of first order, if given."""
+        scheme, end = scheme or self.scheme, result.state
+        judged = scheme.order > 1
+        if result.order < scheme.order:
+            scheme = BACKWARD_EULER
+        commands = [command.at(state.t + c * h) for c in scheme.c]
+        start = self.form.start(state, commands, h, end.warm)
+        x = np.concatenate([end.q, end.v])
+        return self._differentiable.response(
+            self._options(np.inf), scheme.record, start, x, commands, names, smoothing, judged
+        )
+
+
+class NeNmdp(Nmdp):
+    """The Newton-Euler form ([N] eq. 6)."""
+
+    name: ClassVar[str] = "ne-nmdp"
+    material = False
+
+
+class NeZonmdp(Nmdp):
+    """The Newton-Euler form without the derivative of the contact model ([N] eq. 10)."""
+
+    name: ClassVar[str] = "ne-zonmdp"
+    material = False
+    zeroth_order = True
+
+
+class PbdNmdp(Nmdp):
+    """The position-based form ([N] eq. 12)."""
+
+    name: ClassVar[str] = "pbd-nmdp"
+    material = True
+
+
+class PbdZonmdp(Nmdp):
+    """The position-based form without the derivative of the contact model."""
+
+    name: ClassVar[str] = "pbd-zonmdp"
+    material = True
+    zeroth_order = True

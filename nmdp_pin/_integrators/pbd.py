@@ -1,0 +1,228 @@
+"""Position-based dynamics with friction that depends on the configuration ([P])."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+import numpy as np
+import pinocchio as pin
+from pydantic import Field
+
+from nmdp_pin._contact.contact_law import ContactLaw
+from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
+from nmdp_pin._contact.penalty import Penalty
+from nmdp_pin._control.controller import Command, CommandSource
+from nmdp_pin._dynamics.position_partials import PositionPartials, partials_of
+from nmdp_pin._dynamics.torques import plain, torques_of
+from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.position_minimiser import PositionMinimiser
+from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
+from nmdp_pin._kernels.contact_reports import report_depths, report_wrenches
+from nmdp_pin._kernels.joints import Torque
+from nmdp_pin._kernels.levenberg_marquardt import (
+    ERROR,
+    EVALUATIONS,
+    ITERATIONS,
+    REJECTED,
+    VALUE,
+)
+from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
+from nmdp_pin._kernels.position_step import StepStart
+from nmdp_pin._options import Count, Number, checked
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin.errors import IntegratorError
+
+
+class PositionBasedStep(Integrator):
+    """One minimisation a step, over the configuration at its end.
+
+    Contact forces are those of a `Penalty`, and the order is one. Everything is compiled.
+
+    Args:
+        system: simulated system, whose contact law is a penalty.
+        optimiser: "lm" (default of pbd, which alone has it), "jtj-lm" (default of pbfd) or "lbfgs".
+        tolerance: bound on the residual, relative to the robot's weight.
+        max_iterations: largest number of iterations of the optimiser; None: 40 (pbfd), 100 ("lm"),
+            200 ("jtj-lm" of pbd) or 10 000 ("lbfgs"). Beyond it the step fails.
+
+    Raises:
+        IntegratorError: an option is out of its range, or a joint of a kind that the kernels lack.
+    """
+
+    law_type: ClassVar[type[ContactLaw]] = Penalty
+    kind: ClassVar[int]
+    optimisers: ClassVar[dict[str, int]]
+    """Names and default numbers of iterations; the first one is the default."""
+
+    @checked(IntegratorError)
+    def __init__(
+        self,
+        system: System[Penalty],
+        *,
+        optimiser: str | None = None,
+        tolerance: Annotated[Number, Field(gt=0, lt=1)] = 1e-8,
+        max_iterations: Annotated[Count, Field(ge=1)] | None = None,
+    ) -> None:
+        self.optimiser = optimiser or next(iter(self.optimisers))
+        if self.optimiser not in self.optimisers:
+            raise IntegratorError(
+                f"optimiser of '{self.name}' must be one of {sorted(self.optimisers)}, "
+                f"got {optimiser!r}"
+            )
+        limit = self.optimisers[self.optimiser] if max_iterations is None else max_iterations
+        robot, terrain = system.robot, system.terrain
+        self.model, self._n_points = robot.model, len(robot.contact_points)
+        self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
+        self.law = system.law.for_weight(self.weight)
+        self.minimiser = PositionMinimiser(
+            replace(system, law=self.law),
+            kind=self.kind,
+            optimiser=self.optimiser,
+            tolerance=tolerance,
+            max_iterations=int(limit),
+        )
+        of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
+        self._n_shapes = len(terrain.shapes) + of_bodies
+
+    def start(self, state: State, command: Command, h: float) -> StepStart:
+        """Data of the step for the kernels; arguments as those of `step`."""
+        stage = torques_of(self.model, state.q, command)
+        torque = Torque(
+            constant=stage.constant[0],
+            kp=stage.kp[0],
+            kd=stage.kd[0],
+            q_target=stage.q_target[0],
+            external=stage.external[0],
+            signs=np.zeros(len(state.v)),
+        )
+        return StepStart(plain(state.q), plain(state.v), torque, float(h))
+
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
+    def step(
+        self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
+    ) -> StepResult:
+        """See `Integrator.step`; `objective` is E or |r|^2 / 2, `residual` |r|."""
+        start = self.start(state, command.at(state.t + h), h)
+        status = self.minimiser.solve(start)
+        scene, memory = self.minimiser.scene, self.minimiser.memory
+        account = memory.account
+        trial, error = memory.trial, float(account[ERROR])
+        ok = status.ok
+        wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
+        if ok:
+            contacts = memory.ref.contacts
+            report_depths(scene.candidates, contacts, trial.places, depths)
+            of_contacts = trial.forces.wrenches
+            report_wrenches(scene.candidates, contacts, trial.places, of_contacts, wrenches)
+        factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
+        return StepResult(
+            state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,
+            status=status,
+            tau=trial.tau - start.torque.external if ok else np.zeros(len(state.v)),
+            contact_forces=wrenches[:, :3],
+            wrenches=wrenches,
+            contact_depths=depths,
+            iterations=int(account[ITERATIONS]),
+            evaluations=int(account[EVALUATIONS]),
+            work=int(account[EVALUATIONS]),
+            step_sizes=(h,),
+            residual=error if status is not Status.SINGULAR else math.nan,
+            objective=self._objective(account) if ok else 0.0,
+            kinetic_energy=float(memory.energies[0]) if ok else 0.0,
+            potential_energy=float(memory.energies[1]) if ok else 0.0,
+            rejected=int(account[REJECTED]),
+            condition=float(memory.energies[3]) if ok and factorised else math.nan,
+        )
+
+    def trajectory(
+        self, state: State, command: Command, torques: np.ndarray, h: float, x: np.ndarray
+    ) -> int:
+        """Make steps until one fails, without holding a lock, and return their number.
+
+        They equal those of `step` to the bit. No step is made by "lbfgs".
+
+        Args:
+            state: state at the start of the first step.
+            command: command of all steps, apart from its torque.
+            torques: feed-forward torque of each step, shape (nt, nv).
+            h: length of a step [s].
+            x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
+        """
+        start = self.start(state, replace(command, tau=None), h)
+        torques = np.ascontiguousarray(torques + start.torque.constant)
+        start = replace(start, q0=start.q0.copy(), v0=start.v0.copy())
+        return self.minimiser.roll(start, torques, x)
+
+    def response(
+        self,
+        state: State,
+        command: CommandSource,
+        h: float,
+        result: StepResult,
+        *,
+        names: tuple[str, ...] = (),
+        smoothing: float = 0.0,
+    ) -> StepResponse:
+        """See `Integrator.response`; without weights there is nothing to smooth."""
+        q1 = result.state.q
+        parts = self.partials(state, command.at(state.t + h), h, q1, names=names)
+        right = np.hstack([parts.of_start, parts.of_torque, *parts.of_parameters.values()])
+        dq = np.linalg.solve(parts.of_q, -right)
+        dv = parts.velocity_of_q @ dq
+        dv[:, : parts.of_start.shape[1]] += parts.velocity_of_start
+        return split_response(
+            np.vstack([dq, dv]),
+            {name: D.shape[1] for name, D in parts.of_parameters.items()},
+            tuple(Switch(int(point), "touch") for point in parts.touching),
+        )
+
+    def partials(
+        self,
+        state: State,
+        command: Command,
+        h: float,
+        q1: np.ndarray,
+        *,
+        names: Iterable[str] = (),
+    ) -> PositionPartials:
+        """The partial derivatives of a step that ends at q1.
+
+        Args:
+            state: state at its start.
+            command: command at its end.
+            h: length of the step [s].
+            q1: configuration at the end of the step, shape (nq,).
+            names: names of the parameters to differentiate with respect to.
+
+        Raises:
+            DerivativeError: the command has no target.
+        """
+        start, scene = self.start(state, command, h), self.minimiser.scene
+        memory = self.minimiser.memory
+        self.minimiser.evaluate_at(start, q1)
+        return partials_of(scene, start, memory, command, names=names, n_shapes=self._n_shapes)
+
+    def _objective(self, account: np.ndarray) -> float:
+        """Minimised value at the end: E, or |r|^2 / 2 without the metric."""
+        return float(account[VALUE] if self.kind == CONSERVATIVE else 0.5 * account[ERROR] ** 2)
+
+
+class Pbd(PositionBasedStep):
+    """argmin E(q), whose friction is the gradient of an energy ([P] eq. 6 and 11)."""
+
+    name: ClassVar[str] = "pbd"
+    kind: ClassVar[int] = CONSERVATIVE
+    optimisers: ClassVar[dict[str, int]] = {"lm": 100, "jtj-lm": 200, "lbfgs": 10_000}
+
+
+class Pbfd(PositionBasedStep):
+    """argmin |r(q)|^2 / 2, with friction that is no gradient ([P] eq. 13)."""
+
+    name: ClassVar[str] = "pbfd"
+    kind: ClassVar[int] = FRICTIONAL
+    optimisers: ClassVar[dict[str, int]] = {"jtj-lm": 40, "lbfgs": 10_000}

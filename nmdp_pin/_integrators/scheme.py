@@ -1,0 +1,69 @@
+"""Time schemes: diagonally implicit Runge-Kutta methods whose last stage is the end of the step.
+
+Stage i of a step of length h ends c_i h after its start. It is an implicit step of length a_ii h
+from the reference q_i = q0 (+) h sum_j a_ij V_j, v_i = v0 + h sum_j a_ij A_j (j < i), with V_j and
+A_j the velocity and the acceleration of the earlier stages; the principle holds at each stage for
+the motions of the contacts from its reference.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmdp_pin._kernels import step as kernel
+from nmdp_pin.errors import IntegratorError
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """The coefficients of a stiffly accurate, diagonally implicit Runge-Kutta method.
+
+    Args:
+        name: name of the method.
+        order: order of the method on smooth motion.
+        a: rows of the Butcher matrix up to the diagonal.
+        acceleration: rate of the acceleration over that of the velocity; it differs from 1 in
+            halved steps as the papers print them (nmdp_pin._papers).
+    """
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]
+    acceleration: float = 1.0
+
+    @functools.cached_property
+    def c(self) -> tuple[float, ...]:
+        """Ends of the stages, as shares of the step."""
+        return tuple(sum(row) for row in self.a)
+
+    @functools.cached_property
+    def record(self) -> kernel.Scheme:
+        """The coefficients as the kernels take them."""
+        a = np.zeros((len(self.a), len(self.a)))
+        for row, entries in zip(a, self.a, strict=True):
+            row[: len(entries)] = entries
+        return kernel.Scheme(self.order, a, float(self.acceleration))
+
+
+BACKWARD_EULER = Scheme("backward-euler", 1, ((1.0,),))
+
+_GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
+SDIRK2 = Scheme("sdirk2", 2, ((_GAMMA,), (1.0 - _GAMMA, _GAMMA)))
+"""Alexander's L-stable method of second order (SIAM J. Numer. Anal. 14, 1977)."""
+
+SCHEMES = {1: BACKWARD_EULER, 2: SDIRK2}
+
+
+def scheme_of_order(order: int) -> Scheme:
+    """The scheme of an order.
+
+    Raises:
+        IntegratorError: no scheme has this order.
+    """
+    if isinstance(order, bool) or order not in SCHEMES:
+        raise IntegratorError(f"order must be one of {sorted(SCHEMES)}, got {order!r}")
+    return SCHEMES[order]

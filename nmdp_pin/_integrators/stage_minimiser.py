@@ -1,0 +1,85 @@
+"""Solvers of stages in Python, in place of Newton's method."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import numpy as np
+
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._kernels.implicit_function import StageRates
+from nmdp_pin._kernels.stage import Point
+from nmdp_pin._kernels.step import Scheme, Start
+
+
+class StageMinimiser(abc.ABC):
+    """Solver that minimises an objective over the ends of a stage.
+
+    Attributes:
+        gamma: parameter of the solver that a step carries to the next.
+        value: objective at the end of the last stage.
+    """
+
+    gamma: float
+    value: float
+
+    @abc.abstractmethod
+    def begin(self, gamma: float | None) -> None:
+        """Begin a step, with the parameter of the one before."""
+
+    @abc.abstractmethod
+    def minimise(
+        self, point: int, rate: float, order: int, budget: int, counts: np.ndarray
+    ) -> None:
+        """Solve the stage of the memory from one of its points; its end is written there.
+
+        Args:
+            point: index of the point.
+            rate: rate of the velocity [1/s].
+            order: order of the step.
+            budget: work after which to give up, in evaluations.
+            counts: counters of the step; the outcome is written.
+        """
+
+    @abc.abstractmethod
+    def resolution(self, rate: float) -> float:
+        """Motions of a stage that the solver can tell from none [m, rad]."""
+
+    @abc.abstractmethod
+    def stationarity(
+        self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
+    ) -> Stationarity:
+        """The conditions on the weights at the end of a stage.
+
+        Args:
+            scheme: time scheme of the step.
+            start: start of the step.
+            i: index of the stage.
+            first: index of the point where the first stage ends.
+            at: end of the stage.
+            rates: derivatives of the stage's equations.
+        """
+
+
+class Stationarity(abc.ABC):
+    """Conditions r = 0 along free weights, r being the gradient of an objective by the weights."""
+
+    @abc.abstractmethod
+    def rates(self) -> StageRates:
+        """The derivatives of the stage with r and its derivatives."""
+
+    @abc.abstractmethod
+    def by_command(self, name: str) -> np.ndarray:
+        """Derivative of r by a parameter of the command, shape (nw, nv)."""
+
+    @abc.abstractmethod
+    def of_form(self, form: Form) -> np.ndarray:
+        """R of a form with another parameter of the model, shape (nw,)."""
+
+
+MINIMISERS: dict[str, Callable[..., StageMinimiser]] = {}
+"""Solvers by the names of their objectives, other than "dissipation"."""
+
+OPTIONS: dict[str, type] = {}
+"""Records of the minimisers' options, by the keyword under which the methods take them."""

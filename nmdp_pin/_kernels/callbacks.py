@@ -1,0 +1,84 @@
+"""Calls from kernels back to Python, for what Python owns: pinocchio, coal, and users' laws.
+
+A kernel knows a number, under which the object that answers is registered. Exceptions of the callee
+reach the caller of the kernel.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+from numba import objmode
+
+from nmdp_pin._kernels.jit import calling_jit
+
+_HANDLES = itertools.count(1)
+_CALLEES: dict[int, Any] = {}
+
+
+def register(answering: Any, owner: object) -> int:
+    """The number of an object that answers calls as long as its owner lives."""
+    handle = next(_HANDLES)
+    _CALLEES[handle] = answering
+    weakref.finalize(owner, _CALLEES.pop, handle)
+    return handle
+
+
+def callee(handle: int) -> Any:
+    """The object of a number. Cached kernels refer to this function, and not to the objects."""
+    return _CALLEES[handle]
+
+
+@calling_jit
+def call_inverse_dynamics(handle: int) -> None:
+    """Inverse dynamics with derivatives, kinematics and mass matrix at the shared q, v and a."""
+    with objmode():
+        callee(handle).inverse_dynamics()
+
+
+@calling_jit
+def call_kinematics(handle: int) -> None:
+    """Placements and motions at the shared q."""
+    with objmode():
+        callee(handle).kinematics()
+
+
+@calling_jit
+def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) -> None:
+    """Inertia of material points at the shared q and v; see `PinocchioCalls.material_inertia`."""
+    with objmode():
+        callee(handle).material_inertia(velocities, stage, at)
+
+
+@calling_jit
+def call_vertices(handle: int, index: np.ndarray, places: Any, V: np.ndarray) -> None:
+    """Vertices of a contact model in Python; see `LawCalls.vertices`."""
+    with objmode():
+        callee(handle).vertices(index, places, V)
+
+
+@calling_jit
+def call_vertex_derivative(
+    handle: int,
+    index: np.ndarray,
+    places: Any,
+    w: np.ndarray,
+    wrench: np.ndarray,
+    rows: np.ndarray,
+    D: np.ndarray,
+) -> None:
+    """Derivative of V w of a contact model in Python; see `LawCalls.vertex_derivative`."""
+    with objmode():
+        callee(handle).vertex_derivative(index, places, w, wrench, rows, D)
+
+
+@calling_jit
+def call_minimise(
+    handle: int, point: int, rate: float, order: int, budget: int, counts: np.ndarray
+) -> None:
+    """Solution of the shared stage by a solver in Python, from and in one of the shared points."""
+    with objmode():
+        callee(handle).minimise(point, rate, order, budget, counts)

@@ -1,0 +1,189 @@
+"""Contacts: pairs of a contact sphere and a shape, their places, normals and motions.
+
+A candidate is a pair of a sphere of one body and a shape of another body or of the world; the
+contacts of a step are the candidates that may touch in it. Every contact is expressed in the frame
+of the body that it touches, whose placement is P[b]; the world is the body 0.
+
+The sphere may be swept over an ellipsoid, or over a disc, such as the end of a cylinder. It then
+touches where these are nearest to the shape, at a point that moves along them. A disc has `RIM`
+contacts with a shape: the others are at quarter turns along its rim from where that point is
+expected at the end of the step, fixed to the body. Where a disc is nearly parallel to the surface,
+as of a standing cylinder, all are fixed to the body.
+
+A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
+found again at other configurations by a walk over the mesh from the same face.
+
+A box is felt by points and rims on the sides on which a step begins: what comes deep into a thin
+floor is pushed back up, and not out of its bottom.
+
+Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
+cross. They are held during a step: their distances are those of points from planes, and of lines;
+they act where the vertex is over the face, and where the edges cross. The centre of a contact of
+edges is the end of the edge, its arm leads to the crossing.
+
+A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
+force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
+point of the disc or ellipsoid less r n. A motion (dx, dphi) of its body moves the centre by dx and
+rotates by dphi; it changes the normal by N (dx, dphi), the arm by L (dx, dphi), and the
+penetration by -n . (dx + dphi x o).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.polytopes import CROSSED, NONE, ON_A, Polytopes
+from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.triangles import Triangles
+
+REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
+MINIMA = 6  # contacts of a sphere with a mesh
+RIM = 4  # contacts of a disc with a shape
+FLAT = 16  # contacts of two polytopes
+
+
+@record
+class Candidates:
+    """Pairs that may touch.
+
+    Args:
+        bodies: the body that carries the sphere, and the one that has the shape; 0 is the world,
+            shape (k, 2).
+        local: centres of the spheres in the frames of their bodies [m], shape (k, 3).
+        radii: radii of the spheres [m], shape (k,).
+        rows: rows of the shapes in the tables, that of a mesh `MINIMA` times, shape (k,).
+        surfaces: rows of the shapes whose friction counts, those of the world before others, (k,).
+        points: indices of the spheres among the robot's contact points; of those of the world, of
+            the first point of the body that they touch, shape (k,).
+        carriers: bodies of the robot's contact points that touch the world, shape (p,).
+        places: centres of these in the frames of their bodies [m], shape (p, 3).
+        semi_axes: those of the discs and ellipsoids over which the spheres are swept, in the frames
+            of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
+        slots: number of the contact among those of the disc, shape (k,).
+        kinds: table of kinds, as in `terrain`, shape (s, 3).
+        shapes: table of shapes, in the frames of their bodies, shape (s, 17).
+        triangles: meshes, in the frames of their bodies.
+        owners: bodies of the shapes, shape (s,).
+        blocks: first candidates of blocks with the same bodies, and the end, shape (g + 1,).
+        spheres: spheres around the points of a block, and around the shapes, in the frames of their
+            bodies: centre and radius [m], shape (g, 2, 4).
+        polytopes: polytopes, in the frames of their bodies.
+        pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
+        reach: distance up to which a candidate is a contact of a step [m].
+        distant: whether contacts act that do not touch.
+        rolling: whether contacts may move along discs and ellipsoids.
+    """
+
+    bodies: np.ndarray
+    local: np.ndarray
+    radii: np.ndarray
+    rows: np.ndarray
+    surfaces: np.ndarray
+    points: np.ndarray
+    carriers: np.ndarray
+    places: np.ndarray
+    semi_axes: np.ndarray
+    slots: np.ndarray
+    kinds: np.ndarray
+    shapes: np.ndarray
+    triangles: Triangles
+    owners: np.ndarray
+    blocks: np.ndarray
+    spheres: np.ndarray
+    polytopes: Polytopes
+    pairs: np.ndarray
+    reach: float
+    distant: bool
+    rolling: bool
+
+
+@record
+class Contacts:
+    """Contacts of a step: n of the candidates, in their order.
+
+    Args:
+        n: number of contacts, shape (1,).
+        index: their candidates, shape (k,).
+        bodies: as in `Candidates`, of the contacts, shape (k, 2); those of a vertex of the second
+            polytope on a face of the first are swapped.
+        listed: whether each candidate is a contact, shape (k,).
+        faces: faces of meshes from which their contacts are found, -1: none; of boxes, bits for the
+            axes along which a face was seen at the start, and for those that face ahead, (k,).
+        held: centres of the spheres in the frames of their bodies [m], shape (k, 3).
+        rolls: whether a contact moves along a disc or an ellipsoid, shape (k,).
+        features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
+        planes: normals and levels of the planes that vertices touch, in the frames of their
+            bodies, shape (k, 4).
+        directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
+        reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
+    """
+
+    n: np.ndarray
+    index: np.ndarray
+    bodies: np.ndarray
+    listed: np.ndarray
+    faces: np.ndarray
+    held: np.ndarray
+    rolls: np.ndarray
+    features: np.ndarray
+    planes: np.ndarray
+    directions: np.ndarray
+    reference: np.ndarray
+
+
+@record
+class Places:
+    """The contacts at one configuration.
+
+    Args:
+        placements: placements of the bodies that carry them, relative to those that they touch,
+            shape (k, 4, 3).
+        centre: centres of the spheres, or of what they are swept over [m], shape (k, 3).
+        depth: penetrations, negative when apart [m], shape (k,).
+        normal: outward normals of the surfaces, shape (k, 3).
+        arm: arms o from the centres to the points of the forces [m], shape (k, 3).
+        curvature: derivatives of the normals by the centres, if `curved` [1/m], (k, 3, 3).
+        curved: whether a surface is curved, shape (k,).
+        covered: whether another shape covers the place, which then is no contact, shape (k,).
+        friction: friction coefficients, shape (k,).
+        surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
+    """
+
+    placements: np.ndarray
+    centre: np.ndarray
+    depth: np.ndarray
+    normal: np.ndarray
+    arm: np.ndarray
+    curvature: np.ndarray
+    curved: np.ndarray
+    covered: np.ndarray
+    friction: np.ndarray
+    surface: np.ndarray
+
+
+@jit
+def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
+    """Make contacts of the candidates that are listed."""
+    n = 0
+    for c in range(len(candidates.rows)):
+        if contacts.listed[c]:
+            contacts.index[n] = c
+            swapped = contacts.features[c, 0] == ON_A
+            contacts.bodies[n, 0] = candidates.bodies[c, 1 if swapped else 0]
+            contacts.bodies[n, 1] = candidates.bodies[c, 0 if swapped else 1]
+            n += 1
+    contacts.n[0] = n
+
+
+@jit
+def identity(candidates: Candidates, contacts: Contacts, c: int) -> int:
+    """Number of the features by which candidate c touches, ascending; the same in all steps."""
+    pair, kind = candidates.pairs[c], contacts.features[c, 0]
+    if pair < 0:
+        return c
+    most = max(len(candidates.polytopes.vertices), len(candidates.polytopes.edges))
+    if kind == NONE:
+        kind = CROSSED + 1
+    features = (pair * 4 + kind) * most + contacts.features[c, 1]
+    return len(candidates.rows) + features * most + contacts.features[c, 2]

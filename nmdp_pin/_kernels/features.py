@@ -1,0 +1,281 @@
+"""Contacts of two polytopes: vertices on faces, and edges that cross.
+
+They are held during a step: their distances are those of points from planes, and of lines; they act
+where the vertex is over the face, and where the edges cross. The centre of a contact of edges is
+the end of the edge, its arm leads to the crossing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
+from nmdp_pin._kernels.contacts import FLAT, REACH, Candidates, Contacts, Places, identity
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.polytopes import (
+    CROSSED,
+    NONE,
+    ON_A,
+    ON_B,
+    PARALLEL,
+    Polytope,
+    crossing,
+    edge_distance,
+    edge_of,
+    find_features,
+    is_over,
+    moved,
+    polytope,
+    row_of,
+    separating_direction,
+)
+from nmdp_pin._kernels.vector3 import (
+    Vector3,
+    ahead,
+    cross,
+    dot,
+    length,
+    minus,
+    place,
+    rotate,
+    scaled,
+)
+
+_FOUND = 128  # features that are compared to choose those contacts
+_BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
+
+
+@jit
+def select_features(
+    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts, k: int
+) -> None:
+    """List the contacts of the two polytopes of candidate k; see `select_contacts`."""
+    polytopes, pair = candidates.polytopes, candidates.pairs[k]
+    a, b = candidates.bodies[k, 0], candidates.bodies[k, 1]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    for i in range(k, k + FLAT):
+        contacts.features[i], contacts.listed[i] = NONE, False
+    contacts.directions[pair] = 0.0
+    M, c, v, work = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
+    relative_placement(P, a, b, M)
+    place(M, polytopes.centres[first], c)
+    relative_velocity(P, twists, a, b, c, v, work)
+    travel = h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    there = ahead((c[0], c[1], c[2]), h, (v[0], v[1], v[2]))
+    reach = candidates.reach + travel
+    beside = length(minus(there, row_of(polytopes.centres, second)))
+    if not beside <= reach + polytopes.sizes[first] + polytopes.sizes[second]:
+        return
+    one, other = polytope(polytopes, first), polytope(polytopes, second)
+    before = moved(one, M)
+    spin(P, twists, a, b, h, polytopes.centres[first], there, M)
+    at_end = moved(one, M)
+    towards, gap = separating_direction(before, at_end, other, reach)
+    if not gap <= reach:
+        return
+    for j in range(3):
+        contacts.directions[pair, j] = towards[j]
+    _hold_features(candidates, contacts, k, at_end, other, reach, _BORDER)
+    if candidates.rolling:  # crossings that are held where they are expected act nowhere else
+        _hold_features(candidates, contacts, k, at_end, other, reach, REACH + travel)
+
+
+@jit
+def missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, k: int) -> bool:
+    """List features of polytopes that touch at placements P besides the contacts; False: none."""
+    polytopes, pair = candidates.polytopes, candidates.pairs[k]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    M, c = np.empty((4, 3)), np.empty(3)
+    relative_placement(P, candidates.bodies[k, 0], candidates.bodies[k, 1], M)
+    place(M, polytopes.centres[first], c)
+    beside = length(minus((c[0], c[1], c[2]), row_of(polytopes.centres, second)))
+    if not beside < polytopes.sizes[first] + polytopes.sizes[second]:
+        return False
+    here, other = moved(polytope(polytopes, first), M), polytope(polytopes, second)
+    if length(row_of(contacts.directions, pair)) == 0.0:
+        towards, gap = separating_direction(here, here, other, 0.0)
+        if gap > 0.0:
+            return False
+        for j in range(3):
+            contacts.directions[pair, j] = towards[j]
+    return _hold_features(candidates, contacts, k, here, other, 0.0, _BORDER)
+
+
+@jit
+def _hold_features(
+    candidates: Candidates,
+    contacts: Contacts,
+    k: int,
+    a: Polytope,
+    b: Polytope,
+    limit: float,
+    slack: float,
+) -> bool:
+    """List contacts of two polytopes that are none, the nearest first; False where there are none.
+
+    Args:
+        candidates: pairs that may touch.
+        contacts: contacts of the step.
+        k: first candidate of the pair.
+        a: first polytope.
+        b: second polytope.
+        limit: largest distance of a contact [m].
+        slack: distance beyond borders and ends up to which features are contacts [m].
+    """
+    found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
+    towards = row_of(contacts.directions, candidates.pairs[k])
+    n = find_features(a, b, towards, limit, slack, found, gaps)
+    for i in range(k, k + FLAT):
+        for x in range(n):
+            same = contacts.features[i, 0] == found[x, 0] and contacts.features[i, 1] == found[x, 1]
+            if same and contacts.features[i, 2] == found[x, 2]:
+                gaps[x] = math.inf
+    for i in range(k, k + FLAT):
+        if contacts.features[i, 0] != NONE:
+            continue
+        x = -1
+        for y in range(n):
+            if gaps[y] < math.inf and (x < 0 or gaps[y] < gaps[x]):
+                x = y
+        if x < 0:
+            break
+        gaps[x] = math.inf
+        contacts.features[i] = found[x]
+        contacts.listed[i] = added = True
+        _hold_feature(candidates, contacts, i, a, b)
+    for i in range(k + 1, k + FLAT):
+        for j in range(i, k, -1):
+            if identity(candidates, contacts, j) >= identity(candidates, contacts, j - 1):
+                break
+            contacts.listed[j], contacts.listed[j - 1] = contacts.listed[j - 1], contacts.listed[j]
+            _swap_rows(contacts.features, j)
+            _swap_rows(contacts.held, j)
+            _swap_rows(contacts.planes, j)
+    return added
+
+
+@jit
+def _swap_rows(table: np.ndarray, i: int) -> None:
+    """Swap row i of a table and the one before."""
+    for j in range(table.shape[1]):
+        table[i, j], table[i - 1, j] = table[i - 1, j], table[i, j]
+
+
+@jit
+def _hold_feature(
+    candidates: Candidates, contacts: Contacts, i: int, a: Polytope, b: Polytope
+) -> None:
+    """Write the point and the plane of candidate i, between two polytopes in the frame of b."""
+    polytopes, pair = candidates.polytopes, candidates.pairs[i]
+    kind, x, y = contacts.features[i, 0], contacts.features[i, 1], contacts.features[i, 2]
+    one = polytope(polytopes, polytopes.pairs[pair, 0])
+    if kind == CROSSED:
+        p, e = edge_of(a, x)
+        q, f = edge_of(b, y)
+        towards = row_of(contacts.directions, pair)
+        n, _ = edge_distance(a, x, b, y, 1.0, towards)
+        start = row_of(one.vertices, one.edges[x, 0])
+        if not candidates.rolling:
+            s, _ = crossing(p, e, q, f)
+            start = ahead(start, s, edge_of(one, x)[1])
+        level = dot(n, q) + b.rounding
+    else:
+        point, face = (x, y) if kind == ON_B else (y, x)
+        start = row_of(one.vertices if kind == ON_B else b.vertices, point)
+        n = row_of(b.normals if kind == ON_B else one.normals, face)
+        level = (b if kind == ON_B else one).levels[face]
+    for j in range(3):
+        contacts.held[i, j], contacts.planes[i, j] = start[j], n[j]
+    contacts.planes[i, 3] = level
+
+
+@jit
+def place_feature(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, p: Vector3
+) -> None:
+    """Contact i of two polytopes, whose centre is at p; it is covered where they do not meet."""
+    c, polytopes = contacts.index[i], candidates.polytopes
+    kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
+    pair = candidates.pairs[c]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    radius = polytopes.rounding[second if kind == ON_A else first]
+    for j in range(3):
+        at.normal[i, j] = contacts.planes[c, j]
+        at.arm[i, j] = -radius * at.normal[i, j]
+    at.depth[i] = contacts.planes[c, 3] + radius - dot(at.normal[i], p)
+    meets = kind == CROSSED
+    if kind == ON_B:
+        meets = is_over(polytope(polytopes, second), y, p, _BORDER)
+    elif kind == ON_A:
+        meets = is_over(polytope(polytopes, first), x, p, _BORDER)
+        if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
+            row = polytopes.rows[first]
+            at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
+    elif kind == CROSSED and candidates.rolling:
+        e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
+        beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
+        meets = beyond <= _BORDER
+        at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
+        for j in range(3):
+            at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
+    if not meets:
+        at.depth[i], at.covered[i] = -REACH, True
+
+
+@jit
+def edges_at(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int
+) -> tuple[Vector3, Vector3, Vector3, Vector3, float, float]:
+    """Both edges of contact i, a point of the second, normal, and where they cross; s = inf: not.
+
+    The crossing is at the centre plus s times the first edge.
+    """
+    c, polytopes = contacts.index[i], candidates.polytopes
+    pair = candidates.pairs[c]
+    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
+    b, turned = polytope(polytopes, second), np.empty(3)
+    _, own = edge_of(polytope(polytopes, first), contacts.features[c, 1])
+    q, f = edge_of(b, contacts.features[c, 2])
+    rotate(at.placements[i], np.array(own), turned)
+    e, p = (turned[0], turned[1], turned[2]), row_of(at.centre, i)
+    n, expected = cross(e, f), row_of(contacts.planes, c)
+    size = length(n)
+    if size <= PARALLEL * length(e) * length(f):
+        return e, f, q, expected, math.inf, math.inf
+    s, t = crossing(p, e, q, f)
+    return e, f, q, scaled(n, (1.0 if dot(n, expected) >= 0.0 else -1.0) / size), s, t
+
+
+@jit
+def edge_rates(
+    candidates: Candidates,
+    contacts: Contacts,
+    at: Places,
+    i: int,
+    N: np.ndarray,
+    L: np.ndarray,
+) -> None:
+    """Derivatives of normal and arm of a contact of edges e, f by a motion, shapes (3, 6).
+
+    n = e x f / |e x f| has dn = (1 - n n') (de x f) / |e x f|, de = dphi x e. The crossing c + s e
+    has (c - q + s e) . m = 0, m = f x n, q being a point of the other edge; the arm is s e - r n.
+    """
+    e, f, q, n, s, _ = edges_at(candidates, contacts, at, i)
+    polytopes = candidates.polytopes
+    radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
+    both = cross(e, f)
+    scale = (1.0 if dot(both, n) > 0.0 else -1.0) / length(both)
+    m, lever = cross(f, n), ahead(minus(row_of(at.centre, i), q), s, e)
+    across = dot(e, m)
+    for k in range(6):
+        dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        de = cross(turn, e)
+        dn = scaled(cross(de, f), scale)
+        dn = ahead(dn, -dot(n, dn), n)
+        ds = -(dot(ahead(dc, s, de), m) + dot(lever, cross(f, dn))) / across
+        for j in range(3):
+            N[j, k] = dn[j]
+            L[j, k] = ds * e[j] + s * de[j] - radius * dn[j]

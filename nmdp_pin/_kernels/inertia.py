@@ -1,0 +1,335 @@
+"""Inertia of material points ([N] eq. 12): the inertial potential, and momenta.
+
+The inertial potential is the integral of rho |X - X_hat|^2 / 2 over the bodies, where X_hat is
+affine on each of them. With homogeneous coordinates x~ = (x, 1), X = P' x~ and the second moment
+Sigma = integral of rho x~ x~' of a body about its joint's origin it is the sum over the bodies of
+
+    E = tr(D' Sigma D) / 2,   D = P - P_hat,
+
+where P and P_hat are the placement and the reference placement, (4, 3): the columns of the rotation
+over the origin. In all functions `placements` holds P and `reference` P_hat of each body, shapes
+(n, 4, 3), `moments` Sigma, shape (n, 4, 4), and S the motions of the dofs; see `tree`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
+from nmdp_pin._kernels.tree import (
+    Tree,
+    add_children,
+    placement_rate,
+    project_stiffness,
+    project_wrenches,
+)
+from nmdp_pin._kernels.vector3 import cross_into
+
+
+@jit
+def inertial_wrenches(
+    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, wrenches: np.ndarray
+) -> float:
+    """Derivatives of E with respect to motions of the single bodies; returns E [kg m^2].
+
+    They are the integrals of rho (X - X_hat) and of rho X x (X - X_hat), written into `wrenches`,
+    at the world's origin, shape (n, 6).
+    """
+    value = 0.0
+    for b in range(len(placements)):
+        P, Q, Sigma, F = placements[b], reference[b], moments[b], wrenches[b]
+        F[:] = 0.0
+        for i in range(4):
+            x, y, z = 0.0, 0.0, 0.0  # row i of Sigma D
+            for j in range(4):
+                x += Sigma[i, j] * (P[j, 0] - Q[j, 0])
+                y += Sigma[i, j] * (P[j, 1] - Q[j, 1])
+                z += Sigma[i, j] * (P[j, 2] - Q[j, 2])
+            p = P[i]
+            value += x * (p[0] - Q[i, 0]) + y * (p[1] - Q[i, 1]) + z * (p[2] - Q[i, 2])
+            F[3] += p[1] * z - p[2] * y
+            F[4] += p[2] * x - p[0] * z
+            F[5] += p[0] * y - p[1] * x
+            if i == 3:
+                F[0], F[1], F[2] = x, y, z
+    return 0.5 * value
+
+
+@jit
+def inertial_stiffness(
+    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, stiffness: np.ndarray
+) -> None:
+    """Derivatives of `inertial_wrenches` with respect to motions of single bodies.
+
+    [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], where c and c_hat are the integrals of rho X and
+    rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36).
+    """
+    Y = zero_matrix(3, 3)
+    c = zero_matrix(2, 3)
+    for b in range(len(placements)):
+        P, Q, Sigma, K = placements[b], reference[b], moments[b], stiffness[b]
+        Y[:] = 0.0
+        for i in range(4):
+            x, y, z = 0.0, 0.0, 0.0  # row i of Sigma P_hat
+            for j in range(4):
+                x += Sigma[i, j] * Q[j, 0]
+                y += Sigma[i, j] * Q[j, 1]
+                z += Sigma[i, j] * Q[j, 2]
+            for j in range(3):
+                Y[j, 0] += P[i, j] * x
+                Y[j, 1] += P[i, j] * y
+                Y[j, 2] += P[i, j] * z
+            if i == 3:
+                c[1, 0], c[1, 1], c[1, 2] = x, y, z
+        for j in range(3):
+            c[0, j] = Sigma[3, 0] * P[0, j] + Sigma[3, 1] * P[1, j]
+            c[0, j] += Sigma[3, 2] * P[2, j] + Sigma[3, 3] * P[3, j]
+        trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
+        K[:] = 0.0
+        K[0] = K[7] = K[14] = Sigma[3, 3]
+        K[4], K[5] = c[0, 2], -c[0, 1]
+        K[9], K[11] = -c[0, 2], c[0, 0]
+        K[15], K[16] = c[0, 1], -c[0, 0]
+        K[19], K[20] = -c[1, 2], c[1, 1]
+        K[24], K[26] = c[1, 2], -c[1, 0]
+        K[30], K[31] = -c[1, 1], c[1, 0]
+        for i in range(3):
+            for j in range(3):
+                K[21 + 6 * i + j] = -Y[i, j]
+            K[21 + 7 * i] += trace
+
+
+@jit
+def inertial_gradient(
+    placements: np.ndarray,
+    reference: np.ndarray,
+    tree: Tree,
+    S: np.ndarray,
+    wrenches: np.ndarray,
+    gradient: np.ndarray,
+) -> float:
+    """The gradient of E with respect to the configuration (tangent); returns E [kg m^2].
+
+    Writes it, shape (nv,), and the sums of the wrenches over the subtrees, shape (n, 6).
+    """
+    value = inertial_wrenches(placements, reference, tree.moments, wrenches)
+    add_children(tree.parents, wrenches)
+    project_wrenches(S, tree.first_dofs, wrenches, gradient)
+    return value
+
+
+@jit
+def inertial_hessian(
+    placements: np.ndarray,
+    reference: np.ndarray,
+    tree: Tree,
+    S: np.ndarray,
+    wrenches: np.ndarray,
+    hessian: np.ndarray,
+) -> None:
+    """Add the derivative of `inertial_gradient` by the configuration (tangent) to `hessian`.
+
+    Its shape is (nv, nv); `wrenches` are those that `inertial_gradient` wrote.
+    """
+    stiffness = np.empty((len(placements), 36))
+    inertial_stiffness(placements, reference, tree.moments, stiffness)
+    add_children(tree.parents, stiffness)
+    project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, hessian)
+
+
+@jit
+def rates_derivative(
+    placements: np.ndarray,
+    tree: Tree,
+    S: np.ndarray,
+    v: np.ndarray,
+    derivative: np.ndarray,
+) -> None:
+    """Derivative of the rates of the placements with respect to the configuration, v held.
+
+    The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
+    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (n, 4, 3, nv).
+    """
+    parents, first_dofs = tree.parents, tree.first_dofs
+    n = len(placements)
+    twists = np.zeros((n, 6))
+    derivative[:] = 0.0
+    t, c, w, x = vector(6), vector(6), vector(3), vector(3)
+    for b in range(n):
+        if parents[b] >= 0:
+            twists[b] = twists[parents[b]]
+        for k in range(first_dofs[b], first_dofs[b + 1]):
+            for i in range(6):
+                twists[b, i] += S[k, i] * v[k]
+        w[:] = twists[b, 3:]
+        above = b
+        while above >= 0:
+            t[:] = twists[b]
+            if parents[above] >= 0:
+                t -= twists[parents[above]]
+            for l in range(first_dofs[above], first_dofs[above + 1]):
+                s = S[l]
+                cross_into(s[3:], t[:3], c[:3])
+                cross_into(s[:3], t[3:], x)
+                for i in range(3):
+                    c[i] += x[i]
+                cross_into(s[3:], t[3:], c[3:])
+                for r in range(4):
+                    # c x P + w x (S_l x P), and the linear parts of both at the origin
+                    p = placements[b, r]
+                    cross_into(s[3:], p, x)
+                    if r == 3:
+                        for i in range(3):
+                            x[i] += s[i]
+                    for i in range(3):
+                        j, k = (i + 1) % 3, (i + 2) % 3
+                        value = c[3 + j] * p[k] - c[3 + k] * p[j] + w[j] * x[k] - w[k] * x[j]
+                        if r == 3:
+                            value += c[i]
+                        derivative[b, r, i, l] = value
+            above = parents[above]
+
+
+@jit
+def reference_derivative(
+    placements: np.ndarray,
+    tree: Tree,
+    S: np.ndarray,
+    change: np.ndarray,
+    derivative: np.ndarray,
+) -> None:
+    """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
+
+    Args:
+        placements: as in the module's description.
+        tree: bodies of the tree.
+        S: as in the module's description.
+        change: changes of the reference along m directions, shape (m, n, 4, 3).
+        derivative: output with a row for each direction, shape (m, nv).
+    """
+    moments, wrenches = tree.moments, np.empty((len(placements), 6))
+    for d in range(len(change)):
+        for b in range(len(placements)):
+            P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
+            F[:] = 0.0
+            for i in range(4):
+                x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
+                for j in range(4):
+                    x -= Sigma[i, j] * Q[j, 0]
+                    y -= Sigma[i, j] * Q[j, 1]
+                    z -= Sigma[i, j] * Q[j, 2]
+                F[3] += P[i, 1] * z - P[i, 2] * y
+                F[4] += P[i, 2] * x - P[i, 0] * z
+                F[5] += P[i, 0] * y - P[i, 1] * x
+                if i == 3:
+                    F[0], F[1], F[2] = x, y, z
+        add_children(tree.parents, wrenches)
+        project_wrenches(S, tree.first_dofs, wrenches, derivative[d])
+
+
+@jit
+def placement_rates(P: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> None:
+    """Rates of the placements of bodies.
+
+    Args:
+        P: placements, that of the world first, shape (n + 1, 4, 3).
+        twists: motions of the bodies at the world's origin, shape (n + 1, 6).
+        rates: output [1/s, m/s], shape (n, 4, 3).
+    """
+    for b in range(rates.shape[0]):
+        placement_rate(P[b + 1], twists[b + 1], rates[b])
+
+
+@jit
+def placements_derivative(
+    P: np.ndarray, S: np.ndarray, moves: np.ndarray, change: np.ndarray
+) -> None:
+    """Derivatives of the placements of bodies with respect to each dof.
+
+    Args:
+        P: placements, that of the world first, shape (n + 1, 4, 3).
+        S: motions of the dofs at the world's origin, shape (nv, 6).
+        moves: 1 for dofs that move a body, else 0, shape (n + 1, nv).
+        change: output, shape (nv, n, 4, 3).
+    """
+    for l in range(S.shape[0]):
+        for b in range(change.shape[1]):
+            if moves[b + 1, l] == 0.0:
+                for r in range(4):
+                    for a in range(3):
+                        change[l, b, r, a] = 0.0
+            else:
+                placement_rate(P[b + 1], S[l], change[l, b])
+
+
+@jit
+def point_momenta(
+    P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
+) -> None:
+    """Negative momenta of bodies whose points have the velocities Z, and their derivatives.
+
+    The momenta about the world's origin are the integrals of rho Z and of rho X x Z. As a body
+    moves with Z held they change by [[0, 0], [[c]x, tr(Y) 1 - Y]], where c and Y are the integrals
+    of rho Z and of rho X Z'.
+
+    Args:
+        P: placements of all joints, shape (n + 1, 4, 3).
+        Z: velocities, affine on each body, as rates of placements, shape (n, 4, 3).
+        moments: second moments of the bodies, shape (n, 4, 4).
+        wrenches: output, shape (n, 6).
+        stiffness: output, row-major, shape (n, 36).
+    """
+    Y, c = matrix(3, 3), vector(3)
+    for b in range(Z.shape[0]):
+        Y[:] = 0.0
+        for i in range(4):
+            for a in range(3):
+                total = 0.0
+                for j in range(4):
+                    total += moments[b, i, j] * Z[b, j, a]
+                c[a] = total
+            for e in range(3):
+                for a in range(3):
+                    Y[e, a] += P[b + 1, i, e] * c[a]
+        trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
+        F, K = wrenches[b], stiffness[b]
+        K[:] = 0.0
+        for a in range(3):
+            F[a] = -c[a]
+            for e in range(3):
+                K[21 + 6 * a + e] = -Y[a, e]
+            K[21 + 7 * a] += trace
+        F[3], F[4], F[5] = Y[2, 1] - Y[1, 2], Y[0, 2] - Y[2, 0], Y[1, 0] - Y[0, 1]
+        K[19], K[20] = -c[2], c[1]
+        K[24], K[26] = c[2], -c[0]
+        K[30], K[31] = -c[1], c[0]
+
+
+@jit
+def momentum_change(
+    tree: Tree,
+    P: np.ndarray,
+    S: np.ndarray,
+    expected: np.ndarray,
+    G: np.ndarray,
+    A: np.ndarray,
+) -> None:
+    """G = minus the integral of rho (dX/dq)' Z, and its derivative A.
+
+    Args:
+        tree: bodies of the tree.
+        P: placements, that of the world first, shape (n + 1, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        expected: Z, the velocities that the points would have without forces, as rates of the
+            placements, shape (n, 4, 3).
+        G: output, shape (nv,).
+        A: matrix to which the derivative is added, shape (nv, nv).
+    """
+    n = expected.shape[0]
+    wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))
+    point_momenta(P, expected, tree.moments, wrenches, stiffness)
+    add_children(tree.parents, wrenches)
+    add_children(tree.parents, stiffness)
+    project_wrenches(S, tree.first_dofs, wrenches, G)
+    project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, A)

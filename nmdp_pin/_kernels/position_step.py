@@ -1,0 +1,467 @@
+"""A step of position-based dynamics with penalty contacts ([P] eq. 5, 6, 11 and 13).
+
+The unknown is the configuration at the end of the step. With E the inertial potential and D, D_t
+the derivatives of y = difference(q0, q) and e = difference(q_target, q), the residual is
+
+    r = dE/dq - Q_contacts - tau + I_rotors (v - v0) / h
+    tau = tau_0 - kd v - kp e                                  of pbfd,
+    tau = D' (tau_0 - kd v) - D_t' kp e                        of pbd, the gradient of an energy
+
+(of pbd the rotors' force too is multiplied by D'). Stops are springs, dry friction is viscous up to
+a creeping speed, and a saturated motor has a constant effort: gradients of one coordinate each.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.contact_places import place_contacts, place_references
+from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.joints import Joints, Torque, add_springs, motor
+from nmdp_pin._kernels.linear import cholesky, copy_matrix, solve_upper_transposed
+from nmdp_pin._kernels.local_array import matrix
+from nmdp_pin._kernels.manifold import (
+    add_rows,
+    add_turning,
+    add_weighted,
+    difference,
+    difference_derivative,
+    integrate,
+    pull_force,
+)
+from nmdp_pin._kernels.penalty import (
+    FRICTIONAL,
+    ContactForces,
+    PenaltyLaw,
+    penalty_forces,
+    penalty_stiffness,
+)
+from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.tree import (
+    Tree,
+    add_children,
+    add_pairs,
+    body_twists,
+    forward_kinematics,
+    kinetic_energy,
+    potential_energy,
+    project_stiffness,
+    project_wrenches,
+    subtract_from_bodies,
+    world_motions,
+)
+
+CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
+
+
+@record
+class Scene:
+    """What all steps share.
+
+    Args:
+        tree: joints and bodies.
+        candidates: pairs that may touch.
+        joints: bounds of the joints.
+        law: penalty law, whose kind makes the method pbfd or pbd.
+        semidefinite: whether pbd uses the Gauss-Newton part of the Hessian.
+    """
+
+    tree: Tree
+    candidates: Candidates
+    joints: Joints
+    law: PenaltyLaw
+    semidefinite: bool
+
+
+@record
+class StepStart:
+    """Data of a step.
+
+    Args:
+        q0: configuration at its start, shape (nq,).
+        v0: velocity there, shape (nv,).
+        torque: torque of the joints; its signs are not used.
+        h: length [s].
+    """
+
+    q0: np.ndarray
+    v0: np.ndarray
+    torque: Torque
+    h: float
+
+
+@record
+class StepReference:
+    """Quantities that follow from the start of a step; all arrays are written by `begin`.
+
+    Args:
+        P0: placements at q0, shape (n + 1, 4, 3).
+        S0: motions of the dofs there, shape (nv, 6).
+        twists: motions of the bodies there, shape (n + 1, 6).
+        target: placements that the bodies reach without forces, shape (n, 4, 3).
+        metric: M / h^2 + kd / h + kp, shape (nv, nv).
+        U: upper factor of the metric, shape (nv, nv).
+        energies: kinetic, potential [J], shape (2,).
+        contacts: contacts of the step.
+    """
+
+    P0: np.ndarray
+    S0: np.ndarray
+    twists: np.ndarray
+    target: np.ndarray
+    metric: np.ndarray
+    U: np.ndarray
+    energies: np.ndarray
+    contacts: Contacts
+
+
+@record
+class Trial:
+    """A step evaluated at one configuration; all arrays are written.
+
+    Args:
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        y: difference(q0, q), shape (nv,).
+        e: difference(q_target, q), shape (nv,).
+        D: derivative of y, shape (nv, nv).
+        D_t: derivative of e, shape (nv, nv).
+        P: placements, shape (n + 1, 4, 3).
+        S: motions of the dofs, shape (nv, 6).
+        places: contacts.
+        forces: forces of the contacts.
+        wrenches: wrenches of inertia less contacts, summed over subtrees, shape (n, 6).
+        stiffness: derivatives of these wrenches, shape (n, 36).
+        r: residual [N, N m], shape (nv,).
+        tau: torque of the command and the damping, shape (nv,).
+        A: dr/dq, or its semidefinite part, shape (nv, nv).
+        space: workspace, shape (4, nv).
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    y: np.ndarray
+    e: np.ndarray
+    D: np.ndarray
+    D_t: np.ndarray
+    P: np.ndarray
+    S: np.ndarray
+    places: Places
+    forces: ContactForces
+    wrenches: np.ndarray
+    stiffness: np.ndarray
+    r: np.ndarray
+    tau: np.ndarray
+    A: np.ndarray
+    space: np.ndarray
+
+
+@jit
+def begin(scene: Scene, start: StepStart, ref: StepReference, trial: Trial) -> bool:
+    """Evaluate quantities of the start of a step; False where its mass matrix is singular.
+
+    Args:
+        scene: what all steps share.
+        start: data of the step.
+        ref: written, but for the list of contacts.
+        trial: workspace.
+    """
+    tree, torque, h, nv = scene.tree, start.torque, start.h, len(start.v0)
+    forward_kinematics(tree, start.q0, ref.P0)
+    world_motions(tree, ref.P0, ref.S0)
+    body_twists(tree, ref.S0, start.v0, ref.twists)
+    # v0 is a backward difference of positions; with the length of this step, nothing about the
+    # previous step has to be known
+    integrate(tree.space, start.q0, -h, start.v0, trial.q)
+    forward_kinematics(tree, trial.q, trial.P)
+    for b in range(len(tree.parents)):
+        for i in range(4):
+            for j in range(3):
+                ref.target[b, i, j] = 2.0 * ref.P0[b + 1, i, j] - trial.P[b + 1, i, j]
+        for j in range(3):
+            ref.target[b, 3, j] += tree.gravity[j] * h * h
+    inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, trial.stiffness)
+    add_children(tree.parents, trial.stiffness)
+    for b in range(len(tree.parents)):
+        for j in range(6):
+            trial.wrenches[b, j] = 0.0
+    for i in range(nv):
+        for j in range(nv):
+            ref.metric[i, j] = 0.0
+    project_stiffness(
+        ref.S0, tree.parents, tree.first_dofs, trial.stiffness, trial.wrenches, ref.metric
+    )
+    for i in range(nv):
+        ref.metric[i, i] += tree.rotors[i]
+        for j in range(nv):
+            ref.metric[i, j] /= h * h
+        ref.metric[i, i] += torque.kd[i] / h + torque.kp[i]
+    copy_matrix(ref.metric, ref.U)
+    ref.energies[0] = kinetic_energy(tree, ref.P0, ref.twists, start.v0)
+    ref.energies[1] = potential_energy(tree, ref.P0)
+    return cholesky(ref.U)
+
+
+@jit
+def evaluate_step(
+    scene: Scene, start: StepStart, ref: StepReference, trial: Trial
+) -> tuple[float, float]:
+    """The function that is minimised, and the norm of the residual r, at `trial.q`.
+
+    It is |U'^-1 r|^2 / 2 [J] for pbfd, U'U being the metric, and the energy E [J] for pbd.
+
+    Args:
+        scene: what all steps share.
+        start: data of the step.
+        ref: reference after `begin`, with the contacts of the step.
+        trial: everything but q is written.
+    """
+    tree, torque, h, contacts = scene.tree, start.torque, start.h, ref.contacts
+    nv, scale, space = len(start.v0), 1.0 / (start.h * start.h), scene.tree.space
+    forward_kinematics(tree, trial.q, trial.P)
+    world_motions(tree, trial.P, trial.S)
+    place_contacts(scene.candidates, contacts, trial.P, trial.places)
+    value = scale * inertial_wrenches(trial.P[1:], ref.target, tree.moments, trial.wrenches)
+    for b in range(len(tree.parents)):
+        for i in range(6):
+            trial.wrenches[b, i] *= scale
+    forces = trial.forces
+    penalty_forces(scene.law, h, scene.candidates, contacts, trial.places, trial.P, forces)
+    subtract_from_bodies(contacts.bodies, forces.origin, contacts.n[0], -1.0, trial.wrenches)
+    add_children(tree.parents, trial.wrenches)
+    project_wrenches(trial.S, tree.first_dofs, trial.wrenches, trial.r)
+    difference(space, start.q0, trial.q, trial.y)
+    difference(space, torque.q_target, trial.q, trial.e)
+    if not space.flat:
+        difference_derivative(space, trial.y, trial.D)
+        difference_derivative(space, trial.e, trial.D_t)
+    pull, inertia, spring = trial.space[0], trial.space[1], trial.space[2]
+    value += forces.energies[0] + forces.energies[1]
+    for k in range(nv):
+        v = trial.y[k] / h
+        trial.v[k] = v
+        change = v - start.v0[k]
+        pull[k] = torque.constant[k] - torque.kd[k] * v
+        inertia[k] = tree.rotors[k] / h * change
+        spring[k] = torque.kp[k] * trial.e[k]
+        value += h * (0.5 * (inertia[k] * change + torque.kd[k] * v * v) - torque.constant[k] * v)
+        value += 0.5 * spring[k] * trial.e[k]
+    if scene.law.kind == FRICTIONAL:
+        for k in range(nv):
+            trial.tau[k] = pull[k] - spring[k]
+            trial.r[k] += inertia[k] - trial.tau[k]
+    else:
+        out = trial.space[3]
+        pull_force(space, trial.D, pull, trial.tau)
+        pull_force(space, trial.D_t, spring, out)
+        for k in range(nv):
+            trial.tau[k] -= out[k]
+            trial.r[k] -= trial.tau[k]
+        pull_force(space, trial.D, inertia, out)
+        for k in range(nv):
+            trial.r[k] += out[k]
+    value += _add_joint_forces(scene, start, trial)
+    error, s = 0.0, trial.space[3]
+    for k in range(nv):
+        error += trial.r[k] * trial.r[k]
+        s[k] = trial.r[k]
+    if scene.law.kind == FRICTIONAL:
+        solve_upper_transposed(ref.U, s)
+        value = 0.0
+        for k in range(nv):
+            value += 0.5 * s[k] * s[k]
+    return value, math.sqrt(error)
+
+
+@jit
+def linearise_step(
+    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, exact: bool
+) -> None:
+    """Write dr/dq at the trial (tangent) into `trial.A`, after `evaluate_step`.
+
+    Args:
+        scene: what all steps share.
+        start: data of the step.
+        ref: reference after `begin`.
+        trial: the trial.
+        exact: whether the derivative is exact; False: its positive semidefinite part, for pbd.
+    """
+    tree, torque, contacts, A = scene.tree, start.torque, ref.contacts, trial.A
+    nv, space, h, forces = len(start.v0), scene.tree.space, start.h, trial.forces
+    target = ref.target if exact else trial.P[1:]
+    inertial_stiffness(trial.P[1:], target, tree.moments, trial.stiffness)
+    for b in range(len(tree.parents)):
+        for i in range(36):
+            trial.stiffness[b, i] /= h * h
+    penalty_stiffness(
+        scene.law, h, scene.candidates, contacts, trial.places, trial.P, not exact, forces
+    )
+    subtract_from_bodies(contacts.bodies, forces.stiffness, contacts.n[0], 1.0, trial.stiffness)
+    add_children(tree.parents, trial.stiffness)
+    wrenches = trial.wrenches if exact else np.zeros_like(trial.wrenches)
+    origin = forces.origin if exact else np.zeros_like(forces.origin)
+    for k in range(nv):
+        for l in range(nv):
+            A[k, l] = 0.0
+    project_stiffness(trial.S, tree.parents, tree.first_dofs, trial.stiffness, wrenches, A)
+    add_pairs(tree, trial.S, contacts.bodies, forces.stiffness, origin, contacts.n[0], A)
+    weights, force = trial.space[0], trial.space[1]
+    for k in range(nv):
+        weights[k] = tree.rotors[k] / h + torque.kd[k]
+    if scene.law.kind == FRICTIONAL:
+        add_rows(space, weights, trial.D, 1.0 / h, A)
+        add_rows(space, torque.kp, trial.D_t, 1.0, A)
+    else:
+        add_weighted(space, trial.D, trial.D, weights, 1.0 / h, A)
+        add_weighted(space, trial.D_t, trial.D_t, torque.kp, 1.0, A)
+    _add_joint_stiffness(scene, start, trial)
+    if scene.law.kind == FRICTIONAL or not exact:
+        return
+    for k in range(nv):
+        v = trial.v[k]
+        force[k] = torque.kd[k] * v - torque.constant[k] + tree.rotors[k] / h * (v - start.v0[k])
+    add_turning(space, trial.y, trial.D, force, A)
+    for k in range(nv):
+        force[k] = torque.kp[k] * trial.e[k]
+    add_turning(space, trial.e, trial.D_t, force, A)
+
+
+@jit
+def beyond_stop(joints: Joints, j: int, q: np.ndarray) -> float:
+    """Displacement of joint j beyond the upper stop, negative beyond the lower one [rad or m]."""
+    if joints.coordinates[j] < 0:
+        return 0.0
+    x = q[joints.coordinates[j]]
+    return max(x - joints.upper[j], 0.0) + min(x - joints.lower[j], 0.0)
+
+
+@jit
+def excess(scene: Scene, start: StepStart, trial: Trial, k: int) -> float:
+    """Excess of the commanded effort of dof k over its limit [N m or N]."""
+    effort = motor(scene.joints, start.torque, k, trial.e[k], trial.v[k])
+    limit = scene.joints.effort[k]
+    return max(effort - limit, 0.0) + min(effort + limit, 0.0)
+
+
+@jit
+def motor_stiffness(scene: Scene, start: StepStart, k: int) -> float:
+    """Stiffness kp + kd / h of the motor of dof k, without the joint's damping [N m/rad or N/m]."""
+    return start.torque.kp[k] + (start.torque.kd[k] - scene.joints.damping[k]) / start.h
+
+
+@jit
+def _add_joint_forces(scene: Scene, start: StepStart, trial: Trial) -> float:
+    """Subtract the joints' forces from the residual, and return the energy that they add [J].
+
+    The energy stored in stops and springs is added to that of the contacts.
+    """
+    joints, h, stored, value = scene.joints, start.h, 0.0, 0.0
+    for j in range(len(joints.dofs)):
+        k, depth = joints.dofs[j], beyond_stop(joints, j, trial.q)
+        y, friction = trial.y[k], joints.friction[j]
+        trial.r[k] += joints.stiffness[j] * depth
+        stored += 0.5 * joints.stiffness[j] * depth * depth
+        if friction > 0.0:
+            stick = h * CREEP
+            if abs(y) <= stick:
+                trial.r[k] += friction * y / stick
+                value += 0.5 * friction * y * y / stick
+            else:
+                trial.r[k] += friction * np.sign(y)
+                value += friction * (abs(y) - 0.5 * stick)
+    for k in range(len(start.v0)):
+        more = excess(scene, start, trial, k)
+        if more != 0.0:
+            trial.r[k] += more
+            trial.tau[k] -= more
+            curvature = motor_stiffness(scene, start, k)
+            if curvature > 0.0:
+                value -= 0.5 * more * more / curvature
+            else:
+                value += more * trial.y[k]
+    stored += add_springs(joints, trial.q, trial.r, matrix(0, 0))
+    trial.forces.energies[0] += stored
+    return value + stored
+
+
+@jit
+def _add_joint_stiffness(scene: Scene, start: StepStart, trial: Trial) -> None:
+    """Add the derivative of the joints' forces to `trial.A`."""
+    joints, stick = scene.joints, start.h * CREEP
+    for j in range(len(joints.dofs)):
+        k = joints.dofs[j]
+        if beyond_stop(joints, j, trial.q) != 0.0:
+            trial.A[k, k] += joints.stiffness[j]
+        if joints.friction[j] > 0.0 and abs(trial.y[k]) <= stick:
+            trial.A[k, k] += joints.friction[j] / stick
+    for k in range(len(start.v0)):
+        if excess(scene, start, trial, k) != 0.0:
+            trial.A[k, k] -= motor_stiffness(scene, start, k)
+    unused = trial.space[3]
+    add_springs(joints, trial.q, unused, trial.A)
+
+
+@jit
+def free_motors(
+    scene: Scene, start: StepStart, trial: Trial, signs: np.ndarray, freed: np.ndarray
+) -> None:
+    """Add the stiffness of motors whose limits act at this point but not at the last to `trial.A`.
+
+    Without their stiffness such motors swing through to the other limit, and back.
+
+    Args:
+        scene: what all steps share.
+        start: data of the step.
+        trial: trial after `linearise_step`.
+        signs: sign of the limit that acts on each motor at the last point, or 0, shape (nv,); those
+            of this point are written.
+        freed: stiffness that is added, shape (nv,); written.
+    """
+    for k in range(len(signs)):
+        sign = np.sign(excess(scene, start, trial, k))
+        freed[k] = 0.0
+        if sign != signs[k] and sign != 0.0:
+            freed[k] = motor_stiffness(scene, start, k)
+            trial.A[k, k] += freed[k]
+        signs[k] = sign
+
+
+@jit
+def replace_kinks(
+    scene: Scene,
+    start: StepStart,
+    trial: Trial,
+    torque: Torque,
+    following: np.ndarray,
+) -> None:
+    """Change gains and torques to those that do around the trial what friction and limits do.
+
+    Args:
+        scene: what all steps share.
+        start: data of the step.
+        trial: its end.
+        torque: copy of the torque of the step; changed.
+        following: 1, and 0 for the dofs whose motors are saturated, shape (nv,); changed.
+    """
+    joints = scene.joints
+    for k in range(len(following)):
+        beyond = excess(scene, start, trial, k)
+        if beyond != 0.0:
+            following[k], torque.kp[k], torque.kd[k] = 0.0, 0.0, joints.damping[k]
+            torque.constant[k] = np.copysign(joints.effort[k], beyond) + torque.external[k]
+    for j in range(len(joints.dofs)):
+        k = joints.dofs[j]
+        if abs(trial.y[k]) > start.h * CREEP:
+            torque.constant[k] -= np.copysign(joints.friction[j], trial.y[k])
+        else:
+            torque.kd[k] += joints.friction[j] / CREEP
+
+
+@jit
+def start_contacts(scene: Scene, ref: StepReference) -> None:
+    """Write the placements of the contacts' bodies at the start of the step."""
+    place_references(scene.candidates, ref.contacts, ref.P0)

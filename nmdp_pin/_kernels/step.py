@@ -1,0 +1,806 @@
+"""One step of the nonconvex maximal dissipation principle: stages, guesses, and checks.
+
+A step of order 2 has the stages of SDIRK2, a step of order 1 is backward Euler. Stage i ends c_i h
+after the start; it is an implicit step of length a_ii h from the reference q_i = q0 (+) h sum_j
+a_ij V_j, v_i = v0 + h sum_j a_ij A_j (j < i), with V_j and A_j the velocity and the acceleration of
+the earlier stages.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.callbacks import call_minimise
+from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity
+from nmdp_pin._kernels.contact_places import place_references
+from nmdp_pin._kernels.contact_reports import report_depths, report_wrench
+from nmdp_pin._kernels.contact_selection import missed_contacts, select_contacts
+from nmdp_pin._kernels.contacts import Contacts, identity
+from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
+from nmdp_pin._kernels.inertia import placement_rates
+from nmdp_pin._kernels.jit import inlined, jit
+from nmdp_pin._kernels.local_array import matrix, vector
+from nmdp_pin._kernels.manifold import integrate
+from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.stage import (
+    GAP,
+    NEWTON_EULER,
+    POSITIONS,
+    RESIDUAL,
+    VELOCITIES,
+    Linear,
+    Point,
+    Stage,
+    System,
+    kinematics,
+    press,
+    saturate_at,
+)
+from nmdp_pin._kernels.tree import body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.vector3 import cross_into, place, rotate
+from nmdp_pin._kernels.vi_newton import (
+    BUDGET_SPENT,
+    CONVERGED,
+    NOT_FINITE,
+    STALLED,
+    Tolerances,
+    solve_stage,
+)
+
+LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
+_MOST_GUESSES = 8
+_OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
+_FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
+_FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
+_MOST_MISSED = 4  # lists of contacts that a step tries
+# Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
+ROUNDING = 8.0 * 2.220446049250313e-16
+_LEAST_REACH = 0.02  # [m] by which an iteration may move a contact at rest
+
+# Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
+# outcome, the order of the scheme that made it, and the number of contacts that touch.
+ITERATIONS, EVALUATIONS, REJECTED, WORK, OUTCOME, ORDER, TOUCHING = range(7)
+
+# Numbers of a step.
+OF_RESIDUAL, OF_GAP, KINETIC, POTENTIAL = range(4)
+
+
+@record
+class Options:
+    """Options of the solver.
+
+    Args:
+        tolerance: tolerance of the norm of G over the weight, in stages that are long.
+        slip: sliding velocity that other forces could still prevent at a contact [m/s], likewise.
+        long: length of a stage that is long [s].
+        loose: norm of G over the weight up to which an iteration may take it.
+        proximal: least proximal term.
+        max_iterations: largest number of iterations from one initial guess.
+        warm_start: whether to begin with the last weights; else with w = 0.
+        restarts: whether to try other guesses where the first one fails.
+        budget: largest work of a step, in evaluations.
+        share: share of the energy that moves which a step may gain.
+        minimiser: number of the object that solves the stages, 0: Newton's method.
+    """
+
+    tolerance: float
+    slip: float
+    long: float
+    loose: float
+    proximal: float
+    max_iterations: int
+    warm_start: bool
+    restarts: bool
+    budget: int
+    share: float
+    minimiser: int
+
+
+@record
+class Scheme:
+    """A diagonally implicit Runge-Kutta method whose last stage is the end of the step.
+
+    Args:
+        order: order of the method on smooth motion.
+        a: Butcher matrix, lower triangular, shape (s, s).
+        acceleration: rate of the acceleration over that of the velocity; 1 but in halved steps as
+            the papers print them.
+    """
+
+    order: int
+    a: np.ndarray
+    acceleration: float
+
+
+@record
+class Start:
+    """Start of a step.
+
+    Args:
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        a: acceleration at the end of the step before, with which a step is predicted, (nv,).
+        contacts: identities of the contacts that touched at the end of the step before,
+            ascending; others may follow that are beyond all, shape (k,).
+        w: their weights, shape (k, m).
+        joints: weights of the joints with a stop or dry friction, shape (r,).
+        h: length of the step [s].
+        constant: feed-forward torques of the stages with kd v_target, shape (s, nv); one row is
+            that of all stages.
+        kp: position gains of the stages, shape (s, nv).
+        kd: velocity gains and damping of the stages, shape (s, nv).
+        q_target: target configurations of the stages, shape (s, nq).
+        external: forces from outside at the stages, which are in `constant` as well, (s, nv).
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    contacts: np.ndarray
+    w: np.ndarray
+    joints: np.ndarray
+    h: float
+    constant: np.ndarray
+    kp: np.ndarray
+    kd: np.ndarray
+    q_target: np.ndarray
+    external: np.ndarray
+
+
+@record
+class Memory:
+    """Memory of a step, whose contents are nothing before and after it but for the last points.
+
+    Args:
+        stage: equations of the present stage.
+        origin: the start of the step, of which the kinematics is known.
+        scratch: another point.
+        points: a pair for each stage of the step, and one for its repetition: the stage ends at
+            one of the two, the other one is a trial.
+        linear: derivatives.
+        w: weights to begin with, shape (k + r, m).
+        ahead: acceleration with which a stage is predicted, shape (nv,).
+        rates: rates of the placements of the bodies at the start, shape (n, 4, 3).
+        slopes: accelerations of the placements at the end of the first stage, shape (n, 4, 3).
+        velocities: velocities of the contacts and of the joints at the start, (k + r + 1, 3).
+        energies: kinetic and potential energy at the start and at the end, and what the contacts
+            can give back at the start [J], shape (5,).
+        suspects: contacts and joints whose motion a step of first order has to confirm, (k + r,).
+    """
+
+    stage: Stage
+    origin: Point
+    scratch: Point
+    points: tuple[Point, ...]
+    linear: Linear
+    w: np.ndarray
+    ahead: np.ndarray
+    rates: np.ndarray
+    slopes: np.ndarray
+    velocities: np.ndarray
+    energies: np.ndarray
+    suspects: np.ndarray
+
+
+@record
+class End:
+    """End of a step; all arrays are written.
+
+    Args:
+        q: configuration, shape (nq,).
+        v: velocity, shape (nv,).
+        a: acceleration, shape (nv,).
+        tau: joint torque of the command [N m, N], shape (nv,).
+        wrenches: mean wrenches of the contact points about their centres, world, shape (p, 6).
+        depths: penetrations of the contact points, 0 when apart [m], shape (p,).
+        error: estimated error of the configuration, shape (nv,).
+        contacts: identities of the contacts that touch, shape (k,).
+        w: their weights, shape (k, m).
+        joints: weights of the joints, shape (r,).
+        counts: counters, shape (7,).
+        numbers: residual, gap and energies, shape (4,).
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    wrenches: np.ndarray
+    depths: np.ndarray
+    error: np.ndarray
+    contacts: np.ndarray
+    w: np.ndarray
+    joints: np.ndarray
+    counts: np.ndarray
+    numbers: np.ndarray
+
+
+@jit
+def energies_of(system: System, at: Point) -> tuple[float, float]:
+    """Kinetic and potential energy at a point [J]."""
+    tree = system.tree
+    return kinetic_energy(tree, at.P, at.twists, at.v), potential_energy(tree, at.P)
+
+
+@jit
+def attainable(system: System, stage: Stage, relative: float) -> float:
+    """Bound on the norm of G [N, N m]: `relative` times the weight, but not below rounding.
+
+    The rounding errors are those of M q / h^2 in G.
+    """
+    square = 0.0
+    for i in range(stage.q_ref.size):
+        square += stage.q_ref[i] * stage.q_ref[i]
+    size = (1.0 + math.sqrt(square)) * stage.rate * stage.acceleration_rate
+    return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
+
+
+@jit
+def share_of_tolerance(options: Options, stage: Stage) -> float:
+    """Share of the tolerances in short stages, whose own error falls with their length."""
+    share = 1.0 / max(options.long * stage.rate, 1.0)
+    return share if stage.displaced else share * share
+
+
+@jit
+def open_step(system: System, start: Start, memory: Memory) -> None:
+    """Kinematics, energies and contacts at the start of a step."""
+    origin, stage, tree = memory.origin, memory.stage, system.tree
+    for i in range(start.q.size):
+        origin.q[i] = start.q[i]
+    for l in range(start.v.size):
+        origin.v[l] = start.v[l]
+    kinematics(system, start.q, origin)
+    body_twists(tree, origin.S, start.v, origin.twists)
+    memory.energies[0], memory.energies[1] = energies_of(system, origin)
+    select_contacts(system.candidates, origin.P, origin.twists, start.h, stage.contacts)
+
+
+@jit
+def list_weights(system: System, start: Start, options: Options, memory: Memory) -> float:
+    """Write the weights to begin with, and the velocities at the start; the largest speed.
+
+    A contact that approaches starts from its full normal force, close to the end of an impact.
+    """
+    contacts, origin = memory.stage.contacts, memory.origin
+    n, m, k, most = contacts.n[0], memory.w.shape[1], 0, 0.0
+    M, centre, work = matrix(4, 3), vector(3), vector(3)
+    for i in range(n):
+        c = contacts.index[i]
+        number = identity(system.candidates, contacts, c)
+        while k < start.contacts.size and start.contacts[k] < number:
+            k += 1
+        known = k < start.contacts.size and start.contacts[k] == number
+        for e in range(m):
+            memory.w[i, e] = 0.0
+            if options.warm_start:
+                memory.w[i, e] = start.w[k, e] if known else 1.0 / m
+        a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
+        relative_placement(origin.P, a, b, M)
+        place(M, contacts.held[c], centre)
+        u = memory.velocities[i]
+        relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
+        most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+    for j in range(start.joints.size):
+        for e in range(m):
+            memory.w[n + j, e] = 0.0
+        memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
+        memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
+        memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
+    if system.recovery > 0.0:
+        press(system, contacts, origin)
+    memory.energies[4] = elastic_energy(system, memory.stage, origin)
+    return math.sqrt(most)
+
+
+@jit
+def state_stage(
+    system: System, scheme: Scheme, start: Start, i: int, memory: Memory, first: Point
+) -> None:
+    """Write the equations of stage i of a step; `first` is the end of the first stage."""
+    stage, tree, h = memory.stage, system.tree, start.h
+    a = scheme.a[i, i]
+    stage.rate = 1.0 / (a * h)
+    stage.acceleration_rate = scheme.acceleration * stage.rate
+    stage.displaced = scheme.order == 1
+    last = max(start.kp.shape[0] - scheme.a.shape[0] + i, 0)  # a repetition has the last command
+    torque = stage.torque
+    for l in range(start.v.size):
+        stage.v_ref[l] = start.v[l]
+        torque.constant[l], torque.kp[l] = start.constant[last, l], start.kp[last, l]
+        torque.kd[l], torque.external[l] = start.kd[last, l], start.external[last, l]
+    for k in range(start.q.size):
+        stage.q_ref[k], torque.q_target[k] = start.q[k], start.q_target[last, k]
+    if i > 0:
+        b = scheme.a[i, 0] * h
+        before = 1.0 / (scheme.a[0, 0] * h) * scheme.acceleration
+        integrate(tree.space, start.q, b, first.v, stage.q_ref)
+        for l in range(start.v.size):
+            stage.v_ref[l] = start.v[l] + b * before * (first.v[l] - start.v[l])
+        if stage.form == VELOCITIES:
+            placement_rates(first.P, first.twists, memory.slopes)
+            for body in range(memory.rates.shape[0]):
+                for r in range(4):
+                    for c in range(3):
+                        slope = memory.slopes[body, r, c] - memory.rates[body, r, c]
+                        memory.rates[body, r, c] += b * before * slope
+    elif stage.displaced:
+        place_references(system.candidates, stage.contacts, memory.origin.P)
+    if stage.form != NEWTON_EULER:
+        _state_target(system, start, i, memory)
+
+
+@jit
+def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
+    """The placements, or their rates, that the bodies would have without forces.
+
+    In first order bodies move as in a previous step of the same length: v is a backward difference
+    of positions, and nothing about the previous step has to be known.
+    """
+    stage, tree, origin, rates = memory.stage, system.tree, memory.origin, memory.rates
+    if i == 0 and stage.displaced:
+        back, before = vector(start.q.size), memory.scratch
+        integrate(tree.space, start.q, -1.0 / stage.rate, start.v, back)
+        kinematics(system, back, before)
+        for b in range(rates.shape[0]):
+            for r in range(4):
+                for c in range(3):
+                    rates[b, r, c] = stage.rate * (origin.P[b + 1, r, c] - before.P[b + 1, r, c])
+    elif i == 0:
+        placement_rates(origin.P, origin.twists, rates)
+    for b in range(rates.shape[0]):
+        for r in range(4):
+            for c in range(3):
+                target = rates[b, r, c]
+                if stage.displaced:
+                    target = origin.P[b + 1, r, c] + rates[b, r, c] / stage.rate
+                stage.target[b, r, c] = target
+        for c in range(3):
+            share = stage.rate * stage.acceleration_rate if stage.displaced else stage.rate
+            stage.target[b, 3, c] += tree.gravity[c] / share
+    stage.form = POSITIONS if stage.displaced else VELOCITIES
+
+
+@jit
+def _predicts(options: Options) -> bool:
+    """Whether the first guess of a stage is its prediction; else it is the reference."""
+    return options.restarts and options.warm_start and options.minimiser == 0
+
+
+@jit
+def guess(system: System, options: Options, number: int, memory: Memory, at: Point) -> float:
+    """Write initial guess `number` of a stage into a point; how loose it is, below 0: no more.
+
+    Most stages take two or three iterations from the first guess. For the others a new guess is
+    better than more iterations (docs/choices.md, 3).
+    """
+    stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
+    h, m = 1.0 / stage.rate, at.w.shape[1]
+    share, weights, loose, full = 1.0, 1.0, 3.0, False
+    if not _predicts(options):
+        share = 0.0
+        if number > (1 if options.restarts and options.warm_start else 0):
+            return -1.0
+        if number == 1:
+            weights = 0.0
+    elif number == 1:
+        share = 0.0
+    elif number == 2:
+        weights, loose = 0.0, 10.0
+    elif number == 3:
+        share = 0.5
+    elif number == 4:
+        share, loose = 0.0, 0.3
+    elif number == 5:
+        full = True
+    elif number == 6:
+        share, weights, loose = 0.0, 0.0, 0.3
+    elif number == 7:
+        share, weights, loose = 0.0, 0.0, 1e3
+    elif number > 7:
+        return -1.0
+    step = vector(at.v.size)
+    for l in range(at.v.size):
+        step[l] = share * h * stage.v_ref[l]
+        if number == 0:
+            step[l] += share * h * h * memory.ahead[l]
+    integrate(system.tree.space, stage.q_ref, 1.0, step, at.q)
+    for i in range(n + r):
+        for e in range(m):
+            at.w[i, e] = weights * memory.w[i, e]
+            if full and i < n:
+                at.w[i, e] = 1.0 / m
+        if weights == 0.0 and i >= n:
+            at.w[i, 0] = 0.5
+    return loose
+
+
+@inlined
+def solve_from_guesses(
+    system: System,
+    options: Options,
+    guesses: int,
+    reach: float,
+    given: float,
+    memory: Memory,
+    first: int,
+    counts: np.ndarray,
+) -> tuple[int, int]:
+    """Solve a stage from one guess after another.
+
+    G = 0 has distant roots, to which no motion leads: they gain energy and are refused.
+
+    Args:
+        system: what all steps share.
+        options: options of the solver.
+        guesses: largest number of guesses.
+        reach: bound on the motion of a contact in an iteration [m].
+        given: work of the torques in the earlier stages [J].
+        memory: memory; points `first` and `first + 1` are used.
+        first: as above.
+        counts: counters, to which those of the stage are added.
+
+    Returns:
+        Outcome, and the index of the point where the stage ends.
+    """
+    stage = memory.stage
+    share = share_of_tolerance(options, stage)
+    predicted = _predicts(options)
+    tolerance = attainable(system, stage, share * options.tolerance)
+    outcome, here, there = STALLED, first, first + 1
+    for number in range(guesses):
+        at = memory.points[here]
+        loose = guess(system, options, number, memory, at)
+        if loose < 0.0:
+            break
+        saturate_at(system, stage, at)
+        left = options.budget - counts[WORK]
+        if options.minimiser:
+            order = 1 if stage.displaced else 2
+            call_minimise(options.minimiser, here, stage.rate, order, left, counts)
+            outcome = counts[OUTCOME]
+        else:
+            tolerances = Tolerances(
+                tolerance,
+                share * options.slip / stage.rate,
+                max(options.loose * loose * system.tree.weight, tolerance),
+                _FAR * system.tree.weight if number == 0 and predicted else math.inf,
+                _OF_GUESS,
+                reach,
+                options.proximal,
+                options.max_iterations,
+            )
+            outcome, swapped = solve_stage(
+                system,
+                stage,
+                tolerances,
+                left,
+                memory.points[here],
+                memory.points[there],
+                memory.linear,
+                counts,
+            )
+            if swapped:
+                here, there = there, here
+        if outcome == CONVERGED:
+            if _gains_little(system, options, memory.points[here], given, memory):
+                break
+            outcome = ENERGY_GAINED
+        if counts[WORK] >= options.budget:
+            break
+    return outcome, here
+
+
+@jit
+def _gains_little(
+    system: System, options: Options, at: Point, given: float, memory: Memory
+) -> bool:
+    """Whether the energy that a stage gains is acceptable; the energies at its end are written.
+
+    An implicit step loses energy: in first order v' M (v - v0) is more than the change of
+    v' M v / 2, and contact forces only dissipate. Large turns and steps of second order may add a
+    share of the energy that moves (docs/choices.md, 15).
+    """
+    energies = memory.energies
+    energies[2], energies[3] = energies_of(system, at)
+    done = given + power(at) / memory.stage.rate
+    if memory.stage.acceleration_rate != memory.stage.rate:  # as printed, which is not consistent
+        return True
+    done += released(system, at, memory)
+    gain = energies[2] + energies[3] - energies[0] - energies[1] - done
+    return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
+
+
+@jit
+def released(system: System, at: Point, memory: Memory) -> float:
+    """Energy that the contacts have given back since the start [J]."""
+    return max(memory.energies[4] - elastic_energy(system, memory.stage, at), 0.0)
+
+
+@jit
+def allowed_gain(system: System, share: float, moving: float) -> float:
+    """The largest acceptable gain of energy [J].
+
+    Args:
+        system: what all steps share.
+        share: share of the energy that moves.
+        moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
+    """
+    return share * moving + LEAST_GAIN * system.tree.weight
+
+
+@jit
+def power(at: Point) -> float:
+    """Power of the joint torques at a point [W]."""
+    total = 0.0
+    for l in range(at.v.size):
+        total += at.tau[l] * at.v[l]
+    return total
+
+
+@inlined
+def make_stages(
+    system: System,
+    options: Options,
+    scheme: Scheme,
+    start: Start,
+    memory: Memory,
+    base: int,
+    counts: np.ndarray,
+) -> tuple[int, int, int]:
+    """Solve the stages of a step one after another.
+
+    Args:
+        system: what all steps share.
+        options: options of the solver.
+        scheme: time scheme.
+        start: start of the step.
+        memory: memory after `open_step`; the points from `base` on are used.
+        base: as above.
+        counts: counters, to which those of the stages are added.
+
+    Returns:
+        Outcome, and the indices of the points where the first and the last stage end.
+    """
+    stages, given = scheme.a.shape[0], 0.0
+    speed = list_weights(system, start, options, memory)
+    for l in range(start.v.size):
+        memory.ahead[l] = start.a[l]
+    first, last, outcome = base, base, CONVERGED
+    guesses = _FEW_GUESSES if scheme.order > 1 else _MOST_GUESSES
+    for i in range(stages):
+        state_stage(system, scheme, start, i, memory, memory.points[first])
+        reach = _LEAST_REACH + speed / memory.stage.rate
+        if i > 0:
+            given = scheme.a[i, 0] * start.h * power(memory.points[first])
+        outcome, last = solve_from_guesses(
+            system, options, guesses, reach, given, memory, base + 2 * i, counts
+        )
+        if i == 0:
+            first = last
+        if outcome != CONVERGED:
+            break
+        carry(memory, memory.points[last])
+    return outcome, first, last
+
+
+@jit
+def carry(memory: Memory, at: Point) -> None:
+    """Prepare the next stage: its initial weights, full forces for contacts that are apart."""
+    stage, n = memory.stage, memory.stage.contacts.n[0]
+    m, k = at.w.shape[1], 0
+    for i in range(at.w.shape[0]):
+        acts = k < at.n_active[0] and at.active[k] == i
+        k += acts
+        for e in range(m):
+            if acts:
+                memory.w[i, e] = at.w[i, e]
+            elif i < n:
+                memory.w[i, e] = 1.0 / m
+            else:
+                memory.w[i, e] = 0.5 if e == 0 else 0.0
+    for l in range(at.v.size):
+        memory.ahead[l] = stage.acceleration_rate * (at.v[l] - stage.v_ref[l])
+
+
+@jit
+def make_step(
+    system: System,
+    options: Options,
+    scheme: Scheme,
+    first_order: Scheme,
+    start: Start,
+    memory: Memory,
+    end: End,
+) -> None:
+    """Make a step; one of second order is repeated in first order where it is not accepted.
+
+    It is repeated where it does not converge, gains energy, or has an impact that rebounds or
+    penetrates too deeply. The step begins again where a candidate touches that is no contact.
+
+    Args:
+        system: what all steps share.
+        options: options of the solver.
+        scheme: time scheme.
+        first_order: time scheme of the repetition.
+        start: start of the step.
+        memory: overwritten.
+        end: output.
+    """
+    counts = end.counts
+    for i in range(counts.size):
+        counts[i] = 0
+    open_step(system, start, memory)
+    outcome, first, last, order = STALLED, 0, 0, scheme.order
+    kinetic, potential = 0.0, 0.0
+    for _ in range(_MOST_MISSED):
+        made, base, doubtful = scheme, 0, False
+        while True:
+            found, a, b = make_stages(system, options, made, start, memory, base, counts)
+            if base > 0:  # the repetition
+                if doubtful and (
+                    found != CONVERGED
+                    or confirm(
+                        system, memory.stage, memory.points[b], memory.velocities, memory.suspects
+                    )
+                ):
+                    memory.energies[2], memory.energies[3] = kinetic, potential
+                else:
+                    outcome, first, last, order = found, b, b, 1
+                break
+            outcome, first, last, order = found, a, b, scheme.order
+            if scheme.order == 1:
+                break
+            if outcome == CONVERGED:
+                outcome, doubtful = _judge(system, options, scheme, start, memory, first, last)
+                if outcome == CONVERGED and not doubtful:
+                    break
+            kinetic, potential = memory.energies[2], memory.energies[3]
+            made, base = first_order, 4
+        if outcome != CONVERGED:
+            break
+        missed = missed_contacts(system.candidates, memory.points[last].P, memory.stage.contacts)
+        if first != last:
+            missed |= missed_contacts(
+                system.candidates, memory.points[first].P, memory.stage.contacts
+            )
+        if not missed:
+            break
+        outcome = BUDGET_SPENT
+    counts[OUTCOME], counts[ORDER] = outcome, order
+    end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
+    if outcome == CONVERGED:
+        made = scheme if order == scheme.order else first_order
+        _close_step(system, made, start, memory, first, last, end)
+        if not _is_finite(end):
+            counts[OUTCOME] = NOT_FINITE
+
+
+@inlined
+def _is_finite(end: End) -> bool:
+    """Whether the numbers of a step are finite, and not so large that their squares are not."""
+    total = end.numbers[OF_GAP] + end.numbers[KINETIC] + end.numbers[POTENTIAL]
+    for i in range(end.q.size):
+        total += end.q[i] * end.q[i]
+    for l in range(end.v.size):
+        total += end.v[l] * end.v[l] + end.tau[l] * end.tau[l]
+    for p in range(end.wrenches.shape[0]):
+        for a in range(6):
+            total += end.wrenches[p, a] * end.wrenches[p, a]
+    return abs(total) < np.inf
+
+
+@jit
+def _judge(
+    system: System,
+    options: Options,
+    scheme: Scheme,
+    start: Start,
+    memory: Memory,
+    first: int,
+    last: int,
+) -> tuple[int, bool]:
+    """Outcome of a step of second order, and whether a step of first order has to confirm it."""
+    energies, at, before = memory.energies, memory.points[last], memory.points[first]
+    done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
+    gain = energies[2] + energies[3] - energies[0] - energies[1] - done
+    gain -= released(system, at, memory)
+    if not gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0)):
+        return ENERGY_GAINED, False
+    return judge(
+        system,
+        memory.stage,
+        memory.origin,
+        before,
+        at,
+        1.0 / (scheme.a[0, 0] * start.h),
+        gain,
+        done,
+        energies[0],
+        memory.velocities,
+        memory.suspects,
+    )
+
+
+@jit
+def _close_step(
+    system: System,
+    scheme: Scheme,
+    start: Start,
+    memory: Memory,
+    first: int,
+    last: int,
+    end: End,
+) -> None:
+    """Write the end of a step that was made."""
+    at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
+    n, k = contacts.n[0], 0
+    for i in range(at.q.size):
+        end.q[i] = at.q[i]
+    carry(memory, at)
+    for l in range(at.v.size):
+        end.v[l], end.a[l] = at.v[l], memory.ahead[l]
+        end.tau[l] = at.tau[l] - memory.stage.torque.external[l]
+    for x in range(at.n_active[1]):
+        i = at.active[x]
+        end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
+        for e in range(at.w.shape[1]):
+            end.w[k, e] = at.w[i, e]
+        k += 1
+    end.counts[TOUCHING] = k
+    for j in range(end.joints.size):
+        end.joints[j] = memory.w[n + j, 0]
+    report_depths(system.candidates, contacts, at.places, end.depths)
+    for p in range(end.depths.size):
+        for a in range(6):
+            end.wrenches[p, a] = 0.0
+    for s in range(stages):
+        add_wrenches(
+            system,
+            contacts,
+            scheme.a[stages - 1, s],
+            memory.points[first if s + 1 < stages else last],
+            end.wrenches,
+        )
+    # The velocities at the start and at the ends of the stages give a quadrature of one order more;
+    # the difference from the scheme's own is the estimate.
+    for l in range(at.v.size):
+        v0, v1, v2 = start.v[l], memory.points[first].v[l], at.v[l]
+        if stages == 1:
+            end.error[l] = 0.5 * start.h * (v0 - v2)
+        else:
+            c = scheme.a[0, 0]
+            # weights of the quadrature at 0, c and 1
+            of_1 = (3.0 * c - 2.0) / (6.0 * (c - 1.0))
+            of_c = 1.0 / (6.0 * c * (1.0 - c))
+            of_0 = 1.0 - of_1 - of_c
+            own = (of_c - scheme.a[1, 0]) * v1 + (of_1 - scheme.a[1, 1]) * v2
+            end.error[l] = start.h * (of_0 * v0 + own)
+    end.numbers[OF_GAP] = at.sums[GAP]
+    end.numbers[KINETIC], end.numbers[POTENTIAL] = memory.energies[2], memory.energies[3]
+
+
+@jit
+def add_wrenches(
+    system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
+) -> None:
+    """Add the weighted wrenches of a stage about the centres of the points, in the world."""
+    seen, moment, world = vector(3), vector(3), vector(6)
+    for x in range(at.n_active[1]):
+        i = at.active[x]
+        c, f = contacts.index[i], at.wrench[i]
+        alone = system.candidates.pairs[c] < 0 and system.candidates.bodies[c, 0] > 0
+        cross_into(at.places.arm[i], f, moment)
+        for a in range(3):
+            seen[a] = weight * f[a]
+            if f.size == 6:
+                moment[a] = f[3 + a] - (0.0 if alone else moment[a])
+            elif not alone:
+                moment[a] = 0.0
+            moment[a] *= weight
+        b = contacts.bodies[i, 1]
+        rotate(at.P[b], seen, world[:3])
+        rotate(at.P[b], moment, world[3:])
+        report_wrench(system.candidates, contacts, at.places, i, world, wrenches)

@@ -1,0 +1,378 @@
+"""Newton's method for a variational inequality on the manifold G(q, w) = 0 (Josephy's method).
+
+Find q and w in the simplices with G(q, w) = 0 and g(q)' (w' - w) >= 0 for every feasible w', g =
+V'u being the works of the vertices. Each iteration linearises both and solves the affine
+variational inequality that results: it converges quadratically, and asks for no symmetry. The
+matrix of that inequality is (dg/dq) P with the exact response P = -(dG/dq)^-1 dG/dw. It is not
+symmetric (the depth of a contact changes its friction, but not the other way round) and its
+symmetric part is indefinite in long steps; it is nevertheless a P-matrix where a single contact
+presses and slides (docs/choices.md, 14).
+
+A step is bounded by how far contacts can move in a stage, and halved where |G| does not fall; a
+proximal term shortens the steps where the linearisation leads astray.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin._kernels.jit import inlined, jit
+from nmdp_pin._kernels.joints import saturate
+from nmdp_pin._kernels.linear import finite, solve_in_place
+from nmdp_pin._kernels.local_array import indices, vector
+from nmdp_pin._kernels.manifold import integrate
+from nmdp_pin._kernels.simplex_vi import solve_affine_vi
+from nmdp_pin._kernels.stage import (
+    RESIDUAL,
+    SECANT,
+    SLIP,
+    Linear,
+    Point,
+    Stage,
+    System,
+    evaluate,
+    learn_slopes,
+    linearise,
+)
+
+# Outcomes, as in `nmdp_pin._state.status`.
+CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 4, 5, 6
+BUDGET_SPENT = 8
+
+LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
+_FIRST_PROXIMAL = 1e-3  # where the least one has failed
+_TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
+_MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
+_SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
+_MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
+_FEW = 150  # weights up to which an iteration counts no more than its evaluation
+
+
+class Tolerances(NamedTuple):
+    """Stopping criteria of a stage, and options of the iteration.
+
+    Args:
+        residual: bound on the norm of G [N, N m].
+        slip: bound on the motion that other forces could still prevent at a contact [m].
+        near: norm of G up to which a step is taken though it does not fall [N, N m].
+        start: norm of G beyond which an initial guess is not used [N, N m].
+        guess: share of `residual` and `slip` at which an initial guess is a solution. Steps that
+            are extrapolations are explicit, and would gain energy.
+        reach: bound on the motion of a contact in one iteration [m].
+        proximal: least proximal term, relative to the curvature of each contact.
+        max_iterations: largest number of iterations from one initial guess.
+    """
+
+    residual: float
+    slip: float
+    near: float
+    start: float
+    guess: float
+    reach: float
+    proximal: float
+    max_iterations: int
+
+
+@jit
+def work_of(dofs: int, weights: int) -> int:
+    """Work of an iteration with so many dofs and weights, in evaluations; 0 where they are few."""
+    return int((weights / (_FEW + dofs)) ** 3)
+
+
+@jit
+def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
+    """Solve A dq = -G; False where A is singular or dq is not finite.
+
+    Args:
+        A: dG/dq, shape (n, n).
+        G: dynamics residual, shape (n,).
+        dq: output, shape (n,).
+    """
+    n = G.size
+    x = np.empty((n, 1))
+    for i in range(n):
+        x[i, 0] = -G[i]
+    if not solve_in_place(A.copy(), x):
+        return False
+    for i in range(n):
+        dq[i] = x[i, 0]
+    return finite(dq)
+
+
+@jit
+def block_scales(curvature: np.ndarray, first: np.ndarray, scale: np.ndarray) -> bool:
+    """Largest curvature of each block, the unit of its proximal term; False where all are zero.
+
+    Contacts differ by orders of magnitude: one about to lift off responds strongly to its weights.
+
+    Args:
+        curvature: curvature along each variable, shape (n,).
+        first: first variable of each block, shape (blocks + 1,).
+        scale: output, shape (n,).
+    """
+    largest = 0.0
+    for b in range(first.size - 1):
+        of_block = 0.0
+        for e in range(first[b], first[b + 1]):
+            of_block = max(of_block, abs(curvature[e]))
+        largest = max(largest, of_block)
+        for e in range(first[b], first[b + 1]):
+            scale[e] = of_block
+    for e in range(curvature.size):
+        scale[e] = max(scale[e], LEAST_SCALE * largest)
+    return largest > 0.0
+
+
+@jit
+def blocks_of(at: Point, m: int) -> np.ndarray:
+    """First weight of each active row among those that count: m of a contact, 1 of a joint."""
+    k, touching = at.n_active[0], at.n_active[1]
+    first = np.empty(k + 1, np.int64)
+    first[0] = 0
+    for x in range(k):
+        first[x + 1] = first[x] + (m if x < touching else 1)
+    return first
+
+
+@jit
+def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: np.ndarray) -> int:
+    """One iteration: solve the linearised variational inequality.
+
+    With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
+    H = V' (J_motion P + lift 1'); weights w1 solve it, and dq = -A^-1 G + P (w1 - w).
+
+    Args:
+        at: the point.
+        linear: derivatives there.
+        proximal: diagonal added to H, relative to the curvature of each contact.
+        w1: output, as the weights of the point.
+        dq: output, shape (nv,).
+
+    Returns:
+        CONVERGED, SINGULAR, or QP_FAILED where the inequality was not solved.
+    """
+    nv, k, m, rows = dq.size, at.n_active[0], at.w.shape[1], at.V.shape[1]
+    touching = at.n_active[1]
+    nf = touching * rows + k - touching
+    X, row_of, axis_of = np.empty((nv, 1 + nf)), indices(nf), indices(nf)
+    c = 0
+    for x in range(k):
+        for a in range(rows if x < touching else 1):
+            row_of[c], axis_of[c] = x, a
+            c += 1
+    for l in range(nv):
+        X[l, 0] = -at.G[l]
+        for c in range(nf):
+            X[l, 1 + c] = linear.J_force[row_of[c], axis_of[c], l]
+    if not solve_in_place(linear.A.copy(), X):
+        return SINGULAR
+    for l in range(nv):
+        dq[l] = X[l, 0]
+    for i in range(w1.shape[0]):
+        for e in range(m):
+            w1[i, e] = at.w[i, e]
+    if not finite(X.ravel()):
+        return SINGULAR
+    if k == 0:
+        return CONVERGED
+    first = blocks_of(at, m)
+    n = first[k]
+    # motions that follow -G, and those that follow the vertices
+    free, by_force, by_vertex = vector(nf), vector(nf), np.zeros((nf, n))
+    for c in range(nf):
+        J = linear.J_motion[row_of[c], axis_of[c]]
+        total = 0.0
+        for d in range(nf):
+            by_force[d] = 0.0
+        for l in range(nv):
+            j = J[l]
+            if j != 0.0:
+                total += j * X[l, 0]
+                for d in range(nf):
+                    by_force[d] += j * X[l, 1 + d]
+        free[c] = total
+        for d in range(nf):
+            y, f = row_of[d], by_force[d]
+            vertices = at.V[at.active[y], axis_of[d]]
+            begin = first[y]
+            for e in range(first[y + 1] - begin):
+                by_vertex[c, begin + e] += f * vertices[e]
+    H, ahead, here = np.zeros((n, n)), vector(n), vector(n)
+    c = 0
+    for x in range(k):
+        i, begin, size = at.active[x], first[x], first[x + 1] - first[x]
+        for d in range(size):
+            ahead[begin + d], here[begin + d] = at.work[i, d], at.w[i, d]
+        for a in range(rows if x < touching else 1):
+            for d in range(size):
+                p = at.V[i, a, d]
+                if p != 0.0:
+                    ahead[begin + d] += p * free[c]
+                    for e in range(n):
+                        H[begin + d, e] += p * by_vertex[c, e]
+                    for e in range(size):
+                        H[begin + d, begin + e] += p * linear.lift[x, a]
+            c += 1
+    scale, diagonal, found = vector(n), vector(n), vector(n)
+    for e in range(n):
+        diagonal[e] = H[e, e]
+    if not block_scales(diagonal, first, scale):
+        return CONVERGED
+    for e in range(n):
+        H[e, e] += proximal * scale[e]
+    if not solve_affine_vi(H, ahead, here, first, found):
+        return QP_FAILED
+    c = 0
+    for x in range(k):
+        i, begin, size = at.active[x], first[x], first[x + 1] - first[x]
+        for a in range(rows if x < touching else 1):
+            force = 0.0
+            for e in range(size):
+                force += at.V[i, a, e] * (found[begin + e] - here[begin + e])
+            for l in range(nv):
+                dq[l] += X[l, 1 + c] * force
+            c += 1
+        for e in range(size):
+            w1[i, e] = found[begin + e]
+    return CONVERGED
+
+
+@jit
+def largest_motion(at: Point, linear: Linear, dq: np.ndarray) -> float:
+    """The largest motion of an active contact along a tangent [m]."""
+    most = 0.0
+    for x in range(at.n_active[1]):
+        square = 0.0
+        for a in range(3):
+            total = 0.0
+            for l in range(dq.size):
+                total += linear.J_force[x, a, l] * dq[l]
+            square += total * total
+        most = max(most, square)
+    return math.sqrt(most)
+
+
+@inlined
+def try_step(
+    system: System,
+    stage: Stage,
+    here: Point,
+    dq: np.ndarray,
+    w1: np.ndarray,
+    t: float,
+    there: Point,
+) -> float:
+    """Evaluate `there`, a share t of a step from `here`; its residual."""
+    integrate(system.tree.space, here.q, t, dq, there.q)
+    for i in range(w1.shape[0]):
+        for e in range(w1.shape[1]):
+            there.w[i, e] = here.w[i, e] + t * (w1[i, e] - here.w[i, e]) if t < 1.0 else w1[i, e]
+    evaluate(system, stage, there)
+    if system.derivative == SECANT:
+        learn_slopes(stage.contacts, here, there)
+    return there.sums[RESIDUAL]
+
+
+@jit
+def _is_solved(at: Point, tolerances: Tolerances, share: float) -> bool:
+    """Whether a point meets a share of the tolerances."""
+    return (
+        at.sums[RESIDUAL] <= share * tolerances.residual
+        and at.sums[SLIP] <= share * tolerances.slip
+    )
+
+
+@inlined
+def solve_stage(
+    system: System,
+    stage: Stage,
+    tolerances: Tolerances,
+    budget: int,
+    here: Point,
+    there: Point,
+    linear: Linear,
+    counts: np.ndarray,
+) -> tuple[int, bool]:
+    """Solve a stage from `here.q` and `here.w`.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        tolerances: stopping criteria and options.
+        budget: largest work, in evaluations.
+        here: initial guess; overwritten.
+        there: overwritten.
+        linear: overwritten.
+        counts: iterations, evaluations, rejected iterations and work, to which those made are
+            added, shape (4,).
+
+    Returns:
+        Outcome, and whether the last point that was accepted is `there` instead of `here`.
+    """
+    w1, dq = np.empty(here.w.shape), np.empty(here.v.size)
+    evaluate(system, stage, here)
+    evaluations, iterations, swapped, work, m = 1, 0, False, 0, here.w.shape[1]
+    if not here.sums[RESIDUAL] <= tolerances.start:
+        counts[1] += 1
+        counts[3] += 1
+        return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
+    proximal, outcome = tolerances.proximal, CONVERGED
+    solved = _is_solved(here, tolerances, tolerances.guess)
+    while not solved:
+        if iterations >= tolerances.max_iterations or evaluations + work >= budget:
+            outcome = ITERATION_LIMIT
+            break
+        linearise(system, stage, here, linear)
+        while True:
+            iterations += 1
+            work += work_of(dq.size, m * here.n_active[1] + here.n_active[0] - here.n_active[1])
+            if evaluations + work > budget:  # before it, since one may be too long
+                outcome = BUDGET_SPENT
+                break
+            outcome = newton_step(here, linear, proximal, w1, dq)
+            if outcome == SINGULAR:
+                break
+            if outcome == CONVERGED:
+                t, most = 1.0, largest_motion(here, linear, dq)
+                if most > tolerances.reach:
+                    t = tolerances.reach / most
+                largest = max(tolerances.near, here.sums[RESIDUAL])
+                taken = False
+                for _ in range(_MOST_TRIES):
+                    residual = try_step(system, stage, here, dq, w1, t, there)
+                    evaluations += 1
+                    taken = residual <= largest
+                    if taken or evaluations + work >= budget:
+                        break
+                    # Beyond the surface forces grow with the square of the depth, or so.
+                    share = math.sqrt(largest / residual) if residual < np.inf else 0.0
+                    t *= min(max(share, _LEAST_SHARE), _SHORTEN)
+                    if t < _SHORTEST:
+                        break
+                if taken:
+                    break
+            counts[2] += 1
+            proximal = max(_TIGHTEN * proximal, _FIRST_PROXIMAL)
+            if proximal > _MOST_PROXIMAL or evaluations + work >= budget:
+                outcome = QP_FAILED if outcome == QP_FAILED else STALLED
+                break
+        if outcome != CONVERGED:
+            break
+        here, there, swapped = there, here, not swapped
+        if saturate(system.joints, stage.torque, here.error, here.v, True):
+            evaluate(system, stage, here)
+            evaluations += 1
+        solved = _is_solved(here, tolerances, 1.0)
+        # The gap is no merit function: it may rise on the way. Only what has failed counts.
+        proximal = max(_RELAX * proximal, tolerances.proximal)
+    if not here.sums[RESIDUAL] < np.inf:
+        outcome = NOT_FINITE
+    elif _is_solved(here, tolerances, 1.0):
+        outcome = CONVERGED
+    counts[0] += iterations
+    counts[1] += evaluations
+    counts[3] += evaluations + work
+    return outcome, swapped

@@ -1,0 +1,263 @@
+"""Stages of the nonconvex principle with the papers' objectives, by projected gradients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
+from nmdp_pin._kernels.implicit_function import StageRates
+from nmdp_pin._kernels.joints import saturate
+from nmdp_pin._kernels.stage import Point, evaluate
+from nmdp_pin._kernels.step import (
+    EVALUATIONS,
+    ITERATIONS,
+    OUTCOME,
+    REJECTED,
+    WORK,
+    Memory,
+    Scheme,
+    Start,
+    open_step,
+    state_stage,
+)
+from nmdp_pin._kernels.vi_newton import work_of
+from nmdp_pin._papers.objectives import Objective, objective_named
+from nmdp_pin._papers.projected_gradient import ProjectedGradient, pgm
+from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS
+from nmdp_pin._papers.simplex_qp import SimplexQP
+from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
+from nmdp_pin._state.status import Status
+from nmdp_pin.errors import IntegratorError
+
+_CODES = {status: code for code, status in enumerate(Status)}
+_STEP = 1e-6  # [rad, m] of central differences of gradients; their error is about 1e-8
+
+
+class PgmStages(StageMinimiser):
+    """Minimiser of an objective by the projected gradient method.
+
+    Args:
+        objective: name of the objective.
+        form: form of the dynamics.
+        memory: memory of its steps, in which stages are stated.
+        options: options of the method; None: its defaults.
+        tight: whether to solve to rounding, for derivatives at a solution near the start.
+    """
+
+    def __init__(
+        self,
+        objective: str,
+        form: Form,
+        memory: Memory,
+        *,
+        options: ProjectedGradient | None = None,
+        tight: bool = False,
+    ) -> None:
+        if not isinstance(options, ProjectedGradient | None):
+            raise IntegratorError(f"expected options ProjectedGradient, got {options!r}")
+        self.options = options or ProjectedGradient()
+        method = self.options.tight() if tight else self.options
+        self.objective, self.method, self.tight = objective_named(objective), method, tight
+        self._form, self._memory = form, memory
+        self._qp = SimplexQP(*form.shape, solver=method.qp_solver)
+        self.begin(None)
+
+    def begin(self, gamma: float | None) -> None:
+        """See `StageMinimiser.begin`."""
+        method = self.method
+        self.gamma = gamma if gamma is not None and method.carry_gamma else method.gamma
+        if self.tight:
+            self.gamma = method.gamma_max
+        self.value = 0.0
+
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
+    def minimise(
+        self, point: int, rate: float, order: int, budget: int, counts: np.ndarray
+    ) -> None:
+        """See `StageMinimiser.minimise`."""
+        memory = self._memory
+        at = memory.points[point]
+        equations = StageEquations(self._form, memory.stage, memory.origin, rate, order)
+        torque, joints = memory.stage.torque, self._form.joints
+        each = work_of(len(at.v), self._qp.n)
+        for _ in range(MOST_SATURATIONS):
+            found = pgm(
+                equations,
+                self.objective,
+                self._qp,
+                at.q.copy(),
+                at.w.copy(),
+                self.gamma,
+                self.method.of_step(equations),
+                budget=budget,
+                each=each,
+            )
+            at.q[:], at.w[:] = found.point.q, found.point.w
+            evaluate(self._form.record, memory.stage, at)
+            counts[ITERATIONS] += found.iterations
+            counts[EVALUATIONS] += found.evaluations
+            counts[REJECTED] += found.rejected
+            counts[WORK] += found.evaluations + found.iterations * each
+            counts[OUTCOME] = _CODES[found.status]
+            if not found.status.ok:
+                return
+            self.gamma, self.value = found.gamma, found.value
+            if not saturate(joints, torque, at.error, at.v, True):
+                return
+            budget -= found.evaluations + found.iterations * each
+        counts[OUTCOME] = _CODES[Status.STALLED]
+
+    def resolution(self, rate: float) -> float:
+        """See `StageMinimiser.resolution`."""
+        return self.options.of_rate(rate)
+
+    def stationarity(
+        self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
+    ) -> GradientStationarity:
+        """See `StageMinimiser.stationarity`."""
+        return GradientStationarity(
+            self.objective, self._form, self._memory, scheme, start, i, first, at, rates
+        )
+
+
+class GradientStationarity(Stationarity):
+    """Stationarity of an objective K, by differences of exact first derivatives.
+
+    R is the reduced gradient -(dG/dw)' y with (dG/dq)' y = dK/dq. With y held,
+    phi = P' (dK/dq - (dG/dq)' y) - (dG/dw)' y has the value and the derivatives of r; all second
+    derivatives of G and K are in it.
+
+    Args:
+        objective: the objective.
+        form: form of the dynamics.
+        memory: memory in which the stage is stated.
+        scheme: time scheme of the step.
+        start: start of the step.
+        i: index of the stage.
+        first: index of the point where the first stage ends.
+        at: end of the stage.
+        rates: derivatives of the stage's equations.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        form: Form,
+        memory: Memory,
+        scheme: Scheme,
+        start: Start,
+        i: int,
+        first: int,
+        at: Point,
+        rates: StageRates,
+    ) -> None:
+        self._objective, self._form, self._memory = objective, form, memory
+        self._scheme, self._start, self._i = scheme, start, i
+        self._first, self._rates = memory.points[first].q.copy(), rates
+        self._rate, self._order = 1.0 / (scheme.a[i, i] * start.h), int(scheme.order)
+        self._q, self._w = at.q.copy(), at.w.copy()
+        self._active, self._touching = at.active[: at.n_active[0]].copy(), int(at.n_active[1])
+        equations = self._equations(form, memory)
+        point = StagePoint(at)
+        linear = equations.linearise(point)
+        gradient, self._hessian = objective.derivatives(equations, point, linear)
+        self._P = np.linalg.solve(linear.A, rates.forces.T)
+        self._y = np.linalg.solve(linear.A.T, gradient)
+
+    def rates(self) -> StageRates:
+        """See `Stationarity.rates`; `bends` are of the objective's own semidefinite Hessian."""
+        equations, q = self._equations(self._form, self._memory), self._q
+        nv, nz = self._rates.G_z.shape
+        by_q = [
+            self._difference(
+                lambda s, dq=dq: self._value(equations, self._form.integrate(q, s * dq), self._w)
+            )
+            for dq in np.eye(nv)
+        ]
+        by_z = [
+            self._difference(lambda s, dz=dz: self._value(self._restated(s * dz), q, self._w))
+            for dz in np.eye(nz)
+        ]
+        return replace(
+            self._rates,
+            r=self._value(equations, q, self._w),
+            r_q=np.stack(by_q, axis=-1),
+            r_w=self._by_weights(equations),
+            r_z=np.stack(by_z, axis=-1),
+            bends=np.ascontiguousarray((self._hessian @ self._P).T),
+        )
+
+    def by_command(self, name: str) -> np.ndarray:
+        """See `Stationarity.by_command`."""
+        equations, torque = self._equations(self._form, self._memory), self._memory.stage.torque
+        nv = len(torque.kp)
+        result = np.zeros((len(self._rates.r), nv))
+        if name not in ("kp", "kd", "q_target"):
+            return result
+        array = getattr(torque, name)
+        before = array.copy()
+        for l, unit in enumerate(np.eye(nv)):
+            sides = []
+            for s in (_STEP, -_STEP) if name == "q_target" else (1.0, -1.0):
+                array[:] = (
+                    self._form.integrate(before, s * unit)
+                    if name == "q_target"
+                    else before + s * unit
+                )
+                sides.append(self._value(equations, self._q, self._w))
+            array[:] = before
+            result[:, l] = (sides[0] - sides[1]) / (2.0 * (_STEP if name == "q_target" else 1.0))
+        return result
+
+    def of_form(self, form: Form) -> np.ndarray:
+        """See `Stationarity.of_form`."""
+        return self._value(self._equations(form, self._memory), self._q, self._w)
+
+    def _equations(self, form: Form, memory: Memory) -> StageEquations:
+        return StageEquations(form, memory.stage, memory.origin, self._rate, self._order)
+
+    def _value(self, equations: StageEquations, q: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Phi at a point of the stage, or of another one nearby."""
+        at = StagePoint(equations.evaluate(q, w).record, self._active)
+        linear = equations.linearise(at)
+        gradient = self._objective.derivatives(equations, at, linear)[0]
+        k, forces = self._touching, at.V[self._active].transpose(0, 2, 1) @ linear.J_force
+        nv = len(gradient)
+        rows = np.concatenate([forces[:k].reshape(-1, nv), forces[k:, 0]])
+        result: np.ndarray = self._P.T @ (gradient - linear.A.T @ self._y) + rows @ self._y
+        return result
+
+    def _by_weights(self, equations: StageEquations) -> np.ndarray:
+        """dr/dw, shape (nw, nw); r is affine in w."""
+        here, columns = self._value(equations, self._q, self._w), []
+        for x, row in enumerate(self._active):
+            for e in range(self._w.shape[1] if x < self._touching else 1):
+                w = self._w.copy()
+                w[row, e] += 1.0
+                columns.append(self._value(equations, self._q, w) - here)
+        return np.ascontiguousarray(np.stack(columns, axis=-1))
+
+    def _difference(self, value: Any) -> np.ndarray:
+        result: np.ndarray = (value(_STEP) - value(-_STEP)) / (2.0 * _STEP)
+        return result
+
+    def _restated(self, dz: np.ndarray) -> StageEquations:
+        """The stage of a step with another start, and another end of the first stage."""
+        form, start, scheme = self._form, self._start, self._scheme
+        nv = len(start.v)
+        # velocities are known to a step over the length of the stage
+        q0, v0 = form.integrate(start.q, dz[:nv]), start.v + dz[nv : 2 * nv]
+        moved, memory = replace(start, q=q0, v=v0), form.new_memory()
+        memory.stage.torque.signs[:] = self._memory.stage.torque.signs
+        open_step(form.record, moved, memory)
+        first = memory.points[0]
+        state_stage(form.record, scheme, moved, 0, memory, first)
+        if self._i > 0:
+            first.q[:] = form.integrate(self._first, dz[2 * nv :])
+            evaluate(form.record, memory.stage, first)
+            state_stage(form.record, scheme, moved, self._i, memory, first)
+        return self._equations(form, memory)

@@ -1,0 +1,77 @@
+"""ProxQP, the augmented Lagrangian method of ProxSuite, with the same bits in every process."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+
+from nmdp_pin._kernels.vi_newton import work_of
+
+_BUILDS = "proxsuite.instructionset"  # tells ProxSuite which of its builds to load
+_TOLERANCE = 1e-9  # on the KKT residuals, and on the duality gap, without which weights are left
+_PROXIMAL = 1e-7  # less than the curvature of the flattest programs, or iterations take hundreds
+_ITERATIONS = (1000, 100)  # of the two loops with few variables, 20 being usual
+_LEAST = 20  # of the outer loop, however many variables there are
+
+
+def _proxsuite() -> ModuleType:
+    """ProxSuite in its baseline build, or in the one that this process has already imported.
+
+    The order of sums in its builds for AVX2 and AVX-512 depends on the addresses of arrays modulo
+    32 and 64 bytes, so their last bits differ from process to process. The baseline build needs
+    multiples of 16, as all addresses from malloc are. A process can hold one build only.
+    """
+    if "proxsuite" not in sys.modules and _BUILDS not in sys.modules:
+        answers = ModuleType(_BUILDS)
+        answers.has_AVX2 = answers.has_AVX512F = lambda: False  # type: ignore[attr-defined]
+        sys.modules[_BUILDS] = answers
+        try:
+            import proxsuite
+        finally:
+            del sys.modules[_BUILDS]
+        return proxsuite
+    import proxsuite
+
+    return proxsuite
+
+
+_proxqp = _proxsuite().proxqp
+
+
+def proxqp(
+    H: np.ndarray,
+    g: np.ndarray,
+    rows: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    x0: np.ndarray,
+) -> tuple[np.ndarray | None, int]:
+    """Minimiser of x'Hx/2 + g'x subject to lower <= rows x <= upper, None where it fails.
+
+    The second result is the number of iterations.
+
+    Args:
+        H: positive definite, shape (n, n).
+        g: linear term, shape (n,).
+        rows: of the constraints, shape (m, n). Bounds of variables are rows too: with its own box
+            constraints ProxSuite 0.8 does not accept a start.
+        lower: bounds of the rows, shape (m,).
+        upper: bounds of the rows, shape (m,).
+        x0: start, shape (n,).
+    """
+    # A new one for every program: an update of an old one saves a tenth of the time only.
+    qp = _proxqp.dense.QP(len(g), 0, len(rows))
+    qp.settings.eps_abs, qp.settings.eps_rel = _TOLERANCE, 0.0
+    qp.settings.check_duality_gap, qp.settings.eps_duality_gap_abs = True, _TOLERANCE
+    qp.settings.default_rho = _PROXIMAL
+    # an iteration factorises: the limit is one of work, not of time, and so of the same bits
+    outer, inner = _ITERATIONS
+    qp.settings.max_iter = max(outer // (1 + work_of(0, len(g))), _LEAST)
+    qp.settings.max_iter_in = inner
+    qp.settings.initial_guess = _proxqp.InitialGuess.WARM_START
+    qp.init(H, g, None, None, rows, lower, upper, False)
+    qp.solve(x0, None, np.zeros(len(rows)))
+    solved = qp.results.info.status == _proxqp.QPSolverOutput.PROXQP_SOLVED
+    return np.array(qp.results.x) if solved else None, int(qp.results.info.iter)

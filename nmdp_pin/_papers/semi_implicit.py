@@ -1,0 +1,200 @@
+"""Linear dynamics of a semi-implicit step, with all but the velocity at its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._contact.contact_law import ContactLaw
+from nmdp_pin._control.controller import Command
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._integrators.scheme import BACKWARD_EULER
+from nmdp_pin._kernels.contact_reports import report_depths
+from nmdp_pin._kernels.contacts import Contacts, identity
+from nmdp_pin._kernels.joints import add_springs, saturate
+from nmdp_pin._kernels.stage import Point, evaluate, kinematics, linearise
+from nmdp_pin._kernels.step import (
+    add_wrenches,
+    allowed_gain,
+    energies_of,
+    open_step,
+    state_stage,
+)
+from nmdp_pin._kernels.tree import body_twists
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.state import State
+
+MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual
+_SHARE = 0.02  # of the energy that moves, which a step may gain: explicit gyroscopic forces add up
+
+
+@dataclass(frozen=True, eq=False)
+class StepStart:
+    """Kinematics and contacts at the start of a step.
+
+    Args:
+        state: the state.
+        h: length of the step [s].
+        at: the start as a point of the kernels, with every contact among the active rows.
+        n: number of contacts.
+        w: weights of the step before of the contacts and joints, shape (total, m).
+        M: mass matrix, shape (nv, nv).
+        bias: Coriolis forces and gravity, shape (nv,).
+        J: Jacobians of the contacts, then of the joints, shape (n + r, rows, nv).
+        lift: derivatives of their motions by the sums of their weights, shape (n + r, rows) [m].
+        energies: kinetic and potential energy [J].
+    """
+
+    state: State
+    h: float
+    at: Point
+    n: int
+    w: np.ndarray
+    M: np.ndarray
+    bias: np.ndarray
+    J: np.ndarray
+    lift: np.ndarray
+    energies: tuple[float, float]
+
+
+class SemiImplicit:
+    """Semi-implicit steps of a system, with the scratch memory of one thread.
+
+    Args:
+        system: simulated system.
+        reach: distance up to which pairs are contacts of a step [m].
+    """
+
+    def __init__(self, system: System[ContactLaw], *, reach: float) -> None:
+        self.form = Form(system, zeroth_order=True, secants=False, reach=reach)
+        self.model, self._data = self.form.model, self.form.model.createData()
+        self._memory, self._linear = self.form.new_memory(), self.form.new_linear()
+
+    def start(self, state: State, command: Command, h: float) -> StepStart:
+        """The start of a step."""
+        form, memory, record = self.form, self._memory, self.form.record
+        warm = state.warm or form.no_warm()
+        start = form.start(state, [command], h, warm)
+        open_step(record, start, memory)
+        at, contacts = memory.points[0], memory.stage.contacts
+        state_stage(record, BACKWARD_EULER.record, start, 0, memory, at)
+        n = int(contacts.n[0])
+        total = n + form.n_joints
+        at.w[:] = 0.0
+        _, known, of_known = np.intersect1d(
+            self.contacts(), warm.contacts, assume_unique=True, return_indices=True
+        )
+        at.w[n:total, 0] = warm.joints
+        if warm.w.shape[1]:
+            at.w[known] = warm.w[of_known]
+        at.q[:] = state.q
+        evaluate(record, memory.stage, at)
+        at.active[:total], at.n_active[:] = np.arange(total), (total, n)
+        linearise(record, memory.stage, at, self._linear)
+        return StepStart(
+            state,
+            h,
+            at,
+            n,
+            at.w[:total].copy(),
+            record.dynamics.M.copy(),
+            pin.rnea(self.model, self._data, state.q, state.v, np.zeros(self.model.nv)).copy(),
+            self._linear.J_force[:total].copy(),
+            self._linear.lift[:total].copy(),
+            energies_of(record, memory.origin),
+        )
+
+    def saturate(self, q: np.ndarray, v: np.ndarray, *, again: bool) -> bool:
+        """Write the signs of the saturated motors at a state; whether they have changed."""
+        torque = self._memory.stage.torque
+        error = self.form.difference(torque.q_target, q)
+        return bool(saturate(self.form.joints, torque, error, v, again))
+
+    def gains(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Constant torque, kp and kd with the limits of saturated motors, shape (nv,) each."""
+        torque, joints = self._memory.stage.torque, self.form.joints
+        limited = torque.signs != 0.0
+        at_limit = torque.signs * np.where(limited, joints.effort, 0.0) + torque.external
+        return (
+            np.where(limited, at_limit, torque.constant),
+            np.where(limited, 0.0, torque.kp),
+            np.where(limited, joints.damping, torque.kd),
+        )
+
+    @property
+    def external(self) -> np.ndarray:
+        """Forces from outside on the dofs [N m or N], shape (nv,)."""
+        return self._memory.stage.torque.external
+
+    def hold_torque(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Replace the command by the constant torque that it asks for at a state."""
+        torque = self._memory.stage.torque
+        torque.constant[:] = self.torque(q, v)
+        torque.kp[:] = torque.kd[:] = 0.0
+
+    def torque(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The joint torque at a state [N m or N], shape (nv,)."""
+        constant, kp, kd = self.gains()
+        error = self.form.difference(self._memory.stage.torque.q_target, q)
+        result: np.ndarray = constant - kp * error - kd * v
+        return result
+
+    def equations(self, start: StepStart) -> tuple[np.ndarray, np.ndarray]:
+        """M_hat (nv, nv) and r (nv,) of M_hat v1 = r + sum J' impulse.
+
+        With the PD of the command implicit and linear, q1 = q0 + h v1:
+        M_hat = M + h kd + h^2 kp and r = M v0 + h (tau + kd v_target - kp (q0 - q_target) - c - g);
+        the springs of mimic joints likewise.
+        """
+        state, h, form = start.state, start.h, self.form
+        constant, kp, kd = self.gains()
+        error = form.difference(self._memory.stage.torque.q_target, state.q)
+        pull, stiffness = np.zeros(len(kp)), np.zeros((len(kp), len(kp)))
+        add_springs(form.joints, state.q, pull, stiffness)
+        M_hat = start.M + np.diag(h * kd + h**2 * kp) + h**2 * stiffness
+        right = start.M @ state.v + h * (constant - kp * error - pull - start.bias)
+        return M_hat, right
+
+    def end(self, q: np.ndarray, v: np.ndarray) -> tuple[Point, tuple[float, float]]:
+        """Kinematics and energies at the end of a step."""
+        record, at = self.form.record, self._memory.scratch
+        at.q[:], at.v[:] = q, v
+        kinematics(record, q, at)
+        body_twists(record.tree, at.S, v, at.twists)
+        return at, energies_of(record, at)
+
+    def allows(self, gain: float, moving: float) -> bool:
+        """Whether a step may gain an energy, `moving` being the energy that moves [J]."""
+        return bool(gain <= allowed_gain(self.form.record, _SHARE, moving))
+
+    def wrenches(self, start: StepStart, wrench: np.ndarray) -> np.ndarray:
+        """Wrenches of the contact points about their centres, in the world, shape (p, 6).
+
+        Args:
+            start: start of the step.
+            wrench: wrenches of the contacts in the axes of the touched bodies, shape (n, rows).
+        """
+        result, at = np.zeros((self.form.n_points, 6)), start.at
+        at.wrench[: start.n] = wrench
+        add_wrenches(self.form.record, self._memory.stage.contacts, 1.0, at, result)
+        return result
+
+    def depths(self, at: Point) -> np.ndarray:
+        """Penetrations of the contact points at a point, 0 when apart [m], shape (p,)."""
+        contacts, result = self._memory.stage.contacts, np.zeros(self.form.n_points)
+        report_depths(self.form.candidates, contacts, at.places, result)
+        return result
+
+    @property
+    def listed(self) -> Contacts:
+        """The contacts of the step."""
+        result: Contacts = self._memory.stage.contacts
+        return result
+
+    def contacts(self) -> np.ndarray:
+        """Identities of the contacts, as in `WarmStart`, shape (n,)."""
+        contacts = self._memory.stage.contacts
+        index = contacts.index[: contacts.n[0]].tolist()
+        return np.array([identity(self.form.candidates, contacts, c) for c in index], np.int64)

@@ -1,0 +1,99 @@
+"""The equations of one stage as values, for solvers in Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._kernels.stage import GAP, RESIDUAL, Point, Stage, evaluate, learn_slopes, linearise
+from nmdp_pin._kernels.step import attainable
+
+
+class Linearisation(NamedTuple):
+    """Derivatives at a point, of k active rows: dG/dq = A, -dG/dw = J_force' V, du/dq = J_motion.
+
+    Args:
+        A: shape (nv, nv).
+        J_force: Jacobians on which the wrenches work, shape (k, rows, nv).
+        J_motion: derivatives of the motions, shape (k, rows, nv).
+    """
+
+    A: np.ndarray
+    J_force: np.ndarray
+    J_motion: np.ndarray
+
+
+class StagePoint:
+    """The equations at one point.
+
+    Args:
+        record: the point as the kernels have it.
+        active: indices of the rows that act; None: those of the record.
+    """
+
+    def __init__(self, record: Point, active: np.ndarray | None = None) -> None:
+        self.record = record
+        self.q, self.w, self.v, self.G = record.q, record.w, record.v, record.G
+        self.V, self.motion, self.work = record.V, record.motion, record.work
+        self.active = record.active[: record.n_active[0]] if active is None else active
+
+    @property
+    def residual(self) -> float:
+        """Norm of G."""
+        return float(self.record.sums[RESIDUAL])
+
+    @property
+    def gap(self) -> float:
+        """Work that other weights could save [J]."""
+        return float(self.record.sums[GAP])
+
+
+class StageEquations:
+    """G(q, w) = 0 of one stage; all candidates are contacts.
+
+    Args:
+        form: form of the dynamics.
+        stage: the stage.
+        origin: start of the step, of which the kinematics is known.
+        rate: rate of the velocity [1/s].
+        order: order of the step's scheme.
+    """
+
+    def __init__(self, form: Form, stage: Stage, origin: Point, rate: float, order: int) -> None:
+        self.form, self.stage, self.origin = form, stage, origin
+        self.rate, self.order = rate, order
+        self._linear = form.new_linear()
+
+    def evaluate(
+        self, q: np.ndarray, w: np.ndarray, before: StagePoint | None = None
+    ) -> StagePoint:
+        """The equations at (q, w); `before` is a point that was evaluated earlier."""
+        record = self.form.new_point()
+        record.q[:], record.w[:] = q, w
+        evaluate(self.form.record, self.stage, record)
+        if before is not None and len(record.slopes):
+            learn_slopes(self.stage.contacts, before.record, record)
+        return StagePoint(record)
+
+    def linearise(self, at: StagePoint) -> Linearisation:
+        """Derivatives at a point."""
+        record, linear, k = at.record, self._linear, len(at.active)
+        n = int(self.stage.contacts.n[0])
+        active = np.zeros_like(record.active)
+        active[:k] = at.active
+        counts = np.array([k, np.count_nonzero(at.active < n)])
+        linearise(
+            self.form.record, self.stage, replace(record, active=active, n_active=counts), linear
+        )
+        return Linearisation(linear.A.copy(), linear.J_force[:k].copy(), linear.J_motion[:k].copy())
+
+    def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """The configuration at tangent dq from q."""
+        return self.form.integrate(q, dq)
+
+    def tolerance(self, relative: float) -> float:
+        """Bound on the norm of G: a share of the weight, but not below rounding [N, N m]."""
+        return float(attainable(self.form.record, self.stage, relative))

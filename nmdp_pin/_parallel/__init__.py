@@ -1,0 +1,1 @@
+"""Independent tasks side by side."""

@@ -1,0 +1,44 @@
+"""Robots: from a URDF or a name to what a simulation needs."""
+
+from nmdp_pin._robot.body_contacts import touching
+from nmdp_pin._robot.body_surfaces import surface_names
+from nmdp_pin._robot.catalog import (
+    RobotSource,
+    bundled_robots,
+    example_robots,
+    is_robot,
+    stands_at_zero,
+)
+from nmdp_pin._robot.check import RobotReport, check_robot
+from nmdp_pin._robot.contact_choice import EXTENTS
+from nmdp_pin._robot.contact_points import ContactPoints
+from nmdp_pin._robot.free_body import free_body
+from nmdp_pin._robot.joint_limits import JointLimits, Mimic
+from nmdp_pin._robot.loading import load_robot
+from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.settings import Base, ContactPoint
+from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS
+from nmdp_pin._robot.together import together
+
+__all__ = [
+    "EXTENTS",
+    "MOST_CONTACT_POINTS",
+    "Base",
+    "ContactPoint",
+    "ContactPoints",
+    "JointLimits",
+    "Mimic",
+    "Robot",
+    "RobotReport",
+    "RobotSource",
+    "bundled_robots",
+    "check_robot",
+    "example_robots",
+    "free_body",
+    "is_robot",
+    "load_robot",
+    "stands_at_zero",
+    "surface_names",
+    "together",
+    "touching",
+]

@@ -1,0 +1,205 @@
+"""Pairs of bodies of a robot that may touch each other.
+
+A contact is a contact point of one body against the surface of another. Both directions are taken,
+unless a body consists of its contact points: a ball against a box needs no corners of the box.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.body_surfaces import body_name, shaped_joints, surfaces_of
+from nmdp_pin._robot.contact_points import ContactPoints, link_frame
+from nmdp_pin._robot.robot import Robot
+from nmdp_pin._terrain import Ellipsoid, Shape, Sphere, Terrain
+from nmdp_pin._terrain.shape import DEFAULT_FRICTION
+from nmdp_pin.errors import RobotError
+
+_OVERLAP = 1e-3  # [m]; bodies that lie deeper in each other where they stand are left out
+_SAME = 1e-9  # [m]
+
+Pair = tuple[str | int, str | int]
+
+
+def touching(
+    robot: Robot, pairs: Iterable[Pair] | None = None, *, friction: float = DEFAULT_FRICTION
+) -> Robot:
+    """Copy of a robot with additional contacts between its bodies.
+
+    Args:
+        robot: robot with contact points and collision geometry.
+        pairs: pairs of links or objects by name, or of joints by index. None: all pairs, except
+            bodies connected by a joint, those that the SRDF disables, and bodies that overlap in
+            the standing pose, which are listed in the notes.
+        friction: friction coefficient of surfaces made from collision geometry [-].
+
+    Raises:
+        RobotError: a link does not exist, a pair has no contact, or a mesh is missing.
+    """
+    shaped = shaped_joints(robot)
+    if pairs is None:
+        robot.require_collisions()
+        bodies = sorted(shaped | {*robot.surfaces})
+        joints = [
+            pair
+            for pair in itertools.combinations(bodies, 2)
+            if not connected(robot.model, *pair) and pair not in robot.disabled
+        ]
+    else:
+        joints = [_bodies_of(robot, pair, shaped | {*robot.surfaces}) for pair in pairs]
+    wanted = sorted({body for pair in joints for body in pair} & shaped - {*robot.surfaces})
+    made, notes = surfaces_of(robot, wanted, friction=friction)
+    surfaces = {**robot.surfaces, **made}
+    if pairs is None:
+        joints, more = _apart(robot, surfaces, joints)
+        notes += more
+    points = _with_pairs(robot, surfaces, joints)
+    return replace(robot, contact_points=points, surfaces=surfaces, notes=(*robot.notes, *notes))
+
+
+def connected(model: pin.Model, a: int, b: int) -> bool:
+    """Whether two bodies are equal or neighbours, without mass or geometry between them."""
+    low, high = min(a, b), max(a, b)
+    parent = int(model.parents[high])
+    while parent > 0 and model.inertias[parent].mass == 0.0 and parent != low:
+        parent = int(model.parents[parent])
+    return low == high or parent == low
+
+
+def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
+    """The joints of two links.
+
+    Raises:
+        RobotError: not two links that move against each other, or no contact point of one that
+            could touch a surface of the other.
+    """
+    if isinstance(pair, str) or len(pair) != 2:
+        raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
+    element = f"pair '{pair[0]}', '{pair[1]}'"
+    a, b = (_joint_of(robot, link, element) for link in pair)
+    if a == b:
+        raise RobotError("both move as one body", file=robot.source, element=element)
+    if 0 in (a, b):
+        raise RobotError(
+            "one of them does not move: make it a shape of the terrain",
+            file=robot.source,
+            element=element,
+        )
+    carriers = set(robot.contact_points.joints.tolist())
+    if not any(x in carriers and y in surfaces for x, y in ((a, b), (b, a))):
+        raise RobotError(
+            "one needs a contact point (name it in `contacts`), the other collision geometry",
+            file=robot.source,
+            element=element,
+        )
+    return a, b
+
+
+def _joint_of(robot: Robot, link: str | int, element: str) -> int:
+    if isinstance(link, int):
+        return link
+    return int(link_frame(robot.model, link, robot.source, element).parentJoint)
+
+
+def _with_pairs(
+    robot: Robot, surfaces: dict[int, Terrain], pairs: Iterable[tuple[int, int]]
+) -> ContactPoints:
+    """Contact points of the robot and those of new pairs."""
+    points = robot.contact_points
+    spheres = np.flatnonzero(points.touches == 0)
+    carriers = points.joints[spheres]
+    exact = dict.fromkeys({*robot.contact_points.joints.tolist()}, False)
+    exact |= {joint: _is_exact(points, surface, joint) for joint, surface in surfaces.items()}
+    known = set(zip(points.joints.tolist(), points.touches.tolist(), strict=True))
+    rows, touches = [np.arange(len(points))], [points.touches]
+    for a, b in pairs:
+        for carrier, touched in ((a, b), (b, a)):
+            own = spheres[carriers == carrier]
+            if touched not in surfaces or (carrier, touched) in known or not len(own):
+                continue
+            # what is exact touches the other with its spheres, and that is all of the contact
+            needless = exact[touched] and (not exact[carrier] or (carrier, touched) == (b, a))
+            if not (needless and carrier in surfaces):
+                known.add((carrier, touched))
+                rows.append(own)
+                touches.append(np.full(len(own), touched))
+    index, touched_by = np.concatenate(rows), np.concatenate(touches)
+    names = tuple(
+        points.names[k]
+        if position < len(points)
+        else f"{points.names[k]} on {body_name(robot, int(touched_by[position]))}"
+        for position, k in enumerate(index.tolist())
+    )
+    return ContactPoints(
+        names, points.joints[index], points.positions[index], points.radii[index], touched_by,
+        points.semi_axes[index],
+    )  # fmt: skip
+
+
+def _is_exact(points: ContactPoints, surface: Terrain, joint: int) -> bool:
+    """Whether the body consists of balls and ellipsoids that are its contact points."""
+    own = (points.joints == joint) & (points.touches == 0)
+    forms = np.swapaxes(points.semi_axes, 1, 2) @ points.semi_axes  # of x' form^-1 x = 1
+    for shape in surface.shapes:
+        if not isinstance(shape, Sphere | Ellipsoid):
+            return False
+        M, radius, axes = shape.placement, 0.0, np.zeros(3)
+        if isinstance(shape, Sphere):
+            radius = shape.radius
+        else:
+            axes = np.array(shape.radii)
+        form = (M.rotation * axes**2) @ M.rotation.T
+        same = own & (np.abs(points.radii - radius) < _SAME)
+        same &= np.abs(points.positions - M.translation).max(axis=1, initial=0.0) < _SAME
+        if not (same & (np.abs(forms - form).max(axis=(1, 2), initial=0.0) < _SAME)).any():
+            return False
+    return True
+
+
+def _apart(
+    robot: Robot, surfaces: dict[int, Terrain], pairs: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[str]]:
+    """Pairs that do not overlap in the standing pose, and a note on the others."""
+    data = robot.model.createData()
+    pin.forwardKinematics(robot.model, data, robot.standing)
+    kept, left = [], []
+    for a, b in pairs:
+        if _depth(robot, surfaces, data, a, b) > _OVERLAP:
+            left.append(f"{body_name(robot, a)} and {body_name(robot, b)}")
+        else:
+            kept.append((a, b))
+    note = f"no contact between bodies that overlap where the robot stands: {'; '.join(left)}"
+    return kept, [note] if left else []
+
+
+def _overlap(first: Shape, at: pin.SE3, second: Shape, there: pin.SE3) -> float:
+    """Overlap of two shapes of moving frames, 0 where they are apart [m]."""
+    poses = [at * first.placement, there * second.placement]
+    transforms = [coal.Transform3s(M.rotation, M.translation) for M in poses]
+    result, request = coal.CollisionResult(), coal.CollisionRequest()
+    geometries = [first.collision_geometry(), second.collision_geometry()]
+    coal.collide(geometries[0], transforms[0], geometries[1], transforms[1], request, result)
+    return max((abs(c.penetration_depth) for c in result.getContacts()), default=0.0)
+
+
+def _depth(robot: Robot, surfaces: dict[int, Terrain], data: pin.Data, a: int, b: int) -> float:
+    """Overlap of two bodies, by their shapes and by their contact points [m]."""
+    points, deepest = robot.contact_points, -np.inf
+    shapes = [surfaces[k].shapes if k in surfaces else () for k in (a, b)]
+    for first, second in itertools.product(*shapes):
+        deepest = max(deepest, _overlap(first, data.oMi[a], second, data.oMi[b]))
+    for carrier, touched in ((a, b), (b, a)):
+        still = ~points.semi_axes.any(axis=(1, 2))
+        own = (points.joints == carrier) & (points.touches == 0) & still
+        if own.any() and touched in surfaces:
+            M = data.oMi[touched].actInv(data.oMi[carrier])
+            centres = points.positions[own] @ M.rotation.T + M.translation
+            gap = surfaces[touched].query(centres).distance - points.radii[own]
+            deepest = max(deepest, float(-gap.min()))
+    return deepest

@@ -1,0 +1,110 @@
+"""Surfaces of bodies, from their collision geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.convex_parts import hull_faces
+from nmdp_pin._robot.robot import Robot
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Terrain
+from nmdp_pin._terrain.shape import DEFAULT_FRICTION
+from nmdp_pin.errors import RobotError, TerrainError
+
+
+def surfaces_of(
+    robot: Robot, joints: Sequence[int], *, friction: float = DEFAULT_FRICTION
+) -> tuple[dict[int, Terrain], list[str]]:
+    """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
+
+    A mesh that is not closed is replaced by its convex hull.
+
+    Args:
+        robot: robot of the bodies.
+        joints: joints that carry the bodies.
+        friction: friction coefficient of all surfaces [-].
+
+    Raises:
+        RobotError: a body has no collision geometry, or a kind of geometry is unknown.
+    """
+    made: dict[int, Terrain] = {}
+    notes: list[str] = []
+    objects = robot.require_collisions().geometryObjects if joints else ()
+    for joint in joints:
+        shapes = []
+        for item in objects:
+            if int(item.parentJoint) == joint:
+                shape, hull = _shape(item, friction)
+                shapes.append(shape)
+                if hull:
+                    notes.append(f"{item.name}: not a closed mesh, touched as its convex hull")
+        if shapes:
+            made[joint] = Terrain(shapes)
+    return made, notes
+
+
+def body_name(robot: Robot, joint: int) -> str:
+    """First link that a joint carries; the name of the joint without one."""
+    for frame in robot.model.frames:
+        if frame.type == pin.FrameType.BODY and int(frame.parentJoint) == joint:
+            return str(frame.name)
+    return str(robot.model.names[joint])
+
+
+def surface_names(robot: Robot) -> list[str]:
+    """Name of the body of each shape of `Robot.surfaces`, in the order of their indices."""
+    return [body_name(robot, j) for j, surface in robot.surfaces.items() for _ in surface.shapes]
+
+
+def shaped_joints(robot: Robot) -> set[int]:
+    """Joints that carry collision geometry; empty where it was not loaded."""
+    if robot.collision_model is None:
+        return set()
+    return {int(item.parentJoint) for item in robot.require_collisions().geometryObjects} - {0}
+
+
+def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
+    """Shape of a collision geometry in the frame of the joint; True if it became its hull.
+
+    Raises:
+        RobotError: a kind of geometry that has no surface here.
+    """
+    geometry, place = item.geometry, item.placement
+    pose: dict[str, Any] = {
+        "position": tuple(place.translation.tolist()),
+        "rpy": tuple(pin.rpy.matrixToRpy(place.rotation).tolist()),
+        "friction": friction,
+    }
+    if isinstance(geometry, coal.Box):
+        return Box(size=tuple((2.0 * geometry.halfSide).tolist()), **pose), False
+    if isinstance(geometry, coal.Sphere):
+        return Sphere(radius=geometry.radius, **pose), False
+    if isinstance(geometry, coal.Cylinder):
+        return Cylinder(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Capsule):
+        return Capsule(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Cone):
+        return Cone(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
+    if isinstance(geometry, coal.Ellipsoid):
+        return Ellipsoid(radii=tuple(geometry.radii.tolist()), **pose), False
+    if not isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
+        raise RobotError(
+            f"geometry '{item.name}' is a {type(geometry).__name__}, which has no "
+            "surface that can be touched"
+        )
+    if isinstance(geometry, coal.BVHModelBase):
+        vertices = np.array(geometry.vertices())
+        corners = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
+        faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=int)
+        try:
+            return Mesh(vertices=vertices, faces=faces, **pose), False
+        except TerrainError:
+            pass
+    else:
+        vertices = np.array(geometry.points())
+    vertices, faces = hull_faces(vertices)
+    return Mesh(vertices=vertices, faces=faces, **pose), True

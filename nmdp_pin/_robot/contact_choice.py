@@ -1,0 +1,184 @@
+"""Choice of contact points: as requested, from robot.toml, or from the geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+from pydantic import ValidationError
+
+from nmdp_pin._robot.catalog import RobotFiles
+from nmdp_pin._robot.contact_geometry import (
+    hold_out,
+    moving_links,
+    points_on_link,
+    thin_out,
+    touching_links,
+)
+from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
+from nmdp_pin._robot.model import RobotModel
+from nmdp_pin._robot.round_feet import points_on_foot
+from nmdp_pin._robot.settings import ContactPoint
+from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
+from nmdp_pin.errors import RobotError
+
+# A link or frame name, or (name, link, position, radius).
+Contact = str | ContactPoint | tuple[str, str, Sequence[float], float]
+# The feet alone, or every link that moves.
+Extent = Literal["feet", "all"]
+EXTENTS = get_args(Extent)
+Contacts = Sequence[Contact] | Extent
+Missing = tuple[tuple[str, str], ...]
+# Points that do not touch cost next to nothing.
+_MOST_POINTS = 512
+
+
+def choose_contact_points(
+    files: RobotFiles,
+    contacts: Contacts | None,
+    body: RobotModel,
+    missing: Missing,
+    *,
+    fixed: bool,
+    count: int | None = None,
+) -> tuple[ContactPoints, str]:
+    """Contact points of a robot, and a sentence on their source.
+
+    Args:
+        files: files of the robot.
+        contacts: requested contact points. None: those of the robot.toml, else "all".
+        body: model and collision geometry whose meshes were found.
+        missing: link and file of the missing collision meshes.
+        fixed: whether the base cannot move.
+        count: number of points spread over the collision geometry of all links, or of those in
+            `contacts`.
+
+    Raises:
+        RobotError: a link is unknown, a name is given twice, the number of points is invalid, or
+            a required mesh is missing.
+    """
+    model, file = body.model, str(files.urdf)
+    if isinstance(contacts, str) and contacts not in EXTENTS:
+        raise RobotError(
+            f"contacts = '{contacts}' is not one of 'feet', 'all', a list of contacts",
+            file=file,
+            element="contacts",
+        )
+    if count is not None:
+        named = touching_links(body, fixed=fixed) if contacts == "feet" else contacts
+        named = None if isinstance(named, str) else named
+        return _spread_points(named, body, missing, file, count)
+    if contacts is not None and not isinstance(contacts, str):
+        points = [p for contact in contacts for p in _requested(contact, body, missing, file)]
+        return place_points(model, points, file), f"{len(points)} contact points as asked for"
+    if files.settings.contact is not None:
+        feet, source = list(files.settings.contact), files.settings_file
+        why = f"{len(feet)} contact points from {source}"
+        whole = contacts == "all"
+    else:
+        feet, why = _feet(body, missing, file, fixed=fixed)
+        source, whole = file, contacts != "feet"
+    others = _on_other_links(body, feet) if whole else []
+    if not feet and not others:
+        return place_points(model, [], file), (
+            "no contact points: it has no collision geometry; give contacts to let it touch"
+        )
+    if others:
+        links = list(dict.fromkeys(point.link for point in others))
+        why += f"; {len(others)} on the {len(links)} other links that move"
+    return place_points(model, feet + others, source), why
+
+
+def _feet(
+    body: RobotModel, missing: Missing, file: str, *, fixed: bool
+) -> tuple[list[ContactPoint], str]:
+    """Contact points of the links by which a robot is expected to touch."""
+    model = body.model
+    ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
+    _refuse_missing(missing, ends, file)
+    links = touching_links(body, fixed=fixed)
+    found = [point for link in links for point in points_on_foot(model, body.collision, link)]
+    points = thin_out(found)
+    fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
+    return points, (
+        f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
+        f"ends of its branches{'' if fixed else ' or lowest'}: {', '.join(links)}"
+    )
+
+
+def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[ContactPoint]:
+    """A few contact points on each link that moves and has none yet."""
+    taken = {point.link for point in feet}
+    links = [link for link in moving_links(body) if link not in taken]
+    found = [points_on_link(body.model, body.collision, link) for link in links]
+    return hold_out(found, _MOST_POINTS - len(feet))
+
+
+def _spread_points(
+    contacts: Sequence[Contact] | None,
+    body: RobotModel,
+    missing: Missing,
+    file: str,
+    count: int,
+) -> tuple[ContactPoints, str]:
+    """The requested number of points on the collision geometry of links."""
+    model = body.model
+
+    def refuse(message: str) -> RobotError:
+        return RobotError(message, file=file, element="contact_points")
+
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
+        raise refuse(f"must be a whole number from 1 to {MOST_CONTACT_POINTS}, got {count!r}")
+    shaped = moving_links(body)
+    _refuse_missing(missing, {link for link, _ in missing} if contacts is None else set(), file)
+    for contact in contacts or ():
+        if not isinstance(contact, str):
+            raise refuse(f"spreads points over links, so contacts must name links, not {contact!r}")
+        _refuse_missing(missing, {contact}, file)
+        if contact not in shaped:
+            known = ", ".join(shaped) or "none"
+            raise refuse(
+                f"link '{contact}' has no collision geometry that moves; those that have: {known}"
+            )
+    links = shaped if contacts is None else list(dict.fromkeys(map(str, contacts)))
+    if not links:
+        raise refuse("there is no collision geometry that moves, to spread points over")
+    points = points_on_surfaces(model, body.collision, body.standing, links, count)
+    return place_points(model, points, file), (
+        f"{len(points)} contact points spread over the collision geometry of {', '.join(links)}"
+    )
+
+
+def _requested(
+    contact: Contact, body: RobotModel, missing: Missing, file: str
+) -> list[ContactPoint]:
+    """The points of one entry of `contacts`."""
+    if isinstance(contact, str):
+        _refuse_missing(missing, {contact}, file)
+        link_frame(body.model, contact, file, "contacts")
+        return points_on_link(body.model, body.collision, contact)
+    if isinstance(contact, ContactPoint):
+        return [contact]
+    try:
+        name, link, position, radius = contact
+        place = [float(x) for x in position]
+        return [ContactPoint(name=name, link=link, position=place, radius=float(radius))]
+    except (TypeError, ValueError, ValidationError) as error:
+        raise RobotError(
+            f"{contact!r} is not a contact; give a link name or (name, link, [x, y, z] in m, "
+            "radius >= 0 in m)",
+            file=file,
+            element="contacts",
+        ) from error
+
+
+def _refuse_missing(missing: Missing, links: set[str], file: str) -> None:
+    for link, mesh in missing:
+        if link in links:
+            raise RobotError(
+                f"collision mesh '{mesh}' was not found, and contact points are chosen from it; "
+                "name the folder that holds its package in package_dirs, or give contacts",
+                file=file,
+                element=f"link '{link}'",
+            )

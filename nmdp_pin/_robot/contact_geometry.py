@@ -1,0 +1,306 @@
+"""Contact points from collision geometry: by which links a robot touches, and where."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.contact_points import reach
+from nmdp_pin._robot.model import RobotModel
+from nmdp_pin._robot.settings import ContactPoint
+
+# More points than this only cost time: a body that touches the ground rests on three of them.
+MAX_POINTS = 64
+# Centre [m] and radius [m] of a sphere, and the semi-axes over which it is swept as rows, 0 where
+# there are fewer than three [m].
+Swept = tuple[np.ndarray, float, np.ndarray]
+# Faces, edges and corners of a cube: the directions in which a mesh is felt. Around each face are
+# eight more, turned by 5 degrees: they find the corners of a sole that is level.
+_CUBE = [np.array(d) for d in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(d)]
+_TURN = np.tan(np.radians(5.0))
+_ROUND_FACES = [
+    face + _TURN * aside
+    for face in _CUBE
+    if np.abs(face).sum() == 1.0
+    for aside in _CUBE
+    if aside @ face == 0.0
+]
+DIRECTIONS = np.array(_CUBE + _ROUND_FACES)
+# Directions in which a body may lie on the ground, evenly spread, and how deep it may then lie in
+# it between contact points [m].
+_SIDES = 400
+_BETWEEN = 1e-3
+# Extreme points nearer than this fall together [m].
+SAME_POINT = 1e-4
+# Links whose lowest points are this near in height stand on the same ground [m].
+LEVEL = 0.01
+
+
+def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[ContactPoint]:
+    """Contact points of a link or frame: from its collision geometry, else its origin."""
+    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0, np.zeros((3, 3)))]
+    mark = "_"
+    while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
+        mark += "_"  # another link is called so, and a point of it
+    return [
+        ContactPoint(
+            name=link if len(found) == 1 else f"{link}{mark}{k}",
+            link=link,
+            position=[float(x) for x in centre],
+            radius=radius,
+            semi_axes=[row.tolist() for row in axes if row.any()],
+        )
+        for k, (centre, radius, axes) in enumerate(found)
+    ]
+
+
+def moving_links(body: RobotModel) -> list[str]:
+    """The links that move and have collision geometry."""
+    model = body.model
+    shapes = [s for s in body.collision.geometryObjects if s.parentJoint] if body.collision else []
+    return list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in shapes))
+
+
+def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
+    """Links by which a robot is expected to touch: feet, hands, lowest links.
+
+    On every body at the end of a branch of moving joints (or the nearest one before it that has
+    collision geometry) it is the link whose geometry reaches farthest from the joint. Unless the
+    base is fixed, the links of other bodies that are lowest in the standing configuration are
+    added: a robot may stand on its trunk. Of a robot with one body it is every link.
+    """
+    model, collision = body.model, body.collision or pin.GeometryModel()
+    shaped = {int(shape.parentJoint) for shape in collision.geometryObjects} - {0}
+    if len(shaped) == 1:
+        return _links_of(model, collision, shaped.pop())
+    bodies: dict[int, None] = {}
+    for leaf in (joint for joint in range(1, model.njoints) if not list(model.children[joint])):
+        joint = leaf
+        while joint > 0 and joint not in shaped:
+            joint = int(model.parents[joint])
+        if joint > 0:
+            bodies[joint] = None
+    ends = [_farthest_link(model, collision, joint) for joint in bodies]
+    if fixed:
+        return ends
+    lowest = _lowest_links(model, collision, body.standing)
+    return ends + [link for link, joint in lowest if joint not in bodies]
+
+
+def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[ContactPoint]:
+    """At most `limit` points, shared evenly among the links.
+
+    On each link those stay that keep most of it out of flat ground, whatever side it lies on; then
+    those far from each other.
+    """
+    links = list(dict.fromkeys(point.link for point in points))
+    if len(points) <= limit:
+        return list(points)
+    share = max(1, limit // len(links))
+    kept = []
+    for link in links[:limit]:
+        mine = [point for point in points if point.link == link]
+        centres = np.array([point.position for point in mine])
+        chosen = _covering(mine, share, _BETWEEN)
+        rest = [k for k in range(len(mine)) if k not in chosen]
+        more = spread(centres[rest], share - len(chosen), away_from=centres[chosen])
+        kept += [mine[k] for k in sorted([*chosen, *(rest[k] for k in more)])]
+    return kept
+
+
+def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
+    """Few points of each link that keep it out of flat ground on every side.
+
+    A link may lie as deep in the ground as is needed for at most `limit` points, all links alike.
+
+    Args:
+        links: the points of each link.
+        limit: largest number of points, unless there are more links.
+    """
+    limit, depth = max(limit, len(links)), _BETWEEN
+    while True:
+        chosen = [[points[k] for k in _covering(points, limit, depth)] for points in links]
+        if sum(map(len, chosen)) <= limit:
+            return [point for points in chosen for point in points]
+        depth *= 1.5
+
+
+def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[int]:
+    """Spheres whose hull is nearest to the hull of all of them; their indices.
+
+    Args:
+        points: the spheres.
+        count: at most so many.
+        depth: fewer where the hull of fewer is so near [m].
+    """
+    centres = np.array([point.position for point in points]).reshape(-1, 3)
+    out = directions(_SIDES)
+    swept = [reach(np.array(point.semi_axes).reshape(-1, 3), out) for point in points]
+    radii = np.array([point.radius for point in points])[:, None]
+    reached = centres @ out.T + radii + np.array(swept).reshape(-1, _SIDES)
+    left = np.full(_SIDES, np.inf)
+    chosen: list[int] = []
+    while len(chosen) < count and left.max() > depth:
+        best = int(np.argmax(reached[:, np.argmax(left)]))
+        chosen.append(best)
+        left = np.minimum(left, reached.max(axis=0) - reached[best])
+    return chosen
+
+
+@functools.cache
+def directions(count: int) -> np.ndarray:
+    """Directions spread evenly over the sphere, shape (count, 3)."""
+    k = np.arange(count)
+    z = 1.0 - (2.0 * k + 1.0) / count
+    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
+    flat = np.sqrt(1.0 - z**2)
+    return np.column_stack([flat * np.cos(turn), flat * np.sin(turn), z])
+
+
+def spread(
+    positions: np.ndarray,
+    count: int,
+    *,
+    away_from: np.ndarray | None = None,
+    nearest: float = 0.0,
+) -> list[int]:
+    """Indices of points far from each other, in the order in which they are chosen.
+
+    Args:
+        positions: to choose from [m], shape (n, 3).
+        count: how many.
+        away_from: points to keep far from as well [m], shape (m, 3); where there are none, the
+            first point is the one farthest from the origin.
+        nearest: do not choose points that are so near to each other [m].
+
+    Returns:
+        At most `count` indices.
+    """
+    chosen: list[int] = []
+    apart = np.full(len(positions), np.inf)
+    for other in () if away_from is None else away_from:
+        apart = np.minimum(apart, np.linalg.norm(positions - other, axis=1))
+    free = np.linalg.norm(positions, axis=1) if np.isinf(apart).all() else apart
+    while len(chosen) < min(count, len(positions)):
+        best = int(np.argmax(free))
+        if apart[best] < nearest:
+            break
+        chosen.append(best)
+        free = apart = np.minimum(apart, np.linalg.norm(positions - positions[best], axis=1))
+        apart[best] = -np.inf  # never again, not even among points that coincide
+    return chosen
+
+
+def _links_of(model: pin.Model, collision: pin.GeometryModel, joint: int) -> list[str]:
+    """The links with collision geometry that move with a joint."""
+    shapes = [s for s in collision.geometryObjects if int(s.parentJoint) == joint]
+    return list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in shapes))
+
+
+def _farthest_link(model: pin.Model, collision: pin.GeometryModel, joint: int) -> str:
+    """The link whose geometry reaches farthest from the joint that moves it."""
+
+    def extent(link: str) -> float:
+        placement = model.frames[model.getFrameId(link, pin.BODY)].placement
+        points = _link_points(model, collision, link)
+        return max(_extent(placement.act(x), r, E @ placement.rotation.T) for x, r, E in points)
+
+    return max(_links_of(model, collision, joint), key=extent)
+
+
+def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
+    """Largest distance from the origin of a sphere swept over a disc, or a bound of it [m]."""
+    sizes = np.linalg.norm(semi_axes, axis=1)
+    level = semi_axes @ centre / np.where(sizes > 0.0, sizes, 1.0)
+    across = np.linalg.norm(level) + sizes.max()
+    along = np.sqrt(max(0.0, float(centre @ centre - level @ level)))
+    return float(np.hypot(along, across)) + radius
+
+
+def _lowest_links(
+    model: pin.Model, collision: pin.GeometryModel, standing: np.ndarray
+) -> list[tuple[str, int]]:
+    """The links that are lowest in a configuration, to a centimetre, each with its joint."""
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, standing)
+    heights = {}
+    for joint in range(1, model.njoints):
+        for link in _links_of(model, collision, joint):
+            placement = data.oMf[model.getFrameId(link, pin.BODY)]
+            points = _link_points(model, collision, link)
+            up = placement.rotation[2]
+            heights[link, joint] = min(
+                placement.act(x)[2] - r - reach(axes, up) for x, r, axes in points
+            )
+    lowest = min(heights.values(), default=0.0)
+    return [link for link, height in heights.items() if height < lowest + LEVEL]
+
+
+def _link_points(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[Swept]:
+    """Spheres in the frame of a link that stand for its collision geometry."""
+    shapes = shapes_of(model, collision, link)
+    return [point for shape in shapes for point in _shape_points(model, shape)]
+
+
+def shapes_of(
+    model: pin.Model, collision: pin.GeometryModel, link: str
+) -> list[pin.GeometryObject]:
+    """The collision shapes of a link."""
+    return [s for s in collision.geometryObjects if model.frames[s.parentFrame].name == link]
+
+
+def placement_in_link(model: pin.Model, shape: pin.GeometryObject) -> pin.SE3:
+    """Placement of a collision shape in the frame of its link."""
+    return model.frames[shape.parentFrame].placement.inverse() * shape.placement
+
+
+def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[Swept]:
+    """Spheres in the frame of the link that stand for one collision shape."""
+    placed = placement_in_link(model, shape)
+    return [
+        (placed.act(centre), radius, axes @ placed.rotation.T)
+        for centre, radius, axes in extreme_points(shape.geometry)
+    ]
+
+
+def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
+    """Spheres, some swept over a disc or an ellipsoid, by which a shape touches, in its frame."""
+    still = np.zeros((3, 3))
+    if isinstance(shape, coal.Sphere):
+        return [(np.zeros(3), float(shape.radius), still)]
+    if isinstance(shape, coal.Capsule):
+        ends = np.array([[0.0, 0.0, -shape.halfLength], [0.0, 0.0, shape.halfLength]])
+        return [(end, float(shape.radius), still) for end in ends]
+    if isinstance(shape, coal.Box):
+        corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.halfSide
+        return [(corner, 0.0, still) for corner in corners]
+    if isinstance(shape, coal.Cylinder):
+        disc, half = np.diag([shape.radius, shape.radius, 0.0]), shape.halfLength
+        return [(np.array([0.0, 0.0, end]), 0.0, disc) for end in (-half, half)]
+    if isinstance(shape, coal.Cone):
+        tip = np.array([0.0, 0.0, shape.halfLength])
+        return [(-tip, 0.0, np.diag([shape.radius, shape.radius, 0.0])), (tip, 0.0, still)]
+    if isinstance(shape, coal.Ellipsoid):
+        return [(np.zeros(3), 0.0, np.diag(shape.radii))]
+    return [(vertex, 0.0, still) for vertex in _mesh_extremes(mesh_vertices(shape))]
+
+
+def mesh_vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
+    """Vertices of a mesh, shape (n, 3)."""
+    return np.array(mesh.vertices() if isinstance(mesh, coal.BVHModelBase) else mesh.points())
+
+
+def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
+    """The vertices that lie farthest in each of `DIRECTIONS`, without repeats."""
+    centred = vertices - vertices.mean(axis=0)
+    extremes = vertices[np.unique(np.argmax(DIRECTIONS @ centred.T, axis=1))]
+    kept: list[np.ndarray] = []
+    for point in extremes:
+        if all(np.linalg.norm(point - other) > SAME_POINT for other in kept):
+            kept.append(point)
+    return np.array(kept)

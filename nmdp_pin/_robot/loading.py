@@ -1,0 +1,261 @@
+"""The steps from the files of a robot to the robot, each checked before the next."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
+from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
+from nmdp_pin._robot.convex_parts import decomposed
+from nmdp_pin._robot.description import Description
+from nmdp_pin._robot.joint_limits import JointLimits, simple_joints
+from nmdp_pin._robot.mjcf import describe_mjcf
+from nmdp_pin._robot.model import RobotModel, build_model, idle_joints, standing_configuration
+from nmdp_pin._robot.robot import Robot
+from nmdp_pin._robot.settings import Base
+from nmdp_pin._robot.standing_pose import StandingPose, standing_pose, with_copies, within_ranges
+from nmdp_pin._robot.urdf import describe_urdf
+from nmdp_pin.errors import RobotError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `nmdp_pin._robot.load_robot`."""
+
+    base: Base | None = None
+    joints: str | Sequence[str] | None = None
+    contacts: Contacts | None = None
+    contact_points: int | None = None
+    decompose: bool = False
+    limits: bool = True
+
+
+def load_robot(
+    source: RobotSource,
+    *,
+    base: Base | None = None,
+    joints: str | Sequence[str] | None = None,
+    variant: str | None = None,
+    contacts: Contacts | None = None,
+    contact_points: int | None = None,
+    decompose: bool = False,
+    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    limits: bool = True,
+    visuals: bool = True,
+) -> Robot:
+    """Load a robot and make it ready for simulation.
+
+    Args:
+        source: a bundled name, a name of example-robot-data, or the path of a .urdf, an MJCF file
+            (.xml, .mjcf; extra `mjcf`) or a robot.toml.
+        base: "free-flyer", "planar" (x, z, pitch about y) or "fixed"; None: what the robot.toml or
+            the table of example-robot-data says, else "fixed" for a URDF whose root link is
+            `world`, else "free-flyer".
+        joints: the joints that move, the others being locked at the standing pose: "driven" (those
+            of the robot.toml; the default), "all", or a list of names.
+        variant: another URDF of the same robot, as its robot.toml names it.
+        contacts: names of links or frames, or (name, link, position [m], radius [m]) each;
+            "feet": those of the robot.toml, else chosen from the collision geometry of the ends
+            of the branches and of what lies lowest; "all": some on every other link that moves as
+            well. None: "feet" of a robot.toml that has contact points, else "all".
+        contact_points: spread so many over the collision geometry of all links, or of those that
+            `contacts` names.
+        decompose: divide collision meshes that are not convex into convex parts, by CoACD (extra
+            `decomposition`), so that what is flat reaches into them; the parts are kept on disk.
+        package_dirs: folders in which `package://` is looked up first.
+        limits: False leaves out the bounds of the joints: `Robot.limits` then holds none.
+        visuals: False leaves out what the robot looks like, which saves reading its meshes.
+
+    Raises:
+        RobotError: names the file and the element that cannot be used, and what is allowed.
+        MissingExtra: a package that the file or an option needs is not installed.
+    """
+    files = find_robot(source, variant=variant, package_dirs=package_dirs)
+    options = Options(base, joints, contacts, contact_points, decompose, limits)
+    return assemble(files, describe(files, visuals=visuals), options)
+
+
+def describe(files: RobotFiles, *, visuals: bool) -> Description:
+    """Read the description of a robot.
+
+    Raises:
+        RobotError: names the file and the element that cannot be used.
+    """
+    if files.urdf.suffix in MJCF:
+        return describe_mjcf(files.urdf, visuals=visuals)
+    return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
+
+
+def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
+    """Build a robot from its description.
+
+    Raises:
+        RobotError: names the file and the element that cannot be used.
+    """
+    settings, notes = files.settings, list(described.notes)
+    if options.decompose:
+        collision, parts = decomposed(described.collision)
+        described = dataclasses.replace(described, collision=collision)
+        notes += parts
+    base = _base(files, described, options.base)
+    pose = standing_pose(files, described)
+    moving, told = _moving_joints(files, described, pose, options.joints)
+    notes = told + notes
+    simple = {*moving} & {*simple_joints(described.model)} if options.limits else set()
+    copies = [m for m in described.mimics if {m.joint, m.primary} <= simple]
+    if options.limits:
+        pose, outside = within_ranges(pose, described.model, copies)
+        notes += outside
+    pose = with_copies(pose, copies)
+    locked = [name for name in described.hinges if name not in moving]
+    body = build_model(described, base, locked, pose.joints, pose.base)
+    model = body.model
+    _add_armature(model, files, moving)
+    _refuse_singular(body, str(described.path))
+    points, why = choose_contact_points(
+        files,
+        options.contacts,
+        body,
+        described.missing_collisions,
+        fixed=base == "fixed",
+        count=options.contact_points,
+    )
+    notes.append(why)
+    standing = body.standing
+    if base == described.base == "fixed":
+        notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
+    if files.foreign and base != "fixed" and len(points):
+        lowest = points.bottoms(model, standing).min()
+        place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
+        standing, height = standing_configuration(model, pose.joints, place), place.translation[2]
+        notes.append(f"base put at {height:.4g} m, where its lowest contact point touches z = 0")
+    if empty := JointLimits.empty(model):
+        notes.append(f"a range or effort of 0 is taken as none given: {', '.join(empty)}")
+    motors = moving if described.motors is None else described.motors
+    idle = {m.joint for m in copies}
+    driven = [] if settings.passive else [n for n in motors if n in moving and n not in idle]
+    kp, kd = ({n: x for n, x in g.items() if n in driven} for g in (described.kp, described.kd))
+    motored = [model.joints[model.getJointId(name)] for name in driven]
+    limits = JointLimits.of(model, described.mimics) if options.limits else None
+    gaits = settings.build_gaits(files.settings_file)
+    return Robot(
+        name=files.name or described.name,
+        model=model,
+        contact_points=points,
+        driven=np.array(sorted(joint.idx_v for joint in motored if joint.nv == 1), dtype=int),
+        standing=standing,
+        gaits={name: gait for name, gait in gaits.items() if {*gait.joints} <= {*moving}},
+        visual_model=None if described.missing_visuals else body.visual,
+        collision_model=None if described.missing_collisions else body.collision,
+        source=str(files.urdf),
+        limits=limits or JointLimits.none(model.nv),
+        kp=kp,
+        kd=kd,
+        disabled=_disabled(files, body),
+        notes=tuple(notes),
+        warnings=described.warnings,
+        missing_visuals=described.missing_visuals,
+        missing_collisions=described.missing_collisions,
+    )
+
+
+def _base(files: RobotFiles, described: Description, wanted: Base | None) -> Base:
+    settings = files.settings
+    given = settings.base if "base" in settings.model_fields_set else None
+    base = wanted or given or described.base or settings.base
+    if base not in get_args(Base):
+        known = ", ".join(get_args(Base))
+        raise RobotError(f"unknown base '{base}'; known: {known}", file=files.name, element="base")
+    return base
+
+
+def _moving_joints(
+    files: RobotFiles,
+    described: Description,
+    pose: StandingPose,
+    joints: str | Sequence[str] | None,
+) -> tuple[list[str], list[str]]:
+    """Names of the joints that move, and notes on those that do not."""
+    hinges, settings, file = described.hinges, files.settings, str(described.path)
+    if isinstance(joints, str) and joints not in ("driven", "all"):
+        what = f"joints = '{joints}' is not one of 'driven', 'all', a list of joint names"
+        raise RobotError(what, file=file, element="joints")
+    wanted = list(hinges)
+    if joints is not None and not isinstance(joints, str):
+        wanted = list(joints)
+    elif joints != "all" and settings.driven is not None:
+        wanted = settings.driven
+    armature = settings.armature if isinstance(settings.armature, dict) else {}
+    for name in [*wanted, *settings.standing.joints, *armature]:
+        if name not in hinges:
+            raise RobotError(
+                f"does not exist or is fixed; joints that can move: {', '.join(hinges) or 'none'}",
+                file=file,
+                element=f"joint '{name}'",
+            )
+    standing = standing_configuration(described.model, pose.joints, pose.base)
+    idle = [name for name in idle_joints(described.model, standing) if name in wanted]
+    if idle and not (files.lock_idle and joints is None):
+        raise RobotError(
+            "moves links that have no mass, or none off its axis, so no torque on it makes "
+            "sense; give them an <inertial>, make the joint fixed, or leave it out of `joints`"
+            + (f" (also: {', '.join(idle[1:])})" if idle[1:] else ""),
+            file=file,
+            element=f"joint '{idle[0]}'",
+        )
+    locked = [name for name in hinges if name not in wanted]
+    notes = [f"locked at the standing pose: {', '.join(locked)}"] if locked else []
+    if idle:
+        notes.append(f"locked, having nothing to move: {', '.join(idle)}")
+    return [name for name in hinges if name in wanted and name not in idle], notes
+
+
+def _refuse_singular(body: RobotModel, file: str) -> None:
+    if body.model.nv == 0:
+        raise RobotError(
+            "nothing can move: the base is fixed and no joint is free; choose another base "
+            "or free a joint",
+            file=file,
+        )
+    for name in idle_joints(body.model, body.standing):
+        raise RobotError(
+            "its mass matrix is singular in the standing pose: the links that move with this "
+            "joint have too little inertia of their own, or one that is not physical; correct "
+            "their <inertial> or lock a joint",
+            file=file,
+            element=f"joint '{name}'",
+        )
+
+
+def _add_armature(model: pin.Model, files: RobotFiles, moving: Sequence[str]) -> None:
+    """Add the reflected inertias of the rotors that the robot.toml gives, in place."""
+    given = files.settings.armature
+    table = given if isinstance(given, dict) else dict.fromkeys(moving, given)
+    for name, inertia in table.items():
+        if model.existJointName(name):
+            joint = model.joints[model.getJointId(name)]
+            model.armature[joint.idx_v : joint.idx_v + joint.nv] += inertia
+
+
+def _disabled(files: RobotFiles, body: RobotModel) -> frozenset[tuple[int, int]]:
+    """Pairs of joints between whose bodies the SRDF disables all collisions."""
+    if files.srdf is None or body.collision is None:
+        return frozenset()
+    geometry = pin.GeometryModel(body.collision)
+    geometry.addAllCollisionPairs()
+    joints = [int(item.parentJoint) for item in geometry.geometryObjects]
+
+    def pairs() -> set[tuple[int, int]]:
+        ends = [(joints[pair.first], joints[pair.second]) for pair in geometry.collisionPairs]
+        return {(min(pair), max(pair)) for pair in ends}
+
+    before = pairs()
+    pin.removeCollisionPairs(body.model, geometry, str(files.srdf), False)
+    return frozenset(before - pairs())

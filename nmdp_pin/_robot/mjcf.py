@@ -1,0 +1,219 @@
+"""Description of a robot from an MJCF file, as MuJoCo compiles it."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin._files.input_file import open_input
+from nmdp_pin._robot.description import MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._robot.joint_limits import Mimic
+from nmdp_pin._robot.mjcf_model import BALL, SLIDE, MjcfModel
+from nmdp_pin._robot.mjcf_motors import motors_of
+from nmdp_pin.errors import MissingExtra, RobotError
+
+_LARGEST = 5_000_000  # [bytes] of a file
+_MEMORY = 2 << 30  # [bytes], address space of the compiler: a small file can ask for any amount
+_SECONDS = 60  # of its processor time
+_COMPILED = "model.mjb"
+_CHILD = f"""
+import resource, signal, sys
+import mujoco
+signal.alarm({10 * _SECONDS})  # a pipe that is named as a mesh has no end
+resource.setrlimit(resource.RLIMIT_AS, ({_MEMORY}, {_MEMORY}))
+resource.setrlimit(resource.RLIMIT_CPU, ({_SECONDS}, {_SECONDS}))
+try:
+    mujoco.mj_saveModel(mujoco.MjModel.from_xml_path(sys.argv[1]), "{_COMPILED}", None)
+except Exception as error:
+    sys.stdout.buffer.write(str(error).encode(errors="replace") or b"without a message")
+"""
+# Most of what is read, by the name of its number in MuJoCo's model.
+_MOST = {"nbody": MAX_LINKS + 1, "njnt": MAX_MOVING, "ngeom": 5000, "nflex": 0}
+# What is read of numbers of the file, before what MuJoCo computes from them.
+_READ = (
+    *("dof_armature", "dof_damping", "dof_frictionloss", "actuator_armature", "actuator_damping"),
+    *("actuator_gear", "actuator_gainprm", "actuator_biasprm", "actuator_forcerange"),
+    *("actuator_ctrlrange", "eq_data", "qpos0", "key_qpos", "jnt_", "site_", "geom_", "body_"),
+)
+_LARGEST_NUMBER = 1e10  # MuJoCo stops a simulation at such numbers
+_SHOWN = 3  # the first groups of geometry, which MuJoCo's viewer shows
+# Options of geometry and flags that change the motion; gravity's flag is simulated.
+_CONTACT = ("friction", "condim", "margin", "gap", "solref", "solimp", "solmix", "priority")
+_FLAGS = (
+    *("CONSTRAINT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "CONTACT", "SPRING", "DAMPER"),
+    *("CLAMPCTRL", "FILTERPARENT", "ACTUATION"),
+)
+
+
+def describe_mjcf(path: Path, *, visuals: bool) -> Description:
+    """Description of an MJCF file.
+
+    A free joint of the only body of the world that moves becomes a floating base; those of several
+    become a translation and a rotation each, the axes of the base. The joints of a body that has
+    several become a chain. Geometry that no joint moves is left out, unless it belongs to a body
+    that carries others that move.
+
+    Args:
+        path: the file.
+        visuals: whether what it looks like is read too.
+
+    Raises:
+        RobotError: the file cannot be read, or holds what is not supported; says what.
+        MissingExtra: mujoco is not installed.
+    """
+    m = _compiled(path)
+    _refuse(m, str(path))
+    try:
+        tree = MjcfModel(m)
+        motors = motors_of(m, tree.joints)
+        tree.set_bounds(motors)
+    except ValueError as error:
+        raise RobotError(f"pinocchio cannot read it: {error}", file=str(path)) from error
+    posture, root = tree.posture(m.key_qpos[0] if m.nkey else m.qpos0)
+    mimics, others = _mimics(m, tree.joints, motors.driven)
+    scalar = [(tree.joints[j], m.jnt_dofadr[j]) for j in np.flatnonzero(m.jnt_type >= SLIDE)]
+    kp, kd = (
+        {name: float(values[v]) for name, v in scalar if values[v] > 0.0}
+        for values in (motors.kp, motors.kd)
+    )
+    said = [f"joint '{old}' is called '{new}' here" for old, new in tree.renamed.items()]
+    still = sum(int(body) == 0 or int(body) not in tree.at for body in m.geom_bodyid)
+    if still:
+        said.append(f"{still} <geom> of the world left out; the ground is the scenario's terrain")
+    touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    touching[[*m.pair_geom1, *m.pair_geom2]] = True
+    return Description(
+        path,
+        m.names.split(b"\0")[0].decode() or path.stem,
+        tree.model,
+        tree.geometry(m.geom_group < _SHOWN) if visuals else None,
+        tree.geometry(touching),
+        hinges=list(tree.model.names)[1:],
+        motors=[tree.joints[j] for j in motors.driven] if m.nactuator else None,
+        base="free-flyer" if tree.floats else "fixed",
+        root=root,
+        mimics=mimics,
+        posture=posture,
+        kp=kp,
+        kd=kd,
+        warnings=(*said, *motors.left_out, *others, *_left_out(m, touching, floats=tree.floats)),
+    )
+
+
+def _compiled(path: Path) -> Any:
+    """MuJoCo's model (`mujoco.MjModel`), compiled in a process of its own.
+
+    Raises:
+        RobotError: it cannot be read, or MuJoCo refuses it.
+        MissingExtra: mujoco is not installed.
+    """
+    if find_spec("mujoco") is None:
+        raise MissingExtra("mujoco", "mjcf")
+    open_input(path, "robot description", largest=_LARGEST, error=RobotError).close()
+    with tempfile.TemporaryDirectory(prefix="nmdp-mjcf-") as folder:  # MuJoCo writes a log there
+        child = subprocess.run(
+            [sys.executable, "-c", _CHILD, str(path.absolute())],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+        said = " ".join(child.stdout.decode(errors="replace").split())
+        compiled = Path(folder) / _COMPILED
+        if not said and compiled.exists():
+            return importlib.import_module("mujoco").MjModel.from_binary_path(str(compiled))
+    said = said or f"it takes more than {_MEMORY >> 30} GiB of memory or {_SECONDS} s"
+    raise RobotError(f"MuJoCo refuses it: {said}", file=str(path))
+
+
+def _refuse(m: Any, file: str) -> None:
+    """Refuse what is too large, and numbers that are none.
+
+    Raises:
+        RobotError: the first of them.
+    """
+    for key, most in _MOST.items():
+        if getattr(m, key) > most:
+            count = getattr(m, key)
+            raise RobotError(
+                f"has {count}; at most {most} can be simulated", file=file, element=key
+            )
+    if m.nbody == 1:
+        raise RobotError("has no <body> in its <worldbody>", file=file)
+    for key in (key for part in _READ for key in dir(m) if key.startswith(part)):
+        numbers = np.asarray(getattr(m, key), dtype=float)
+        largest = np.finfo(float).max if "range" in key else _LARGEST_NUMBER
+        if not (np.abs(numbers) <= largest).all():
+            raise RobotError(f"must hold numbers of at most {largest:.3g}", file=file, element=key)
+        if key.endswith(("armature", "damping", "frictionloss")) and (numbers < 0.0).any():
+            raise RobotError("must be >= 0", file=file, element=key)
+
+
+def _mimics(m: Any, names: list[str], driven: list[int]) -> tuple[tuple[Mimic, ...], list[str]]:
+    """Equalities that make a joint copy another, and a sentence on all others.
+
+    Of the two joints of an equality that one is the primary which has a motor.
+    """
+    from mujoco import mjtEq
+
+    found, others = [], []
+    for e in np.flatnonzero(m.eq_active0).tolist():
+        a, b = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+        offset, slope, *curved = m.eq_data[e, :5].tolist()
+        if m.eq_type[e] != mjtEq.mjEQ_JOINT or b < 0 or any(curved):
+            kind = mjtEq(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
+            others.append(f"'{m.equality(e).name or e}' ({kind})")
+            continue
+        offset += float(m.qpos0[m.jnt_qposadr[a]] - slope * m.qpos0[m.jnt_qposadr[b]])
+        if a in driven and b not in driven and slope != 0.0:
+            a, b, slope, offset = b, a, 1.0 / slope, -offset / slope
+        found.append(Mimic(names[a], names[b], slope, offset))
+    said = f"not simulated: equalities that are no mimic joint: {', '.join(others)}"
+    return tuple(found), [said] if others else []
+
+
+def _left_out(m: Any, touching: np.ndarray, *, floats: bool) -> list[str]:
+    """What is not simulated besides actuators and equalities, one sentence each."""
+    import mujoco
+
+    bits = mujoco.mjtDisableBit
+    off = [key for key in _FLAGS if m.opt.disableflags & getattr(bits, f"mjDSBL_{key}")]
+    base = [m.dof_armature[:6], m.dof_damping[:6]] if floats else []
+    dry = np.delete(m.dof_frictionloss, m.jnt_dofadr[m.jnt_type >= SLIDE])
+    present = {
+        f"tendons, with their springs and limits ({m.ntendon})": m.ntendon,
+        "the springs of joints (stiffness)": m.jnt_stiffness.any() or m.jnt_stiffnesspoly.any(),
+        "damping that is not linear": m.dof_dampingpoly.any(),
+        "the rotors and the damping of the base": np.any(base),
+        "the dry friction of balls and free joints": dry.any(),
+        "the ranges of ball joints": (m.jnt_limited & (m.jnt_type == BALL)).any(),
+        "forces against gravity (gravcomp)": m.body_gravcomp.any(),
+        "the fluid around it (density, viscosity, wind)": m.opt.density
+        or m.opt.viscosity
+        or m.opt.wind.any(),
+        f"sensors ({m.nsensor})": m.nsensor,
+        f"mocap bodies, which stand still ({m.nmocap})": m.nmocap,
+        f"plugins ({m.nplugin})": m.nplugin,
+        f"keyframes behind the first, the standing pose ({m.nkey - 1})": m.nkey > 1,
+        f"that flags switch off: {', '.join(off).lower()}": off,
+    }
+    sentences = [f"not simulated: {what}" for what, there in present.items() if there]
+    usual = mujoco.MjSpec().default.geom
+    options = [
+        key
+        for key in (*_CONTACT, "adhesion", "surfacevel")
+        if not np.isclose(getattr(m, f"geom_{key}")[touching], getattr(usual, key)).all()
+    ]
+    options += [f"<{key}>" for key in ("pair", "exclude") if getattr(m, f"n{key}")]
+    if options:
+        sentences.append(
+            f"options of contacts left out ({', '.join(options)}): "
+            "the contact law and the terrain are the scenario's"
+        )
+    return sentences

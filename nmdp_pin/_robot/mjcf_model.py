@@ -1,0 +1,211 @@
+"""Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.mjcf_motors import Motors
+from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._terrain.triangles import triangle_geometry
+
+FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
+_GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
+
+
+class MjcfModel:
+    """The bodies that joints carry, and those between them and the world.
+
+    Attributes:
+        model: pinocchio's model.
+        joints: names of MuJoCo's joints.
+        floats: whether the only body of the world that moves has a free joint, which the model is
+            without.
+        at: joint and frame of each body, and its placement in the frame of that joint.
+        renamed: joints of which the name was taken, and their new names.
+
+    Args:
+        m: the compiled model (`mujoco.MjModel`).
+    """
+
+    def __init__(self, m: Any) -> None:
+        from mujoco import mjtDisableBit
+
+        self.model, self._m = pin.Model(), m
+        self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
+        given = [m.joint(j).name for j in range(m.njnt)]
+        self.joints = _unique(given, "joint", ("universe", *FREE_JOINTS, *PLANAR_JOINTS))
+        self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
+        self._bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
+        roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
+        self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
+        for body in range(1, m.nbody):
+            if not roots or int(m.body_rootid[body]) in roots:
+                self._add_body(body)
+        for k in range(m.nsite):
+            name, body = m.site(k).name, int(m.site_bodyid[k])
+            if name and body in self.at and not self.model.existFrame(name):
+                joint, parent, place = self.at[body]
+                place = place * _placement(m.site_pos[k], m.site_quat[k])
+                self.model.addFrame(pin.Frame(name, joint, parent, place, pin.OP_FRAME))
+        off = m.opt.disableflags & mjtDisableBit.mjDSBL_GRAVITY
+        self.model.gravity.linear = np.zeros(3) if off else m.opt.gravity
+
+    def set_bounds(self, motors: Motors) -> None:
+        """Ranges, efforts, dry friction, damping and rotors of the joints, in place."""
+        m, model = self._m, self.model
+        moved = slice(6 if self.floats else 0, None)
+        model.armature[:] = (m.dof_armature + motors.armature)[moved]
+        model.damping[:] = (m.dof_damping + motors.damping)[moved]
+        model.upperDryFrictionLimit[:] = m.dof_frictionloss[moved]
+        model.lowerDryFrictionLimit[:] = -m.dof_frictionloss[moved]
+        for j in np.flatnonzero(m.jnt_type >= SLIDE):
+            joint = model.joints[model.getJointId(self.joints[j])]
+            if m.jnt_limited[j]:
+                model.lowerPositionLimit[joint.idx_q] = m.jnt_range[j, 0]
+                model.upperPositionLimit[joint.idx_q] = m.jnt_range[j, 1]
+            effort = motors.effort[m.jnt_dofadr[j]]
+            if effort > 0.0:
+                model.upperEffortLimit[joint.idx_v] = effort
+                model.lowerEffortLimit[joint.idx_v] = -effort
+
+    def posture(self, qpos: np.ndarray) -> tuple[dict[str, float | np.ndarray], pin.SE3]:
+        """Positions of the joints by name, and the placement of a floating base.
+
+        Args:
+            qpos: MuJoCo's configuration, shape (nq,).
+        """
+        root, found = pin.SE3.Identity(), dict[str, float | np.ndarray]()
+        for name, kind, k in zip(self.joints, self._m.jnt_type, self._m.jnt_qposadr, strict=True):
+            if kind >= SLIDE:
+                found[name] = float(qpos[k])
+            elif kind == BALL:
+                found[name] = _turn(qpos[k : k + 4]).coeffs()
+            elif self.floats:
+                root = _placement(qpos[k : k + 3], qpos[k + 3 : k + 7])
+            else:
+                found[name] = np.array(qpos[k : k + 3])
+                turned = self.model.names[self.model.getJointId(name) + 1]
+                found[str(turned)] = _turn(qpos[k + 3 : k + 7]).coeffs()
+        return found, root
+
+    def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
+        """Geometry of the bodies, without planes and height fields.
+
+        Args:
+            wanted: which geometry, shape (ngeom,).
+        """
+        m, shapes = self._m, pin.GeometryModel()
+        names = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
+        for k in np.flatnonzero(wanted & (m.geom_bodyid != 0)).tolist():
+            solid = _solid(m, k) if int(m.geom_bodyid[k]) in self.at else None
+            if solid is None:
+                continue
+            joint, frame, place = self.at[int(m.geom_bodyid[k])]
+            place = place * _placement(m.geom_pos[k], m.geom_quat[k])
+            shape = pin.GeometryObject(names[k], joint, frame, place, solid)
+            color, material = m.geom_rgba[k], int(m.geom_matid[k])
+            color = m.mat_rgba[material] if material >= 0 and (color == _GREY).all() else color
+            shape.meshColor = np.array(color, dtype=float)
+            shapes.addGeometryObject(shape)
+        return shapes
+
+    def _add_body(self, body: int) -> None:
+        m, model, name = self._m, self.model, self._bodies[body]
+        joint, carrier, place = self.at[int(m.body_parentid[body])]
+        joints = range(m.body_jntadr[body], m.body_jntadr[body] + m.body_jntnum[body])
+        if not (self.floats and 0 in joints):  # a floating base is where its pose says
+            place = place * _placement(m.body_pos[body], m.body_quat[body])
+            for j in joints:
+                joint, place = self._add_joint(j, joint, place)
+                carrier = model.getFrameId(model.names[joint], pin.JOINT)
+        R = _turn(m.body_iquat[body]).matrix()
+        tensor = R @ np.diag(m.body_inertia[body]) @ R.T
+        inertia = pin.Inertia(m.body_mass[body], m.body_ipos[body], tensor)
+        model.appendBodyToJoint(joint, inertia, place)
+        self.at[body] = joint, model.addBodyFrame(name, joint, place, carrier), place
+
+    def _add_joint(self, j: int, parent: int, place: pin.SE3) -> tuple[int, pin.SE3]:
+        """Add a joint of a body; returns it, and the placement of the body in its frame.
+
+        Args:
+            j: index of MuJoCo.
+            parent: joint that carries it.
+            place: placement of the body in the frame of that joint where this one is at `ref`.
+        """
+        m, name, axis = self._m, self.joints[j], self._m.jnt_axis[j]
+        if m.jnt_type[j] == FREE:  # its position is that in the world
+            moved = self._append(0, pin.JointModelTranslation(), pin.SE3.Identity(), name)
+            (turned,) = _unique([f"{name}_rotation"], "", self.joints)
+            moved = self._append(moved, pin.JointModelSpherical(), pin.SE3.Identity(), turned)
+            return moved, pin.SE3.Identity()
+        anchor, zero = pin.SE3(np.eye(3), m.jnt_pos[j]), pin.SE3.Identity()
+        back = -m.qpos0[m.jnt_qposadr[j]] * axis
+        if m.jnt_type[j] == BALL:
+            kind = pin.JointModelSpherical()
+        elif m.jnt_type[j] == SLIDE:
+            kind, zero.translation = pin.JointModelPrismaticUnaligned(axis), back
+        else:
+            kind, zero.rotation = pin.JointModelRevoluteUnaligned(axis), pin.exp3(back)
+        return self._append(parent, kind, place * anchor * zero, name), anchor.inverse()
+
+    def _append(self, parent: int, kind: pin.JointModel, place: pin.SE3, name: str) -> int:
+        joint = self.model.addJoint(parent, kind, place, name)
+        self.model.addJointFrame(joint)
+        return int(joint)
+
+
+def _solid(m: Any, k: int) -> coal.CollisionGeometry | None:
+    """Geometry in its own frame; None: a plane or a height field."""
+    from mujoco import mjtGeom
+
+    x, y, z = m.geom_size[k].tolist()
+    match m.geom_type[k]:
+        case mjtGeom.mjGEOM_SPHERE:
+            return coal.Sphere(x)
+        case mjtGeom.mjGEOM_CAPSULE:
+            return coal.Capsule(x, 2.0 * y)
+        case mjtGeom.mjGEOM_CYLINDER:
+            return coal.Cylinder(x, 2.0 * y)
+        case mjtGeom.mjGEOM_BOX:
+            return coal.Box(2.0 * x, 2.0 * y, 2.0 * z)
+        case mjtGeom.mjGEOM_ELLIPSOID:
+            return coal.Ellipsoid(x, y, z)
+        case mjtGeom.mjGEOM_MESH | mjtGeom.mjGEOM_SDF:
+            mesh = m.mesh(int(m.geom_dataid[k])).id
+            first, begin = int(m.mesh_vertadr[mesh]), int(m.mesh_faceadr[mesh])
+            vertices = m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])]
+            faces = m.mesh_face[begin : begin + int(m.mesh_facenum[mesh])]
+            return triangle_geometry(np.array(vertices, dtype=float), faces)
+    return None
+
+
+def _placement(position: np.ndarray, turn: np.ndarray) -> pin.SE3:
+    """Placement of a position and a quaternion (w, x, y, z)."""
+    return pin.SE3(_turn(turn), np.array(position))
+
+
+def _turn(values: np.ndarray) -> pin.Quaternion:
+    """Unit quaternion of (w, x, y, z); that of no rotation for zeros, as MuJoCo has it."""
+    return pin.Quaternion(*values).normalized() if values.any() else pin.Quaternion.Identity()
+
+
+def _unique(given: list[str], word: str, taken: Sequence[str] = ()) -> list[str]:
+    """The names, with others for those that are empty or taken.
+
+    Args:
+        given: names, which differ unless they are empty.
+        word: begins the name of what has none.
+        taken: names that cannot be given.
+    """
+    known, found = {*given, *taken}, []
+    for k, name in enumerate(given):
+        new = name or f"{word}{k}"
+        while new in known and (not name or name in taken):
+            new += "_"
+        found.append(new)
+    return found

@@ -1,0 +1,200 @@
+"""Pinocchio models of checked URDFs: base, locked joints, geometry, standing pose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.description import Description
+from nmdp_pin._robot.settings import Base
+
+# The joints of a planar base in order; the tangent is the configuration, nq = nv.
+PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
+# The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
+# base, differences of velocities over a long step would bend the path of whatever spins.
+FREE_JOINTS = ("root_translation", "root_rotation")
+_BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
+# A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
+SINGULAR = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel:
+    """A model in its standing configuration, and the geometry that moves with it.
+
+    Args:
+        model: kinematics and inertias.
+        standing: standing configuration, shape (nq,).
+        visual: visual geometry, None if not built.
+        collision: its collision geometry, None if not built.
+    """
+
+    model: pin.Model
+    standing: np.ndarray
+    visual: pin.GeometryModel | None
+    collision: pin.GeometryModel | None
+
+
+def build_model(
+    described: Description,
+    base: Base,
+    locked: Iterable[str],
+    pose: Mapping[str, float | np.ndarray],
+    base_pose: pin.SE3,
+) -> RobotModel:
+    """Build a robot on its base with some joints locked at the standing pose.
+
+    Args:
+        described: the robot with its root link in the world.
+        base: how the root link is held.
+        locked: names of the joints that do not move.
+        pose: standing positions by joint name, 0 where absent [rad or m].
+        base_pose: standing placement of the root link in the world.
+    """
+    model = described.model
+    geometries = [g for g in (described.visual, described.collision) if g is not None]
+    lock = [model.getJointId(name) for name in locked]
+    if lock:
+        model, geometries = pin.buildReducedModel(
+            model, geometries, lock, standing_configuration(model, pose, base_pose)
+        )
+    if base != "fixed" or not base_pose.isIdentity():
+        name, gravity = model.name, model.gravity
+        holder, place = base_model(base, base_pose)
+        pairs = [(pin.GeometryModel(), geometry) for geometry in geometries]
+        model, geometries = append_model(holder, model, pairs, holder.nframes - 1, place)
+        model.name, model.gravity = name, gravity
+    *looks, shapes = geometries
+    standing = standing_configuration(model, pose, base_pose)
+    return RobotModel(model, standing, looks[0] if looks else None, shapes)
+
+
+def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
+    """Names of the joints without inertia to move.
+
+    A direction in which the mass matrix has no inertia is cured by locking the joint that it
+    concerns most; this is done until no such direction is left.
+    """
+    mass = pin.crba(model, model.createData(), q)
+    free = np.arange(model.nv)
+    idle: list[str] = []
+    while free.size:
+        values, vectors = np.linalg.eigh(mass[np.ix_(free, free)])
+        if values[0] > SINGULAR * values[-1]:
+            break
+        worst = free[np.argmax(np.abs(vectors[:, 0]))]
+        joint = max(k for k in range(1, model.njoints) if model.joints[k].idx_v <= worst)
+        idle.append(str(model.names[joint]))
+        start, count = model.joints[joint].idx_v, model.joints[joint].nv
+        free = free[(free < start) | (free >= start + count)]
+    return idle
+
+
+def base_model(base: Base, base_pose: pin.SE3) -> tuple[pin.Model, pin.SE3]:
+    """Joints of a base, and the placement of the root link on the last one.
+
+    Args:
+        base: which joints.
+        base_pose: standing placement of the root link in the world.
+    """
+    if base == "planar":
+        kinds = [pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()]
+        x, z, pitch = _in_plane(base_pose)
+        moved = pin.SE3(pin.utils.rotate("y", pitch), np.array([x, 0.0, z]))
+        return _chain(PLANAR_JOINTS, kinds), moved.inverse() * base_pose
+    if base == "free-flyer":
+        kinds = [pin.JointModelTranslation(), pin.JointModelSpherical()]
+        return _chain(FREE_JOINTS, kinds), pin.SE3.Identity()
+    return pin.Model(), base_pose
+
+
+def _chain(names: Sequence[str], kinds: Sequence[pin.JointModel]) -> pin.Model:
+    """A chain of joints from the world, without mass."""
+    model, parent = pin.Model(), 0
+    for name, kind in zip(names, kinds, strict=True):
+        parent = model.addJoint(parent, kind, pin.SE3.Identity(), name)
+        model.addJointFrame(parent)
+    return model
+
+
+def append_model(
+    first: pin.Model,
+    second: pin.Model,
+    geometries: Iterable[tuple[pin.GeometryModel, pin.GeometryModel]],
+    carrier: int,
+    place: pin.SE3,
+) -> tuple[pin.Model, list[pin.GeometryModel]]:
+    """Put a model on a frame of another one, with their geometries; names may repeat.
+
+    Args:
+        first: the joints of which come first if `carrier` is its last frame or 0.
+        second: what is put on it.
+        geometries: pairs of theirs.
+        carrier: index of the frame.
+        place: place of the second one's world on it.
+    """
+    first, second = pin.Model(first), pin.Model(second)
+    names: dict[str, str] = {}
+    # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
+    for frame in (*list(first.frames)[1:], *list(second.frames)[1:]):
+        if frame.type == pin.FrameType.BODY:
+            names[f"{_BODY}{len(names)}"] = frame.name
+            frame.name = f"{_BODY}{len(names) - 1}"
+    moved = [pin.appendModel(first, second, a, b, carrier, place)[1] for a, b in geometries]
+    whole = pin.appendModel(first, second, carrier, place)
+    # pinocchio 4.1 forgets the armature of both
+    whole.armature[:] = np.concatenate([first.armature, second.armature])
+    for frame in whole.frames:
+        frame.name = names.get(frame.name, frame.name)
+    return whole, moved
+
+
+def _in_plane(base_pose: pin.SE3) -> np.ndarray:
+    """The x, z and pitch of a placement, shape (3,)."""
+    forward = base_pose.rotation[:, 0]
+    x, _, z = base_pose.translation
+    return np.array([x, z, np.arctan2(-forward[2], forward[0])])
+
+
+def standing_configuration(
+    model: pin.Model, pose: Mapping[str, float | np.ndarray], base_pose: pin.SE3
+) -> np.ndarray:
+    """The configuration with the joints at their standing positions, shape (nq,).
+
+    A scalar of `pose` is a displacement from the joint's neutral position, an array is the
+    joint's own part of the configuration; joints of `pose` that the model lacks are skipped.
+    """
+    q, step = pin.neutral(model), np.zeros(model.nv)
+    for name in filter(model.existJointName, pose):
+        value, joint = pose[name], model.joints[model.getJointId(name)]
+        if isinstance(value, np.ndarray):
+            q[joint.idx_q : joint.idx_q + joint.nq] = value
+        else:
+            step[joint.idx_v] = value
+    place_base(model, q, base_pose)
+    return pin.normalize(model, pin.integrate(model, q, step))
+
+
+def base_velocities(model: pin.Model, driven: np.ndarray) -> np.ndarray:
+    """Velocity indices of the floating bases of robots and of free bodies, shape (n,).
+
+    Args:
+        model: model with bases of this module, or with Pinocchio's free-flyers.
+        driven: velocity indices of joints with motors, which are no bases.
+    """
+    found: list[int] = []
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        if joint.nv == 6 or str(name).split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):
+            found += range(joint.idx_v, joint.idx_v + joint.nv)
+    return np.array([v for v in found if v not in driven], dtype=int)
+
+
+def place_base(model: pin.Model, q: np.ndarray, base_pose: pin.SE3) -> None:
+    """Write the standing placement of the root link into `q`."""
+    if model.existJointName(FREE_JOINTS[-1]):
+        q[:7] = pin.SE3ToXYZQUAT(base_pose)
+    elif model.existJointName(PLANAR_JOINTS[-1]):
+        q[:3] = _in_plane(base_pose)

@@ -1,0 +1,248 @@
+"""Overlaps of a robot's links with the ground and with each other, found by coal."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import coal
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.body_contacts import connected
+from nmdp_pin._robot.contact_geometry import directions, extreme_points
+from nmdp_pin._robot.contact_points import in_world
+from nmdp_pin._robot.convex_parts import convex_hull, fills_hull
+from nmdp_pin._robot.feasibility import how_often
+from nmdp_pin._robot.robot import Robot
+from nmdp_pin._terrain import HeightField, Mesh, Plane, Terrain
+from nmdp_pin._terrain.shape import LARGEST
+
+GROUND = "the ground"
+# Contacts sink in; bodies that overlap more than their contacts do by this are told of [m].
+_BEYOND = 0.005
+# Contacts of a pair of meshes that coal reports; the deepest one counts.
+_MOST_CONTACTS = 64
+_NAMED = 6  # links in one sentence
+# Bodies that overlap as deep where the robot stands are left out [m].
+_STANDING = 1e-3
+# Points that stand for the rim of a disc, and for an ellipsoid.
+_AROUND = [(np.cos(a), np.sin(a)) for a in np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)]
+_ON_ELLIPSOID = np.vstack([np.eye(3), -np.eye(3), directions(64)])
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Deepest overlap of two bodies.
+
+    Args:
+        first: name of a link or an object.
+        second: name of the other one, or "the ground".
+        depth: depth of the overlap [m].
+        row: index of the configuration in which it is deepest.
+        rows: number of configurations in which it is deeper than contacts explain.
+    """
+
+    first: str
+    second: str
+    depth: float
+    row: int
+    rows: int
+
+
+class OverlapCheck:
+    """Search for overlaps in configurations of a robot.
+
+    Links that are meshes are taken as their convex hulls against planes, and as they are against
+    all else. Pairs of bodies that a joint connects, or that overlap where the robot stands, are
+    left out. The depth in a mesh that is not convex is a lower bound.
+
+    Args:
+        robot: its collision geometry is looked at, as far as its meshes were found.
+        terrain: the ground.
+    """
+
+    def __init__(self, robot: Robot, terrain: Terrain) -> None:
+        self._model, self._data = robot.model, robot.model.createData()
+        rough = [shape for shape in terrain.shapes if isinstance(shape, Mesh | HeightField)]
+        self._rough = Terrain(rough) if rough else None
+        self._shapes, self._links = pin.GeometryModel(), list[str]()
+        items = robot.collision_model.geometryObjects if robot.collision_model else ()
+        flat, solid = [], []
+        for item in items:
+            link, carrier = str(robot.model.frames[item.parentFrame].name), int(item.parentJoint)
+            hull = convex_hull(item.geometry)
+            flat.append(self._add(link, carrier, item.placement, hull))
+            convex = hull is item.geometry or fills_hull(item.geometry, hull)
+            solid.append(
+                flat[-1] if convex else self._add(link, carrier, item.placement, item.geometry)
+            )
+        moving = [k for k, item in enumerate(items) if item.parentJoint]
+        for shape in terrain.shapes:
+            ground = self._add(GROUND, 0, shape.placement, shape.collision_geometry())
+            touching = flat if isinstance(shape, Plane) else solid
+            for k in moving:
+                self._shapes.addCollisionPair(pin.CollisionPair(touching[k], ground))
+        for i, j in itertools.combinations(range(len(items)), 2):
+            if not connected(robot.model, int(items[i].parentJoint), int(items[j].parentJoint)):
+                self._shapes.addCollisionPair(pin.CollisionPair(solid[i], solid[j]))
+        points = [
+            (item.parentJoint, self._links[flat[k]], item.placement.act(centre), radius)
+            for k, item in enumerate(items)
+            if item.parentJoint
+            for centre, radius in _spheres(item.geometry)
+        ]
+        self._carriers = np.array([joint for joint, _, _, _ in points], dtype=int)
+        self._of_link = [link for _, link, _, _ in points]
+        self._centres = np.array([centre for _, _, centre, _ in points]).reshape(-1, 3)
+        self._radii = np.array([radius for _, _, _, radius in points])
+        self._pairs = [
+            (self._links[pair.first], self._links[pair.second])
+            for pair in self._shapes.collisionPairs
+        ]
+        self._results = pin.GeometryData(self._shapes)
+        for request in self._results.collisionRequests:
+            request.enable_contact, request.num_max_contacts = True, _MOST_CONTACTS
+        self._near = pin.BroadPhaseManager_DynamicAABBTreeCollisionManager(
+            self._model, self._shapes, self._results
+        )
+        self._callback = pin.CollisionCallBackDefault(self._shapes, self._results, False)
+        standing = self.depths(robot.standing[None])
+        for k, names in enumerate(self._pairs):
+            if names[1] != GROUND and standing.get(names, np.zeros(1))[0] > _STANDING:
+                self._results.deactivateCollisionPair(k)
+
+    def deepest(
+        self, q: np.ndarray, contact_depth: np.ndarray | float = 0.0, *, most: int = 3
+    ) -> list[Overlap]:
+        """Overlaps that contacts do not explain, the deepest first.
+
+        Args:
+            q: configurations, shape (n, nq).
+            contact_depth: the deepest penetration of a contact, shape (n,) or () [m].
+            most: number of pairs that are returned.
+        """
+        allowed = np.broadcast_to(contact_depth, len(q)) + _BEYOND
+        found = []
+        for (first, second), depth in self.depths(q).items():
+            unexplained = depth > allowed
+            if unexplained.any():
+                row = int(np.argmax(depth * unexplained))
+                count = int(np.count_nonzero(unexplained))
+                found.append(Overlap(first, second, float(depth[row]), row, count))
+        return sorted(found, key=lambda overlap: -overlap.depth)[:most]
+
+    def depths(self, q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+        """Depth of the overlap of each pair of bodies that overlap [m], shape (n,) each.
+
+        Args:
+            q: configurations, shape (n, nq).
+        """
+        found: dict[tuple[str, str], np.ndarray] = {}
+        for row, configuration in enumerate(q):
+            if not np.abs(configuration).max() < LARGEST:
+                continue  # a run that exploded; coal takes no numbers that large
+            pin.computeCollisions(
+                self._model, self._data, self._near, self._callback, configuration
+            )
+            for pair, depth in [*self._depths_by_coal(), *self._depths_of_points()]:
+                depths = found.setdefault(pair, np.zeros(len(q)))
+                depths[row] = max(depth, depths[row])
+        return found
+
+    def _add(
+        self, link: str, carrier: int, placement: pin.SE3, geometry: coal.CollisionGeometry
+    ) -> int:
+        """Add a shape of a link, or of the ground; returns its index."""
+        self._links.append(link)
+        name = str(len(self._links))
+        placed = pin.GeometryObject(name, carrier, 0, placement, geometry)
+        return int(self._shapes.addGeometryObject(placed))
+
+    def _depths_by_coal(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """Pairs and depths of the overlaps that coal has found, whose results are cleared."""
+        for pair, result in zip(self._pairs, self._results.collisionResults, strict=True):
+            if result.isCollision():
+                yield pair, max(-contact.penetration_depth for contact in result.getContacts())
+                result.clear()
+
+    def _depths_of_points(self) -> Iterator[tuple[tuple[str, str], float]]:
+        """Links and depths of their points in meshes and height fields, to coal mere surfaces."""
+        if self._rough is None or not len(self._radii):
+            return
+        world = in_world(self._data, self._carriers, self._centres)
+        depths = self._radii - self._rough.query(world).distance
+        for k in np.flatnonzero(depths > 0.0):
+            yield (self._of_link[k], GROUND), float(depths[k])
+
+
+def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:
+    """A sentence for each overlap: the bodies, the depth, the time and how often.
+
+    Args:
+        overlaps: the overlaps.
+        t: times of the configurations [s], shape (n,).
+    """
+    return [
+        f"{_quoted(o.first)} and {_quoted(o.second)} overlap by {o.depth:.3g} m"
+        + (f" at {t[o.row]:.4g} s" if len(t) > 1 else "")
+        + how_often(o.rows, len(t))
+        for o in overlaps
+    ]
+
+
+def transparency(robot: Robot) -> list[str]:
+    """Sentences on what the links of a robot pass through, because they have no contacts for it.
+
+    Args:
+        robot: its contact points and collision geometry are looked at.
+    """
+    model, points = robot.model, robot.contact_points
+    items = robot.collision_model.geometryObjects if robot.collision_model else ()
+    links: dict[str, int] = {
+        str(model.frames[item.parentFrame].name): int(item.parentJoint)
+        for item in items
+        if item.parentJoint
+    }
+    felt = {*points.joints[points.touches == 0].tolist()}
+    through = [link for link, joint in links.items() if joint not in felt]
+    said = []
+    if through:
+        said.append(
+            f"links that pass through the ground, without contact points: {_some(through)} "
+            '(contacts = "all" gives them some)'
+        )
+    facing = {*zip(points.joints.tolist(), points.touches.tolist(), strict=True)}
+    apart = [
+        (a, b)
+        for a, b in itertools.combinations(sorted({*links.values()}), 2)
+        if not connected(model, a, b) and not {(a, b), (b, a)} & facing
+    ]
+    if apart:
+        who = f"{len(apart)} pairs of" if points.touches.any() else "all"
+        said.append(
+            f"{who} its links pass through each other (self_collision = true lets them touch)"
+        )
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:_NAMED]) + more
+
+
+def _quoted(name: str) -> str:
+    return name if name == GROUND else f"'{name}'"
+
+
+def _spheres(geometry: coal.CollisionGeometry) -> list[tuple[np.ndarray, float]]:
+    """Centres and radii of spheres at the extreme points of a shape; several on what is swept."""
+    found = []
+    for centre, radius, axes in extreme_points(geometry):
+        places = [centre + turn @ axes[:2] for turn in _AROUND] if axes.any() else [centre]
+        if axes[2].any():
+            places = list(centre + _ON_ELLIPSOID @ axes)
+        found += [(place, radius) for place in places]
+    return found

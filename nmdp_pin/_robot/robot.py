@@ -1,0 +1,140 @@
+"""Robots: models with contact points, driven joints, limits and gaits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._robot.contact_points import ContactPoints
+from nmdp_pin._robot.gait import Gait
+from nmdp_pin._robot.joint_limits import JointLimits
+from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._terrain import Terrain
+from nmdp_pin.errors import RobotError
+
+# Contact points so little above the lowest one carry the robot as well [m].
+_STANDING = 0.002
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """Robot that is ready for simulation.
+
+    Args:
+        name: name in scenarios.
+        model: kinematics and inertias.
+        contact_points: spheres that may touch the terrain or the surfaces of bodies.
+        driven: velocity indices of the driven joints, shape (n_driven,).
+        standing: standing configuration, shape (nq,).
+        gaits: reference motions by name.
+        visual_model: visual geometry, None if its meshes are absent.
+        collision_model: collision geometry, None if its meshes are absent.
+        source: path of the URDF.
+        limits: bounds of the joints; None: no bounds.
+        kp: position gains of the servos that the description has, by joint [N m/rad or N/m].
+        kd: velocity gains of them, by joint [N m s/rad or N s/m].
+        surfaces: surfaces of the bodies that contact points may touch, in the frames of their
+            joints, by the index of the joint.
+        disabled: pairs of joints, the lower index first, whose bodies never touch, as the SRDF
+            says.
+        notes: choices made while loading, one sentence each.
+        warnings: oddities of the description that stop no simulation, one sentence each.
+        missing_visuals: link and file of each visual mesh that was not found.
+        missing_collisions: link and file of each collision mesh that was not found.
+
+    Raises:
+        RobotError: the joints of the model are not in depth-first order.
+    """
+
+    name: str
+    model: pin.Model
+    contact_points: ContactPoints
+    driven: np.ndarray
+    standing: np.ndarray
+    gaits: Mapping[str, Gait] = field(default_factory=dict)
+    visual_model: pin.GeometryModel | None = None
+    collision_model: pin.GeometryModel | None = None
+    source: str = ""
+    limits: JointLimits = None  # type: ignore[assignment]  # filled in below
+    kp: Mapping[str, float] = field(default_factory=dict)
+    kd: Mapping[str, float] = field(default_factory=dict)
+    surfaces: Mapping[int, Terrain] = field(default_factory=dict)
+    disabled: frozenset[tuple[int, int]] = frozenset()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    missing_visuals: tuple[tuple[str, str], ...] = ()
+    missing_collisions: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        # Pinocchio's mass matrix and derivatives are wrong otherwise.
+        for joint, below in enumerate(list(self.model.subtrees)[1:], start=1):
+            if list(below) != list(range(joint, joint + len(below))):
+                raise RobotError(
+                    "the joints below it do not follow it in the model; add joints in depth-first "
+                    "order",
+                    element=f"joint '{self.model.names[joint]}'",
+                )
+        if self.limits is None:
+            object.__setattr__(self, "limits", JointLimits.none(self.model.nv))
+
+    @property
+    def mass(self) -> float:
+        """Mass of all moving bodies [kg]."""
+        return float(sum(inertia.mass for inertia in self.model.inertias[1:]))
+
+    @property
+    def floating(self) -> bool:
+        """Whether the base moves, in space or in the plane."""
+        return any(self.model.existJointName(base[-1]) for base in (FREE_JOINTS, PLANAR_JOINTS))
+
+    @property
+    def n_feet(self) -> int:
+        """Number of contact points that carry the standing robot.
+
+        Points at most 2 mm above the lowest one; all points where the base is fixed.
+        """
+        if not self.floating:
+            return self.contact_points.n_terrain
+        bottoms = self.contact_points.bottoms(self.model, self.standing)
+        return int((bottoms < bottoms.min(initial=np.inf) + _STANDING).sum())
+
+    @property
+    def lowest_point(self) -> float:
+        """Height of the lowest contact point in the standing pose [m]; infinite without any."""
+        bottoms = self.contact_points.bottoms(self.model, self.standing)
+        return float(bottoms.min(initial=np.inf))
+
+    def require_visuals(self) -> pin.GeometryModel:
+        """Visual geometry of the robot.
+
+        Raises:
+            RobotError: a mesh is missing, or the robot was loaded without visuals.
+        """
+        if self.visual_model is None:
+            raise self._absent("visual", self.missing_visuals)
+        return self.visual_model
+
+    def require_collisions(self) -> pin.GeometryModel:
+        """Collision geometry of the robot.
+
+        Raises:
+            RobotError: a mesh is missing.
+        """
+        if self.collision_model is None:
+            raise self._absent("collision", self.missing_collisions)
+        return self.collision_model
+
+    def _absent(self, kind: str, missing: tuple[tuple[str, str], ...]) -> RobotError:
+        if not missing:
+            return RobotError(f"was loaded with {kind}s=False", file=self.source)
+        link, mesh = missing[0]
+        more = f" ({len(missing) - 1} more are missing)" if len(missing) > 1 else ""
+        return RobotError(
+            f"{kind} mesh '{mesh}' was not found{more}; name the folder that holds its package "
+            "in package_dirs",
+            file=self.source,
+            element=f"link '{link}'",
+        )

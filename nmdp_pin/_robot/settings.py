@@ -1,0 +1,163 @@
+"""Settings of a `robot.toml`: base, standing pose, contact points, gaits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from nmdp_pin._files.input_file import read_toml
+from nmdp_pin._robot.gait import Gait
+from nmdp_pin.errors import ControlError, RobotError
+
+Base = Literal["free-flyer", "planar", "fixed"]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Inertia = Annotated[float, Field(allow_inf_nan=False, ge=0.0)]
+
+_SQUARE = 1e-6  # [-] by which lengths and angles of semi-axes may differ
+
+
+class _Table(BaseModel):
+    """A table of the file: unknown keys are refused, numbers stay numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ContactPoint(_Table):
+    """Contact sphere fixed to a link.
+
+    Attributes:
+        name: name in recordings and plots; unique on a robot.
+        link: link or frame that carries the sphere.
+        position: centre in the frame of the link [m].
+        radius: radius, 0 for a bare point [m].
+        semi_axes: vectors of the disc (two) or ellipsoid (three) over which the sphere is swept, at
+            right angles; none of a mere sphere [m].
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    link: Annotated[str, Field(min_length=1)]
+    position: Annotated[list[Finite], Field(min_length=3, max_length=3)] = [0.0, 0.0, 0.0]
+    radius: Annotated[Finite, Field(ge=0.0)] = 0.0
+    semi_axes: Annotated[
+        list[Annotated[list[Finite], Field(min_length=3, max_length=3)]], Field(max_length=3)
+    ] = []
+
+    @field_validator("semi_axes")
+    @classmethod
+    def _at_right_angles(cls, rows: list[list[float]]) -> list[list[float]]:
+        """Refuse what is neither a disc nor an ellipsoid."""
+        products = np.array(rows).reshape(-1, 3) @ np.array(rows).reshape(-1, 3).T
+        lengths = np.diag(products)
+        if len(rows) == 1 or (lengths <= 0.0).any():
+            raise ValueError("must be none, two or three vectors longer than 0")
+        if (np.abs(products - np.diag(lengths)) > _SQUARE * lengths.max(initial=0.0)).any():
+            raise ValueError("must be vectors at right angles")
+        if len(rows) == 2 and abs(lengths[0] - lengths[1]) > _SQUARE * lengths.max():
+            raise ValueError("must be two vectors of the same length: the radius of a disc")
+        return rows
+
+
+class Standing(_Table):
+    """Standing pose.
+
+    Args:
+        base_height: height of the root link's frame over z = 0 [m].
+        joints: joint positions by name, 0 where absent [rad or m].
+    """
+
+    base_height: Finite = 0.0
+    joints: dict[str, Finite] = {}
+
+
+class GaitTable(_Table):
+    """Knots of a gait, checked by `nmdp_pin._robot.gait.Gait`.
+
+    Attributes:
+        joints: joints that move; the others hold the standing pose.
+        times: times of the knots, increasing from 0 [s].
+        positions: one row of joint positions a knot [rad or m].
+        loop: start and end of the repeated part [s]; None: the last knot is held.
+    """
+
+    joints: Annotated[tuple[str, ...], Field(strict=False)]
+    times: list[Finite]
+    positions: list[list[Finite]]
+    loop: Annotated[tuple[Finite, Finite] | None, Field(strict=False)] = None
+
+    def build(self, name: str) -> Gait:
+        """The gait.
+
+        Raises:
+            ControlError: the knots are no gait.
+        """
+        knots: dict[str, Any] = dict(self)
+        return Gait(name, **knots)
+
+
+class RobotSettings(_Table):
+    """Content of a `robot.toml`; the defaults apply to foreign URDFs.
+
+    Args:
+        urdf: file name beside the `robot.toml`.
+        variants: other URDFs of the same robot, by name.
+        base: how the root link is held by default.
+        driven: joints that move by default, the others being locked; None: all joints.
+        passive: whether no joint has a motor.
+        standing: standing pose.
+        armature: reflected inertia of the rotors, added to the mass matrix [kg m^2 or kg]: of all
+            moving joints, or by joint.
+        contact: contact points; None: chosen from the collision geometry.
+        gaits: reference motions by name.
+    """
+
+    urdf: str = ""
+    variants: dict[str, str] = {}
+    base: Base = "free-flyer"
+    driven: list[str] | None = None
+    passive: bool = False
+    standing: Standing = Standing()
+    armature: Inertia | dict[str, Inertia] = 0.0
+    contact: list[ContactPoint] | None = None
+    gaits: dict[str, GaitTable] = {}
+
+    def build_gaits(self, file: str) -> dict[str, Gait]:
+        """Gaits of the file.
+
+        Raises:
+            RobotError: the knots are no gait; names the file and the gait.
+        """
+        gaits = {}
+        for name, table in self.gaits.items():
+            try:
+                gaits[name] = table.build(name)
+            except ControlError as error:
+                raise RobotError(str(error), file=file, element=f"gaits.{name}") from error
+        return gaits
+
+
+def read_settings(path: Path) -> RobotSettings:
+    """Read and check a `robot.toml`.
+
+    Raises:
+        RobotError: the file is not readable TOML, or a key is unknown, missing or of a wrong type.
+    """
+    table = read_toml(path, "robot.toml", error=RobotError)
+    try:
+        settings = RobotSettings.model_validate(table)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        allowed = f" (allowed keys: {', '.join(RobotSettings.model_fields)})"
+        hint = allowed if first["type"] == "extra_forbidden" and len(first["loc"]) == 1 else ""
+        raise RobotError(f"{first['msg']}{hint}", file=str(path), element=key) from error
+    for name in (settings.urdf, *settings.variants.values()):
+        if Path(name).name != name or not name.endswith(".urdf"):
+            raise RobotError(
+                f"'{name}' must be the name of a .urdf file beside the robot.toml",
+                file=str(path),
+                element="urdf",
+            )
+    return settings

@@ -1,0 +1,171 @@
+"""Description of a robot from a URDF, which pinocchio reads after it is checked."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+
+import pinocchio as pin
+
+from nmdp_pin._files.input_file import read_input
+from nmdp_pin._robot.description import MAX_LINKS, MAX_MOVING, Description
+from nmdp_pin._robot.joint_limits import Mimic
+from nmdp_pin._robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
+from nmdp_pin._robot.urdf_problems import LIMITED, VERSIONS, find_problems
+from nmdp_pin.errors import RobotError
+
+# The largest description of example-robot-data has 0.2 MB.
+_LARGEST = 5_000_000  # [bytes]
+_DEPTH = 64  # of elements in each other; urdfdom reads five levels
+_SHOWN = 10  # problems in one message
+# All that pinocchio needs; <gazebo>, <transmission> and the like are left behind.
+_KEPT: dict[str, tuple[str, ...]] = {
+    "robot": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision", "collision_checking"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+}
+# Attributes that are no numbers: their blanks count.
+_WORDS = ("name", "filename", "link", "type", "version", "joint")
+
+
+def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
+    """Description of a URDF.
+
+    Args:
+        path: the file.
+        package_dirs: folders in which `package://` is looked up first.
+        visuals: whether what it looks like is read too.
+
+    Raises:
+        RobotError: the file is not XML or no URDF, a problem stops a simulation, or a mesh cannot
+            be read.
+    """
+    root = read_urdf(path)
+    problems = find_problems(root)
+    fatal = [problem for problem in problems if problem.fatal]
+    if fatal:
+        message = "; ".join([fatal[0].message, *map(str, fatal[1:_SHOWN])])
+        raise RobotError(message, file=str(path), element=fatal[0].element)
+    warnings = tuple(map(str, problems))
+    mimics = _take_mimics(root)
+    solid = "collision" if root.find("link/collision") is not None else "visual"
+    if solid == "visual" and root.find("link/visual") is not None:
+        warnings += ("it has no collision geometry: it touches with what it looks like",)
+    text, missing = locate_meshes(root, path, solid, package_dirs)
+    looks_text, missing_looks = locate_meshes(root, path, "visual", package_dirs)
+    try:
+        model = pin.buildModelFromXML(text)
+        kind = pin.COLLISION if solid == "collision" else pin.VISUAL
+        shapes = pin.buildGeomFromUrdfString(model, text, kind)
+        looks = pin.buildGeomFromUrdfString(model, looks_text, pin.VISUAL) if visuals else None
+    except (ValueError, RuntimeError, MemoryError) as error:
+        said = " ".join((str(error).partition("message:")[2] or str(error)).split())
+        raise RobotError(f"pinocchio cannot read it: {said}", file=str(path)) from error
+    refuse_shapeless(shapes, path)
+    notes = turn_y_up(model, shapes)
+    if looks:
+        refuse_shapeless(looks, path)
+        turn_y_up(model, looks)
+    return Description(
+        path,
+        root.get("name", ""),
+        model,
+        looks,
+        shapes,
+        hinges=[j.get("name", "") for j in root.iterfind("joint") if j.get("type") != "fixed"],
+        base="fixed" if is_held(root) else None,
+        mimics=mimics,
+        notes=notes,
+        warnings=warnings + far_off(model, shapes),
+        missing_visuals=missing_looks,
+        missing_collisions=missing if solid == "collision" else (),
+    )
+
+
+def read_urdf(path: Path) -> ET.Element:
+    """The `<robot>` element of a URDF, holding only what is read.
+
+    Raises:
+        RobotError: the file cannot be read, is not XML (line and column), or is no URDF.
+    """
+    file = str(path)
+    data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
+    try:
+        root = ET.fromstring(data)
+    except ET.ParseError as error:
+        line, column = error.position
+        what, place = str(error).split(":")[0], f"line {line}, column {column + 1}"
+        raise RobotError(f"is not valid XML: {what}", file=file, element=place) from error
+    except (LookupError, ValueError) as error:
+        raise RobotError(f"is not valid XML: {error}", file=file) from error
+    if root.tag != "robot":
+        raise RobotError(
+            f"starts with <{root.tag}>; a URDF starts with <robot>. MJCF is read from files whose "
+            "name ends in .xml or .mjcf; SDF must be converted to URDF first",
+            file=file,
+        )
+    if root.find("/".join("*" * _DEPTH)) is not None:
+        raise RobotError(f"nests more than {_DEPTH} elements; a robot never does", file=file)
+    if any("xacro" in str(element.tag) for element in root.iter()):
+        raise RobotError("is a xacro file; run xacro on it first", file=file)
+    moving = [joint for joint in root.iterfind("joint") if joint.get("type") != "fixed"]
+    for count, most, what in (
+        (len(root.findall("link")), MAX_LINKS, "links"),
+        (len(moving), MAX_MOVING, "joints that move"),
+    ):
+        if count > most:
+            raise RobotError(f"has {count} {what}; at most {most} are read", file=file)
+    root.set("name", root.get("name") or path.stem)
+    _strip(root)
+    return root
+
+
+def is_held(root: ET.Element) -> bool:
+    """Whether the root link is `world`, the name in ROS of what does not move."""
+    children = {child.get("link") for child in root.iterfind("joint/child")}
+    return "world" in {link.get("name") for link in root.iterfind("link")} - children
+
+
+def _take_mimics(root: ET.Element) -> tuple[Mimic, ...]:
+    """Remove and return what joints copy."""
+    found = []
+    for joint in root.iterfind("joint"):
+        for mimic in joint.findall("mimic"):
+            joint.remove(mimic)
+            primary, name = mimic.get("joint", ""), joint.get("name", "")
+            factor, offset = mimic.get("multiplier", "1"), mimic.get("offset", "0")
+            found.append(Mimic(name, primary, float(factor), float(offset)))
+    return tuple(found)
+
+
+def _strip(root: ET.Element) -> None:
+    """Reduce the document to what Pinocchio reads, without what confuses urdfdom."""
+    for tag, kept in _KEPT.items():
+        for parent in [root] if tag == "robot" else root.findall(tag):
+            parent[:] = [child for child in parent if child.tag in kept and not _blank(child)]
+    for k, visual in enumerate(root.iterfind("link/visual")):
+        for material in visual.findall("material"):
+            if not material.get("name") and _blank(material):
+                visual.remove(material)
+            else:
+                material.set("name", material.get("name") or f"nameless_{k}")
+    if root.get("version", VERSIONS[0]) in VERSIONS:
+        # the last has capsules, and limits without default
+        root.set("version", VERSIONS[-1])
+        for joint in root.iterfind("joint"):
+            for limit in joint.findall("limit") if joint.get("type") in LIMITED else ():
+                for key in ("lower", "upper"):
+                    limit.set(key, limit.get(key, "0"))
+    root.attrib = {key: text for key, text in root.items() if key in _WORDS}
+    for element in root.iter():
+        for key, text in element.items():
+            if key not in _WORDS:
+                element.set(key, " ".join(text.split()))
+
+
+def _blank(element: ET.Element) -> bool:
+    """Whether an element is empty and confuses urdfdom: `<dynamics/>`, `<material name="x"/>`."""
+    if element.tag == "material":
+        return element.find("color[@rgba]") is None and element.find("texture") is None
+    return element.tag == "dynamics" and not element.attrib

@@ -1,0 +1,189 @@
+"""Motion of joints and objects in a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._control import Controller
+from nmdp_pin._robot import Robot
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._state.state import State
+from nmdp_pin.errors import NmdpError, RecordingError
+
+
+@dataclass(frozen=True, eq=False)
+class JointMotion:
+    """A driven joint with one degree of freedom.
+
+    Args:
+        name: name of the joint.
+        unit: "rad" or "m".
+        q: angle or displacement, shape (n,).
+        target: target of the controller, NaN without target, shape (n,).
+        torque: torque of the command [N m or N], shape (n,).
+        limit: effort limit of the joint, infinite if unknown [N m or N].
+    """
+
+    name: str
+    unit: str
+    q: np.ndarray
+    target: np.ndarray
+    torque: np.ndarray
+    limit: float
+
+    @property
+    def travel(self) -> float:
+        """Difference of the largest and the smallest q [rad or m]."""
+        return float(np.ptp(self.q))
+
+    @property
+    def off_target(self) -> float:
+        """Largest distance from the target [rad or m]; 0 without targets."""
+        return float(np.nan_to_num(np.abs(self.target - self.q)).max())
+
+    @property
+    def effort(self) -> float:
+        """Largest torque over the limit; 0 where there is none."""
+        return float(np.abs(self.torque).max() / self.limit)
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectMotion:
+    """Object beside the robot.
+
+    Args:
+        name: name of the object.
+        position: position of its frame in the world [m], shape (n, 3).
+        turned: angle from its first orientation [rad], shape (n,).
+    """
+
+    name: str
+    position: np.ndarray
+    turned: np.ndarray
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Joints and objects of a run.
+
+    Args:
+        joints: joints of the robot.
+        objects: objects beside the robot.
+    """
+
+    joints: tuple[JointMotion, ...] = ()
+    objects: tuple[ObjectMotion, ...] = ()
+
+
+def motion_of(recording: Recording, robot: Robot, controller: Controller | None = None) -> Motion:
+    """Motion of joints and objects.
+
+    Args:
+        recording: the run.
+        robot: recorded robot, with the objects.
+        controller: controller of the run; None: targets are unknown.
+
+    Raises:
+        RecordingError: the recording is of another robot.
+    """
+    model = robot.model
+    if recording.meta["joints"] != list(model.names)[1:]:
+        raise RecordingError(
+            f"the recording is of '{recording.meta['robot']}', which is not the robot "
+            f"'{robot.name}' as it is loaded"
+        )
+    targets = _targets(recording, controller)
+    joints = [_joint(recording, model, j, targets) for j in _driven_joints(robot)]
+    return Motion(tuple(joints), _objects(recording, model))
+
+
+def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
+    """Motion of joints and objects of a recorded scenario, with the robot built again.
+
+    Args:
+        recording: the run.
+        scenario: scenario of the run.
+
+    Returns:
+        The motion, or the reason for which the robot cannot be built.
+    """
+    try:
+        robot = scenario.build_robot(visuals=False)
+        return motion_of(recording, robot, scenario.controller.build(robot, recording.q[0])), ""
+    except NmdpError as error:
+        return Motion(), f"joints and objects are left out: {error}"
+
+
+def _targets(recording: Recording, controller: Controller | None) -> np.ndarray:
+    """Target configurations, shape (n, nq); NaN where there are none."""
+    targets = np.full(recording.q.shape, np.nan)
+    if controller is None:
+        return targets
+    for i in range(1, recording.n):
+        h = float(recording.t[i] - recording.t[i - 1])
+        if h <= 0.0:
+            continue  # a step that failed
+        state = State(float(recording.t[i - 1]), recording.q[i - 1], recording.v[i - 1])
+        command = controller.command(state, h)
+        if command.q_target is not None and command.kp is not None and command.kp.any():
+            targets[i] = command.q_target
+    return targets
+
+
+def _driven_joints(robot: Robot) -> list[int]:
+    """Indices of the driven joints of one degree of freedom."""
+    driven = set(map(int, robot.driven))
+    return [
+        j
+        for j in range(1, robot.model.njoints)
+        if robot.model.nvs[j] == 1 and robot.model.idx_vs[j] in driven
+    ]
+
+
+def _joint(recording: Recording, model: pin.Model, j: int, targets: np.ndarray) -> JointMotion:
+    iq, iv = model.idx_qs[j], model.idx_vs[j]
+    limit = float(model.upperEffortLimit[iv])
+    return JointMotion(
+        name=model.names[j],
+        unit="m" if model.joints[j].shortname().startswith("JointModelP") else "rad",
+        q=_coordinate(recording.q, iq, model.nqs[j]),
+        target=_coordinate(targets, iq, model.nqs[j]),
+        torque=recording.tau[:, iv],
+        limit=limit if 0.0 < limit < 1e12 else np.inf,
+    )
+
+
+def _coordinate(q: np.ndarray, index: int, size: int) -> np.ndarray:
+    """The coordinate of a joint; the angle, without jumps, of one that has cosine and sine."""
+    if size == 1:
+        return q[:, index]
+    return np.unwrap(np.arctan2(q[:, index + 1], q[:, index]))
+
+
+def _objects(recording: Recording, model: pin.Model) -> tuple[ObjectMotion, ...]:
+    """The bodies whose joints are called "name/root_...", as those of objects are."""
+    last: dict[str, int] = {}
+    for j in range(1, model.njoints):
+        name, _, joint = model.names[j].rpartition("/")
+        if name and joint.startswith("root_"):
+            last[name] = j
+    if not last:
+        return ()
+    data = model.createData()
+    places: dict[str, list[pin.SE3]] = {name: [] for name in last}
+    for q in recording.q:
+        pin.forwardKinematics(model, data, q)
+        for name, j in last.items():
+            places[name].append(data.oMi[j].copy())
+    return tuple(
+        ObjectMotion(
+            name,
+            np.array([place.translation for place in found]),
+            np.array([np.linalg.norm(pin.log3(found[0].rotation.T @ p.rotation)) for p in found]),
+        )
+        for name, found in places.items()
+    )

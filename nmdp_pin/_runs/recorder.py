@@ -1,0 +1,239 @@
+"""Recorder: collects the results of steps, and keeps them in a file while a run goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import AbstractContextManager, suppress
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._dynamics.kinetic_energy import kinetic_energy
+from nmdp_pin._files.array_file import to_json
+from nmdp_pin._files.journal import Journal, journal_path
+from nmdp_pin._files.output_file import check_writable
+from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.contact_points import in_world
+from nmdp_pin._runs.recording import FORMAT, ROWS, Recording, row_type
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin.errors import RecordingError
+
+PACKAGES = ("nmdp-pin", "pin", "coal", "proxsuite", "numpy")
+"""Distributions whose versions a recording states."""
+
+# Fields of a result that are kept under their own names, and those not known of the first row.
+_OF_RESULT = (
+    *("tau", "kinetic_energy", "potential_energy", "objective", "evaluations", "halvings"),
+    *("residual", "rejected", "discarded", "condition", "error"),
+    *("primal", "dual", "complementarity"),
+)
+_UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "complementarity")
+_INTERVAL = 0.5  # [s] between two chunks of the journal
+
+
+class Recorder(AbstractContextManager["Recorder"]):
+    """Recorder of the results of steps, which can be saved at any time.
+
+    With `out` it is a context manager. Rows are appended to a journal, `out` with ".unfinished"
+    behind its name, at most half a second after they were recorded. At the end, also by an
+    exception, the recording is written to `out` and the journal is removed.
+
+    Args:
+        robot: the robot that is simulated.
+        state0: the initial state, the first row.
+        meta: facts to keep with the arrays, such as {"scenario": {...}}; must be JSON data.
+        out: file of the recording (.npz); None: it is kept in memory only.
+        replace: whether files that are already there may be replaced.
+
+    Raises:
+        RecordingError: `meta` is not JSON data, or `out` cannot be written.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        state0: State,
+        meta: dict[str, Any] | None = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        replace: bool = False,
+    ) -> None:
+        self._robot = robot
+        self._meta = {**(meta or {}), **_facts(robot)}
+        text = to_json(self._meta)  # a run must not find out at its end that it cannot be saved
+        self._rows = np.zeros(256, row_type(_sizes(robot)))
+        self._n, self._placed = 0, 0  # rows, and those whose placements are known
+        model, q, v = robot.model, state0.q, state0.v
+        data = model.createData()
+        self._append(
+            t=state0.t,
+            q=q,
+            v=v,
+            kinetic_energy=kinetic_energy(model, data, q, v),
+            potential_energy=pin.computePotentialEnergy(model, data, q),
+            **dict.fromkeys(_UNKNOWN, np.nan),
+        )
+        self._out, self._replace = out, replace
+        self._journal = None if out is None else _new_journal(out, replace)
+        self._kept, self._kept_at = 0, time.monotonic()  # rows in the journal
+        if self._journal is not None:
+            self._journal.append(text.encode())
+            self._keep(self._journal)
+
+    def record(self, result: StepResult, wall_time: float) -> None:
+        """Append the end of a step; its arrays are copied.
+
+        Args:
+            result: result of the step.
+            wall_time: time that computing it took [s].
+
+        Raises:
+            RecordingError: the journal cannot be written, as where the disk is full.
+        """
+        state = result.state
+        self._append(
+            t=state.t,
+            q=state.q,
+            v=state.v,
+            contact_force=result.contact_forces,
+            contact_depth=result.contact_depths,
+            status=result.status.code,
+            outer_iterations=result.iterations,
+            step_size=min(result.step_sizes, default=0.0),
+            wall_time=wall_time,
+            **{name: getattr(result, name) for name in _OF_RESULT},
+        )
+        if self._journal is not None and time.monotonic() - self._kept_at > _INTERVAL:
+            self._keep(self._journal)
+
+    def recording(self) -> Recording:
+        """Copy of the recording so far."""
+        self._place()
+        return Recording(
+            **{name: self._rows[name][: self._n].copy() for name in ROWS}, meta=self._meta
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the recording so far.
+
+        Raises:
+            RecordingError: the path cannot be written.
+        """
+        self.recording().save(path)
+
+    def close(self) -> None:
+        """Write the recording to `out` and remove the journal.
+
+        Raises:
+            RecordingError: `out` cannot be written; the journal stays, and the message names it.
+        """
+        journal, self._journal = self._journal, None
+        if journal is None or self._out is None:
+            return
+        try:
+            with suppress(RecordingError):  # the compressed file may fit on a disk that is full
+                self._keep(journal)
+            self.recording().save(self._out, replace=self._replace)
+            journal.close(remove=True)
+        except RecordingError as error:
+            raise RecordingError(
+                f"{error}. What was recorded is in {journal.path}: nmdp-pin recover {journal.path}"
+            ) from error
+        finally:
+            journal.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _append(self, **values: Any) -> None:
+        """Append a row; what is not given is 0."""
+        if self._n == len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+        row = self._rows[self._n]
+        for name, value in values.items():
+            row[name] = value
+        self._n += 1  # last, so that an interrupt leaves whole rows only
+
+    def _keep(self, journal: Journal) -> None:
+        """Append the rows that are not in the journal yet."""
+        self._place()
+        n = self._n
+        if n > self._kept:
+            journal.append(self._rows[self._kept : n].tobytes())
+        self._kept, self._kept_at = n, time.monotonic()
+
+    def _place(self) -> None:
+        """Fill in the placements that follow from the configurations."""
+        model, contacts = self._robot.model, self._robot.contact_points
+        data = model.createData()
+        frame = model.frames[base_frame(model)]
+        for i in range(self._placed, self._n):
+            row = self._rows[i]
+            pin.forwardKinematics(model, data, row["q"])
+            base = data.oMi[frame.parentJoint] * frame.placement
+            row["base_position"] = base.translation
+            row["base_rotation"] = base.rotation
+            row["contact_position"] = in_world(data, contacts.joints, contacts.positions)
+        self._placed = self._n
+
+
+def base_frame(model: pin.Model) -> int:
+    """Index of the frame of the base link: the first link that has a mass.
+
+    Args:
+        model: a robot; its base may float, slide in a plane or be fixed.
+    """
+    bodies = [i for i, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
+    heavy = [i for i in bodies if model.inertias[model.frames[i].parentJoint].mass > 0.0]
+    return (heavy or bodies or [0])[0]
+
+
+def versions() -> dict[str, str]:
+    """Versions of `PACKAGES`, as recordings state them."""
+    return {name: version_of(name) for name in PACKAGES}
+
+
+def version_of(package: str) -> str:
+    """Version of a package as it is installed, or "unknown"."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _new_journal(out: str | os.PathLike[str], replace: bool) -> Journal:
+    """An empty journal for a recording."""
+    check_writable(out, replace=replace)
+    journal = Journal(journal_path(out))
+    if journal.chunks and not replace:
+        journal.close()
+        raise RecordingError(
+            f"{journal.path} holds a run that was killed: nmdp-pin recover {journal.path} makes "
+            "a recording of it; remove it, or --force, to lose it"
+        )
+    journal.clear()
+    return journal
+
+
+def _facts(robot: Robot) -> dict[str, Any]:
+    """Metadata of the robot and the software."""
+    return {
+        "format": FORMAT,
+        "versions": versions(),
+        "robot": robot.name,
+        "source": robot.source,
+        "mass": float(sum(inertia.mass for inertia in robot.model.inertias)),
+        "joints": list(robot.model.names[1:]),
+        "contacts": list(robot.contact_points.names),
+        "statuses": [status.value for status in Status],
+        "sizes": _sizes(robot),
+    }
+
+
+def _sizes(robot: Robot) -> dict[str, int]:
+    return {"nq": robot.model.nq, "nv": robot.model.nv, "nc": len(robot.contact_points)}

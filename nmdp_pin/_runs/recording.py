@@ -1,0 +1,215 @@
+"""Recordings of runs: arrays with one row a step, and the metadata needed to repeat the run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+import numpy as np
+
+from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
+from nmdp_pin._files.input_file import open_input
+from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
+from nmdp_pin.errors import RecordingError
+
+FORMAT = 3
+"""Version of the file format; files of others are refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Recorded run; the first row is the initial state, each further row the end of a step.
+
+    Args:
+        t: time [s], shape (n,).
+        q: configuration, shape (n, nq).
+        v: tangent velocity, shape (n, nv).
+        tau: torque of the command [N m], shape (n, nv).
+        contact_force: forces on the robot, world frame [N], shape (n, n_contacts, 3).
+        contact_depth: penetration of the contact spheres [m], shape (n, n_contacts).
+        contact_position: centres of the contact spheres, world frame [m], shape (n, n_contacts, 3).
+        base_position: origin of the base link, world frame [m], shape (n, 3).
+        base_rotation: rotation of the base link, from its frame to the world's, shape (n, 3, 3).
+        kinetic_energy: kinetic energy [J], shape (n,).
+        potential_energy: potential energy of gravity [J], shape (n,).
+        objective: K at the end of the step, NaN in the first row, shape (n,).
+        status: codes of `Status`, shape (n,).
+        outer_iterations: outer iterations of the solver, shape (n,).
+        evaluations: evaluations of the dynamics residual, shape (n,).
+        step_size: smallest sub-step of the step, 0 in the first row [s], shape (n,).
+        halvings: number of sub-steps beyond the first, shape (n,).
+        wall_time: computing time of the step [s], shape (n,).
+        residual: norm of the dynamics residual G at the end [N, N m], shape (n,); this and the
+            next four are as in `StepResult`, NaN where unknown, as in the first row.
+        rejected: outer iterations whose step was rejected, shape (n,).
+        discarded: sub-steps that were tried and discarded, shape (n,).
+        condition: estimated condition number of dG/dq, shape (n,).
+        error: ratio of the estimated error to the tolerance, shape (n,).
+        primal: distance of the impulses from the friction cones [N s], shape (n,); this and the
+            next two belong to complementarity methods and are NaN for the others.
+        dual: distance of the contact velocities from the dual cones [m/s], shape (n,).
+        complementarity: work of the impulses on these velocities [J], shape (n,).
+        meta: resolved scenario, versions, and names of robot, joints, contacts and statuses.
+    """
+
+    t: Annotated[np.ndarray, float]
+    q: Annotated[np.ndarray, float, "nq"]
+    v: Annotated[np.ndarray, float, "nv"]
+    tau: Annotated[np.ndarray, float, "nv"]
+    contact_force: Annotated[np.ndarray, float, "nc", 3]
+    contact_depth: Annotated[np.ndarray, float, "nc"]
+    contact_position: Annotated[np.ndarray, float, "nc", 3]
+    base_position: Annotated[np.ndarray, float, 3]
+    base_rotation: Annotated[np.ndarray, float, 3, 3]
+    kinetic_energy: Annotated[np.ndarray, float]
+    potential_energy: Annotated[np.ndarray, float]
+    objective: Annotated[np.ndarray, float]
+    status: Annotated[np.ndarray, int]
+    outer_iterations: Annotated[np.ndarray, int]
+    evaluations: Annotated[np.ndarray, int]
+    step_size: Annotated[np.ndarray, float]
+    halvings: Annotated[np.ndarray, int]
+    wall_time: Annotated[np.ndarray, float]
+    residual: Annotated[np.ndarray, float]
+    rejected: Annotated[np.ndarray, int]
+    discarded: Annotated[np.ndarray, int]
+    condition: Annotated[np.ndarray, float]
+    error: Annotated[np.ndarray, float]
+    primal: Annotated[np.ndarray, float]
+    dual: Annotated[np.ndarray, float]
+    complementarity: Annotated[np.ndarray, float]
+    meta: dict[str, Any]
+
+    @property
+    def n(self) -> int:
+        """Number of rows: initial state and steps."""
+        return len(self.t)
+
+    @property
+    def duration(self) -> float:
+        """Simulated time from the first to the last row [s]."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def dt(self) -> float:
+        """Median time between two rows [s]; 0 for a single row."""
+        return float(np.median(np.diff(self.t))) if self.n > 1 else 0.0
+
+    @property
+    def real_time_factor(self) -> float:
+        """Ratio of simulated to computing time; 0 where nothing was computed."""
+        wall = float(self.wall_time.sum())
+        return self.duration / wall if wall > 0.0 else 0.0
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contact points, (n_contacts,)."""
+        return tuple(self.meta["contacts"])
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the recording as a compressed `.npz`.
+
+        Args:
+            path: path of the file.
+            replace: whether an existing file may be replaced.
+
+        Raises:
+            RecordingError: the path cannot be written.
+        """
+        write_npz(path, {name: getattr(self, name) for name in ROWS}, self.meta, replace=replace)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recording:
+        """Read a recording or its journal; code in a file is never run.
+
+        Raises:
+            RecordingError: the file does not exist, is truncated, is no recording, is of a later
+                version, or an array is missing or has a wrong shape or type.
+        """
+        left = journal_path(path)
+        if not os.path.exists(path) and left.exists():
+            raise RecordingError(
+                f"there is no recording '{path}', but an unfinished one, '{left}': "
+                "give its name, or make a recording of it with nmdp-pin recover"
+            )
+        with open_input(path, "recording") as file:
+            unfinished = file.read(len(MAGIC)) == MAGIC
+        arrays = _read_journal(path) if unfinished else read_npz(path, "recording", (*ROWS, "meta"))
+        missing = [name for name in (*ROWS, "meta") if name not in arrays]
+        if missing:
+            raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
+        meta = take_meta(arrays, "format", FORMAT, path, "recording")
+        try:
+            _check(arrays, row_type(_checked_sizes(meta)), len(meta["statuses"]))
+        except ValueError as error:
+            raise RecordingError(f"'{path}': {error}") from error
+        return cls(**arrays, meta=meta)
+
+
+ROWS: dict[str, tuple[Any, ...]] = {
+    name: hint.__metadata__
+    for name, hint in get_type_hints(Recording, include_extras=True).items()
+    if name != "meta"
+}
+"""Arrays of a recording: type and shape of a row; nq, nv, nc stand for sizes of the robot."""
+
+
+def row_type(sizes: dict[str, int]) -> np.dtype:
+    """A row of all arrays as one structured type, in which journals keep them."""
+    rows = [(name, row[0], [sizes.get(n, n) for n in row[1:]]) for name, row in ROWS.items()]
+    return np.dtype([(name, kind, tuple(shape)) for name, kind, shape in rows])
+
+
+def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """Arrays of a journal so far."""
+    chunks = read_chunks(path, "recording")
+    try:
+        text = np.array(chunks[0].decode())
+        meta = take_meta({"meta": text}, "format", FORMAT, path, "recording")
+        rows = np.frombuffer(b"".join(chunks[1:]), row_type(_checked_sizes(meta)))
+    except (IndexError, ValueError, OverflowError, MemoryError) as error:
+        raise RecordingError(f"'{path}' is not the journal of a recording: {error}") from error
+    return {"meta": text, **{name: rows[name].copy() for name in ROWS}}
+
+
+def _checked_sizes(meta: dict[str, Any]) -> dict[str, int]:
+    """Sizes nq, nv and nc, checked against the lists of names.
+
+    Raises:
+        ValueError: they disagree.
+    """
+    try:
+        sizes = {name: int(meta["sizes"][name]) for name in ("nq", "nv", "nc")}
+        names = [*meta["joints"], *meta["contacts"], *meta["statuses"], meta["robot"]]
+        dict(meta["versions"])
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"its meta data cannot be used ({error!r})") from error
+    texts = all(isinstance(name, str) for name in names)
+    if min(sizes.values()) < 0 or len(meta["contacts"]) != sizes["nc"] or not texts:
+        raise ValueError("its meta data cannot be used (sizes and names disagree)")
+    return sizes
+
+
+def _check(arrays: dict[str, np.ndarray], row: np.dtype, n_statuses: int) -> None:
+    """Check arrays against the type of a row.
+
+    Raises:
+        ValueError: naming the one that is wrong.
+    """
+    n = arrays["t"].shape[0] if arrays["t"].ndim == 1 else 0
+    if n == 0:
+        raise ValueError(f"t has shape {arrays['t'].shape}, expected (n,), n > 0")
+    for name in ROWS:
+        array, expected = arrays[name], row[name]
+        if array.shape != (n, *expected.shape):
+            raise ValueError(f"{name} has shape {array.shape}, expected {(n, *expected.shape)}")
+        if array.dtype != expected.base:
+            raise ValueError(f"{name} has the type {array.dtype}")
+    for name in ("t", "q", "v", "base_position", "base_rotation"):
+        if not np.isfinite(arrays[name]).all():
+            raise ValueError(f"{name} holds numbers that are not finite")
+    if (np.diff(arrays["t"]) < 0.0).any():
+        raise ValueError("the times decrease")
+    if not ((arrays["status"] >= 0) & (arrays["status"] < n_statuses)).all():
+        raise ValueError(f"it has a status that is not among its {n_statuses}")

@@ -1,0 +1,144 @@
+"""Summary of a run: what happened, how it ended, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from nmdp_pin._robot.feasibility import buried_depth
+from nmdp_pin._runs.motion import Motion
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run_figures import (
+    base_moves,
+    compare_table,
+    fall,
+    flights,
+    height,
+    lands,
+    tilt,
+    touches,
+)
+from nmdp_pin._runs.run_store import Summary
+from nmdp_pin._runs.run_warnings import recorded_overlaps
+from nmdp_pin._scenario.scenario import Setup
+from nmdp_pin._state.status import Status
+
+
+def summary(run: Recording, setup: Setup) -> Summary:
+    """Row of a table of runs, as JSON data; see docs/rollouts.md.
+
+    Args:
+        run: recording of the run.
+        setup: objects of its scenario.
+    """
+    overlaps = recorded_overlaps(setup.overlap_check, run)
+    good = run.q[run.status == 0]
+    figures = compare_table([run])[0]
+    x, y, z = run.base_position[-1].tolist()
+    return {
+        "status": list(Status)[int(run.status[-1])].name.lower(),
+        "t": float(run.t[-1]),
+        "steps": run.n - 1 - figures.failed,
+        "q": run.q[-1].tolist(),
+        "v": run.v[-1].tolist(),
+        "base_x": x,
+        "base_y": y,
+        "base_z": z,
+        "tilt": float(tilt(run)[-1]),
+        "height_gain": figures.height_gain,
+        "distance": figures.distance,
+        "max_penetration": float(run.contact_depth.max(initial=0.0)),
+        "overlap": max((overlap.depth for overlap in overlaps), default=0.0),
+        "buried": float(buried_depth(setup.robot, setup.terrain, good).max(initial=0.0)),
+        "kinetic_energy": float(run.kinetic_energy[-1]),
+        "potential_energy": float(run.potential_energy[-1]),
+        "iterations": int(run.outer_iterations.sum()),
+        "evaluations": int(run.evaluations.sum()),
+        "halvings": figures.halvings,
+        "wall_time": float(run.wall_time.sum()),
+    }
+
+
+def account(recording: Recording, motion: Motion | None = None) -> str:
+    """What happened in a run, in words: a line each for events, base, joints, contacts and steps.
+
+    Args:
+        recording: the run; its first row is the initial state.
+        motion: motion of its joints and objects; None: of these nothing is said.
+    """
+    motion = motion or Motion()
+    deepest = 1e3 * recording.contact_depth.max(initial=0.0)
+    lines = [
+        f"{recording.meta['robot']}: {'; '.join(_events(recording))}",
+        *_movements(recording, motion),
+        f"contacts: at most {deepest:.3g} mm deep",
+        *_work(recording),
+    ]
+    return "\n".join(lines)
+
+
+def _events(recording: Recording) -> Iterator[str]:
+    """Flights, the fall and the failure."""
+    figures, row, jumps = compare_table([recording])[0], fall(recording), flights(recording)
+    if not base_moves(recording):
+        yield "its base stood still"
+    elif jumps:
+        times = "once" if jumps == 1 else f"{jumps} times"
+        yield f"jumped {times}, highest {figures.height_gain:.2f} m above the start"
+        yield "landed" if lands(recording) else "in the air at the end"
+    else:
+        yield "kept to the ground" if touches(recording).any() else "touched nothing"
+    if row is not None:
+        angle = tilt(recording)[row:].max()
+        yield f"fell at {recording.t[row]:.3g} s: tilt {angle:.0f} deg"
+    if figures.failed:
+        yield f"the step at {recording.t[-1]:.3g} s failed"
+
+
+def _movements(recording: Recording, motion: Motion) -> Iterator[str]:
+    """Motion of the base, the joints and the objects, a line each."""
+    figures = compare_table([recording])[0]
+    if base_moves(recording):
+        z = height(recording)
+        yield (
+            f"base: rose {figures.height_gain:.3f} m, sank {z[0] - z.min():.3f} m, moved "
+            f"{figures.distance:.3f} m, mean tilt {figures.mean_tilt:.3g} deg"
+        )
+    if motion.joints:
+        far = max(motion.joints, key=lambda joint: joint.travel)
+        line = f"joints: {far.name} moved the most, {far.travel:.3g} {far.unit}"
+        off = max(motion.joints, key=lambda joint: joint.off_target)
+        if off.off_target > 0.0:
+            line += f"; {off.name} was {off.off_target:.3g} {off.unit} off its target"
+        hard = max(motion.joints, key=lambda joint: joint.effort)
+        if hard.effort > 0.0:
+            line += f"; {hard.name} needed {100.0 * hard.effort:.3g} % of its torque"
+        yield line
+    for item in motion.objects:
+        moved = np.linalg.norm(item.position[-1] - item.position[0])
+        yield f"{item.name}: moved {moved:.3f} m, turned {np.degrees(item.turned[-1]):.3g} deg"
+
+
+def _work(recording: Recording) -> Iterator[str]:
+    """Steps, their errors under error control, and the speed, a line each."""
+    steps, controlled = recording.n - 1, not np.isnan(recording.error).all()
+    failed = int(np.count_nonzero(recording.status))
+    halved = int(np.count_nonzero((recording.halvings > 0) & (recording.status == 0)))
+    line = f"steps: {steps}, {failed} failed, {halved} {'divided' if controlled else 'halved'}"
+    if steps:
+        iterations = recording.outer_iterations[1:]
+        line += f"; {iterations.mean():.1f} iterations each, at most {iterations.max()}"
+    yield line
+    if controlled:
+        errors, made = recording.error[1:], recording.halvings[1:].sum() + steps
+        yield (
+            f"errors over those allowed: {np.nanmean(errors):.2f}, at most {np.nanmax(errors):.2g}"
+            f" ({np.count_nonzero(errors > 1.0)} steps beyond); {made}"
+            f" sub-steps, {recording.discarded.sum()} discarded"
+        )
+    wall = recording.wall_time.sum()
+    yield (
+        f"speed: {recording.duration:.4g} s simulated in {wall:.3g} s, "
+        f"{recording.real_time_factor:.1f} x real time, {1e3 * wall / max(steps, 1):.3g} ms a step"
+    )

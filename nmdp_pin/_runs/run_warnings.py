@@ -1,0 +1,92 @@
+"""Warnings about a run: at its start, and from its recording."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pinocchio as pin
+
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.contact_points import in_world
+from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
+from nmdp_pin._robot.overlaps import Overlap, OverlapCheck, overlap_sentences
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._scenario.scenario import Setup
+
+# Sentences of a kind that are said; of the others only how many there are.
+_SAID = 5
+_WORDS = {
+    "position": "the ranges of its joints",
+    "effort": "the effort limits of its joints",
+    "friction": "the dry friction of its joints",
+    "mimic": "the joints that mimic others",
+}
+
+
+def start_warnings(setup: Setup) -> list[str]:
+    """Warnings before the first step: robot, initial pose, bounds that the method does not enforce.
+
+    Args:
+        setup: objects of the scenario.
+    """
+    robot, q = setup.robot, setup.state.q[None]
+    return [
+        *_some(robot.warnings),
+        *_left_out(robot, setup.simulator.method),
+        *_some(joints_beyond_range(robot, q)),
+        *overlap_sentences(setup.overlap_check.deepest(q, _contact_depth(setup)), [setup.state.t]),
+    ]
+
+
+def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
+    """Warnings about the motion: overlaps of bodies, joints and motors beyond their limits.
+
+    Args:
+        setup: objects of the run.
+        recording: recording of the run; its first row is the initial state.
+    """
+    overlaps = recorded_overlaps(setup.overlap_check, recording)
+    motors = recording.tau + setup.robot.model.damping * recording.v
+    return [
+        *overlap_sentences(overlaps, recording.t),
+        *_some(joints_beyond_range(setup.robot, recording.q)),
+        *_some(efforts_beyond_limits(setup.robot, motors)),
+    ]
+
+
+def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap]:
+    """The deepest overlaps that contacts do not explain, in all states of a recording.
+
+    Args:
+        check: search for overlaps of the robot and ground of the run.
+        recording: recording of the run.
+    """
+    depth = recording.contact_depth.max(axis=1, initial=0.0)
+    depth[:1] = depth[:2].max()  # the first row, which no step has made, has no contacts
+    return check.deepest(recording.q, depth)
+
+
+def _contact_depth(setup: Setup) -> float:
+    """How deep the contact points are in the ground at the start [m]."""
+    points, model = setup.robot.contact_points, setup.robot.model
+    data = model.createData()
+    pin.forwardKinematics(model, data, setup.state.q)
+    distance = setup.terrain.query(in_world(data, points.joints, points.positions)).distance
+    return float((points.radii - distance).max(initial=0.0))
+
+
+def _left_out(robot: Robot, method: str) -> list[str]:
+    """Bounds of the joints that a method does not enforce."""
+    enforced = INTEGRATORS[method].enforces
+    left = [_WORDS[kind] for kind in robot.limits.kinds if kind not in enforced]
+    if not left:
+        return []
+    return [f"{method} does not enforce what the robot's description gives: {', '.join(left)}"]
+
+
+def _some(sentences: Sequence[str]) -> list[str]:
+    """First sentences, and the number of further ones."""
+    if len(sentences) <= _SAID:
+        return list(sentences)
+    return [*sentences[:_SAID], f"... and {len(sentences) - _SAID} more of this kind"]

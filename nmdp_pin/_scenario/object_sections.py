@@ -1,0 +1,162 @@
+"""The [[objects]] of a scenario file: bodies beside the robot that it may push, kick and carry."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+import pinocchio as pin
+from pydantic import Field, SerializeAsAny, model_validator
+
+from nmdp_pin._options import FilePath, Flag, Positive, Vector3, worded
+from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
+from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
+from nmdp_pin._robot.model import place_base
+from nmdp_pin._scenario.initial_state import add_base_velocity
+from nmdp_pin._scenario.robot_section import (
+    DECOMPOSE,
+    PACKAGE_DIRS,
+    ContactCount,
+    MovingSection,
+    RobotSection,
+)
+from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from nmdp_pin._terrain.shape import DEFAULT_FRICTION, Friction
+
+AT_ORIGIN = {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)}  # of a surface in its link
+
+
+class ObjectSection(OptionsSection, MovingSection):
+    """Keys common to all objects."""
+
+    kind: str = Field(description="body")
+    name: str = Field(min_length=1, description="contact points are called `name_0`, `name_1`, ...")
+    position: Vector3 = Field((0.0, 0.0, 0.0), description="initial position, world frame [m]")
+    rpy: Vector3 = Field((0.0, 0.0, 0.0), description="initial roll-pitch-yaw [rad]")
+    base: Literal["free-flyer", "planar"] = Field("free-flyer", description="degrees of freedom")
+    friction: Friction = Field(DEFAULT_FRICTION, description="friction coefficient of its surface")
+    contact_points: ContactCount | None = Field(
+        None,
+        description="number of points on its surface; absent: corners of a box, rims of cylinders "
+        "and cones, spheres and ellipsoids of round bodies",
+    )
+
+    @model_validator(mode="after")
+    def _in_plane(self) -> ObjectSection:
+        """Refuse velocities out of the plane of a planar object."""
+        aside = (self.velocity[1], self.angular_velocity[0], self.angular_velocity[2])
+        if self.base == "planar" and any(aside):
+            raise worded("a planar base moves in x, z and pitch only")
+        return self
+
+    def build(self) -> Robot:
+        """The object alone.
+
+        Raises:
+            RobotError: what it is made of cannot be used.
+        """
+        raise NotImplementedError
+
+    def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
+        """Write the object's velocity into that of everything, in place."""
+        add_base_velocity(model, q, v, self, prefix=f"{self.name}/")
+
+
+class SolidSection(ObjectSection):
+    """A solid of uniform density."""
+
+    mass: Positive | None = Field(None, description="or `density` [kg]")
+    density: Positive | None = Field(None, description="or `mass` [kg/m^3]")
+
+    @model_validator(mode="after")
+    def _one_mass(self) -> SolidSection:
+        """The mass is given, or follows from the density."""
+        if (self.mass is None) == (self.density is None):
+            raise worded("needs exactly one of the keys 'mass' and 'density'")
+        return self
+
+    def build(self) -> Robot:
+        """See the base."""
+        return free_body(
+            self.name,
+            self.target(**self.options() | AT_ORIGIN),
+            mass=self.mass,
+            density=self.density,
+            position=self.position,
+            rpy=self.rpy,
+            base=self.base,
+            contact_points=self.contact_points,
+        )
+
+
+class UrdfSection(ObjectSection):
+    """Object described by a URDF, without motors; its surface is its collision geometry."""
+
+    path: FilePath = Field(description="URDF, relative to the scenario file")
+    decompose: Flag = Field(False, description=DECOMPOSE)
+    package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)
+
+    def build(self) -> Robot:
+        """See the base."""
+        robot = load_robot(
+            self.path,
+            base=self.base,
+            contact_points=self.contact_points,
+            decompose=self.decompose,
+            package_dirs=self.package_dirs,
+        )
+        standing = robot.standing.copy()
+        pose = pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
+        place_base(robot.model, standing, pose)
+        surfaces, notes = surfaces_of(robot, sorted(shaped_joints(robot)), friction=self.friction)
+        return replace(
+            robot,
+            name=self.name,
+            standing=standing,
+            driven=np.zeros(0, dtype=int),
+            surfaces=surfaces,
+            notes=(*robot.notes, *notes),
+        )
+
+
+OBJECTS: dict[str, type[ObjectSection]] = {
+    "ball": options_section(SolidSection, Sphere),
+    "box": options_section(SolidSection, Box),
+    "capsule": options_section(SolidSection, Capsule),
+    "cone": options_section(SolidSection, Cone),
+    "cylinder": options_section(SolidSection, Cylinder),
+    "ellipsoid": options_section(SolidSection, Ellipsoid),
+    "urdf": UrdfSection,
+}
+
+AnyObject = Annotated[
+    ObjectSection,
+    SerializeAsAny(),
+    chosen(ObjectSection, "kind", lambda: OBJECTS, OBJECTS.__getitem__),
+]
+
+
+def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSection]) -> Robot:
+    """The robot with the objects beside it, and the contacts between bodies that a scenario has.
+
+    Every object may touch every other one, and the bodies of the robot that carry contact points.
+
+    Raises:
+        RobotError: an object or a pair of links that cannot be used.
+    """
+    friction = section.link_friction
+    if section.self_collision:
+        pairs = section.self_collision if isinstance(section.self_collision, tuple) else None
+        robot = touching(robot, pairs, friction=friction)
+    bodies = sorted({*robot.contact_points.joints.tolist()} - {0})
+    for item in objects:
+        single, shift = item.build(), robot.model.njoints - 1
+        robot = together(robot, [single])
+        own = [joint + shift for joint in single.surfaces]
+        robot = touching(robot, itertools.product(bodies, own), friction=friction)
+        bodies += own
+    return robot

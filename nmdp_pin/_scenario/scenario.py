@@ -1,0 +1,263 @@
+"""Scenarios: typed records of TOML files, from which all parts are composed."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, PrivateAttr, ValidationError
+
+from nmdp_pin._control.controller import Controller
+from nmdp_pin._control.push import Push, Pushed
+from nmdp_pin._control.stable_pd import Passive
+from nmdp_pin._files.input_file import read_toml
+from nmdp_pin._options import seconds
+from nmdp_pin._robot import Robot, load_robot, surface_names
+from nmdp_pin._robot.overlaps import OverlapCheck
+from nmdp_pin._scenario.contact_sections import (
+    AnyContact,
+    AnyContactRule,
+    build_contact,
+    contact_models,
+    contact_section,
+)
+from nmdp_pin._scenario.controller_sections import AnyController, ControllerSection
+from nmdp_pin._scenario.initial_state import initial_state
+from nmdp_pin._scenario.object_sections import AnyObject, with_objects
+from nmdp_pin._scenario.robot_section import RobotSection
+from nmdp_pin._scenario.robot_table import robot_table
+from nmdp_pin._scenario.section import Section, options_section
+from nmdp_pin._scenario.sections import (
+    AnyDisturbance,
+    AnyIntegrator,
+    TerrainSection,
+    drop_foreign_options,
+    fit_contact,
+)
+from nmdp_pin._scenario.toml_source import apply_override, find_scenario
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Terrain
+from nmdp_pin.errors import (
+    ContactError,
+    ControlError,
+    IntegratorError,
+    ScenarioError,
+    TerrainError,
+)
+
+FRICTION = "contact.friction"
+"""Stands for the friction of every shape of the terrain, where scenario files have it."""
+MOST_OBJECTS = 100  # time and memory grow with the square
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """Objects built from a scenario.
+
+    Args:
+        robot: the robot.
+        terrain: the terrain.
+        simulator: the simulator.
+        controller: controller of the joints.
+        state: initial state.
+    """
+
+    robot: Robot
+    terrain: Terrain
+    simulator: Simulator
+    controller: Controller
+    state: State
+
+    @functools.cached_property
+    def overlap_check(self) -> OverlapCheck:
+        """Search for overlaps of the robot's bodies and the ground."""
+        return OverlapCheck(self.robot, self.terrain)
+
+
+class Scenario(Section):
+    """Checked record of everything that a run depends on."""
+
+    duration: Annotated[float, seconds(3600.0)] = Field(
+        description="simulated time, > 0 and <= 3600 [s]"
+    )
+    robot: RobotSection = Field(description="table")
+    terrain: TerrainSection = Field(description="table")
+    objects: tuple[AnyObject, ...] = Field(
+        (), max_length=MOST_OBJECTS, description="list of passive bodies"
+    )
+    contact: AnyContact = Field(description="table")
+    contact_rules: tuple[AnyContactRule, ...] = Field(
+        (), description="list of contact models for some points and shapes"
+    )
+    integrator: AnyIntegrator = Field(description="table")
+    controller: AnyController = Field(
+        default_factory=lambda: options_section(ControllerSection, Passive)(kind="none"),
+        description="table; absent: no torque",
+    )
+    disturbances: tuple[AnyDisturbance, ...] = Field((), description="list of pushes")
+
+    _file: str = PrivateAttr("")
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Scenario:
+        """Read a scenario; code in a file is never run.
+
+        Args:
+            source: bundled name or path of a TOML file; or name or file of a robot, which then
+                holds its pose on flat ground.
+            overrides: overrides such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
+                "contact.friction" is the friction of all shapes. An override of integrator.name
+                drops options that the new method lacks, and replaces a [contact] of the wrong
+                kind by the default law of the method.
+
+        Raises:
+            ScenarioError: the name is unknown, or the file is unreadable or has mistakes.
+        """
+        table, path = _read(source)
+        overrides = [_of_terrain(table, override) for override in overrides]
+        method = [text for text in overrides if text.partition("=")[0].strip() == "integrator.name"]
+        for override in method:
+            apply_override(table, override, file=str(path))
+            drop_foreign_options(table["integrator"])
+            fit_contact(table)
+        for override in overrides:
+            apply_override(table, override, file=str(path))
+        return cls.from_dict(table, file=str(path), folder=path.parent)
+
+    @classmethod
+    def from_dict(
+        cls, table: dict[str, Any], *, file: str = "", folder: str | os.PathLike[str] = "."
+    ) -> Scenario:
+        """Check the content of a scenario file, or the entry "scenario" of a recording.
+
+        Args:
+            table: keys and values.
+            file: name of the file in messages.
+            folder: folder from which relative paths start.
+
+        Raises:
+            ScenarioError: the table has mistakes, all listed.
+        """
+        try:
+            scenario = cls.model_validate(table, context={"folder": Path(folder)})
+        except ValidationError as error:
+            raise _scenario_error(error, file) from None
+        scenario._file = file
+        return scenario
+
+    def resolved(self) -> dict[str, Any]:
+        """The scenario with all defaults, as JSON data; `from_dict` reads it."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def build_robot(self, *, visuals: bool = True) -> Robot:
+        """Build the robot and the objects.
+
+        Args:
+            visuals: whether to load the visual geometry.
+
+        Raises:
+            RobotError: the description cannot be used.
+        """
+        section = self.robot
+        source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
+        robot = load_robot(
+            source,
+            base=section.base,
+            joints=section.joints,
+            variant=section.variant,
+            contacts=section.contacts,
+            contact_points=section.contact_points,
+            decompose=section.decompose,
+            package_dirs=section.package_dirs,
+            limits=section.limits,
+            visuals=visuals,
+        )
+        return with_objects(robot, section, self.objects)
+
+    def build_terrain(self) -> Terrain:
+        """Build the terrain.
+
+        Raises:
+            ScenarioError: there is no shape.
+        """
+        with self._blame("terrain"):
+            return Terrain([section.shape for section in self.terrain.shapes])
+
+    def build(self, *, visuals: bool = True) -> Setup:
+        """Compose robot, terrain, contact model, method and controller.
+
+        Args:
+            visuals: whether to load the visual geometry, which only viewers need.
+
+        Raises:
+            RobotError: the robot's description cannot be used.
+            ScenarioError: parts do not fit each other, such as a gait that the robot lacks.
+        """
+        robot = self.build_robot(visuals=visuals)
+        terrain = self.build_terrain()
+        state = initial_state(robot, self.robot.initial, file=self._file)
+        for item in self.objects:
+            item.set_velocity(robot.model, state.q, state.v)
+        with self._blame("contact"):
+            names = [section.name for section in self.terrain.shapes] + surface_names(robot)
+            law = build_contact(self.contact, self.contact_rules, robot, names)
+        with self._blame("controller"):
+            controller = self.controller.build(robot, state.q)
+        if self.disturbances:
+            with self._blame("disturbances"):
+                pushes = [Push(**push.options()) for push in self.disturbances]
+                controller = Pushed(controller, robot, pushes)
+        method = self.integrator
+        with self._blame("integrator"):
+            options = {"control": method.step_control(), **method.options()}
+            simulator = Simulator(robot, terrain, law, method.name, **options)
+        return Setup(robot, terrain, simulator, controller, state)
+
+    @contextmanager
+    def _blame(self, key: str) -> Iterator[None]:
+        """Add file and section to the errors of parts."""
+        try:
+            yield
+        except (TerrainError, ContactError, ControlError, IntegratorError) as error:
+            raise ScenarioError(str(error), file=self._file, key=key) from error
+
+
+def _read(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Path]:
+    """Keys and values of a scenario, and the file that they come from."""
+    table = robot_table(source)
+    if table is not None:
+        return table, Path(os.fspath(source))
+    path = find_scenario(source)
+    return read_toml(path, "scenario", error=ScenarioError), path
+
+
+def _of_terrain(table: dict[str, Any], override: str) -> str:
+    """An override of contact.friction as one of all shapes of the terrain, which have it.
+
+    It stays as it is where the contact model has a friction of its own.
+    """
+    key, equals, value = override.partition("=")
+    if key.strip() != FRICTION:
+        return override
+    contact = table.get("contact")
+    model = contact.get("model") if isinstance(contact, dict) else None
+    if model in contact_models() and "friction" in contact_section(model).model_fields:
+        return override
+    return f"terrain.shapes.*.friction{equals}{value}"
+
+
+def _scenario_error(error: ValidationError, file: str) -> ScenarioError:
+    """Error with all mistakes of a file; the first gives its key."""
+    lines = [(".".join(map(str, line["loc"])), line["msg"]) for line in error.errors()]
+    if len(lines) == 1:
+        return ScenarioError(lines[0][1], file=file, key=lines[0][0])
+    listed = "".join(f"\n  {key}: {sentence}" for key, sentence in lines)
+    result = ScenarioError(f"{len(lines)} mistakes:{listed}", file=file)
+    result.key = lines[0][0]
+    return result

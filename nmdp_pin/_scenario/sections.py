@@ -1,0 +1,159 @@
+"""The tables of terrain, method and pushes in a scenario file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PrivateAttr, SerializeAsAny, model_validator
+
+from nmdp_pin._contact import DryFriction, Penalty
+from nmdp_pin._control.push import Push
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._integrators.presets import preset_options
+from nmdp_pin._integrators.stage_minimiser import OPTIONS
+from nmdp_pin._options import seconds, worded
+from nmdp_pin._scenario.section import OptionsSection, Section, chosen, options_section
+from nmdp_pin._simulator.argument_check import MAX_STEP
+from nmdp_pin._simulator.error_control import CONTROLS
+from nmdp_pin._simulator.step_control import Halving, StepControl
+from nmdp_pin._terrain import SHAPES, Shape
+
+
+class ShapeSection(OptionsSection):
+    """One shape of the terrain: `kind` names the class, the other keys are its arguments."""
+
+    kind: str = Field(description="shape")
+    name: str | None = Field(None, description="name for `contact_rules`; need not be unique")
+
+    _shape: Shape = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _build(self) -> Self:
+        """Build the shape, so that its checks run with the others."""
+        self._shape = self.target(**self.options())
+        return self
+
+    @property
+    def shape(self) -> Shape:
+        """The shape."""
+        return self._shape
+
+
+AnyShape = Annotated[ShapeSection, SerializeAsAny(), chosen(ShapeSection, "kind", lambda: SHAPES)]
+
+
+class TerrainSection(Section):
+    """The static world, composed of shapes."""
+
+    shapes: tuple[AnyShape, ...] = Field(description="list of tables")
+
+
+class ControlSection(OptionsSection):
+    """Step control: `kind` names it, the other keys are its options."""
+
+    kind: str = Field(
+        "halving",
+        description="halve steps that fail; let them fail; control the error; Algorithm 2 as "
+        "printed",
+    )
+
+
+def _filled(given: Any, preset: Any) -> Any:
+    """An option as it is given, or the preset's; a sub-table takes what it lacks from the preset.
+
+    A table of another kind than the preset's takes nothing.
+    """
+    if is_dataclass(preset) and not isinstance(preset, type):
+        kind: dict[str, Any] = {"kind": preset.name} if isinstance(preset, StepControl) else {}
+        preset = kind | asdict(preset)
+        if isinstance(given, dict) and given.get("kind") in (None, preset.get("kind")):
+            return preset | given
+    return preset if given is None else given
+
+
+AnyControl = Annotated[
+    ControlSection, SerializeAsAny(), chosen(ControlSection, "kind", lambda: CONTROLS)
+]
+
+
+class IntegratorSection(OptionsSection):
+    """The method, its step and its own options."""
+
+    name: str = Field("ne-nmdp", description="method: [README](../../README.md#methods)")
+    dt: Annotated[float, seconds(MAX_STEP)] = Field(
+        0.01, description="length of a step, > 0 and <= 1 [s]"
+    )
+    control: AnyControl = Field(
+        default_factory=lambda: options_section(ControlSection, Halving)(kind="halving"),
+        description="step control, a table",
+    )
+    preset: str | None = Field(
+        None, description='options for keys that are not given: "paper", below'
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, table: Any) -> Any:
+        """Options that are not given are the preset's, keys of sub-tables included."""
+        name = table.get("preset") if isinstance(table, dict) else None
+        if not isinstance(name, str):
+            return table
+        preset = preset_options(name, cls.model_fields, table)
+        return table | {key: _filled(table.get(key), value) for key, value in preset.items()}
+
+    def step_control(self) -> StepControl:
+        """The step control."""
+        control: StepControl = self.control.target(**self.control.options())
+        return control
+
+    @model_validator(mode="after")
+    def _steps_in_order(self) -> Self:
+        """The shortest step is no longer than the step."""
+        least = getattr(self.control, "min_step", 0.0)
+        if least > self.dt:
+            raise worded(f"control.min_step = {least:g} s must be <= dt = {self.dt:g} s")
+        return self
+
+
+def integrator_section(name: str) -> type[IntegratorSection]:
+    """Record of a method."""
+    types = tuple((key, kind | None) for key, kind in OPTIONS.items())
+    return options_section(IntegratorSection, INTEGRATORS[name], types=types)
+
+
+AnyIntegrator = Annotated[
+    IntegratorSection,
+    SerializeAsAny(),
+    chosen(IntegratorSection, "name", lambda: INTEGRATORS, integrator_section),
+]
+
+
+def drop_foreign_options(table: dict[str, Any]) -> None:
+    """Remove the keys of an [integrator] table that its method lacks, in place."""
+    if table.get("name") in INTEGRATORS:
+        for key in set(table) - set(integrator_section(table["name"]).model_fields):
+            del table[key]
+
+
+def fit_contact(table: dict[str, Any]) -> None:
+    """Replace, in place, a [contact] table whose law the method cannot take by its default."""
+    method = INTEGRATORS.get(str(table["integrator"].get("name")))
+    laws: dict[Any, str] = {Penalty: "penalty", DryFriction: "dry-friction"}
+    model = laws.get(method.law_type if method else None)
+    if model is not None and table.get("contact", {}).get("model") != model:
+        table["contact"] = {"model": model}
+        table.pop("contact_rules", None)
+
+
+class PushSection(OptionsSection):
+    """An external force for a while."""
+
+    kind: str = Field("push", description="force on the origin of a frame")
+
+
+DISTURBANCES: dict[str, type[Push]] = {"push": Push}
+
+AnyDisturbance = Annotated[
+    PushSection, SerializeAsAny(), chosen(PushSection, "kind", lambda: DISTURBANCES)
+]

@@ -1,0 +1,120 @@
+"""Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nmdp_pin._files.input_file import from_toml, not_a_file
+from nmdp_pin._options import unknown
+from nmdp_pin.errors import ScenarioError
+
+_WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
+
+
+def bundled_scenarios() -> dict[str, str]:
+    """Summary of each bundled scenario (the first line of its file), by name."""
+    return {name: _summary(path) for name, path in sorted(_bundled_files().items())}
+
+
+def find_scenario(source: str | os.PathLike[str]) -> Path:
+    """Path of a bundled scenario, or of a file.
+
+    Raises:
+        ScenarioError: the source is neither a bundled name nor a file.
+    """
+    bundled = _bundled_files()
+    text = os.fspath(source)
+    if text in bundled:
+        return bundled[text]
+    path = Path(text)
+    if path.is_file():
+        return path
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        raise ScenarioError(not_a_file(path), file=text)
+    raise ScenarioError(
+        f"{unknown(text, 'a bundled scenario', bundled)}; or give a .toml file, a robot's name "
+        "(nmdp-pin robots), or a robot's file (.urdf, .xml, robot.toml)"
+    )
+
+
+def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> None:
+    """Set one value of a table in place.
+
+    Args:
+        table: content of a scenario file.
+        override: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for
+            all entries of a list. The value is TOML; a single word needs no quotes.
+        file: name of the file in messages.
+
+    Raises:
+        ScenarioError: "=" is missing, the value is no TOML, or the path leads through something
+            other than tables and lists.
+    """
+    path, equals, text = override.partition("=")
+    keys = [key.strip() for key in path.split(".")]
+    if not equals or not all(keys):
+        raise ScenarioError(
+            f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
+        )
+    value = _toml_value(text.strip(), override)
+    places: list[Any] = [table]
+    for depth, key in enumerate(keys, 1):
+        try:
+            entries = [(place, entry) for place in places for entry in _entries(place, key)]
+        except KeyError as error:
+            sentence = error.args[0].format(above=".".join(keys[: depth - 1]))
+            raise ScenarioError(sentence, file=file, key=".".join(keys[:depth])) from None
+        if depth == len(keys):
+            for place, entry in entries:
+                place[entry] = value
+        places = [
+            place.setdefault(entry, {}) if isinstance(place, dict) else place[entry]
+            for place, entry in entries
+        ]
+
+
+def _entries(place: Any, key: str) -> Sequence[str | int]:
+    """Keys or numbers of the entries for which a part of a path stands."""
+    if key == "*":
+        if isinstance(place, list) and place:
+            return range(len(place))
+        raise KeyError("'*' stands for the entries of a list, but '{above}' is none")
+    if isinstance(place, dict):
+        return [key]
+    if not isinstance(place, list):
+        raise KeyError("cannot be set, because '{above}' is neither a table nor a list")
+    if not key.isdecimal() or int(key) >= len(place):
+        raise KeyError(f"'{key}' is not an entry of this list; allowed: 0 to {len(place) - 1}")
+    return [int(key)]
+
+
+def _toml_value(text: str, override: str) -> Any:
+    """The value of an override."""
+    try:
+        parsed = from_toml(f"value = {text}")
+    except ValueError as error:
+        if _WORD.fullmatch(text):
+            return text
+        raise ScenarioError(
+            f"the value of the override '{override}' is not TOML: {error}"
+        ) from error
+    if list(parsed) != ["value"]:
+        raise ScenarioError(f"the override '{override}' must hold one value")
+    return parsed["value"]
+
+
+def _bundled_files() -> dict[str, Path]:
+    """Paths of the bundled scenarios by name."""
+    folder = Path(str(resources.files("nmdp_pin.scenarios")))
+    return {path.stem: path for path in folder.glob("*.toml")}
+
+
+def _summary(path: Path) -> str:
+    """The comment in the first line of a scenario file."""
+    with path.open(encoding="utf-8") as file:
+        return file.readline().lstrip("#").strip()

@@ -1,0 +1,220 @@
+"""Checks of the arguments of a simulator."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._control.controller import Command
+from nmdp_pin._kernels.linear import all_finite
+from nmdp_pin._robot import Robot
+from nmdp_pin._robot.model import base_velocities
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin.errors import ControlError, NmdpError, StateError
+
+MAX_STEP = 1.0  # [s]; a longer step is taken for milliseconds by mistake
+_NORM_TOLERANCE = 1e-6  # on the norm of quaternions and (cos, sin) pairs
+_SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
+
+
+class ArgumentCheck:
+    """Checks states and commands against a robot.
+
+    Args:
+        robot: whose states and commands they should be.
+        n_pairs: number of pairs of a contact point and a shape.
+        n_vertices: number of weights of a contact.
+    """
+
+    def __init__(self, robot: Robot, n_pairs: int, n_vertices: int) -> None:
+        self._model, self._driven = robot.model, robot.driven
+        self._base = base_velocities(robot.model, robot.driven)
+        self._n_joints = len(robot.limits.bounded)
+        self._n_pairs, self._n_vertices = n_pairs, n_vertices
+
+    def state(self, state: State) -> None:
+        """Check a state.
+
+        Raises:
+            StateError: wrong shape, not finite, off its manifold, or of another robot.
+        """
+        model = self._model
+        if not isinstance(state, State):
+            raise StateError(
+                f"expected a State, got {type(state).__name__}; make one with simulator.state(q, v)"
+            )
+        for name, value, size in (("q", state.q, model.nq), ("v", state.v, model.nv)):
+            if not (isinstance(value, np.ndarray) and value.dtype == float):
+                raise StateError(f"{name} must be an array of floats; use simulator.state(q, v)")
+            if value.shape != (size,):
+                raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
+            if not are_finite(value):
+                raise StateError(f"{name} must hold finite numbers, got {value}")
+        if not (is_real(state.t) and math.isfinite(state.t)):
+            raise StateError(f"t must be a finite time [s], got {state.t!r}")
+        self._check_manifold("q", state.q, StateError)
+        if state.warm is not None:
+            self._check_warm(state.warm)
+        if state.h_next is not None and not _is_length(state.h_next):
+            raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
+
+    def command(self, command: Command | np.ndarray | None) -> Command:
+        """Convert a torque or None to a checked command.
+
+        Raises:
+            ControlError: a number is not finite, a shape is wrong, or lacks a target.
+        """
+        if command is None:
+            return Command()
+        if not isinstance(command, Command):
+            command = Command(tau=self._full_torque(numbers("tau", command, ControlError)))
+        model = self._model
+        arrays = {}
+        for name in ("tau", "kp", "kd", "q_target", "v_target", "force"):
+            if getattr(command, name) is None:
+                continue
+            value = arrays[name] = numbers(name, getattr(command, name), ControlError)
+            size = model.nq if name == "q_target" else model.nv
+            if value.shape != (size,):
+                raise ControlError(f"{name} has shape {value.shape}, expected ({size},)")
+            if not are_finite(value):
+                raise ControlError(f"{name} must hold finite numbers, got {value}")
+            if name in ("kp", "kd") and (value < 0.0).any():
+                raise ControlError(f"{name} must not be negative, got {value}")
+        if "kp" in arrays and "q_target" not in arrays:
+            raise ControlError("kp is given without q_target: say where the joints should go")
+        if "q_target" in arrays:
+            self._check_manifold("q_target", arrays["q_target"], ControlError)
+        for name in ("kp", "kd"):
+            acts = name in arrays and arrays[name][self._base].any()
+            if acts and not command.base_gains:
+                raise ControlError(
+                    f"{name} acts on a floating base (velocities {self._base.tolist()}), which "
+                    "has no motor; set these gains to 0, or give base_gains=True to hold it from "
+                    "outside"
+                )
+        return Command(**arrays, base_gains=command.base_gains)
+
+    def _check_warm(self, warm: WarmStart) -> None:
+        """Refuse the warm start of another robot, terrain or contact model."""
+        contacts = warm.contacts
+        if not (
+            isinstance(contacts, np.ndarray)
+            and contacts.ndim == 1
+            and contacts.dtype.kind == "i"
+            and _are_indices(contacts.tolist(), self._n_pairs)
+        ):
+            raise StateError(
+                f"the warm start has contacts {warm.contacts!r}, expected ascending indices below "
+                f"{self._n_pairs}: it comes from another robot or terrain; use "
+                "simulator.state(state.q, state.v)"
+            )
+        k = len(contacts)
+        shapes = {
+            "w": (k, self._n_vertices),
+            "joints": (self._n_joints,),
+            "a": (self._model.nv,),
+            "forces": (k, 3),
+        }
+        for name, shape in shapes.items():
+            value = getattr(warm, name)
+            if name == "forces" and value is None:
+                continue
+            if not (
+                isinstance(value, np.ndarray)
+                and value.dtype == float
+                and value.shape == shape
+                and are_finite(value)
+            ):
+                raise StateError(
+                    f"the warm start has {name} of shape {np.shape(value)}, expected {shape}, "
+                    "finite: it comes from another robot or contact model; use "
+                    "simulator.state(state.q, state.v)"
+                )
+        w, joints = warm.w, warm.joints
+        feasible = not w.size or (w.min() >= 0.0 and w.sum(axis=1).max() <= 1.0 + _SUM_TOLERANCE)
+        if joints.size:
+            feasible = feasible and 0.0 <= joints.min() and joints.max() <= 1.0 + _SUM_TOLERANCE
+        if not (feasible and 0.0 < warm.gamma < np.inf):
+            raise StateError(
+                "the warm start must have weights >= 0 whose sum is <= 1 for each contact, and a "
+                "gamma > 0; use warm=None"
+            )
+
+    def _check_manifold(self, name: str, q: np.ndarray, error: type[NmdpError]) -> None:
+        model = self._model
+        if model.nq != model.nv and not pin.isNormalized(model, q, _NORM_TOLERANCE):
+            raise error(
+                f"{name} is not a configuration: a quaternion or (cos, sin) pair in it is not of "
+                "unit length; use pinocchio.normalize(model, q)"
+            )
+
+    def _full_torque(self, tau: np.ndarray) -> np.ndarray:
+        """Torque of all velocities from one of the driven joints."""
+        driven, nv = self._driven, self._model.nv
+        if tau.shape == (len(driven),) and len(driven) != nv:
+            full = np.zeros(nv)
+            full[driven] = tau
+            return full
+        return tau
+
+
+def are_finite(values: np.ndarray) -> bool:
+    """Whether all numbers are finite."""
+    if not values.flags.carray:  # no kernel is compiled for strided or read-only arrays
+        return bool(np.isfinite(values).all())
+    return all_finite(values.reshape(-1))
+
+
+def _are_indices(ascending: list[int], end: int) -> bool:
+    """Whether numbers ascend, from 0 at the least to below `end`."""
+    if not ascending:
+        return True
+    unique = sorted(set(ascending))
+    return unique == ascending and 0 <= unique[0] and unique[-1] < end
+
+
+def check_step(h: float) -> None:
+    """Check the length of a step.
+
+    Raises:
+        StateError: it is not in (0, MAX_STEP].
+    """
+    if not (is_real(h) and 0.0 < h <= MAX_STEP):
+        suspect = is_real(h) and 1.0 < h <= 1000.0
+        hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if suspect else ""
+        raise StateError(f"the step must be in (0, {MAX_STEP:g}] s, got {h!r}{hint}")
+
+
+def _is_length(value: float) -> bool:
+    return is_real(value) and 0.0 < value < np.inf
+
+
+def is_real(value: object) -> bool:
+    """Whether a value is a real number."""
+    return isinstance(value, float | Real)  # floats are found sooner
+
+
+def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
+    """Convert a value to an array of floats.
+
+    Raises:
+        NmdpError: an error of the type `error`; the value is no array of numbers.
+    """
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be an array of numbers, got {value!r}") from cause
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Check a number of things.
+
+    Raises:
+        StateError: it is no whole number, or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise StateError(f"{name} must be a whole number >= {least}, got {value!r}")

@@ -1,0 +1,286 @@
+"""Simulation of a robot on a terrain, with a contact law and a method."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from nmdp_pin._contact import ContactLaw, WrenchSpace
+from nmdp_pin._contact.shape_check import check_shapes
+from nmdp_pin._control.controller import Command, CommandSource, Controller
+from nmdp_pin._control.timed import Timed
+from nmdp_pin._dynamics.candidates import n_pairs_of
+from nmdp_pin._integrators import (
+    Integrator,
+    StepResult,
+    integrator_named,
+    methods_that_take,
+    options_of,
+)
+from nmdp_pin._integrators.presets import preset_options
+from nmdp_pin._robot import Robot
+from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
+from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
+from nmdp_pin._simulator.system import System
+from nmdp_pin._state.free_flyer import from_free_flyer
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.state_vector import StateVector
+from nmdp_pin._terrain import Terrain
+from nmdp_pin.errors import IntegratorError, StateError
+
+
+class Simulator:
+    """Simulator of a robot on a terrain.
+
+    `step` is pure: equal arguments give equal bits. The scratch memory of a simulator is protected
+    by a lock, so threads that share one wait for each other; pickling rebuilds it.
+
+    Args:
+        robot: the robot, with the bodies that move beside it.
+        terrain: the static world.
+        contact: contact law, of a kind that the method accepts.
+        method: name of the integrator, a key of `nmdp_pin._integrators.INTEGRATORS`.
+        control: treatment of steps that fail or are inaccurate: `Halving` (default), `Fixed` or
+            `ErrorControl`.
+        preset: name of a set of options, overridden by keywords; "paper" holds the settings of
+            the papers' authors.
+        options: keyword options of the method.
+
+    Raises:
+        IntegratorError: the method or an option is unknown, or the law is of another kind.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        terrain: Terrain,
+        contact: ContactLaw,
+        method: str = "ne-nmdp",
+        *,
+        control: StepControl | None = None,
+        preset: str | None = None,
+        **options: Any,
+    ) -> None:
+        if preset is not None:
+            known = {*options_of(integrator_named(method)), "control"}
+            table = preset_options(preset, known, options)
+            preferred = table.pop("control", None)
+            control = preferred if control is None else control
+            options = {**table, **options}
+        self.system = System(robot, terrain, contact)
+        self.method, self.options = method, dict(options)
+        self.control = Halving() if control is None else control
+        self._integrator = self._build()
+        n_pairs = n_pairs_of(robot, terrain)
+        self._check = ArgumentCheck(robot, n_pairs, contact.n_vertices)
+        self._lock = threading.Lock()
+        self.vector = StateVector(robot.model)
+
+    @property
+    def robot(self) -> Robot:
+        """Robot of the system."""
+        return self.system.robot
+
+    @property
+    def terrain(self) -> Terrain:
+        """The static world."""
+        return self.system.terrain
+
+    @property
+    def contact(self) -> ContactLaw:
+        """The contact law."""
+        return self.system.law
+
+    @property
+    def integrator(self) -> Integrator:
+        """The method with its options; its memory is scratch."""
+        return self._integrator
+
+    def _build(self) -> Integrator:
+        method = integrator_named(self.method)
+        allowed = list(options_of(method))
+        for name in self.options:
+            if name not in allowed:
+                raise IntegratorError(
+                    f"method '{self.method}' has no option '{name}'; "
+                    f"choose from {allowed or 'none'}"
+                )
+        law = self.system.law
+        if not isinstance(law, method.law_type):
+            others = methods_that_take(law)
+            raise IntegratorError(
+                f"method '{self.method}' takes a contact law of the kind "
+                f"{method.law_type.__name__}, got "
+                f"{type(law).__name__}, which is a law of {', '.join(others) or 'no method'}"
+            )
+        self.control.check(method)
+        if isinstance(law, WrenchSpace):
+            check_shapes(law, self.robot)
+        try:
+            return method(self.system, **self.options)
+        except TypeError as error:
+            raise IntegratorError(f"method '{self.method}': {error}") from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        keywords = {"control": self.control, **self.options}
+        return partial(Simulator, **keywords), (
+            self.robot,
+            self.terrain,
+            self.contact,
+            self.method,
+        )
+
+    def state(
+        self,
+        q: np.ndarray | None = None,
+        v: np.ndarray | None = None,
+        t: float = 0.0,
+        *,
+        free_flyer_v: np.ndarray | None = None,
+    ) -> State:
+        """Make a checked state; the default is the standing pose at rest.
+
+        Args:
+            q: configuration, shape (nq,).
+            v: velocity, shape (nv,); the linear velocity of a floating base is in the world frame.
+            t: time [s].
+            free_flyer_v: velocity of a model with Pinocchio's free-flyer, whose linear velocity is
+                in the frame of the base, shape (nv,); replaces v.
+
+        Raises:
+            StateError: a shape is wrong, a number is not finite, or q is off its manifold.
+        """
+        model = self.robot.model
+        q = numbers("q", self.robot.standing if q is None else q, StateError).copy()
+        if free_flyer_v is not None:
+            if v is not None:
+                raise StateError("give one of v and free_flyer_v")
+            v = from_free_flyer(model, q, free_flyer_v)
+        v = numbers("v", np.zeros(model.nv) if v is None else v, StateError).copy()
+        state = State(t, q, v)
+        self._check.state(state)
+        return state
+
+    def step(
+        self, state: State, command: Command | CommandSource | np.ndarray | None, h: float
+    ) -> StepResult:
+        """Make one step of length h, divided into sub-steps by the step control.
+
+        A `Command` is held over the step, so h is the period of the controller. Other sources are
+        evaluated at the ends of stages and sub-steps.
+
+        Args:
+            state: start of the step.
+            command: command of the step; an array is a torque of all velocities (nv,) or of the
+                driven joints (nu,); None is no torque.
+            h: length of the step [s].
+
+        Returns:
+            The result; on failure `result.state is state`, and `result.status` is the reason.
+
+        Raises:
+            StateError, ControlError: an argument is not finite or has a wrong shape.
+        """
+        check_step(h)
+        self._check.state(state)
+        source = self.checked_source(command)
+        with self._lock:
+            return self.control.step(self._integrator, state, source, h)
+
+    def step_x(
+        self,
+        x: np.ndarray,
+        u: Command | np.ndarray | None,
+        h: float,
+        *,
+        t: float = 0.0,
+        warm: WarmStart | None = None,
+    ) -> tuple[np.ndarray, StepResult]:
+        """Make one step on vectors x = [q; v], as a function of its arguments alone.
+
+        Args:
+            x: start, shape (nq + nv,); `vector` has the operations on such vectors.
+            u: torque of the driven joints, shape (nu,), or a command of `step`.
+            h: length of the step [s].
+            t: time at its start [s].
+            warm: warm start of the solver, such as `info.state.warm` of the step before; it saves
+                iterations and changes the solution within the tolerance of the solver.
+
+        Returns:
+            The end [q; v], which is x where the step failed, and the `StepResult`.
+
+        Raises:
+            StateError, ControlError: an argument is not finite or has a wrong shape.
+        """
+        result = self.step(replace(self.vector.unpack(x, t), warm=warm), u, h)
+        return self.vector.pack(result.state), result
+
+    def run(
+        self,
+        state: State,
+        controller: Controller,
+        *,
+        dt: float,
+        duration: float,
+        on_failure: str = "stop",
+    ) -> Iterator[StepResult]:
+        """Step from `state` for `duration` and yield every result; the last one may have failed.
+
+        Args:
+            state: start.
+            controller: source of the commands.
+            dt: length of a step [s]; the last one ends at the duration.
+            duration: simulated time [s].
+            on_failure: "stop" yields the failed result and ends; "raise" raises StepFailed.
+
+        Raises:
+            StateError, ControlError, IntegratorError: an argument is wrong; raised when the first
+                result is requested.
+        """
+        if on_failure not in ("stop", "raise"):
+            raise IntegratorError(f"on_failure must be 'stop' or 'raise', got '{on_failure}'")
+        check_step(dt)
+        if not (is_real(duration) and 0.0 <= duration < np.inf):
+            raise StateError(f"duration must be a finite number of seconds >= 0, got {duration!r}")
+        self._check.state(state)
+        end = state.t + duration
+        steps = max(int(np.ceil(duration / dt - 1e-9)), 0)
+        for k in range(steps):
+            h = dt if k + 1 < steps else min(end - state.t, MAX_STEP)
+            timed = controller.follows_time
+            command = self.checked_source(
+                Timed(controller, state, h) if timed else controller.command(state, h)
+            )
+            if timed and k == 0:
+                self.checked_command(command.at(state.t + h))
+            with self._lock:
+                result = self.control.step(self._integrator, state, command, h)
+            if not result.status.ok and on_failure == "raise":
+                raise StepFailed(result, self.checked_command(command.at(state.t + h)), h)
+            yield result
+            if not result.status.ok:
+                return
+            state = result.state
+
+    def checked_command(self, command: Command | np.ndarray | None) -> Command:
+        """Convert the argument `command` of `step` to a checked `Command`.
+
+        Raises:
+            ControlError: a number is not finite, a shape is wrong, or a target is missing.
+        """
+        return self._check.command(command)
+
+    def checked_source(self, command: Command | CommandSource | np.ndarray | None) -> CommandSource:
+        """A source as it is given; a command that is data is checked.
+
+        Raises:
+            ControlError: as of `checked_command`.
+        """
+        if isinstance(command, CommandSource) and not isinstance(command, Command):
+            return command
+        return self._check.command(command)

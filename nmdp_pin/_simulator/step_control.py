@@ -1,0 +1,226 @@
+"""Step control: treatment of steps that fail or are inaccurate."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from nmdp_pin._control.controller import Command, CommandSource
+from nmdp_pin._integrators.integrator import Integrator, StepResult
+from nmdp_pin._integrators.step_response import StepResponse
+from nmdp_pin._options import Count, Number, check_fields
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin.errors import IntegratorError, NmdpError
+
+MinStep = Annotated[Number, Field(gt=0, le=1)]  # [s]
+
+
+class StepControl(abc.ABC):
+    """Base class of step controls, which make a step of sub-steps."""
+
+    name: ClassVar[str]
+
+    def check(self, integrator: type[Integrator]) -> None:  # noqa: B027
+        """Refuse a method that lacks what the control needs; this one needs nothing.
+
+        Raises:
+            IntegratorError: naming what it lacks.
+        """
+
+    @abc.abstractmethod
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """Make one step of length h.
+
+        Args:
+            integrator: integrator of the sub-steps.
+            state: start of the step.
+            command: command of all stages and sub-steps.
+            h: length of the step [s].
+
+        Returns:
+            The result at the end, with the counters of all sub-steps tried; on failure it has the
+            given state and the status of the sub-step that failed.
+        """
+
+    def last_length(self, state: State, h: float) -> float:
+        """Length of the sub-step before a step of length h [s]."""
+        return h
+
+    def sub_step(
+        self, integrator: Integrator, state: State, command: CommandSource, s: float, last: float
+    ) -> StepResult:
+        """Make a sub-step of length s after one of length `last`."""
+        return integrator.step(state, command, s)
+
+    def response(
+        self,
+        integrator: Integrator,
+        state: State,
+        command: CommandSource,
+        s: float,
+        last: float,
+        result: StepResult,
+        **options: Any,
+    ) -> StepResponse:
+        """Derivatives of a sub-step; the keywords are those of `Integrator.response`."""
+        return integrator.response(state, command, s, result, **options)
+
+
+@dataclass(frozen=True)
+class Fixed(StepControl):
+    """Steps of the requested length; a step that fails is not repeated."""
+
+    name: ClassVar[str] = "fixed"
+
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`."""
+        return integrator.step(state, command, h)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halving(StepControl):
+    """Algorithm 2 of [N]: a step that fails is repeated as two halves.
+
+    Every sub-step divides differences of velocities by its own length (docs/choices.md, 2) and
+    thus does not depend on earlier ones.
+
+    Args:
+        min_step: smallest length of a sub-step [s].
+        max_work: largest work of all sub-steps, as `StepResult.work`.
+
+    Raises:
+        IntegratorError: an option is out of range.
+    """
+
+    min_step: MinStep = 1e-5
+    max_work: Count = 2000
+
+    name: ClassVar[str] = "halving"
+
+    def __post_init__(self) -> None:
+        check_fields(self, IntegratorError)
+
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`."""
+        first = integrator.step(state, command, h)
+        if first.status.ok:
+            return first
+        tried, made, _ = halved(
+            self,
+            integrator,
+            state,
+            command,
+            h,
+            first,
+            min_step=self.min_step,
+            max_work=self.max_work,
+        )
+        return tried[0] if len(tried) == 1 else merged(tried, made, state)
+
+
+def halved(
+    control: StepControl,
+    integrator: Integrator,
+    state: State,
+    command: CommandSource,
+    h: float,
+    first: StepResult,
+    *,
+    min_step: float,
+    max_work: float,
+) -> tuple[list[StepResult], list[StepResult], float]:
+    """Algorithm 2 of [N]: the sub-steps of a step; one that fails is made as two halves.
+
+    Args:
+        control: makes the sub-steps.
+        integrator: the method.
+        state: start.
+        command: for the stages of all sub-steps.
+        h: length [s].
+        first: result of the undivided step.
+        min_step: no half is shorter than this [s].
+        max_work: work of all sub-steps beyond which one that fails is not halved.
+
+    Returns:
+        All sub-steps that were tried, those of them that were made, and the length of the last.
+    """
+    tried: list[StepResult] = []
+    made: list[StepResult] = []
+    at, last, spent = state, control.last_length(state, h), 0
+    lengths = [h]
+    while lengths:
+        s = lengths.pop()
+        part = control.sub_step(integrator, at, command, s, last) if tried else first
+        tried.append(part)
+        spent += part.work
+        if part.status.ok:
+            made.append(part)
+            at, last = part.state, s
+        elif 0.5 * s < min_step:
+            break
+        elif spent > max_work:
+            tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+            break
+        else:
+            lengths += [0.5 * s, 0.5 * s]
+    return tried, made, last
+
+
+def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State) -> StepResult:
+    """Merge sub-steps to the result of a whole step.
+
+    Args:
+        tried: all sub-steps that were tried, in order, at least one.
+        made: sub-steps of which the step consists.
+        start: start of the step, the state of a failed result.
+    """
+    last = tried[-1]
+    counts = {
+        name: sum(getattr(part, name) for part in tried)
+        for name in ("iterations", "evaluations", "rejected", "work")
+    }
+    sizes = tuple(size for part in made for size in part.step_sizes)
+    discarded = len(tried) - len(made)
+    if not last.status.ok:
+        return replace(last, state=start, step_sizes=sizes, discarded=discarded, **counts)
+    # forces are those of the impulse over the whole step
+    lengths = np.array([sum(part.step_sizes) for part in made])
+    wrenches = np.tensordot(lengths / lengths.sum(), [part.wrenches for part in made], axes=1)
+    return replace(
+        last,
+        wrenches=wrenches,
+        contact_forces=wrenches[:, :3],
+        step_sizes=sizes,
+        discarded=discarded,
+        **counts,
+    )
+
+
+class StepFailed(NmdpError):
+    """A step did not converge at the smallest step length.
+
+    Args:
+        result: result, whose state is that before the step.
+        command: command of the step.
+        h: length of the step [s].
+    """
+
+    def __init__(self, result: StepResult, command: Command, h: float) -> None:
+        self.result, self.command, self.h = result, command, h
+        super().__init__(
+            f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
+            "The state is as it was before the step; try a smaller dt, lower gains "
+            "or a softer contact (contact.stiffness, contact.static_depth)."
+        )

@@ -1,0 +1,39 @@
+"""Simulated system: robot, terrain and contact law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from nmdp_pin._contact.contact_law import ContactLaw
+from nmdp_pin._robot import Robot
+from nmdp_pin._terrain import Terrain
+from nmdp_pin.errors import RobotError, TerrainError
+
+Law = TypeVar("Law", bound=ContactLaw, covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class System(Generic[Law]):
+    """Robot, terrain and contact law.
+
+    Args:
+        robot: bodies, joints and contact points.
+        terrain: the terrain.
+        law: contact law.
+
+    Raises:
+        RobotError, TerrainError: an argument is of another type.
+    """
+
+    robot: Robot
+    terrain: Terrain
+    law: Law
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.robot, Robot):
+            kind = type(self.robot).__name__
+            raise RobotError(f"expected a Robot, such as that of load_robot, got {kind}")
+        if not isinstance(self.terrain, Terrain):
+            kind = type(self.terrain).__name__
+            raise TerrainError(f"expected a Terrain, such as Terrain(Plane()), got {kind}")

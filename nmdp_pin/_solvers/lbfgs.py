@@ -1,0 +1,146 @@
+"""L-BFGS of SciPy on a manifold: it works in the tangent at the start, with gradients alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy  # whose parts are imported when they are used
+
+from nmdp_pin._state.status import Status
+
+MEMORY = 20  # pairs of steps and gradients remembered
+_RESTARTS = 10  # where SciPy stops short of the tolerance, as its line search is lost in rounding
+
+
+class Minimisation(Protocol):
+    """A function of x; everything but `retract` and `pull_back` speaks of the last point."""
+
+    def evaluate(self, x: np.ndarray) -> tuple[float, float]:
+        """The function f, and the error that is to become small, such as |df/dx|."""
+
+    def gradient(self) -> np.ndarray:
+        """Gradient of f in the tangent, shape (n,)."""
+
+    def retract(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """The point at tangent dx from x."""
+
+    def pull_back(self, x: np.ndarray, dx: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Gradient with respect to dx of f(retract(x, dx)), given that at the point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where it stopped.
+
+    Args:
+        x: the point of the least error accepted.
+        status: how it ended.
+        value: f there.
+        error: there.
+        iterations: steps of L-BFGS.
+        evaluations: of f.
+    """
+
+    x: np.ndarray
+    status: Status
+    value: float
+    error: float
+    iterations: int
+    evaluations: int
+
+
+class _Best(NamedTuple):
+    """The point of the least error."""
+
+    z: np.ndarray
+    f: float
+    error: float
+
+
+class _Tangent:
+    """f(retract(x0, z)) and its gradient, with counters and the point of the least error."""
+
+    def __init__(self, problem: Minimisation, x0: np.ndarray, n: int) -> None:
+        self._problem, self._x0 = problem, x0
+        self.evaluations, self.finite = 0, True
+        self.best = _Best(np.zeros(n), math.inf, math.inf)
+
+    def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        x = self._problem.retract(self._x0, z)
+        f, error = self._problem.evaluate(x)
+        self.evaluations += 1
+        gradient = self._problem.pull_back(self._x0, z, self._problem.gradient())
+        if not (math.isfinite(f + error) and np.isfinite(gradient).all()):
+            self.finite = False
+            raise FloatingPointError
+        if error < self.best.error:
+            self.best = _Best(z.copy(), f, error)
+        return f, gradient
+
+
+def lbfgs(
+    problem: Minimisation,
+    x: np.ndarray,
+    n: int,
+    *,
+    tolerance: float,
+    max_iterations: int = 10_000,
+) -> Minimum:
+    """Minimise f from x until the error is within the tolerance.
+
+    Args:
+        problem: f.
+        x: start.
+        n: dimension of the tangent.
+        tolerance: on the error.
+        max_iterations: largest number of iterations of L-BFGS.
+    """
+    tangent, iterations = _Tangent(problem, x, n), 0
+    status = Status.ITERATION_LIMIT
+
+    def stop_when_done(z: np.ndarray) -> None:
+        nonlocal iterations
+        iterations += 1
+        if tangent.best.error <= tolerance:
+            raise StopIteration
+
+    z, last = np.zeros(n), math.inf
+    while iterations < max_iterations:
+        before = iterations
+        try:
+            scipy.optimize.minimize(
+                tangent,
+                z,
+                jac=True,
+                method="L-BFGS-B",
+                callback=stop_when_done,
+                options={
+                    "maxiter": max_iterations - iterations,
+                    "maxfun": 20 * max_iterations,
+                    "maxcor": MEMORY,
+                    "ftol": 0.0,
+                    "gtol": 0.0,
+                },
+            )
+        except FloatingPointError:
+            status = Status.NOT_FINITE
+            break
+        if tangent.best.error <= tolerance:
+            status = Status.CONVERGED
+            break
+        if iterations == before or not tangent.best.error < last:
+            status = Status.STALLED
+            break
+        z, last = tangent.best.z, tangent.best.error
+    best = tangent.best
+    return Minimum(
+        x=problem.retract(x, best.z),
+        status=status,
+        value=best.f,
+        error=best.error,
+        iterations=iterations,
+        evaluations=tangent.evaluations,
+    )

@@ -1,0 +1,41 @@
+"""Options of Newton's method for the dissipation principle; see `kernels.vi_newton`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from nmdp_pin._options import Count, Positive, check_fields
+from nmdp_pin.errors import IntegratorError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViNewton:
+    """Josephy and Newton's method for the dissipation principle.
+
+    The default tolerances change no error of a trajectory in its third digit (docs/choices.md, 6).
+
+    Args:
+        tolerance: tolerance of the norm of G over the weight.
+        slip: sliding velocity that other forces could still prevent at a contact [m/s].
+        max_iterations: largest number of iterations from one initial guess.
+        loose: norm of G over the weight up to which an iteration may take it.
+        proximal: least proximal term, relative to the curvature of each contact. With less,
+            weights find their way along long valleys sooner and are less unique.
+
+    Raises:
+        IntegratorError: an option is out of range.
+    """
+
+    objective: ClassVar[str] = "dissipation"
+
+    tolerance: Positive = 1e-4
+    slip: Positive = 1e-4
+    max_iterations: Annotated[Count, Field(ge=1)] = 25
+    loose: Positive = 1.0
+    proximal: Positive = 1e-6
+
+    def __post_init__(self) -> None:
+        check_fields(self, IntegratorError)

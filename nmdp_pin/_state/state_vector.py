@@ -1,0 +1,67 @@
+"""States as vectors x = [q; v] on a manifold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from nmdp_pin._simulator.argument_check import numbers
+from nmdp_pin._state.state import State
+from nmdp_pin.errors import StateError
+
+
+class StateVector:
+    """Space of x = [q; v]; its tangents are [dq; dv], with dq in the tangent space at q.
+
+    Args:
+        model: model of the robot.
+    """
+
+    def __init__(self, model: pin.Model) -> None:
+        self.model = model
+        self.nq, self.nv = model.nq, model.nv
+        self.nx, self.ndx = model.nq + model.nv, 2 * model.nv
+
+    def neutral(self) -> np.ndarray:
+        """Pinocchio's neutral configuration at rest, shape (nx,)."""
+        return np.concatenate([pin.neutral(self.model), np.zeros(self.nv)])
+
+    def pack(self, state: State) -> np.ndarray:
+        """[q; v] of a state, shape (nx,); time and warm start are left out."""
+        return np.concatenate([state.q, state.v])
+
+    def unpack(self, x: np.ndarray, t: float = 0.0) -> State:
+        """State of [q; v], without warm start.
+
+        Raises:
+            StateError: x has a wrong shape, or is no array of numbers.
+        """
+        x = self._checked("x", x, self.nx)
+        return State(t, x[: self.nq].copy(), x[self.nq :].copy())
+
+    def difference(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
+        """Tangent at x0 that leads to x1, shape (ndx,).
+
+        Raises:
+            StateError: an argument has a wrong shape.
+        """
+        x0, x1 = self._checked("x0", x0, self.nx), self._checked("x1", x1, self.nx)
+        dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
+        return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
+
+    def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """Sum of x and the tangent dx on the manifold, shape (nx,).
+
+        Raises:
+            StateError: an argument has a wrong shape.
+        """
+        x, dx = self._checked("x", x, self.nx), self._checked("dx", dx, self.ndx)
+        q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])
+        return np.concatenate([q, x[self.nq :] + dx[self.nv :]])
+
+    @staticmethod
+    def _checked(name: str, value: np.ndarray, size: int) -> np.ndarray:
+        value = numbers(name, value, StateError)
+        if value.shape != (size,):
+            raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
+        return value

@@ -1,0 +1,168 @@
+"""Sweeps: the runs of a grid in one table."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nmdp_pin._parallel.tasks import Progress
+from nmdp_pin._runs.planned_run import PlannedRun, leaves
+from nmdp_pin._runs.recorder import versions
+from nmdp_pin._runs.run_many import run_many
+from nmdp_pin._runs.run_store import RunStore
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario.scenario import FRICTION
+from nmdp_pin._sweep.grid import MOST_POINTS, GridAxis, as_toml
+from nmdp_pin._sweep.table import check_table, write_rows
+from nmdp_pin.errors import ScenarioError, SweepError
+
+_WORDS = {"mu": "friction"}  # what others call it: what it is called here
+_ALIKE = 0.75  # of two keys, as difflib measures it
+
+
+@dataclass(frozen=True, eq=False)
+class GridPoint:
+    """Point of a grid.
+
+    Args:
+        values: values of the grid's keys.
+        run: run at the point.
+    """
+
+    values: dict[str, Any]
+    run: PlannedRun
+
+
+@dataclass(frozen=True)
+class SweepOutcome:
+    """Outcome of a sweep.
+
+    Args:
+        runs: number of runs in the table.
+        kept: number of runs that existed before.
+        failed: number of runs that ended with a failed step.
+    """
+
+    runs: int
+    kept: int
+    failed: int
+
+
+class Sweep:
+    """Sweep of a scenario over a grid, whose points are checked before the first run.
+
+    Args:
+        source: a bundled scenario or the path of a TOML file.
+        axes: axes of the grid, at least one; the last varies fastest.
+        overrides: overrides of all runs, such as "duration=1.0".
+
+    Attributes:
+        points: points of the grid, in the order of the table.
+
+    Raises:
+        ScenarioError: the scenario does not accept a key or a value.
+        SweepError: there is no axis, an axis is given twice, or two points are the same run.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        axes: Sequence[GridAxis],
+        *,
+        overrides: Sequence[str] = (),
+    ) -> None:
+        self.source, self.axes, self.overrides = os.fspath(source), tuple(axes), tuple(overrides)
+        if not axes:
+            raise SweepError("a sweep needs a grid, such as integrator.dt=0.01,0.02")
+        keys = [axis.key for axis in axes]
+        twice = [key for key in keys if keys.count(key) > 1]
+        if twice:
+            raise SweepError(f"the grid has '{twice[0]}' twice: give all its values at once")
+        count = math.prod(len(axis.values) for axis in axes)
+        if count > MOST_POINTS:
+            raise SweepError(f"the grid has {count} points; at most {MOST_POINTS} are run")
+        self._base = Scenario.load(self.source, overrides=self.overrides).resolved()
+        points: dict[str, GridPoint] = {}
+        for values in itertools.product(*(axis.values for axis in axes)):
+            point = self._point(dict(zip(keys, values, strict=True)))
+            other = points.setdefault(point.run.scenario_hash, point)
+            if other is not point:
+                raise SweepError(
+                    f"{point.values} and {other.values} are the same run: two keys of the grid "
+                    "set the same thing"
+                )
+        self.points = list(points.values())
+
+    def run(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        n_jobs: int | None = None,
+        progress: bool | Progress = False,
+    ) -> SweepOutcome:
+        """Make the missing runs and write the table.
+
+        Finished runs are kept on disk, and the next call continues after any interruption.
+
+        Args:
+            out: path of the table (.parquet); a table of a sweep is replaced. The runs are kept in
+                a file beside it, with the suffix ".runs".
+            n_jobs: number of processes, as in `nmdp_pin.rollout`.
+            progress: True draws a bar on a terminal; a function is called with the number of
+                runs done and the number of all.
+
+        Raises:
+            MissingExtra: pyarrow is not installed.
+            SweepError: `out` is a file of another kind.
+            RecordingError: the table or the file of the runs cannot be written, or another sweep
+                is writing it.
+            NmdpError: a scenario cannot be built; the message names the point of the grid.
+            WorkerError: a worker died.
+        """
+        path = Path(out)
+        check_table(path)
+        runs = [point.run for point in self.points]
+        with RunStore(path.with_name(f"{path.name}.runs")) as store:
+            kept = sum(store.find(run) is not None for run in runs)
+            rows = run_many(runs, store, n_jobs=n_jobs, progress=progress)
+        keys = [axis.key for axis in self.axes]
+        columns = [name for name in ("scenario_hash", "code", *rows[0]) if name not in keys]
+        table = [
+            point.values | {name: row[name] for name in columns}
+            for point, row in zip(self.points, rows, strict=True)
+        ]
+        meta = {
+            "source": self.source,
+            "overrides": self.overrides,
+            "grid": {axis.key: axis.values for axis in self.axes},
+            "versions": versions(),
+        }
+        write_rows(path, table, keys, meta)
+        return SweepOutcome(len(rows), kept, sum(row["status"] != "converged" for row in rows))
+
+    def _point(self, values: dict[str, Any]) -> GridPoint:
+        given = [f"{key}={as_toml(key, value)}" for key, value in values.items()]
+        try:
+            scenario = Scenario.load(self.source, overrides=[*self.overrides, *given]).resolved()
+        except ScenarioError as error:
+            hints = [hint for key in values if (hint := _alike(key, self._base))]
+            told = ". ".join([str(error).rstrip("."), *hints])
+            raise ScenarioError(f"grid point {values}: {told}") from error
+        return GridPoint(values, PlannedRun(f"grid point {values}", scenario))
+
+
+def _alike(key: str, scenario: dict[str, Any]) -> str:
+    """Similar keys of the scenario; empty where the key exists."""
+    names = [name for name, _ in leaves("", scenario)]
+    if key in names or "*" in key or key == FRICTION:
+        return ""
+    last = _WORDS.get(key.rpartition(".")[2], key.rpartition(".")[2])
+    same = [name for name in names if name.rpartition(".")[2] == last]
+    close = same or difflib.get_close_matches(key, names, cutoff=_ALIKE)
+    return f"Keys of this scenario like '{key}': {', '.join(close)}" if close else ""

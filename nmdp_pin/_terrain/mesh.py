@@ -1,0 +1,149 @@
+"""Solids given by closed triangle meshes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import coal
+import numpy as np
+
+from nmdp_pin._files.input_file import not_a_file, read_input
+from nmdp_pin._options import FilePath, Positive, phrased
+from nmdp_pin._terrain.shape import (
+    LARGEST,
+    Lengths,
+    Solid,
+    checked_table,
+)
+from nmdp_pin._terrain.topology import topology
+from nmdp_pin._terrain.triangles import triangle_geometry
+from nmdp_pin.errors import TerrainError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as Table
+else:
+    Table = Any  # lists in a scenario file
+
+_SUFFIXES = (".stl", ".obj")
+_NOT_IN_RANGE = f"has coordinates that are not finite numbers, or beyond {LARGEST:g}"
+_LARGEST_FILE = 2**28  # [bytes]
+_TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])  # of a binary STL file
+_HEADER = 84  # [bytes] of a binary STL file, before its triangles
+_BEYOND = re.compile(  # coordinates in a text file that are no numbers, or 1e10 and more
+    rb"^\s*v(?:ertex)?\s[^\n]*(?:nan|inf|(?<![.\d])\d{11}|\de\+?0*[1-9]\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mesh(Solid):
+    """Solid inside a closed triangle mesh, convex or not.
+
+    The file is read once; pickled shapes contain the triangles.
+
+    Args:
+        path: STL or OBJ file, instead of `vertices` and `faces`.
+        vertices: vertices in the frame of the shape [m], shape (v, 3).
+        faces: indices of the corners, anticlockwise from outside, shape (f, 3).
+        scale: factor, or one factor an axis, > 0, from the unit of the file to metres.
+        position: position of the mesh's origin [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    path: FilePath | None = None
+    vertices: Table | None = None
+    faces: Table | None = None
+    scale: Annotated[Positive | Lengths, phrased("one factor > 0, or three")] = 1.0
+    corners: np.ndarray = field(init=False, repr=False)
+    indices: np.ndarray = field(init=False, repr=False)
+
+    def _check(self) -> None:
+        arrays = (self.vertices is not None, self.faces is not None)
+        if any(arrays) != all(arrays) or (self.path is None) != all(arrays):
+            raise TerrainError("Mesh: give either path, or both vertices and faces")
+        if self.path is None:
+            source, (vertices, faces) = "Mesh", self._given()
+        else:
+            source, (vertices, faces) = f"Mesh {self.path}", _read(Path(self.path))
+        vertices, faces = _welded(vertices, faces)
+        vertices = vertices * np.array(self.scale)
+        try:
+            topology(vertices, faces)
+        except TerrainError as error:
+            raise TerrainError(f"{source}: {error}") from None
+        vertices.setflags(write=False)
+        faces.setflags(write=False)
+        self._set(corners=vertices, indices=faces)
+
+    def _given(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays of the options, checked."""
+        vertices = checked_table(self, "vertices", self.vertices, 3)
+        table = checked_table(self, "faces", self.faces, 3)
+        faces = table.astype(int)
+        if (faces != table).any() or (faces < 0).any() or (faces >= len(vertices)).any():
+            raise TerrainError(
+                f"Mesh: faces must hold whole numbers from 0 to {len(vertices) - 1}, "
+                "the indices of the vertices"
+            )
+        return vertices, faces
+
+    def collision_geometry(self) -> coal.BVHModelOBBRSS:
+        """A new bounding-volume hierarchy, in the shape's frame."""
+        return triangle_geometry(*self.triangles())
+
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices in the shape's frame [m], shape (v, 3), and faces, shape (f, 3)."""
+        return self.corners, self.indices
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and faces of an STL or OBJ file, read by coal."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
+    if not path.is_file():
+        raise TerrainError(f"Mesh {path}: {not_a_file(path)} (looked in {path.parent.absolute()})")
+    if not _is_in_range(read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)):
+        # coal would go on, and complain of eigenvalues that do not converge
+        raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
+    try:
+        model = coal.MeshLoader().load(str(path), np.ones(3))
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).partition("message:")[2].strip().splitlines()
+        raise TerrainError(
+            f"Mesh {path}: cannot be read as {path.suffix[1:].upper()}: "
+            f"{' '.join(reason[1:2]) or 'unknown format'}; export it again"
+        ) from None
+    vertices = np.array([model.vertex(i) for i in range(model.num_vertices)])
+    corners = [model.tri_indices(i) for i in range(model.num_tris)]
+    faces = np.array([(corner[0], corner[1], corner[2]) for corner in corners], dtype=int)
+    if not (np.abs(vertices) <= LARGEST).all():  # also where one is NaN
+        raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
+    return vertices, faces
+
+
+def _is_in_range(content: bytes) -> bool:
+    """Whether the coordinates in the text of a mesh file are in range."""
+    size = len(content) - _HEADER
+    if size > 0 and size % _TRIANGLE.itemsize == 0 and not content.startswith(b"solid"):
+        triangles = np.frombuffer(content, _TRIANGLE, offset=_HEADER)
+        return bool((np.abs(triangles["numbers"][:, 1:]) <= LARGEST).all())
+    return _BEYOND.search(content) is None
+
+
+def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Equal vertices made one, and faces that have become lines dropped.
+
+    An STL file repeats a vertex in every face; only exactly equal ones are merged.
+    """
+    # Adding 0 turns -0 into 0.
+    used, index = np.unique(vertices + 0.0, axis=0, return_inverse=True)
+    faces = index.reshape(-1)[faces]
+    a, b, c = faces.T
+    faces = faces[(a != b) & (b != c) & (c != a)]
+    if not len(faces):
+        raise TerrainError("Mesh: there are no faces, or each is a single line or point")
+    return used, faces

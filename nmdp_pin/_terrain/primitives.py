@@ -1,0 +1,164 @@
+"""Boxes and round solids."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+
+import coal
+
+from nmdp_pin._options import Positive
+from nmdp_pin._terrain.shape import Lengths, Solid, Vector
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Primitive(Solid):
+    """Base class of solids that are described by the half extents of their bounding box."""
+
+    @property
+    @abc.abstractmethod
+    def half_extents(self) -> Vector:
+        """Half the size of the bounding box along the axes of the shape's frame [m]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box(Primitive):
+    """Box centred on its frame.
+
+    Args:
+        size: full lengths along the axes [m].
+        position: position of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    size: Lengths
+
+    @property
+    def half_extents(self) -> Vector:
+        """Half the size [m]."""
+        return self.size[0] / 2.0, self.size[1] / 2.0, self.size[2] / 2.0
+
+    def collision_geometry(self) -> coal.Box:
+        """A new box."""
+        return coal.Box(*self.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere(Primitive):
+    """Ball.
+
+    Args:
+        radius: radius [m].
+        position: position of the centre [m].
+        rpy: orientation, without effect [rad].
+        friction: friction coefficient [-].
+    """
+
+    radius: Positive
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius along all axes [m]."""
+        return self.radius, self.radius, self.radius
+
+    def collision_geometry(self) -> coal.Sphere:
+        """A new sphere."""
+        return coal.Sphere(self.radius)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Bar(Primitive):
+    """A round solid along the z axis of its frame."""
+
+    radius: Positive
+    length: Positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cylinder(_Bar):
+    """Solid cylinder about the z axis of its frame, centred on it.
+
+    Args:
+        radius: radius [m].
+        length: length along z [m].
+        position: position of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius, radius, half the length [m]."""
+        return self.radius, self.radius, self.length / 2.0
+
+    def collision_geometry(self) -> coal.Cylinder:
+        """A new cylinder."""
+        return coal.Cylinder(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capsule(_Bar):
+    """Cylinder about the z axis of its frame with hemispherical caps, centred on it.
+
+    Args:
+        radius: radius [m].
+        length: length along z between the centres of the caps [m].
+        position: position of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius, radius, half the length and the radius [m]."""
+        return self.radius, self.radius, self.length / 2.0 + self.radius
+
+    def collision_geometry(self) -> coal.Capsule:
+        """A new capsule."""
+        return coal.Capsule(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cone(_Bar):
+    """Solid cone about the z axis of its frame, whose tip is at half its length.
+
+    Args:
+        radius: radius of the base [m].
+        length: length along z [m].
+        position: position of the middle of its axis [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    @property
+    def half_extents(self) -> Vector:
+        """Radius, radius, half the length [m]."""
+        return self.radius, self.radius, self.length / 2.0
+
+    def collision_geometry(self) -> coal.Cone:
+        """A new cone."""
+        return coal.Cone(self.radius, self.length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ellipsoid(Primitive):
+    """Ellipsoid.
+
+    Args:
+        radii: semi-axes along the axes of its frame [m].
+        position: position of the centre [m].
+        rpy: orientation [rad].
+        friction: friction coefficient [-].
+    """
+
+    radii: Lengths
+
+    @property
+    def half_extents(self) -> Vector:
+        """The semi-axes [m]."""
+        return self.radii
+
+    def collision_geometry(self) -> coal.Ellipsoid:
+        """A new ellipsoid."""
+        return coal.Ellipsoid(*self.radii)

@@ -1,0 +1,115 @@
+"""Base classes of terrain shapes."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Annotated
+
+import coal
+import numpy as np
+import pinocchio as pin
+from pydantic import Field
+
+from nmdp_pin._options import Number, Positive, Vector3, check_fields
+from nmdp_pin.errors import TerrainError
+
+Vector = Vector3
+Lengths = tuple[Positive, Positive, Positive]
+Friction = Annotated[Number, Field(ge=0, le=10)]
+
+LARGEST = 1e9  # [m] of heights and vertices; further out they no longer resolve a micrometre
+DEFAULT_FRICTION = 0.7  # [-] rubber on concrete, and the papers' scenarios
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shape(abc.ABC):
+    """Base class of terrain shapes.
+
+    Args:
+        friction: friction coefficient [-].
+
+    Raises:
+        TerrainError: an option is out of range.
+    """
+
+    friction: Friction = DEFAULT_FRICTION
+
+    def __post_init__(self) -> None:
+        check_fields(self, TerrainError)
+        self._check()
+
+    def _check(self) -> None:  # noqa: B027
+        """Check what the types of the options do not say; a shape may have nothing to check."""
+
+    @abc.abstractmethod
+    def collision_geometry(self) -> coal.CollisionGeometry:
+        """A new coal geometry of the shape, in the shape's own frame."""
+
+    @property
+    @abc.abstractmethod
+    def placement(self) -> pin.SE3:
+        """Pose of the shape's frame in the world."""
+
+    def _set(self, **values: object) -> None:
+        """Write normalised options while the shape is being made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Solid(Shape):
+    """Base class of shapes with a pose.
+
+    Args:
+        position: position of the shape's frame in the world [m].
+        rpy: orientation R = Rz(yaw) Ry(pitch) Rx(roll) as in a URDF [rad].
+    """
+
+    position: Vector = (0.0, 0.0, 0.0)
+    rpy: Vector = (0.0, 0.0, 0.0)
+
+    @property
+    def placement(self) -> pin.SE3:
+        """Pose of the shape's frame in the world."""
+        return pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
+
+
+def name_of(shape: Shape) -> str:
+    """Name of the shape in messages."""
+    return type(shape).__name__
+
+
+def checked_table(shape: Shape, option: str, value: object, columns: int | None) -> np.ndarray:
+    """A read-only table of floats up to `LARGEST`, with `columns` columns where given."""
+    try:
+        table = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    wide = "" if columns is None else f" with {columns} columns"
+    if table.ndim != 2 or columns not in (None, table.shape[1]) or not np.isfinite(table).all():
+        raise TerrainError(
+            f"{name_of(shape)}: {option} must be a table of finite numbers{wide}, "
+            f"got shape {np.shape(table)} or entries that are not numbers"
+        )
+    if np.abs(table).max(initial=0.0) > LARGEST:
+        raise TerrainError(
+            f"{name_of(shape)}: {option} must be at most {LARGEST:g}, got "
+            f"{np.abs(table).max():g}; lengths are in metres"
+        )
+    table.setflags(write=False)
+    return table
+
+
+def box_around(geometry: coal.CollisionGeometry, M: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper corner of a box around a geometry [m], shapes (3,).
+
+    Args:
+        geometry: of finite size.
+        M: its placement.
+    """
+    geometry.computeLocalAABB()
+    box = geometry.aabb_local
+    middle = M.act(0.5 * (box.min_ + box.max_))
+    half = np.abs(M.rotation) @ (0.5 * (box.max_ - box.min_))
+    return middle - half, middle + half

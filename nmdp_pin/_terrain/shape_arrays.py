@@ -1,0 +1,91 @@
+"""Shapes as the flat arrays that the kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from nmdp_pin._kernels.primitives import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, SPHERE
+from nmdp_pin._kernels.terrain import MESH, PLANE, query
+from nmdp_pin._kernels.triangles import Triangles
+from nmdp_pin._terrain.height_field import HeightField
+from nmdp_pin._terrain.mesh import Mesh
+from nmdp_pin._terrain.plane import Plane
+from nmdp_pin._terrain.primitives import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Primitive,
+    Sphere,
+)
+from nmdp_pin._terrain.shape import Shape
+from nmdp_pin._terrain.surface import Surface
+from nmdp_pin._terrain.triangles import triangles_of
+
+_ROUNDING = 1e-13  # [-] of coordinates relative to the size of a mesh
+_KINDS: dict[type[Shape], int] = {
+    Plane: PLANE,
+    Box: BOX,
+    Sphere: SPHERE,
+    Cylinder: CYLINDER,
+    Capsule: CAPSULE,
+    Cone: CONE,
+    Ellipsoid: ELLIPSOID,
+    HeightField: MESH,
+    Mesh: MESH,
+}
+
+
+class ShapeArrays(NamedTuple):
+    """The tables of `nmdp_pin._kernels.terrain`; only to be read.
+
+    All are contiguous and formally writable, since numba compiles anew for read-only arrays.
+
+    Args:
+        kinds: shape (n, 3).
+        shapes: shape (n, 17).
+        triangles: meshes.
+    """
+
+    kinds: np.ndarray
+    shapes: np.ndarray
+    triangles: Triangles
+
+    def query(self, points: np.ndarray) -> Surface:
+        """The surface of these shapes at points, shape (n, 3), contiguous and writable."""
+        n = len(points)
+        distance, normal, friction = np.empty(n), np.empty((n, 3)), np.empty(n)
+        curvature, shape = np.empty((n, 3, 3)), np.empty(n, dtype=np.int64)
+        bent = query(*self, points, distance, normal, curvature, friction, shape)
+        return Surface(distance, normal, curvature if bent else None, friction, shape)
+
+
+def shape_arrays(shapes: Sequence[Shape]) -> ShapeArrays:
+    """The arrays of the shapes of a terrain."""
+    found = sorted(enumerate(shapes), key=lambda item: (order(item[1]), item[0]))
+    kinds, rows = np.zeros((len(found), 3), dtype=np.int64), np.zeros((len(found), 17))
+    meshes: list[tuple[np.ndarray, np.ndarray]] = []
+    for row, kind, (index, shape) in zip(rows, kinds, found, strict=True):
+        M = shape.placement
+        row[:3], row[3:12], row[15] = M.translation, M.rotation.ravel(), shape.friction
+        kind[:2] = _KINDS[type(shape)], index
+        if isinstance(shape, Plane):
+            row[[5, 8, 11]], row[12] = shape.unit_normal, shape.level
+        elif isinstance(shape, Primitive):
+            row[12:15] = shape.half_extents
+        elif isinstance(shape, HeightField | Mesh):
+            vertices, faces = shape.triangles()
+            world = vertices @ M.rotation.T + M.translation
+            row[16], kind[2] = _ROUNDING * np.abs(world).max(), len(meshes)
+            meshes.append((world, faces))
+    return ShapeArrays(kinds, rows, triangles_of(meshes))
+
+
+def order(shape: Shape) -> int:
+    """The order in which shapes count where they tie: planes, primitives, fields, meshes."""
+    kinds = (Plane, Primitive, HeightField)
+    return next((k for k, kind in enumerate(kinds) if isinstance(shape, kind)), len(kinds))
