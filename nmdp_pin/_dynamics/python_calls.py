@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin._kernels.contacts import Places
-from nmdp_pin._kernels.material import material_inertia
-from nmdp_pin._kernels.stage import Dynamics, Point, Stage, System
+from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin.kernels.contacts import Places
+from nmdp_pin.kernels.material import material_inertia
+from nmdp_pin.kernels.record import record_at
+from nmdp_pin.kernels.stage import Dynamics, System
 
 
 class PinocchioCalls:
@@ -39,16 +40,16 @@ class PinocchioCalls:
         )
         self.kinematics = partial(pin.computeJointJacobians, model, data, self.q)
 
-    def material_inertia(self, velocities: bool, stage: Stage, at: Point) -> None:
+    def material_inertia(self, velocities: bool, stage: int, at: int) -> None:
         """Inertia of material points, whose kernel is compiled where it is needed.
 
         Args:
             velocities: whether velocities are compared, instead of positions.
-            stage: equations of the stage.
-            at: the point, whose q and v are the shared ones.
+            stage: address of the equations of the stage.
+            at: address of the point, whose q and v are the shared ones.
         """
         (self._momentum if velocities else self.kinematics)()
-        material_inertia(self.system, stage, at)
+        material_inertia(self.system, record_at(stage), record_at(at))
 
     def arrays(self, handle: int) -> Dynamics:
         """The shared arrays.

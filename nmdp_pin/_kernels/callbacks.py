@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numba import objmode
 
-from nmdp_pin._kernels.jit import calling_jit
+from nmdp_pin.kernels.jit import calling_jit
+from nmdp_pin.kernels.record import address_of
 
 _HANDLES = itertools.count(1)
 _CALLEES: dict[int, Any] = {}
@@ -49,8 +50,9 @@ def call_kinematics(handle: int) -> None:
 @calling_jit
 def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) -> None:
     """Inertia of material points at the shared q and v; see `PinocchioCalls.material_inertia`."""
+    of_stage, of_point = address_of(stage), address_of(at)
     with objmode():
-        callee(handle).material_inertia(velocities, stage, at)
+        callee(handle).material_inertia(velocities, of_stage, of_point)
 
 
 @calling_jit

@@ -20,6 +20,9 @@ from nmdp_pin._kernels.kernel_library import KernelLibrary
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
 
+_MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
+_MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {
@@ -110,6 +113,8 @@ class _Compiler(_FunctionCompiler):
         # the parts that call Python inherit these flags, and are executed
         alone = Kernel._depth == 1 or not self.targetoptions["nogil"]
         flags.no_compile = flags.no_cpython_wrapper = not alone
+        # kernels that make no arrays count no references
+        flags.nrt = alone or not _MAKERS.isdisjoint(self.py_func.__code__.co_names)
         return flags
 
 

@@ -25,13 +25,14 @@ from numba.extending import (
     NativeValue,
     box,
     infer_getattr,
+    intrinsic,
     lower_getattr_generic,
     lower_setattr_generic,
     unbox,
 )
 from numba.np.arrayobj import make_array, populate_array
 
-__all__ = ["record"]
+__all__ = ["address_of", "record", "record_at"]
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _SLOT = 8  # bytes of a number, an address or a length
@@ -145,7 +146,24 @@ def _reduce(self: Any) -> Any:
 
 def record_at(address: int) -> Any:
     """The record whose memory has an address."""
-    return _RECORDS[address]
+    return address if _CONFIG.DISABLE_JIT else _RECORDS[address]
+
+
+def _address_of(typingctx: Any, record: Any) -> Any:
+    """The address of a record's memory, which is handed to Python sooner than the record."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ptrtoint(args[0], context.get_value_type(types.intp))
+
+    return types.intp(record), generate
+
+
+def _itself(record: Any) -> Any:
+    """The record, where kernels are interpreted."""
+    return record
+
+
+address_of: Any = _itself if _CONFIG.DISABLE_JIT else intrinsic(_address_of)
 
 
 @register_default(RecordType)
