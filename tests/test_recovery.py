@@ -71,6 +71,13 @@ def test_a_box_rests_at_its_static_depth(method, order, height, h):
     assert 0.0 < fastest < CALM
 
 
+def test_the_quadratic_program_recovers():
+    """`ne-mdp` rests at the static depth, where it would stay three times as deep."""
+    sim = simulator("ne-mdp")
+    result = list(run(sim, raised(sim, 0.1), 0.005, 1.2))[-1]
+    assert result.contact_depths.max() == pytest.approx(STATIC, rel=NEAR)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("h", [0.005, 0.05])
 def test_a_ball_in_a_corner_rests_at_its_static_depth(order, h):

@@ -6,17 +6,20 @@ import core_samples as samples
 import numpy as np
 import pytest
 
-from nmdp_pin._control import Command
-from nmdp_pin._control.controller import CommandSource
-from nmdp_pin._integrators import Integrator, StepResult, integrator_named
-from nmdp_pin._integrators.nmdp import Nmdp
-from nmdp_pin._papers import PrintedHalving
-from nmdp_pin._simulator.step_control import Fixed, Halving
-from nmdp_pin._simulator.system import System
-from nmdp_pin._state.state import State
-from nmdp_pin._state.status import Status
-from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import FrictionCone
+from nmdp_pin.control import Command
+from nmdp_pin.control.controller import CommandSource
 from nmdp_pin.errors import IntegratorError
+from nmdp_pin.integrators import Integrator, StepResult, integrator_named
+from nmdp_pin.integrators.nmdp import Nmdp
+from nmdp_pin.papers import PrintedHalving
+from nmdp_pin.robot import load_robot
+from nmdp_pin.simulator import Simulator
+from nmdp_pin.state import State
+from nmdp_pin.status import Status
+from nmdp_pin.step_control import Fixed, Halving
+from nmdp_pin.system import System
+from nmdp_pin.terrain import Plane, Terrain
 
 MIN_STEP = 1e-3  # [s]
 EMPTY = np.zeros(0)
@@ -280,6 +283,23 @@ def test_work_beside_evaluations_spends_the_budget():
     result = Halving(min_step=1e-13, max_work=1000).step(fake, state, PASSIVE, 0.064)
     assert result.status is Status.BUDGET_SPENT
     assert len(fake.tried) == 11
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "ne-mdp"])
+def test_the_work_of_a_step_is_bounded(method):
+    """A robot with hundreds of contacts deep in the ground fails after a few evaluations.
+
+    An iteration with all of its 2250 weights would take a minute.
+    """
+    robot = load_robot("solo12", visuals=False)
+    law = FrictionCone.for_robot(robot, static_depth=0.002, power=2)
+    sim = Simulator(robot, Terrain(Plane()), law, method)
+    q = robot.standing.copy()
+    q[2] -= 1.1
+    result = sim.step(State(0.0, q, np.zeros(robot.model.nv)), Command(), 0.01)
+    assert result.status in (Status.BUDGET_SPENT, Status.QP_FAILED)
+    assert result.work > 1000
+    assert result.evaluations <= 40
 
 
 def test_forces_are_the_mean_over_the_sub_steps():

@@ -16,6 +16,7 @@ from nmdp_pin._scenario.scenario import Setup
 
 # Sentences of a kind that are said; of the others only how many there are.
 _SAID = 5
+_DEEP = 0.1  # [m] beyond which contacts did not come in by standing or landing
 _WORDS = {
     "position": "the ranges of its joints",
     "effort": "the effort limits of its joints",
@@ -31,11 +32,13 @@ def start_warnings(setup: Setup) -> list[str]:
         setup: objects of the scenario.
     """
     robot, q = setup.robot, setup.state.q[None]
+    depth = _contact_depth(setup)
     return [
+        *_deep(depth),
         *_some(robot.warnings),
         *_left_out(robot, setup.simulator.method),
         *_some(joints_beyond_range(robot, q)),
-        *overlap_sentences(setup.overlap_check.deepest(q, _contact_depth(setup)), [setup.state.t]),
+        *overlap_sentences(setup.overlap_check.deepest(q, depth), [setup.state.t]),
     ]
 
 
@@ -74,6 +77,16 @@ def _contact_depth(setup: Setup) -> float:
     pin.forwardKinematics(model, data, setup.state.q)
     distance = setup.terrain.query(in_world(data, points.joints, points.positions)).distance
     return float((points.radii - distance).max(initial=0.0))
+
+
+def _deep(depth: float) -> list[str]:
+    """Contacts so deep at the start that a step may have no solution within its budget."""
+    if depth <= _DEEP:
+        return []
+    return [
+        f"contacts are {1e3 * depth:.0f} mm deep in the ground at the start: raise the robot by as "
+        "much, or lower the terrain"
+    ]
 
 
 def _left_out(robot: Robot, method: str) -> list[str]:

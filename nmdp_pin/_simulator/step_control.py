@@ -208,6 +208,9 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
     )
 
 
+_DEEP = " Where many contacts are deep in the ground, raise the robot."
+
+
 class StepFailed(NmdpError):
     """A step did not converge at the smallest step length.
 
@@ -223,4 +226,5 @@ class StepFailed(NmdpError):
             f"the step at t = {result.state.t:.6g} s failed: {result.status.value}. "
             "The state is as it was before the step; try a smaller dt, lower gains "
             "or a softer contact (contact.stiffness, contact.static_depth)."
+            + (_DEEP if result.status is Status.BUDGET_SPENT else "")
         )
