@@ -119,7 +119,7 @@ class Scene:
         for k, joint in enumerate(self.joints):
             frame[1 + 7 * k : 8 + 7 * k] = pin.SE3ToXYZQUAT(self._data.oMi[joint])
         for k, point in enumerate(self._rims, start=len(self.joints)):
-            frame[1 + 7 * k : 8 + 7 * k] = [*self._rim_place(point), 0.0, 0.0, 0.0, 1.0]
+            frame[1 + 7 * k : 8 + 7 * k] = [*self._rim_place(int(point)), 0.0, 0.0, 0.0, 1.0]
         if contact_force is not None:
             with np.errstate(over="ignore"):  # a force beyond single precision is none
                 force = np.asarray(contact_force, dtype=np.float32).reshape(-1)
