@@ -117,7 +117,7 @@ class ColoredMesh:
         smooth = np.einsum("ij,ij->i", unit[corner // 3], unit[face]) >= _CREASE
         corner, face = corner[smooth], face[smooth]
         sums = [np.bincount(corner, area[face, k], len(corners)) for k in range(3)]
-        normals = np.transpose(sums)
+        normals = np.array(sums, dtype=float).T
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
         kept, faces = np.arange(len(corners)), np.arange(len(corners))
         if self.uv is None:  # corners of the same vertex and normal are one

@@ -9,6 +9,8 @@ from nmdp_pin.viz.scene import Scene
 MAX_RATE = 60.0
 """Frames a second of simulated time, at most; what shows them interpolates."""
 
+_GAP = (1.0 - 1e-6) / MAX_RATE  # [s] between two frames, at least
+
 MAX_BYTES = 64 * 1024 * 1024
 """Memory that frames take at most; where they would take more, every second one is dropped."""
 
@@ -24,7 +26,9 @@ class Frames:
     def __init__(self, scene: Scene, *, max_bytes: int = MAX_BYTES) -> None:
         self._scene = scene
         self._capacity = max(max_bytes // (4 * scene.frame_size), 4)
-        self._begin()
+        self._kept: list[np.ndarray] = []
+        self._last: tuple[float, np.ndarray, np.ndarray | None] | None = None
+        self._t, self._gap = -np.inf, _GAP
 
     def add(self, t: float, q: np.ndarray, contact_force: np.ndarray | None = None) -> None:
         """Add a frame, or keep it in mind where it is too early for another.
@@ -35,7 +39,7 @@ class Frames:
             contact_force: as in `Scene.frame`.
         """
         if t < self._t:
-            self._begin()
+            self._kept, self._t, self._gap = [], -np.inf, _GAP
         if t - self._t < self._gap:
             self._last = (t, np.array(q), contact_force) if t > self._t else None
             return
@@ -49,8 +53,3 @@ class Frames:
         """All frames, the first and the last among them, shape (n, frame_size)."""
         last = [] if self._last is None else [self._scene.frame(*self._last)]
         return np.array([*self._kept, *last], dtype=np.float32)
-
-    def _begin(self) -> None:
-        self._kept: list[np.ndarray] = []
-        self._last: tuple[float, np.ndarray, np.ndarray | None] | None = None
-        self._t, self._gap = -np.inf, (1.0 - 1e-6) / MAX_RATE

@@ -77,7 +77,7 @@ class MeshcatScene:
     def label(self, t: float) -> Json:
         """Object that shows the time t [s] in words, and faces the camera."""
         size = _LABEL[1] * self._scene.size
-        text = {"uuid": "text", "type": "_text", "text": f"t = {t:.2f} s"}
+        text: Json = {"uuid": "text", "type": "_text", "text": f"t = {t:.2f} s"}
         text |= {"font_size": 48, "font_face": "sans-serif"}
         look = {"uuid": "look", "type": "SpriteMaterial", "map": "text", "depthTest": False}
         label = {"type": "Sprite", "material": "look", "renderOrder": 2}
@@ -198,7 +198,7 @@ class _Object:
     def add_piece(self, piece: Piece) -> None:
         mesh = piece.mesh
         specular = round(127.5 * mesh.gloss)
-        material = {
+        material: Json = {
             "color": _rgb(mesh.color),
             "opacity": mesh.color[3],
             "transparent": mesh.color[3] < 1.0,

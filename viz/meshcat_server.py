@@ -17,8 +17,8 @@ _HOST = "127.0.0.1"
 
 
 class _Application(tornado.web.Application):
-    def listen(self, port: int, **options: Any) -> Any:
-        return super().listen(port, address=_HOST, **options)
+    def listen(self, port: int, address: str | None = _HOST, **options: Any) -> Any:
+        return super().listen(port, address, **options)
 
 
 class _Page(zmqserver.WebSocketHandler):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import meshcat
 
@@ -45,7 +46,7 @@ class MeshcatWindow(contextlib.AbstractContextManager["MeshcatWindow"]):
         )
         assert self._process.stdout is not None  # noqa: S101  a pipe, as above
         self._said = self._process.stdout
-        self.visualizer: meshcat.Visualizer | None = None
+        self.visualizer: Any = None
         commands, page = self._said.readline().strip(), self._said.readline().strip()
         if not page:
             self.close()

@@ -76,7 +76,8 @@ class Viewer(AbstractContextManager["Viewer"]):
         self._scene = Scene(robot, terrain, kinds=kinds)
         self._frames = Frames(self._scene)
         self._window = MeshcatWindow(port) if visualizer is None else None
-        self.visualizer = visualizer if self._window is None else self._window.visualizer
+        window: Any = self._window
+        self.visualizer = visualizer or window.visualizer
         self.url = str(self.visualizer.url())
         self._root = self.visualizer.path.append(PATH).lower()
         self._world = self.visualizer.path.lower()
