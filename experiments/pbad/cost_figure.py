@@ -275,7 +275,7 @@ def _point_table(by_points: Rows, by_friction: Rows) -> Table:
         f"`{BASELINE}` is Python around Pinocchio's solver, `pbfd` one compiled call a step: the "
         f"whole costs {span(ratios[0], 0)} times as much over the contact points and "
         f"{span(ratios[1], 0)} times over the friction coefficients, the solver alone "
-        f"{span(alone, 1)} times (paper, both in C++: 5 times)."
+        f"{span(alone, 1)} times (paper: 5 times)."
     )
     return Table("Cost of 10 s [s] against the contact points", columns, tuple(rows), (note,))
 
