@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from physics_scenes import METHODS
 
 from nmdp_pin._contact.granular import Sphere
 from nmdp_pin.experiments import nmdp, pbad, sand
@@ -41,7 +40,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
     "ncp": (["touching"], {"SIDES": (2,)}),
     "noisy_targets": ([], {}),
-    "physics": (["sliding"], {"METHODS": tuple(METHODS)[:1]}),
+    "physics": (["sliding"], {"METHODS": ("ne-nmdp dissipation",)}),
     "pile": (["--parts", "2", "--time", "0.01"], {}),
     "planar_sliding": (
         [],
