@@ -22,6 +22,9 @@ from nmdp_pin._derivatives import (
     horizon_derivatives,
     step_derivatives,
 )
+from nmdp_pin._dynamics.system import (
+    System,
+)
 from nmdp_pin._files.state_file import (
     load_state,
     save_state,
@@ -72,30 +75,27 @@ from nmdp_pin._scenario import (
 from nmdp_pin._simulator.error_control import (
     ErrorControl,
 )
+from nmdp_pin._simulator.free_flyer import (
+    from_free_flyer,
+    to_free_flyer,
+)
 from nmdp_pin._simulator.simulator import (
     Simulator,
+)
+from nmdp_pin._simulator.state_vector import (
+    StateVector,
 )
 from nmdp_pin._simulator.step_control import (
     Fixed,
     Halving,
     StepFailed,
 )
-from nmdp_pin._simulator.system import (
-    System,
-)
 from nmdp_pin._solvers.vi_newton import (
     ViNewton,
-)
-from nmdp_pin._state.free_flyer import (
-    from_free_flyer,
-    to_free_flyer,
 )
 from nmdp_pin._state.state import (
     State,
     WarmStart,
-)
-from nmdp_pin._state.state_vector import (
-    StateVector,
 )
 from nmdp_pin._state.status import (
     Status,

@@ -13,8 +13,8 @@ import pinocchio as pin
 
 from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._robot import Robot, free_body, together, touching
-from nmdp_pin._simulator.system import System
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Plane, Sphere, Terrain
 
 FAR = Terrain([Plane(height=-100.0)])

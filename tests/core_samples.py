@@ -14,12 +14,12 @@ import urdf_samples as urdf
 from nmdp_pin._contact import FrictionCone, WrenchSpace
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import scheme_of_order
 from nmdp_pin._kernels.stage import evaluate
 from nmdp_pin._kernels.step import add_wrenches, open_step, state_stage
 from nmdp_pin._papers.stage_equations import StageEquations, StagePoint
 from nmdp_pin._robot import ContactPoints, Robot, load_robot
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.testing import assert_same, central_differences, ground_through, weights

@@ -8,9 +8,9 @@ import pinocchio as pin
 from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.kinematic_tree import tree_of
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.stage import evaluate, linearise
 from nmdp_pin._robot import ContactPoints, Robot
-from nmdp_pin._simulator.system import System
 from nmdp_pin._terrain import Sphere, Terrain
 
 H = 0.03  # [s] of a stage

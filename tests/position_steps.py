@@ -3,9 +3,9 @@
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._kernels import position_step as kernels
-from nmdp_pin._simulator.system import System
 
 
 class Step:

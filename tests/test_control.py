@@ -9,11 +9,11 @@ from contracts import ControllerContract
 from nmdp_pin._control import Command, GaitTrajectory, Passive, StablePD, TorqueFunction
 from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._papers.semi_implicit import SemiImplicit
 from nmdp_pin._robot import load_robot
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ControlError

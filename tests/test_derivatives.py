@@ -8,13 +8,13 @@ import pytest
 from six_rows import Glue
 
 from nmdp_pin._dynamics.material_rates import MaterialRates
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.scheme import scheme_of_order
 from nmdp_pin._kernels.stage import evaluate
 from nmdp_pin._kernels.step import Start, open_step, state_stage
 from nmdp_pin._kernels.step_derivatives import stage_rates
-from nmdp_pin._simulator.system import System
 
 H = 0.05  # [s]
 ROBOTS = (

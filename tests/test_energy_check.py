@@ -10,6 +10,7 @@ from contact_laws import law_for
 
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.kinetic_energy import kinetic_energy
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._kernels.stage import evaluate
@@ -17,7 +18,6 @@ from nmdp_pin._kernels.step import OUTCOME
 from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.system import System
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status

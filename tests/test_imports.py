@@ -18,27 +18,22 @@ ROOTS = {
 # From the bottom to the top; a unit is a module or package right below nmdp_pin. A unit imports
 # from its own layer and those below.
 LAYERS = (
-    ("errors", "status", "options", "quick_record", "kernels"),
-    ("state", "gait", "files", "parallel", "ray_cluster", "robot", "terrain"),
-    ("contact", "control", "argument_check", "state_vector", "free_flyer", "system"),
-    ("dynamics",),
-    ("integrators",),
-    (
-        "step_control",
-        "error_control",
-        "papers",
-        "simulator",
-        "rollout",
-        "derivatives",
-    ),
-    ("scenario", "runs", "testing"),
+    ("errors", "_options", "_state", "_kernels"),
+    ("_files", "_parallel", "_terrain"),
+    ("_robot",),
+    ("_contact", "_control"),
+    ("_dynamics",),
+    ("_integrators",),
+    ("_simulator", "_papers"),
+    ("_derivatives", "rollout", "contact", "control", "derivatives", "terrain"),
+    ("_scenario", "_runs", "testing"),
     ("viz",),
-    ("sweep", "adapters"),
-    ("cli", "__main__"),
+    ("_sweep", "adapters"),
+    ("_cli", "__main__"),
     ("experiments",),
 )
 BOTTOM = LAYERS[0]
-STAND_ALONE = ("solvers",)  # anything from the integrators up may use them; they use the bottom
+STAND_ALONE = ("_solvers",)  # anything from the integrators up may use them; they use the bottom
 
 
 def modules() -> dict[str, Path]:
@@ -92,10 +87,10 @@ def allowed(source: str, target: str) -> bool:
         return True
     if source in STAND_ALONE:
         return target in BOTTOM
-    if target == "papers":  # they register themselves
+    if target == "_papers":  # they register themselves
         return source == "experiments"
     if target in STAND_ALONE:
-        return layer(source) >= layer("integrators")
+        return layer(source) >= layer("_integrators")
     return target != "" and layer(target) <= layer(source)
 
 
@@ -109,13 +104,13 @@ def test_imports_run_down(module):
 
 def test_the_check_sees_an_import_that_runs_up():
     """The rule refuses what the order forbids and takes what it allows."""
-    assert not allowed("dynamics", "integrators")
-    assert not allowed("solvers", "dynamics")
-    assert not allowed("contact", "solvers")
-    assert not allowed("state", "")
-    assert not allowed("scenario", "papers")
-    assert allowed("integrators", "solvers")
-    assert allowed("cli", "viz")
+    assert not allowed("_dynamics", "_integrators")
+    assert not allowed("_solvers", "_dynamics")
+    assert not allowed("_contact", "_solvers")
+    assert not allowed("_state", "")
+    assert not allowed("_scenario", "_papers")
+    assert allowed("_integrators", "_solvers")
+    assert allowed("_cli", "viz")
 
 
 def test_errors_import_nothing():
@@ -128,9 +123,9 @@ def test_errors_import_nothing():
 def test_sweeps_know_no_papers():
     """Neither sweeps nor runs import from the evaluations of the papers, nor these from sweeps."""
     for folder, other in (
-        ("sweep", "experiments"),
-        ("runs", "experiments"),
-        ("experiments", "sweep"),
+        ("_sweep", "experiments"),
+        ("_runs", "experiments"),
+        ("experiments", "_sweep"),
     ):
         for module, path in modules().items():
             if unit(module) == folder:

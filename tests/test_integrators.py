@@ -10,6 +10,7 @@ from made_steps import stages_of
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command, StablePD
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.scheme import scheme_of_order
@@ -17,7 +18,6 @@ from nmdp_pin._kernels.step import Start, add_wrenches, list_weights, open_step
 from nmdp_pin._papers.objectives import OBJECTIVES, objective_named
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.system import System
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status

@@ -9,10 +9,10 @@ from kernel_scenes import robot_of
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.impacts import MOVES, REBOUNDED, SANK, UNLOADED, confirm, ends_of, judge
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._robot import ContactPoints, JointLimits
-from nmdp_pin._simulator.system import System
 from nmdp_pin._terrain import Plane, Terrain
 
 H = 0.03  # [s] of a stage

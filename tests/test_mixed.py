@@ -11,7 +11,7 @@ from nmdp_pin import Simulator
 from nmdp_pin._contact import AnisotropicCone, FrictionCone, Mixed
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._simulator.system import System
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ContactError, IntegratorError
 from nmdp_pin.testing import contact_state, ground_through, weights

@@ -29,6 +29,7 @@ from scipy.integrate import solve_ivp
 
 from nmdp_pin._contact import DryFriction, FrictionCone, Penalty
 from nmdp_pin._control import Command, Passive, StablePD, TorqueFunction
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.friction_ncp import NCP_SOLVERS
 from nmdp_pin._robot import load_robot
@@ -36,7 +37,6 @@ from nmdp_pin._runs.failed_step import FailedStep
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Halving, StepFailed
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Sphere, Terrain

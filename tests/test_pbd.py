@@ -10,10 +10,10 @@ from position_steps import Step
 
 from nmdp_pin._contact import Penalty, friction_coefficient_for
 from nmdp_pin._control import Command, StablePD
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain

@@ -12,6 +12,7 @@ from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
 from nmdp_pin._cli import main
 from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control import Command
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.objectives import objective_named
 from nmdp_pin._robot import JointLimits, Mimic, check_robot, free_body, together
@@ -23,7 +24,6 @@ from nmdp_pin._robot.feasibility import (
 from nmdp_pin._robot.overlaps import GROUND, OverlapCheck
 from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
-from nmdp_pin._simulator.system import System
 from nmdp_pin._terrain import Box
 
 ROUNDING = 1e-9

@@ -6,20 +6,20 @@ import core_samples as samples
 import numpy as np
 import pytest
 
-from nmdp_pin.contact import FrictionCone
-from nmdp_pin.control import Command
-from nmdp_pin.control.controller import CommandSource
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._dynamics.system import System
+from nmdp_pin._integrators import Integrator, StepResult, integrator_named
+from nmdp_pin._integrators.nmdp import Nmdp
+from nmdp_pin._papers import PrintedHalving
+from nmdp_pin._robot import load_robot
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Fixed, Halving
+from nmdp_pin._state.state import State
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import IntegratorError
-from nmdp_pin.integrators import Integrator, StepResult, integrator_named
-from nmdp_pin.integrators.nmdp import Nmdp
-from nmdp_pin.papers import PrintedHalving
-from nmdp_pin.robot import load_robot
-from nmdp_pin.simulator import Simulator
-from nmdp_pin.state import State
-from nmdp_pin.status import Status
-from nmdp_pin.step_control import Fixed, Halving
-from nmdp_pin.system import System
-from nmdp_pin.terrain import Plane, Terrain
 
 MIN_STEP = 1e-3  # [s]
 EMPTY = np.zeros(0)

@@ -17,6 +17,7 @@ from nmdp_pin._contact.granular import Granular, Plate
 from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.python_calls import placements_of
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import NeNmdp
 from nmdp_pin._integrators.scheme import scheme_of_order
@@ -24,7 +25,6 @@ from nmdp_pin._kernels.step import Start, list_weights, open_step, state_stage
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.stage_equations import StageEquations
 from nmdp_pin._robot import ContactPoints, Robot
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 

@@ -10,13 +10,13 @@ import pytest
 
 from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels import step as step_kernels
 from nmdp_pin._kernels.contact_places import place_references
 from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
 from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._scenario import Scenario
-from nmdp_pin._simulator.system import System
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain

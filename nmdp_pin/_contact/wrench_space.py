@@ -107,5 +107,5 @@ class WrenchSpace(ContactLaw, abc.ABC):
         """
         raise ContactError(
             f"the contact model {type(self).__name__} has no derivative; use one of the methods "
-            "ne-zonmdp, pbd-zonmdp and ne-mdp, or nmdp_pin._contact.FiniteDifferences(model)"
+            "ne-zonmdp, pbd-zonmdp and ne-mdp, or nmdp_pin.contact.FiniteDifferences(model)"
         )

@@ -17,6 +17,7 @@ from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_place
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import write_torques
 from nmdp_pin._kernels import stage
 from nmdp_pin._kernels.callbacks import register
@@ -25,7 +26,6 @@ from nmdp_pin._kernels.friction_cone import Cone
 from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.stage import Linear, Point, Stage
 from nmdp_pin._kernels.step import End, Memory, Start
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State, WarmStart
 
 _NO_CONTACT = np.iinfo(np.int64).max  # number behind those of the contacts of a start

@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control.controller import Command
+from nmdp_pin._dynamics.system import Law, System
 from nmdp_pin._kernels.manifold import Manifold, difference_derivative
 from nmdp_pin._robot import Robot
-from nmdp_pin._simulator.system import Law, System
 from nmdp_pin._terrain import Shape, Terrain
 from nmdp_pin.errors import DerivativeError
 

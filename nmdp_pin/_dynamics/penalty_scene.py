@@ -8,10 +8,10 @@ from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.levenberg_marquardt import ENTRIES, Minimisation
 from nmdp_pin._kernels.penalty import ContactForces, PenaltyLaw
 from nmdp_pin._kernels.position_step import Scene, StepReference, Trial
-from nmdp_pin._simulator.system import System
 from nmdp_pin.errors import ContactError
 
 

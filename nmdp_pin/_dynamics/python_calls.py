@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.contact.wrench_space import ContactState, WrenchSpace
-from nmdp_pin.kernels.contacts import Places
-from nmdp_pin.kernels.material import material_inertia
-from nmdp_pin.kernels.record import record_at
-from nmdp_pin.kernels.stage import Dynamics, System
+from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin._kernels.contacts import Places
+from nmdp_pin._kernels.material import material_inertia
+from nmdp_pin._kernels.record import record_at
+from nmdp_pin._kernels.stage import Dynamics, System
 
 
 class PinocchioCalls:

@@ -12,8 +12,8 @@ import numpy as np
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.step_response import StepResponse
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status

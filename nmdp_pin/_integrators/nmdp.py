@@ -12,6 +12,7 @@ from pydantic import Field
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.outcome import failed_step
@@ -23,7 +24,6 @@ from nmdp_pin._kernels.callbacks import register
 from nmdp_pin._kernels.contacts import REACH
 from nmdp_pin._kernels.step import Memory
 from nmdp_pin._options import Count, checked
-from nmdp_pin._simulator.system import System
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
@@ -37,7 +37,7 @@ _OF_ACCURACY = 0.01, 0.1  # tolerance of the weight [s/m], and slip, for an accu
 _NO_RECOVERY = "{} has no recovery of contacts: leave it 0, or use objective 'dissipation'"
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
-    "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin._contact.FiniteDifferences"
+    "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"
 )
 
 

@@ -16,6 +16,7 @@ from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._dynamics.position_partials import PositionPartials, partials_of
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import plain, torques_of
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.position_minimiser import PositionMinimiser
@@ -32,7 +33,6 @@ from nmdp_pin._kernels.levenberg_marquardt import (
 from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.position_step import StepStart
 from nmdp_pin._options import Count, Number, checked
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError

@@ -7,6 +7,7 @@ import numpy as np
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._dynamics.penalty_scene import new_memory, scene_of
 from nmdp_pin._dynamics.position_minimisation import PositionMinimisation
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.levenberg_marquardt import (
     ENERGY_GAINED,
     ERROR,
@@ -24,7 +25,6 @@ from nmdp_pin._kernels.levenberg_marquardt import (
 from nmdp_pin._kernels.penalty import CONSERVATIVE
 from nmdp_pin._kernels.position_step import StepStart
 from nmdp_pin._kernels.step import ROUNDING
-from nmdp_pin._simulator.system import System
 from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numba import objmode
 
-from nmdp_pin.kernels.jit import calling_jit
-from nmdp_pin.kernels.record import address_of
+from nmdp_pin._kernels.jit import calling_jit
+from nmdp_pin._kernels.record import address_of
 
 _HANDLES = itertools.count(1)
 _CALLEES: dict[int, Any] = {}

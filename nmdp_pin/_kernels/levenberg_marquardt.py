@@ -55,7 +55,7 @@ LARGEST = 1e10  # largest lam, beyond which the step vanishes without descent
 ROUNDING = 1e-12  # relative change of f below which the error is compared instead
 CANCELLED = 1e-11  # relative to the first f: metres cancel in motions below a millimetre
 
-LARGEST_GAIN = 0.5  # share of the energy that moves, which large turns may add (choices.md, 15)
+LARGEST_GAIN = 0.5  # share of the energy that moves, which large turns may add (choices.md, 14)
 EXACT = 100.0  # lam beyond which A is the derivative itself, which leads down
 MOST_MISSED = 4  # lists of contacts that a step tries
 

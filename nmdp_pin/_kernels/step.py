@@ -501,7 +501,7 @@ def _gains_little(
 
     An implicit step loses energy: in first order v' M (v - v0) is more than the change of
     v' M v / 2, and contact forces only dissipate. Large turns and steps of second order may add a
-    share of the energy that moves (docs/choices.md, 15).
+    share of the energy that moves (docs/choices.md, 14).
     """
     energies = memory.energies
     energies[2], energies[3] = energies_of(system, at)

@@ -6,7 +6,7 @@ variational inequality that results: it converges quadratically, and asks for no
 matrix of that inequality is (dg/dq) P with the exact response P = -(dG/dq)^-1 dG/dw. It is not
 symmetric (the depth of a contact changes its friction, but not the other way round) and its
 symmetric part is indefinite in long steps; it is nevertheless a P-matrix where a single contact
-presses and slides (docs/choices.md, 14).
+presses and slides (docs/choices.md, 13).
 
 A step is bounded by how far contacts can move in a stage, and halved where |G| does not fall; a
 proximal term shortens the steps where the linearisation leads astray.

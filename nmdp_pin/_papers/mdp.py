@@ -10,6 +10,7 @@ import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._kernels.contacts import REACH
@@ -17,7 +18,6 @@ from nmdp_pin._kernels.joints import interval
 from nmdp_pin._options import checked
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError

@@ -14,6 +14,7 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.dry_friction import DryFriction
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY, tangent_frames
 from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._kernels.contact_places import place_contacts
@@ -21,7 +22,6 @@ from nmdp_pin._kernels.joints import stop
 from nmdp_pin._options import Count, Positive, checked
 from nmdp_pin._papers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError

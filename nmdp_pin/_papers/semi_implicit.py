@@ -10,6 +10,7 @@ import pinocchio as pin
 from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
 from nmdp_pin._kernels.contact_reports import report_depths
 from nmdp_pin._kernels.contacts import Contacts, identity
@@ -23,7 +24,6 @@ from nmdp_pin._kernels.step import (
     state_stage,
 )
 from nmdp_pin._kernels.tree import body_twists
-from nmdp_pin._simulator.system import System
 from nmdp_pin._state.state import State
 
 MOST_SATURATIONS = 12  # sets of saturated motors that are tried; one or two are usual

@@ -15,6 +15,7 @@ from nmdp_pin._contact.shape_check import check_shapes
 from nmdp_pin._control.controller import Command, CommandSource, Controller
 from nmdp_pin._control.timed import Timed
 from nmdp_pin._dynamics.candidates import n_pairs_of
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
     Integrator,
     StepResult,
@@ -25,11 +26,10 @@ from nmdp_pin._integrators import (
 from nmdp_pin._integrators.presets import preset_options
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
+from nmdp_pin._simulator.free_flyer import from_free_flyer
+from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
-from nmdp_pin._simulator.system import System
-from nmdp_pin._state.free_flyer import from_free_flyer
 from nmdp_pin._state.state import State, WarmStart
-from nmdp_pin._state.state_vector import StateVector
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import IntegratorError, StateError
 

@@ -43,8 +43,9 @@ class State:
         t: time [s].
         q: configuration, shape (nq,).
         v: tangent velocity, shape (nv,). The linear velocity of a floating base is in the world
-            frame, its angular velocity in the frame of the base. `nmdp_pin._state.free_flyer` converts
-            from and to Pinocchio's free-flyer, whose linear velocity is in the frame of the base.
+            frame, its angular velocity in the frame of the base. `nmdp_pin.from_free_flyer` and
+            `to_free_flyer` convert from and to Pinocchio's free-flyer, whose linear velocity is in
+            the frame of the base.
         warm: warm start of the next step; None is always valid.
         h_next: length that error control tries next [s]; None: the whole step.
     """

@@ -14,11 +14,11 @@ import pytest
 from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.stage import SLIP
 from nmdp_pin._papers.projected_gradient import vertex_forces
 from nmdp_pin._papers.stage_equations import StagePoint
 from nmdp_pin._robot import Robot
-from nmdp_pin._simulator.system import System
 from nmdp_pin._terrain import Plane, Terrain
 
 _LINEAR = 1e-9  # relative; G is linear in w, so differences are exact to rounding

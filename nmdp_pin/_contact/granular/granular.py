@@ -51,7 +51,7 @@ class Granular(WrenchSpace):
         check_fields(self, ContactError)
         if not isinstance(self.intruder, Intruder):
             raise ContactError(
-                f"intruder must be a Rod, Sphere or Plate of nmdp_pin._contact.granular, "
+                f"intruder must be a Rod, Sphere or Plate of nmdp_pin.contact, "
                 f"got {self.intruder!r}"
             )
         axis = np.array(self.axis)
