@@ -19,20 +19,14 @@ ROOT = Path(__file__).resolve().parents[1]
 BUNDLED = "<!-- bundled scenarios -->"  # on docs/scenarios.md
 LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
-# Packages whose `__all__` is public, and modules whose public classes and functions are.
-PACKAGES = (
+# Modules whose `__all__` is public.
+PUBLIC = (
     "nmdp_pin",
-    "nmdp_pin._contact",
-    "nmdp_pin._contact.fitted",
-    "nmdp_pin._contact.granular",
-    "nmdp_pin._contact.planar_sliding",
-    "nmdp_pin._control",
-    "nmdp_pin._derivatives",
-    "nmdp_pin._papers",
-    "nmdp_pin._robot",
-    "nmdp_pin._scenario",
-    "nmdp_pin._sweep",
-    "nmdp_pin._terrain",
+    "nmdp_pin.contact",
+    "nmdp_pin.control",
+    "nmdp_pin.derivatives",
+    "nmdp_pin.rollout",
+    "nmdp_pin.terrain",
 )
 _log = logging.getLogger("mkdocs.nmdp_pin")
 
@@ -69,15 +63,13 @@ def scenario_list() -> str:
 
 
 def public_objects() -> dict[str, Any]:
-    """Classes and functions that users may rely on, by the path under which they are defined."""
-    found = {}
-    for package in PACKAGES:
-        module = importlib.import_module(package)
-        for name in module.__all__:
-            value = getattr(module, name)
-            if getattr(value, "__module__", "").startswith("nmdp_pin"):
-                found[f"{value.__module__}.{getattr(value, '__name__', name)}"] = value
-    return found
+    """Classes and functions that users may rely on, by the path under which they are imported."""
+    modules = {path: importlib.import_module(path) for path in PUBLIC}
+    return {
+        f"{path}.{name}": getattr(module, name)
+        for path, module in modules.items()
+        for name in module.__all__
+    }
 
 
 def on_post_build(config: Any, **_: Any) -> None:
