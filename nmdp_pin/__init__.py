@@ -18,9 +18,11 @@ from nmdp_pin._control import (
     Controller,
     StablePD,
 )
-from nmdp_pin._derivatives import (
-    horizon_derivatives,
+from nmdp_pin._derivatives.differentiator import (
     step_derivatives,
+)
+from nmdp_pin._derivatives.horizon import (
+    horizon_derivatives,
 )
 from nmdp_pin._dynamics.system import (
     System,
@@ -47,10 +49,14 @@ from nmdp_pin._robot import (
     bundled_robots,
     check_robot,
     example_robots,
-    free_body,
     load_robot,
-    together,
     touching,
+)
+from nmdp_pin._robot.free_body import (
+    free_body,
+)
+from nmdp_pin._robot.together import (
+    together,
 )
 from nmdp_pin._runs.failed_step import (
     FailedStep,

@@ -22,6 +22,8 @@ from nmdp_pin._contact.fitted import (
     VertexMap,
     WrenchSamples,
     fit_hulls,
+)
+from nmdp_pin._contact.fitted.fitted_model import (
     fitted_model,
 )
 from nmdp_pin._contact.granular import (

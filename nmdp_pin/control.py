@@ -7,6 +7,8 @@ from nmdp_pin._control import (
     Passive,
     StablePD,
     TorqueFunction,
+)
+from nmdp_pin._control.hold import (
     hold,
 )
 from nmdp_pin._control.push import (

@@ -7,6 +7,8 @@ from nmdp_pin._derivatives import (
     StepDifferentiator,
     Switch,
     horizon_derivatives,
+)
+from nmdp_pin._derivatives.differentiator import (
     step_derivatives,
 )
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.contacts import FLAT, MINIMA, Candidates, Contacts, list_contacts
+from nmdp_pin._kernels.contacts import FLAT, MINIMA, Candidates, Contacts, list_contacts, reach_of
 from nmdp_pin._kernels.features import missed_features, select_features
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.primitives import BOX
@@ -40,7 +40,7 @@ def select_contacts(
         a, b, row = candidates.bodies[k, 0], candidates.bodies[k, 1], candidates.rows[k]
         if k == candidates.blocks[block]:
             block += 1
-            if _are_apart(candidates, block - 1, P, twists, h, candidates.reach):
+            if _are_apart(candidates, block - 1, P, twists, h, reach_of(candidates, k)):
                 end = candidates.blocks[block]
                 for i in range(k, end):
                     contacts.listed[i], contacts.faces[i] = False, -1
@@ -57,7 +57,7 @@ def select_contacts(
         there = ahead(here, h, (v[0], v[1], v[2]))
         if candidates.kinds[row, 0] == BOX:
             contacts.faces[k] = seen_faces(candidates, row, here)
-        reach = candidates.reach + h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):
             spin(P, twists, a, b, h, candidates.local[k], there, M)

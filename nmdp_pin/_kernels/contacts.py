@@ -38,6 +38,7 @@ from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.triangles import Triangles
 
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
+NEARBY = 0.01  # [m] likewise of two bodies, which may stay close to each other
 MINIMA = 6  # contacts of a sphere with a mesh
 RIM = 4  # contacts of a disc with a shape
 FLAT = 16  # contacts of two polytopes
@@ -174,6 +175,13 @@ def list_contacts(candidates: Candidates, contacts: Contacts) -> None:
             contacts.bodies[n, 1] = candidates.bodies[c, 0 if swapped else 1]
             n += 1
     contacts.n[0] = n
+
+
+@jit
+def reach_of(candidates: Candidates, c: int) -> float:
+    """Distance up to which a candidate is a contact of a step [m]."""
+    of_bodies = candidates.bodies[c, 0] > 0 and candidates.bodies[c, 1] > 0
+    return NEARBY if of_bodies and candidates.reach == REACH else candidates.reach
 
 
 @jit

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.contacts import FLAT, REACH, Candidates, Contacts, Places, identity
+from nmdp_pin._kernels.contacts import FLAT, REACH, Candidates, Contacts, Places, identity, reach_of
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
@@ -64,7 +64,7 @@ def select_features(
     relative_velocity(P, twists, a, b, c, v, work)
     travel = h * math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     there = ahead((c[0], c[1], c[2]), h, (v[0], v[1], v[2]))
-    reach = candidates.reach + travel
+    reach = reach_of(candidates, k) + travel
     beside = length(minus(there, row_of(polytopes.centres, second)))
     if not beside <= reach + polytopes.sizes[first] + polytopes.sizes[second]:
         return

@@ -157,11 +157,8 @@ def separating_direction(
         motion = max(motion, length(minus(row_of(a.vertices, i), row_of(before.vertices, i))))
     of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
     for kind in range(3):
-        rows, columns = len(b.normals), 1
-        if kind == ON_A:
-            rows = len(a.normals)
-        elif kind == CROSSED:
-            rows, columns = len(a.edges), len(b.edges)
+        rows = (len(b.normals), len(a.normals), len(a.edges))[kind]
+        columns = len(b.edges) if kind == CROSSED else 1
         for i in range(rows):
             for j in range(columns):
                 if kind == ON_B:
