@@ -40,6 +40,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
     "ncp": (["touching"], {"SIDES": (2,)}),
     "noisy_targets": ([], {}),
+    "obstacles": (["--robots", "solo12", "--places", "wall", "--starts", "1"], {"DURATION": 0.02}),
     "physics": (["sliding"], {"METHODS": ("ne-nmdp dissipation",)}),
     "pile": (["--parts", "2", "--time", "0.01"], {}),
     "planar_sliding": (

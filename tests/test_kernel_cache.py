@@ -27,12 +27,12 @@ def copy(tmp_path):
     """A copy of the package with two kernels of its own, one of which calls the other."""
     source = Path(nmdp_pin.__file__).parent
     package = tmp_path / "copy" / "nmdp_pin"
-    (package / "kernels").mkdir(parents=True)
+    (package / "_kernels").mkdir(parents=True)
     (package / "__init__.py").write_text("")
     for name in ("__init__.py", "jit.py", "kernel_cache.py", "kernel_library.py"):
-        shutil.copy(source / "kernels" / name, package / "kernels")
-    (package / "kernels" / "callee.py").write_text(CALLEE)
-    (package / "kernels" / "caller.py").write_text(CALLER)
+        shutil.copy(source / "_kernels" / name, package / "_kernels")
+    (package / "_kernels" / "callee.py").write_text(CALLEE)
+    (package / "_kernels" / "caller.py").write_text(CALLER)
     return package
 
 
@@ -60,7 +60,7 @@ def test_a_change_of_a_callee_is_seen(copy, tmp_path):
     """The kernel that calls it was compiled, and its own file has not changed."""
     assert answer(start(copy, tmp_path)) == (7.0, 0)
     assert answer(start(copy, tmp_path)) == (7.0, 1)
-    callee = copy / "kernels" / "callee.py"
+    callee = copy / "_kernels" / "callee.py"
     callee.write_text(CALLEE.replace("2.0", "5.0"))
     assert answer(start(copy, tmp_path)) == (16.0, 0)
     assert len(list((tmp_path / "nmdp-pin").iterdir())) == 1  # that of before is removed
@@ -70,7 +70,7 @@ def test_installations_keep_their_own_kernels(copy, tmp_path):
     """A second copy with other sources leaves those of the first one alone."""
     other = tmp_path / "other" / "nmdp_pin"
     shutil.copytree(copy, other)
-    (other / "kernels" / "callee.py").write_text(CALLEE.replace("2.0", "4.0"))
+    (other / "_kernels" / "callee.py").write_text(CALLEE.replace("2.0", "4.0"))
     assert answer(start(copy, tmp_path)) == (7.0, 0)
     assert answer(start(other, tmp_path)) == (13.0, 0)
     assert answer(start(copy, tmp_path)) == (7.0, 1)

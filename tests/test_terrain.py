@@ -286,7 +286,8 @@ def test_equal_shapes_are_equal() -> None:
 
 def test_registry_names_every_shape() -> None:
     """Every kind of a scenario file is a shape whose options have types that can be looked up."""
-    assert set(SHAPES) == {"plane", "box", "sphere", "cylinder", "capsule", "height-field", "mesh"}
+    round_ = {"sphere", "cylinder", "capsule", "cone", "ellipsoid"}
+    assert set(SHAPES) == {*round_, "plane", "box", "height-field", "mesh"}
     for shape in SHAPES.values():
         assert issubclass(shape, Shape)
         assert "friction" in typing.get_type_hints(shape)

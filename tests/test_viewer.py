@@ -192,7 +192,9 @@ def test_frames_are_the_placements_of_the_joints() -> None:
 def test_forces_on_a_wheel_begin_at_its_rim() -> None:
     """The contact point of a wheel is a node where the rim is next to the ground."""
     robot = hopper()
-    points = dataclasses.replace(robot.contact_points, rims=np.array([[0.0, 0.2, 0.0], [0.0] * 3]))
+    disc = np.array([[0.2, 0.0, 0.0], [0.0, 0.0, 0.2], [0.0] * 3])
+    semi_axes = np.stack([disc, np.zeros((3, 3))])
+    points = dataclasses.replace(robot.contact_points, semi_axes=semi_axes)
     normal = np.array([0.6, 0.0, 0.8])
     slope = Terrain([Plane(normal=tuple(normal))])
     scene = Scene(dataclasses.replace(robot, contact_points=points), slope)

@@ -49,13 +49,15 @@ class Journal(AbstractContextManager["Journal"]):
         try:
             self._lock()
             self.chunks = read_chunks(path, "journal")
-            if os.fstat(self._file.fileno()).st_size < len(MAGIC):
+            size = os.fstat(self._file.fileno()).st_size
+            if size < len(MAGIC):
                 self._end = 0
                 self._file.truncate(0)
                 self._write(MAGIC)
             else:
                 self._end = len(MAGIC) + sum(_HEAD.size + len(chunk) for chunk in self.chunks)
-                self._file.truncate(self._end)
+                if size > self._end:
+                    self._file.truncate(self._end)
         except BaseException:
             self._file.close()
             raise

@@ -17,7 +17,7 @@ from nmdp_pin._kernels.vector3 import Vector3, dot, length, scaled
 BOX, SPHERE, CYLINDER, CAPSULE, CONE, ELLIPSOID = 1, 2, 3, 4, 5, 6
 _BASE, _SIDE, _TIP, _RIM = 0, 1, 2, 3  # features of a cone
 _CLOSEST = 1e-12  # [m] radius below which the curvature at an edge no longer grows
-_BESIDE = 1e-12  # [-] of a semi-axis by which points are kept from the planes between the others
+_BESIDE = 1e-100  # [-] of a semi-axis by which points are kept from the planes between the others
 _MOST = 50  # Newton steps to the nearest point of an ellipsoid; it takes about six
 
 
@@ -239,9 +239,11 @@ def _ellipsoid_offset(p: Vector3, half: Vector3) -> tuple[float, Vector3]:
     """Signed distance to an ellipsoid with semi-axes a_i [m], and its gradient.
 
     The nearest point is a_i^2 p_i / (a_i^2 + t), where t is the largest root of
-    sum_i (a_i p_i / (a_i^2 + t))^2 = 1, which Newton's method approaches from below.
+    sum_i (a_i p_i / (a_i^2 + t))^2 = 1, which Newton's method approaches from below. It counts
+    from -a_i^2 of the shortest semi-axis, whose sum with t would cancel near the centre.
     """
-    a = (half[0] * half[0], half[1] * half[1], half[2] * half[2])
+    shortest = min(half[0], half[1], half[2]) ** 2
+    a = (half[0] ** 2 - shortest, half[1] ** 2 - shortest, half[2] ** 2 - shortest)
     x, y, z = _off_plane(p[0], half[0]), _off_plane(p[1], half[1]), _off_plane(p[2], half[2])
     t = max(abs(x) * half[0] - a[0], abs(y) * half[1] - a[1], abs(z) * half[2] - a[2])
     for _ in range(_MOST):
@@ -253,7 +255,7 @@ def _ellipsoid_offset(p: Vector3, half: Vector3) -> tuple[float, Vector3]:
             break
     n = (x / (a[0] + t), y / (a[1] + t), z / (a[2] + t))
     size = length(n)
-    return t * size, scaled(n, 1.0 / size)
+    return (t - shortest) * size, scaled(n, 1.0 / size)
 
 
 @jit
