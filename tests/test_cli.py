@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 import umsgpack
 from programs import program
 from tornado.websocket import websocket_connect
@@ -352,3 +353,24 @@ def test_a_recording_of_another_robot_is_not_shown(tmp_path, recorded, capsys):
     loaded.save(tmp_path / "a.npz")
     assert command("view", tmp_path / "a.npz", "--html", tmp_path / "a.html") == 2
     assert "coordinates" in capsys.readouterr().err
+
+
+def test_run_looks_for_packages_where_it_is_told(tmp_path, capsys):
+    """A mesh of a package is found in a folder that --package-dir names, and not without it."""
+    (tmp_path / "packages/things").mkdir(parents=True)
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "packages/things/box.stl")
+    (tmp_path / "robot").mkdir()
+    file = tmp_path / "robot/r.urdf"
+    file.write_text(
+        '<robot name="r"><link name="l"><inertial><mass value="1"/><inertia ixx="1e-3" iyy="1e-3" '
+        'izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
+        '<mesh filename="package://things/box.stl"/></geometry></collision></link></robot>'
+    )
+    words = ["run", str(file), "--duration", "0.02"]
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert "package_dirs" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main([*words, "--package-dir", str(tmp_path / "packages")])
+    assert not end.value.code

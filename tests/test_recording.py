@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
 import os
@@ -13,6 +14,7 @@ import pinocchio as pin
 import pytest
 from sample_motion import LEG, hop_recorder, hop_recording, hop_result, hop_state, hopper
 
+from nmdp_pin._cli import main
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._runs.recorder import Recorder, base_frame
@@ -513,3 +515,21 @@ def test_a_sparse_journal_takes_no_memory(tmp_path: Path) -> None:
     with Journal(path) as journal:
         assert journal.chunks == [b"{}"]
     assert path.stat().st_size < 1000
+
+
+def test_a_recording_is_exported_as_a_table(tmp_path: Path) -> None:
+    """Each number has a column with its name, and statuses are words."""
+    recording = hop_recording()
+    recording.save(tmp_path / "run.npz")
+    with pytest.raises(SystemExit, match="0"):
+        main(["export", str(tmp_path / "run.npz"), str(tmp_path / "run.csv")])
+    with (tmp_path / "run.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == recording.n
+    name = recording.contact_names[0]
+    names = ("t", "q.0", f"contact_force.{name}.2")
+    found = np.array([[float(row[name]) for name in names] for row in rows])
+    np.testing.assert_array_equal(found[:, 0], recording.t)
+    np.testing.assert_array_equal(found[:, 1], recording.q[:, 0])
+    np.testing.assert_array_equal(found[:, 2], recording.contact_force[:, 0, 2])
+    assert {row["status"] for row in rows} <= set(recording.meta["statuses"])

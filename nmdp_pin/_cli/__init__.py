@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nmdp_pin._cli.recordings import compare, plot, recover, repeat
+from nmdp_pin._cli.recordings import compare, export, plot, recover, repeat
 from nmdp_pin._cli.run import run
 from nmdp_pin._cli.sweep import sweep
 from nmdp_pin._cli.terminal import WRONG_INPUT, note, printable
@@ -88,7 +88,19 @@ def check(
         raise typer.Exit(WRONG_INPUT)
 
 
-for _command in (run, repeat, recover, sweep, view, plot, compare, robots, scenarios, check):
+for _command in (
+    run,
+    repeat,
+    recover,
+    export,
+    sweep,
+    view,
+    plot,
+    compare,
+    robots,
+    scenarios,
+    check,
+):
     app.command(_command.__name__)(_command)
 # The evaluations of the papers stand outside the core, which does not know them.
 for _entry in metadata.entry_points(group="nmdp_pin.commands"):

@@ -16,6 +16,7 @@ from nmdp_pin._cli.terminal import (
     FAILED,
     PLOTS,
     RECORDINGS,
+    TEXTS,
     Force,
     Overrides,
     check_outputs,
@@ -176,6 +177,17 @@ def recover(
         recording.save(out, replace=force)
         locked.close(remove=True)
     print(f"{printable(account(recording))}\nwrote {out}")
+
+
+def export(
+    recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
+    out: Annotated[Path, typer.Argument(help="Table to write (.csv).")],
+    force: Force = False,
+) -> None:
+    """Write the rows of a recording as a table of text."""
+    check_outputs((out, TEXTS), force=force)
+    Recording.load(recording).write_csv(out, replace=force)
+    print(f"wrote {out}")
 
 
 def repeat(

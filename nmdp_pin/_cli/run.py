@@ -63,6 +63,9 @@ def run(
     port: Annotated[
         int | None, typer.Option(min=1024, max=65535, help="Port of meshcat's page.")
     ] = None,
+    package_dir: Annotated[
+        list[Path] | None, typer.Option(help="Folder that is searched for package://.")
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -84,6 +87,8 @@ def run(
     )
     given = {"integrator.name": integrator, "integrator.dt": dt, "duration": duration}
     extra = [f"{key}={_toml(value)}" for key, value in given.items() if value is not None]
+    if package_dir:
+        extra.append(f"robot.package_dirs={json.dumps([str(p.absolute()) for p in package_dir])}")
     loaded = Scenario.load(scenario, overrides=[*(overrides or ()), *extra])
     with Compilation(quiet=quiet):
         setup = loaded.build(visuals=view or html is not None or video is not None)

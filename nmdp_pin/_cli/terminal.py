@@ -28,6 +28,7 @@ PLOTS = (".png", ".svg", ".pdf")
 PAGES = (".html",)
 FILMS = (".mp4",)
 TABLES = (".parquet",)
+TEXTS = (".csv",)
 FAILED, WRONG_INPUT, STOPPED = 1, 2, 130
 """Exit codes; the last one is what a shell expects after Ctrl-C."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
@@ -11,6 +13,7 @@ import numpy as np
 from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._files.input_file import open_input
 from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
+from nmdp_pin._files.output_file import write_whole
 from nmdp_pin.errors import RecordingError
 
 FORMAT = 3
@@ -118,6 +121,32 @@ class Recording:
             RecordingError: the path cannot be written.
         """
         write_npz(path, {name: getattr(self, name) for name in ROWS}, self.meta, replace=replace)
+
+    def write_csv(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+        """Write the rows as a table of text, one column a number, such as "q.0" or "tau.2".
+
+        Contacts have their names in place of an index, and statuses are words.
+
+        Args:
+            path: path of the file.
+            replace: whether an existing file may be replaced.
+
+        Raises:
+            RecordingError: the path cannot be written.
+        """
+        columns: dict[str, list[Any]] = {}
+        for name, (_, *sizes) in ROWS.items():
+            places = [self.contact_names if size == "nc" else None for size in sizes]
+            array = getattr(self, name)
+            for index in np.ndindex(array.shape[1:]):
+                parts = [str(n[i] if n else i) for n, i in zip(places, index, strict=True)]
+                columns[".".join([name, *parts])] = array[(slice(None), *index)].tolist()
+        columns["status"] = [self.meta["statuses"][code] for code in columns["status"]]
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(columns)
+        table.writerows(zip(*columns.values(), strict=True))
+        write_whole(path, lambda file: file.write(text.getvalue().encode()), replace=replace)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
