@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-WORK = "def test_it():\n    sum(range(3_000_000))\n"  # about 50 ms
+WORK = "def test_it():\n    sum(range(30_000_000))\n"  # about 50 ms
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_fixtures_count_for_every_test_that_asks_for_them(suite):
     (suite / "test_one.py").write_text(
         "import pytest\n"
         "@pytest.fixture(scope='module')\n"
-        "def number():\n    return sum(range(3_000_000))\n"
+        "def number():\n    return sum(range(30_000_000))\n"
         "def test_one(number):\n    pass\n"
         "def test_two(number):\n    pass\n"
     )
