@@ -34,7 +34,7 @@ _KINDS = {  # by the short name that pinocchio gives
 def tree_of(robot: Robot) -> Tree:
     """The arrays of a robot; its joints may be of any kind that pinocchio has."""
     model = robot.model
-    joints = list(model.joints)[1:]
+    joints, neutral = list(model.joints)[1:], pin.neutral(model)
     frames = [_array(M) for M in list(model.jointPlacements)[1:]]
     mass_matrix = pin.crba(model, model.createData(), robot.standing)
     return Tree(
@@ -43,7 +43,7 @@ def tree_of(robot: Robot) -> Tree:
         first_dofs=np.array([*(joint.idx_v for joint in joints), model.nv], dtype=np.int64),
         moves=support_of(model),
         placements=np.array(frames).reshape(-1, 4, 3),
-        motions=np.concatenate([np.zeros((0, 6)), *map(_motions, joints)]),
+        motions=np.concatenate([np.zeros((0, 6)), *(_motions(joint, neutral) for joint in joints)]),
         moments=second_moments(model),
         rotors=np.array(model.armature, dtype=float),
         gravity=np.array(model.gravity.linear, dtype=float),
@@ -134,15 +134,15 @@ def _array(M: pin.SE3) -> np.ndarray:
     return np.vstack([M.rotation.T, M.translation])
 
 
-def _motions(joint: pin.JointModel) -> np.ndarray:
-    """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6)."""
-    kind = _KINDS.get(_name(joint))
-    if kind is None:
+def _motions(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
+    """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6).
+
+    Args:
+        joint: joint of a model.
+        q: configuration of the whole model, of which pinocchio reads the joint's part unchecked.
+    """
+    if _name(joint) not in _KINDS:
         return np.zeros((joint.nv, 6))
-    data, q = joint.createData(), np.zeros(joint.nq)
-    if kind in (UNBOUNDED, PLANAR):
-        q[-2] = 1.0
-    elif kind in (SPHERICAL, FREE):
-        q[-1] = 1.0
+    data = joint.createData()
     joint.calc(data, q)
     return np.asarray(data.S, dtype=float).reshape(6, joint.nv).T
