@@ -3,8 +3,8 @@
 python examples/own_contact_model.py
 
 A model needs the vertices of its polytope and how they change with the position; the integrators do
-the rest. `tests/test_examples.py` runs the contract suite (`nmdp_pin.testing`) on this one: five
-lines that also compare `derivative` with finite differences.
+the rest. `tests/examples/test_examples.py` runs the contract suite (`nmdp_pin.testing`) on this
+one: five lines that also compare `derivative` with finite differences.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Plants errors in modules, one at a time, and counts how many their tests notice.
 
     python tools/mutation.py nmdp_pin/_papers/projection.py --sample 40
-    python tools/mutation.py nmdp_pin/_robot/gait.py --tests tests/test_control.py
+    python tools/mutation.py nmdp_pin/_robot/gait.py --tests tests/simulator/test_control.py
     python tools/mutation.py --sample 20            # every module of [tool.mutation]
 
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a

@@ -1,0 +1,360 @@
+"""Derivatives of steps against central differences of the steps themselves."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import core_samples as samples
+import derivative_scenes as scenes
+import numpy as np
+import physics_scenes as bodies
+import pinocchio as pin
+import pytest
+from contact_laws import law_for
+from derivative_scenes import check
+
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command
+from nmdp_pin._control.controller import CommandSource
+from nmdp_pin._derivatives import StepDifferentiator, Switch, step_derivatives
+from nmdp_pin._papers.halving import PrintedHalving
+from nmdp_pin._robot import free_body
+from nmdp_pin._scenario import Scenario
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import Fixed, Halving
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.status import Status
+from nmdp_pin._terrain import Plane, Sphere, Terrain
+from nmdp_pin.errors import DerivativeError
+
+RELATIVE = scenes.RELATIVE
+MINIMISED = 1e-4  # of velocities that are known to the 1e-11 rad/s that PGM leaves
+SHALLOW = 1e-4  # differences over 1e-11 m
+SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
+WRENCHES = {"vi_newton": ViNewton(tolerance=1e-12, slip=1e-10, proximal=1e-9)}
+H = scenes.H
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+@pytest.mark.parametrize("method", scenes.METHODS)
+def test_a_box_on_a_floating_base(method, regime, order):
+    """In flight, sticking and sliding, all methods: the error is below 1e-5, no kink reported."""
+    sim, state = scenes.box(method, regime, order)
+    minimised = regime != "flight" and order == 2 and " " in method
+    found = check(sim, state, Command(), H, tolerance=MINIMISED if minimised else RELATIVE)
+    assert not found.one_sided
+    if regime == "sticking":
+        v1 = found.dx_dx[sim.vector.nv :]
+        assert np.abs(v1).max() <= RELATIVE / H, "a box that sticks has no velocity to change"
+
+
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+@pytest.mark.parametrize("method", scenes.PENALTIES)
+def test_a_box_on_penalty_contacts(method, regime):
+    """Of pbd and pbfd, which have no weights: the error is below 1e-5, no kink reported."""
+    sim, state = scenes.box(method, regime)
+    assert not check(sim, state, Command(), H).one_sided
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_weights_that_are_zero_by_chance(method):
+    """A box held by opposite weights alone: it sticks in all directions, and no kink is there."""
+    sim, state = scenes.box(method, "sticking")
+    result = sim.step(state, None, H)
+    warm = result.state.warm
+    w = np.zeros_like(warm.w)
+    w[:, [0, 3]] = 0.5 * warm.w.sum() / len(w)
+    state = replace(state, warm=replace(warm, w=w))
+    held = sim.step(state, None, H).state.warm.w
+    assert len(held) == 4
+    assert held[:, [1, 2, 4, 5]].max() <= 1e-6 < held[:, [0, 3]].min()
+    found = check(sim, state, Command(), H)
+    assert not found.one_sided
+    assert np.abs(found.dx_dx[7, 7]) <= RELATIVE, "pushed along y it does not move"
+
+
+@pytest.mark.parametrize("pushed", [False, True], ids=["standing", "pushed"])
+@pytest.mark.parametrize(
+    ("base", "method", "order"),
+    [
+        ("planar", "ne-nmdp", 2),
+        ("planar", "pbd-nmdp", 1),
+        ("planar", "ne-nmdp kinetic", 1),
+        ("free-flyer", "ne-nmdp", 1),
+        ("free-flyer", "pbd-nmdp", 2),
+    ],
+)
+def test_robosimian_under_pd(base, method, order, pushed):
+    """Many joints, redundant feet and gains: the error is below 1e-5."""
+    sim, state, command = scenes.standing(base, method, pushed, order)
+    check(sim, state, command, 2 * H)
+
+
+def test_threads_that_share_a_differentiator():
+    """They get what one thread gets, to the bit."""
+    sim, state = scenes.box("ne-nmdp", "sliding", 2)
+    differentiate = StepDifferentiator(sim)
+    lengths = np.linspace(0.5, 1.5, 40) * H
+    expected = [differentiate(state, None, h).dx_dx for h in lengths]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda h: differentiate(state, None, h).dx_dx, lengths))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_chain_on_a_fixed_base(order):
+    """Some links are held on the ground, the others swing: the error is below 1e-5."""
+    sim, state = scenes.chain(order)
+    result = sim.step(state, None, H)
+    assert 0 < (result.contact_depths > 0.0).sum() < len(result.contact_depths)
+    speeds = np.abs(result.state.v)
+    assert speeds.min() < 1e-6 < 1.0 < speeds.max()
+    check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize(("kind", "order"), [("sphere", 1), ("tilted", 2)])
+def test_curved_and_tilted_ground(kind, order):
+    """Normals that turn: the vertices change with them, and the error is below 1e-5."""
+    robot, rng = samples.robot("wheels+damping"), np.random.default_rng(3)
+    q = samples.configuration(robot.model, rng, 0.4)
+    ground = samples.ground_through(kind, samples.centres(robot, q))
+    sim = scenes.simulator(robot, ground, "ne-nmdp", depth=5e-3, order=order)
+    state = sim.state(q, rng.standard_normal(robot.model.nv))
+    state = scenes.settled(sim, state, Command(), H, 5)
+    assert sim.step(state, None, H).max_penetration > 0.0
+    check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "order"),
+    [
+        ("robosimian-walk-sand", "ne-nmdp", 2),
+        ("pushed-block", "ne-nmdp", 1),
+        ("pushed-block", "ne-zonmdp", 2),
+    ],
+)
+def test_models_of_wrenches(name, method, order):
+    """Sand and a limit surface, six rows each: the error is below 1e-5."""
+    setup = Scenario.load(name).build(visuals=False)
+    made = setup.simulator
+    sim = Simulator(made.robot, made.terrain, made.contact, method, order=order, **WRENCHES)
+    assert sim.contact.rows == 6
+    state = setup.state
+    for _ in range(6):
+        command = setup.controller.command(state, H)
+        state = sim.step(state, command, H).state
+    result = sim.step(state, command, H)
+    assert len(result.step_sizes) == 1
+    assert result.max_penetration > 0.0
+    check(sim, state, command, H)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("regime", scenes.REGIMES)
+def test_taylor_remainders_fall_with_the_square(regime, order):
+    """|x1(x + s d) - x1(x) - s J d| has slope 2, where the step is not linear itself."""
+    sim, state = scenes.box("ne-nmdp", regime, order)
+    if regime == "sticking":  # the box does not move at all: it is linear; so let joints move
+        sim, state, command = scenes.standing("planar", "ne-nmdp", False, order)
+    else:
+        command = Command()
+    sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(1e-7, 1e-5, 5)
+    slope = scenes.taylor_order(sim, state, command, H, sizes)
+    assert slope == pytest.approx(2.0, abs=SLOPE)
+
+
+def test_a_contact_between_holding_and_leaving_is_one_sided():
+    """Up, dv1/dv0 is one, down it is zero; the derivative is one of them, and says so."""
+    sim, state = scenes.weightless_ball()
+    found = step_derivatives(sim, state, None, H)
+    assert found.status.ok
+    assert {switch.kind for switch in found.one_sided} == {"weight"}
+    assert {switch.contact for switch in found.one_sided} == {0}
+    v = np.zeros(6)
+    sides = []
+    for step in (1e-4, -1e-4):
+        v[2] = step
+        sides.append(sim.step(replace(state, v=v.copy()), None, H).state.v[2] / step)
+    assert sides == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert min(abs(found.dx_dx[8, 8] - side) for side in sides) <= 1e-4
+    smooth = step_derivatives(sim, state, None, H, smoothing=1e-3)
+    assert 0.05 < smooth.dx_dx[8, 8] < 0.95
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_contact_at_touch_is_reported(order):
+    """A ball that ends its step at the surface."""
+    ball = bodies.weightless(bodies.ball())
+    sim = scenes.simulator(ball, bodies.ground(), "ne-nmdp", order=order)
+    q = ball.standing.copy()
+    q[2] += 0.5 * H
+    v = np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0])
+    assert Switch(0, "touch") in step_derivatives(sim, sim.state(q, v), None, H).one_sided
+    assert not step_derivatives(sim, sim.state(q, 0.9 * v), None, H).one_sided
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("depth", [1e-5, 1e-7])
+def test_first_touch_while_sliding(depth, order):
+    """A ball that slides by centimetres and has sunk in by nanometres: one vertex acts, in full."""
+    ball = bodies.ball()
+    sim = scenes.simulator(ball, bodies.ground(0.5), "ne-nmdp", order=order)
+    q = ball.standing.copy()
+    q[2] += 0.02 * H - depth
+    fall = 9.81 * H if order == 1 else 0.5 * 9.81 * H
+    state = sim.state(q, np.array([3.0, 0.7, fall - 0.02, 0.0, 0.0, 0.0]))
+    assert 0.5 * depth < sim.step(state, None, H).max_penetration < 2.0 * depth
+    check(sim, state, Command(), H, step=1e-3 * depth, tolerance=SHALLOW)
+
+
+@pytest.mark.parametrize(
+    ("control", "order", "before"),
+    [
+        (ErrorControl(rtol=0.2), 1, None),
+        (ErrorControl(rtol=0.3), 2, None),
+        (Halving(), 1, None),
+        (Halving(), 2, None),
+        (PrintedHalving(), 1, 0.02),
+        (PrintedHalving(), 1, 0.006),
+    ],
+)
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_sub_steps_are_chained(method, control, order, before):
+    """An impact in sub-steps; the papers' form divides by the length of the one before."""
+    tight, state = scenes.box(method, "sliding")
+    few = replace(tight.options["vi_newton"], max_iterations=5)
+    options = {"order": order, "control": control}
+    if control.name == "error":
+        options |= tight.options | options
+    else:
+        options |= {"vi_newton": few, "restarts": False}
+    sim = Simulator(tight.robot, tight.terrain, tight.contact, method, **options)
+    space = sim.vector
+    q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.01, 0.005, 0.0]))
+    x = np.concatenate([q, [1.0, 0.3, -0.5, 0.2, 0.1, 0.4]])
+
+    def start(x):
+        """After a sub-step of some length, where one depends on it."""
+        return replace(space.unpack(x), h_next=before)
+
+    result = sim.step(start(x), None, 2 * H)
+    assert result.status.ok
+    assert len(result.step_sizes) >= 2
+    found = StepDifferentiator(sim)(start(x), None, 2 * H, result=result)
+    for d in np.random.default_rng(0).standard_normal((3, space.ndx)):
+        d[: space.nv] *= H
+        ends = []
+        for s in (1e-6, -1e-6):
+            made = sim.step(start(space.integrate(x, s * d)), None, 2 * H)
+            assert made.step_sizes == pytest.approx(result.step_sizes, rel=1e-12)
+            ends.append(space.pack(made.state))
+        slope = space.difference(ends[1], ends[0]) / 2e-6
+        assert scenes.error((found.dx_dx @ d)[:, None], slope[:, None], H, False) <= RELATIVE
+
+
+def test_a_step_of_second_order_made_in_first():
+    """An impact that would rebound is made in first order, and differentiated so: below 1e-5."""
+    sim, state = scenes.box("ne-nmdp", "sliding", 2)
+    q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.05, 0.025, 0.0]))
+    state = sim.state(q, np.array([1.0, 0.3, -1.0, 0.0, 0.0, 0.4]))
+    assert sim.step(state, None, H).order == 1
+    check(sim, state, Command(), H)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_landings_in_second_order_are_one_sided(method):
+    """A step that is repeated in first order from a height on jumps there: so both sides say."""
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    space, told, orders, ends = FrictionCone(stiffness=1e6, power=2), [], [], []
+    for order in (1, 2):
+        sim = Simulator(ball, Terrain(Plane()), space, method, order=order)
+        for height in (0.0, 0.005, 0.01, 0.015, 0.02, 0.1):
+            state = sim.state(np.array([0, 0, 0.1 + height, 0, 0, 0, 1.0]), -3.0 * np.eye(6)[2])
+            result = sim.step(state, None, 0.02)
+            kinds = step_derivatives(sim, state, None, 0.02, result=result).one_sided
+            told.append(Switch(0, "impact") in kinds)
+            orders.append(result.order)
+            ends.append(result.state.v[2])
+    assert told == 6 * [False] + 5 * [True] + [False]  # it falls 6.2 cm, and not from 10 cm
+    assert {*orders[6:11]} == {1, 2}
+    assert np.abs(np.diff(ends[6:11])).max() > 0.5  # the kink that is told
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_commands_that_move(method):
+    """A source is asked at the end of each stage: the error of dx1/dx0 is below 1e-5."""
+
+    class Ramp(CommandSource):
+        def at(self, t):
+            target = pin.integrate(sim.robot.model, command.q_target, 3.0 * t * rates)
+            return replace(command, q_target=target)
+
+    sim, state, command = scenes.standing("planar", method, True, 2)
+    rates = np.zeros(sim.vector.nv)
+    rates[sim.robot.driven] = 1.0
+    result = sim.step(state, Ramp(), H)
+    found = StepDifferentiator(sim)(state, Ramp(), H, result=result)
+    space, x1 = sim.vector, sim.vector.pack(result.state)
+    for d in np.random.default_rng(2).standard_normal((3, space.ndx)):
+        ends = []
+        for s in (1e-6, -1e-6):
+            x = space.integrate(space.pack(state), s * d)
+            start = replace(space.unpack(x), warm=result.state.warm)
+            made = sim.step(start, Ramp(), H)
+            ends.append(space.difference(x1, space.pack(made.state)))
+        slope = (ends[0] - ends[1]) / 2e-6
+        assert scenes.error((found.dx_dx @ d)[:, None], slope[:, None], H, False) <= RELATIVE
+
+
+def test_a_failed_step_has_no_derivatives():
+    """Bad numbers never raise: NaN, and the status of the step."""
+    robot = bodies.block()
+    contact = FrictionCone(stiffness=1e9, power=2)
+    sim = Simulator(
+        robot,
+        bodies.ground(),
+        contact,
+        "ne-nmdp",
+        vi_newton=ViNewton(max_iterations=1),
+        restarts=False,
+        control=Fixed(),
+    )
+    q = pin.integrate(robot.model, robot.standing, np.array([0, 0, -0.01, 0.02, 0.01, 0]))
+    found = step_derivatives(
+        sim, sim.state(q, np.full(6, 3.0)), None, H, with_respect_to=("friction", "kd")
+    )
+    assert found.status is found.result.status is not Status.CONVERGED
+    assert found.dx_dx.shape == (12, 12)
+    assert found.parameters["friction"].shape == (12, 1)
+    assert found.parameters["kd"].shape == (12, 6)
+    assert np.isnan(found.dx_dx).all()
+    assert np.isnan(found.dx_du).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "message"),
+    [
+        ("ne-ncp", {}, "no derivatives of 'ne-ncp'"),
+        ("ne-mdp", {}, "ne-nmdp"),
+    ],
+)
+def test_what_has_no_derivatives_says_so(method, options, message):
+    """A typed error that says what to use."""
+    robot = bodies.block()
+    sim = Simulator(
+        robot, bodies.ground(), law_for(method, FrictionCone(stiffness=1e6)), method, **options
+    )
+    with pytest.raises(DerivativeError, match=message):
+        StepDifferentiator(sim)
+
+
+def test_unknown_parameters_say_so():
+    """A typed error with what is allowed."""
+    sim, state = scenes.box("ne-nmdp", "flight")
+    with pytest.raises(DerivativeError, match="friction"):
+        step_derivatives(sim, state, None, H, with_respect_to=("colour",))
+    with pytest.raises(DerivativeError, match="q_target"):
+        step_derivatives(sim, state, None, H, with_respect_to=("kp",))
+    with pytest.raises(DerivativeError, match="smoothing"):
+        step_derivatives(sim, state, None, H, smoothing=-1.0)

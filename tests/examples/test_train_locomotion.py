@@ -1,0 +1,186 @@
+"""The training example makes a policy better in its short form, and its policies run anywhere."""
+
+import csv
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+for package in ("gymnasium", "jax", "skrl"):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"needs {package}: extra 'rl'", allow_module_level=True)
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "locomotion"
+BETTER = 2.0  # times the return of the first episodes; 3.9 was measured
+EPISODES = 20  # whose mean return is compared
+# Least way in 8 s [m], half of what was measured, and bounds of the share of time in the air, which
+# was 0.68 and 0.26.
+GAITS = {"hopper": (4.8, (0.5, 0.8)), "walker": (3.3, (0.1, 0.4))}
+CLEAR = 3e-3  # [m] of a sphere over the ground; far more than a hard contact leaves
+SINGLE = 1e-5  # rounding of actions of order 1 in 32 bits, of which skrl's networks are
+STEPS = 3
+NEAR = 1e-3  # [rad, m/s] after 3 steps: the batch solves to 1e-5 of the weight
+
+
+@pytest.fixture(autouse=True)
+def _folder(monkeypatch):
+    """The example's files import each other."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """The folder that the short form leaves, and what it prints."""
+    folder = tmp_path_factory.mktemp("locomotion")
+    command = [sys.executable, str(EXAMPLE / "train.py"), "hopper", "--quick", "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+@pytest.mark.slow
+def test_training_makes_it_better(quick):
+    """The last episodes of the training return a multiple of the first ones."""
+    with open(quick[0] / "hopper-0-learning.csv", newline="") as file:
+        returns = [float(row["return"]) for row in csv.DictReader(file)]
+    assert np.mean(returns[-EPISODES:]) > BETTER * np.mean(returns[:EPISODES]) > 0.0
+
+
+def test_it_is_tested_on_hard_contact(quick):
+    """There is an episode of each method and step, and all of them are in the table."""
+    folder, text = quick
+    lines = [line for line in text.splitlines() if ": return" in line and " ms" in line]
+    assert [tuple(line.split(":")[0].split()) for line in lines] == [
+        ("pbfd", "20", "ms"),
+        ("ne-ncp", "20", "ms"),
+        ("pbfd", "5", "ms"),
+        ("ne-ncp", "5", "ms"),
+    ]
+    with open(folder / "hopper-0-trials.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["pbfd", "ne-ncp"] * 2
+    assert all(float(row["return"]) > 0.0 for row in rows)
+
+
+def in_the_air(env):
+    """Whether no contact point is within `CLEAR` of the ground."""
+    robot, q = env.simulator.robot, env.state.q
+    data, points = robot.model.createData(), robot.contact_points
+    pin.forwardKinematics(robot.model, data, q)
+    centres = zip(points.joints.tolist(), points.positions, strict=True)
+    heights = np.array([data.oMi[joint].act(position)[2] for joint, position in centres])
+    return (heights - points.radii).min() > CLEAR
+
+
+@pytest.mark.parametrize("name", GAITS)
+def test_the_kept_policies_go_forward(name):
+    """On hard contact at 5 ms, which they were not trained with, one hops and one walks."""
+    from policy import Policy
+    from task import TASKS
+
+    task, policy = TASKS[name], Policy.load(EXAMPLE / "policies" / f"{name}.npz")
+    env = task.env(method="ne-ncp", h=0.005)
+    observation, _ = env.reset(seed=1000)
+    flights = []
+    for _ in range(400):
+        action = policy(observation)
+        for _ in range(4):
+            observation, _, terminated, _, info = env.step(action)
+            assert not terminated
+        flights.append(in_the_air(env.unwrapped))
+    least, (low, high) = GAITS[name]
+    assert info["x_position"] > least
+    assert low <= np.mean(flights) <= high
+
+
+def test_the_curve_is_kept(quick):
+    """The table of the training has an episode a row, in the order in which they ended."""
+    with open(quick[0] / "hopper-0-learning.csv", newline="") as file:
+        rows = [[float(x) for x in row.values()] for row in csv.DictReader(file)]
+    steps, returns, lengths = np.array(rows).T
+    assert (np.diff(steps) >= 0.0).all()
+    assert np.isfinite(returns).all()
+    assert (lengths >= 1.0).all()
+
+
+def test_it_is_drawn(quick):
+    """The tables of one robot make a picture."""
+    picture = quick[0] / "locomotion.png"
+    command = [sys.executable, str(EXAMPLE / "draw.py"), str(quick[0]), str(picture)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_policy_is_what_was_trained(tmp_path):
+    """Written and read again, the plain arrays act as skrl's network does."""
+    from learning import Actor, policy_of
+    from policy import Policy
+    from skrl.resources.preprocessors.jax import RunningStandardScaler
+    from task import TASKS
+
+    env, random = TASKS["hopper"].env(), np.random.default_rng(0)
+    actor = Actor(0.5, observation_space=env.observation_space, action_space=env.action_space)
+    actor.init_state_dict(role="policy")
+    scaler = RunningStandardScaler(env.observation_space)
+    seen = random.normal(1.0, 2.0, (50, 11)).astype(np.float32)
+    scaler(seen, train=True)
+    policy_of(SimpleNamespace(policy=actor, _observation_preprocessor=scaler)).save(
+        tmp_path / "policy.npz"
+    )
+    policy = Policy.load(tmp_path / "policy.npz")
+    mean = actor.act({"observations": scaler(seen)}, role="policy")[1]["mean_actions"]
+    found = np.array([policy(observation) for observation in seen])
+    assert np.ptp(found) > 10.0 * SINGLE
+    np.testing.assert_allclose(found, np.clip(mean, -1.0, 1.0), atol=SINGLE)
+
+
+def test_a_batch_is_the_environment():
+    """Observations, rewards and ends of a batch are those of the environment from these starts."""
+    from batch_env import BatchEnv
+    from task import TASKS
+
+    env = TASKS["hopper"].env().unwrapped
+    batch = BatchEnv(env, 2, duration=0.02 * STEPS)
+    observed, _ = batch.reset(seed=5)
+    starts = list(batch.states)
+    actions = np.random.default_rng(0).uniform(-0.3, 0.3, (STEPS, 2, 3))
+    steps = [batch.step(action) for action in actions]
+    for i in range(2):
+        first, _ = env.reset(options={"state": starts[i]})
+        np.testing.assert_array_equal(observed[i], first)
+        for (many, rewards, terminated, truncated, _), action in zip(steps, actions, strict=True):
+            observation, reward, ends, _, _ = env.step(action[i])
+            np.testing.assert_allclose(many[i], observation, atol=NEAR)
+            assert rewards[i] == pytest.approx(reward, abs=NEAR / 0.02)
+            assert terminated[i] == ends
+            assert truncated[i] == (many is steps[-1][0])
+    _, rewards, _, truncated, _ = batch.step(actions[0])
+    assert not truncated.any()
+    assert not rewards.any()
+    assert [state.t for state in batch.states] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("change", ["none", "kernel0", "bias1", "limit"])
+def test_other_files_are_no_policies(tmp_path, change):
+    """An array that is missing or does not fit is an error of ours."""
+    from policy import Policy
+
+    from nmdp_pin.errors import RecordingError
+
+    path = tmp_path / "policy.npz"
+    with np.load(EXAMPLE / "policies" / "hopper.npz") as file:
+        arrays = dict(file)
+    if change == "none":
+        del arrays["mean"]
+    else:
+        arrays[change] = np.zeros((2, 3))
+    np.savez(path, **arrays)
+    with pytest.raises(RecordingError, match="not a policy"):
+        Policy.load(path)

@@ -1,0 +1,117 @@
+"""Scripts that measure: every one runs to its end on a small setting."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nmdp_pin._contact.granular import Sphere
+from nmdp_pin.experiments import nmdp, pbad, sand
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py"))
+
+
+@contextmanager
+def _nothing(*arguments: object) -> Iterator[Callable[[], None]]:
+    """In place of processes, whose start takes seconds."""
+    yield lambda: None
+
+
+# Arguments, and constants of the script, that make a run short.
+SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
+    "ablation": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {}),
+    "batch": (
+        ["--size", "1", "--links", "--steps", "1", "--threads", "1"],
+        {"REPEATS": 1, "LENGTH": 2},
+    ),
+    "chaos": (
+        ["--motion", "robosimian-jump", "--preset", "recommended", "--ms", "50"],
+        {"RUNS": 2, "SIZES": (1e-6,), "NMDP_STEPS": (0.04, 0.05), "DRAWS": 2},
+    ),
+    "derivatives": (["--skip", "accuracy", "--steps", "1"], {"COSTS": (("ne-nmdp", {}),)}),
+    "fitted": ([], {"CONES": (4,), "GRIDS": ((4, 3),), "DIRECTIONS": (128,), "RANDOM": 10}),
+    "granular": ([], {"FEET": (Sphere(radius=0.04),), "TILTS": ((0.0, 30.0),)}),
+    "jump_period": (["--method", "ne-nmdp"], {"DURATION": 0.1}),
+    "limits": (["cone"], {"DIRECTIONS": (6,), "HEADINGS": 2, "STEP": 0.01}),
+    "methods": (["sliding-box", "--dt", "0.02", "--duration", "0.02"], {"REPEATS": 1}),
+    "ncp": (["touching"], {"SIDES": (2,)}),
+    "noisy_targets": ([], {}),
+    "obstacles": (["--robots", "solo12", "--places", "wall", "--starts", "1"], {"DURATION": 0.02}),
+    "physics": (["sliding"], {"METHODS": ("ne-nmdp dissipation",)}),
+    "pile": (["--parts", "2", "--time", "0.01"], {}),
+    "planar_sliding": (
+        [],
+        {"REFINEMENTS": (0,), "STEPS": (0.2,), "PUSHES": (("ne-nmdp", "dissipation", 0),)},
+    ),
+    "planning": (["push"], {"PUSHES": {"2": ("--quick", "--seed", "2")}}),
+    "rollouts": (
+        ["--workers", "1", "--batch", "1", "--steps", "1", "--rounds", "1"],
+        {"bare_processes": _nothing},
+    ),
+    "sampling": (["--trajectories", "1"], {"DURATION": 0.04}),
+    "spread": (["robosimian-jump", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
+    "step": (["sliding-box", "--duration", "0.02"], {"REPEATS": 1, "CALLS": 1}),
+    "terrain": ([], {"COUNTS": (1,), "REPEATS": 1, "SLICE": 1e-4}),
+    "trajectories": (
+        ["robosimian-jump", "--set", "duration=0.1"],
+        {"NMDP_STEPS": (0.05,)},
+    ),
+    "viewer_frame": (["box"], {"FRAMES": 2}),
+    "work_precision": (
+        ["arm-push-off"],
+        {"REPEATS": 1, "OURS": (0.05, 0.025), "OUR_LIMIT": 0.0125}
+        | {"THEIRS": (0.01, 0.005), "THEIR_LIMIT": 0.0025},
+    ),
+}
+MODULES = {"mujoco_twin"}  # what other scripts import
+CALLED_WITH = {"viewer_frame"}  # those whose `main` takes the words
+STUDIES = [
+    *(
+        pytest.param(nmdp, nmdp.NmdpStudy(preset=preset), id=f"nmdp-{name}")
+        for name, preset in nmdp.PRESETS.items()
+    ),
+    pytest.param(pbad, pbad.PbadStudy(), id="pbad"),
+    pytest.param(sand, sand.SandStudy(), id="sand"),
+]
+
+
+def test_every_benchmark_is_run():
+    """None is left out, none is gone."""
+    assert {script.stem for script in SCRIPTS} == {*SHORT, *MODULES}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_benchmarks(name, monkeypatch, capfd, tmp_path):
+    """Each runs to its end on a small setting, and prints what it measured."""
+    script = ROOT / "benchmarks" / f"{name}.py"
+    monkeypatch.chdir(tmp_path)  # some write tables
+    monkeypatch.syspath_prepend(str(script.parent))
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", script)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    spec.loader.exec_module(module)
+    assert module.__doc__
+    arguments, constants = SHORT[name]
+    for constant, value in constants.items():
+        assert hasattr(module, constant)
+        monkeypatch.setattr(module, constant, value)
+    monkeypatch.setattr(sys, "argv", [str(script), *arguments])
+    module.main(*(arguments if name in CALLED_WITH else ()))
+    assert any(character.isdigit() for character in capfd.readouterr().out)
+
+
+@pytest.mark.parametrize(("paper", "study"), STUDIES)
+def test_runs_of_the_papers(paper, study):
+    """The scenarios of their figures take the settings of every kind of run."""
+    runs = {}
+    for figure in paper.FIGURES.values():
+        for spec in (*figure.specs(study), *figure.timed(study)):
+            keys = tuple(override.partition("=")[0] for override in spec.overrides)
+            runs[spec.scenario, spec.method, spec.objective, spec.order, keys] = spec
+    assert runs
+    for spec in runs.values():
+        assert spec.load().duration == spec.duration

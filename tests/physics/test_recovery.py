@@ -1,0 +1,205 @@
+"""Recovery of contacts: what an impact pressed in rises to its static depth."""
+
+import itertools
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from derivative_scenes import check
+from joint_scenes import LENGTH, MASS, pendulum
+
+from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
+from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
+from nmdp_pin._dynamics.joint_bounds import joints_of
+from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._terrain import Box, Cylinder, Sphere
+from nmdp_pin.errors import ContactError, IntegratorError
+
+STIFFNESS, RATE = 1e4, 5.0  # [N/m^2], [1/s]
+STATIC = np.sqrt(9.81 / (4.0 * STIFFNESS))  # [m] depth at which four corners bear 1 kg
+NEAR = 0.01  # [-] of the static depth, a second after landing
+CALM = 5.5 * 0.07  # [m/s] at which it may rise: rho d of the deepest contact and the slip of a step
+TIGHT = {"vi_newton": ViNewton(tolerance=1e-13, slip=1e-11, proximal=1e-9)}
+COMMAND = Command()
+EXACT = 2e-6  # [-] of derivatives, whose differences are good to 1e-7
+
+
+def cone(recovery=RATE, power=2):
+    """The law of all these tests."""
+    return FrictionCone(stiffness=STIFFNESS, power=power, recovery=recovery)
+
+
+def simulator(method="ne-nmdp", robot=None, law=None, shapes=None, **options):
+    """A box on a plane, or others."""
+    terrain = Terrain(shapes or Plane())
+    return Simulator(robot or load_robot("box"), terrain, law or cone(), method, **options)
+
+
+def raised(sim, height):
+    """The state at a height above that of standing."""
+    state = sim.state()
+    q = state.q.copy()
+    q[2] += height
+    return State(0.0, q, state.v)
+
+
+def run(sim, state, h, duration, command=COMMAND):
+    """The results of steps, none of which fails."""
+    for _ in range(round(duration / h)):
+        result = sim.step(state, command, h)
+        assert result.status.ok
+        state = result.state
+        yield result
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("height", "h"), [(0.1, 0.05), (0.4, 0.005), (0.5, 0.02), (0.5, 0.05)])
+def test_a_box_rests_at_its_static_depth(method, order, height, h):
+    """A second after a fall, without a bounce; without recovery it stays up to 5 times as deep."""
+    sim = simulator(method, order=order)
+    state, fastest, landed = raised(sim, height), 0.0, False
+    for _ in range(round((1.0 + np.sqrt(2.0 * height / 9.81)) / h) + 1):
+        result = sim.step(state, Command(), h)
+        assert result.status.ok
+        assert len(result.step_sizes) == 1
+        state, fastest = result.state, max(fastest, result.state.v[2])
+        landed |= result.contact_depths.max() > 0.0
+        assert result.contact_depths.max() > 0.0 or not landed
+    assert result.contact_depths.max() == pytest.approx(STATIC, rel=NEAR)
+    assert 0.0 < fastest < CALM
+
+
+def test_the_quadratic_program_recovers():
+    """`ne-mdp` rests at the static depth, where it would stay three times as deep."""
+    sim = simulator("ne-mdp")
+    result = list(run(sim, raised(sim, 0.1), 0.005, 1.2))[-1]
+    assert result.contact_depths.max() == pytest.approx(STATIC, rel=NEAR)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("h", [0.005, 0.05])
+def test_a_ball_in_a_corner_rests_at_its_static_depth(order, h):
+    """On a floor beside a wall that it falls along."""
+    ball = free_body("ball", Sphere(radius=0.1), density=240.0, position=(0.0, 0.0, 0.1))
+    wall = Box(size=(0.1, 2.0, 2.0), position=(0.149, 0.0, 0.5), friction=0.0)
+    sim = simulator(robot=ball, shapes=[Plane(friction=0.5), wall], order=order)
+    result = list(run(sim, raised(sim, 0.3), h, 1.3))[-1]
+    static = np.sqrt(9.81 * pin.computeTotalMass(ball.model) / STIFFNESS)
+    assert result.contact_depths.max() == pytest.approx(static, rel=NEAR)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+@pytest.mark.parametrize("order", [1, 2])
+def test_depths_follow_the_closed_form(power, order):
+    """Without inertia d^p decays to its static value at the rate p rho; errors fall with h^order.
+
+    d' = rho d (1 - s), s = (d_s / d)^p being the share of the largest force that carries the box.
+    """
+    static, deep, time = 1e-4, 5e-4, 0.2  # so stiff that inertia counts for 1e-5
+    law = FrictionCone(stiffness=9.81 / (4.0 * static**power), power=power, recovery=RATE)
+    decay = np.exp(-power * RATE * time)
+    expected = (static**power + (deep**power - static**power) * decay) ** (1.0 / power)
+    errors = []
+    for h in (0.04, 0.02, 0.01):
+        sim = simulator(law=law, order=order)
+        result = list(run(sim, raised(sim, -deep), h, time))[-1]
+        errors.append(abs(result.contact_depths.max() / expected - 1.0))
+    assert errors[2] < 0.05 / 5 ** (order - 1)
+    for coarse, fine in itertools.pairwise(errors):
+        assert fine < coarse * 0.7**order
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_stop_recovers(tmp_path, order):
+    """A motor presses a pendulum against its stop: it rests where the stop bears it, in full."""
+    robot = pendulum(tmp_path, limit=(-0.1, 10.0))
+    command = Command(kp=np.array([100.0]), kd=np.zeros(1), q_target=np.array([-1.0]))
+    sim = simulator(robot=robot, order=order)
+    stiffness = joints_of(robot).stiffness[0]
+    state = State(0.0, np.array([-0.12]), np.zeros(1))
+    result = list(run(sim, state, 0.01, 2.0, command))[-1]
+    q = result.state.q[0]
+    torque = 100.0 * (q + 1.0) + 9.81 * MASS * LENGTH * np.sin(q)
+    assert stiffness * (-0.1 - q) == pytest.approx(torque, rel=NEAR)
+
+
+@pytest.mark.parametrize("h", [0.005, 0.02])
+def test_energy_with_the_potential_of_the_contacts_falls(h):
+    """What rises takes no more than k d^(p+1) / (p + 1) of each contact has stored."""
+    sim = simulator(order=1)
+    state, before = raised(sim, 0.4), np.inf
+    for result in run(sim, state, h, 1.0):
+        stored = STIFFNESS * (result.contact_depths**3).sum() / 3.0
+        total = result.kinetic_energy + result.potential_energy + stored
+        assert total <= before + 1e-9
+        before = total
+
+
+TILTS = [(0.0, 0.02), (0.0, 0.1), (0.6, 0.02)]  # speed [m/s], tilt [rad]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
+@pytest.mark.parametrize(("speed", "tilt"), TILTS)
+def test_derivatives(method, order, speed, tilt):
+    """They are those of differences of steps, on tilted corners that rise, and slide."""
+    sim = simulator(method, order=order, **TIGHT)
+    check(sim, pressed(sim, 0.03, tilt, speed), Command(), 0.01, step=1e-7, tolerance=EXACT)
+
+
+def pressed(sim, depth, tilt, speed=0.0):
+    """A state that much deeper than that of standing, turned, and in motion."""
+    state = sim.state()
+    turned = pin.Quaternion(pin.rpy.rpyToMatrix(tilt, 1.5 * tilt, 0.2))
+    q = np.concatenate([state.q[:2], [state.q[2] - depth], turned.coeffs()])
+    return State(0.0, q, np.array([speed, 0.3 * speed, -0.02, 0.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", ["rim", "boxes", "sloped", "mixed"])
+def test_derivatives_of_other_contacts(name, order):
+    """On a rim, an edge between two boxes, a cone of unequal axes, and a model in differences."""
+    if name == "rim":
+        wheel = free_body("wheel", Cylinder(radius=0.1, length=0.04, friction=0.8), mass=1.0)
+        sim = simulator(robot=wheel, order=order, **TIGHT)
+    elif name == "boxes":
+        bodies = [
+            free_body(f"b{k}", Box(size=(0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.1 + 0.18 * k))
+            for k in range(2)
+        ]
+        sim = simulator(robot=touching(together(bodies[0], bodies[1:])), order=order, **TIGHT)
+    else:
+        law = AnisotropicCone(stiffness=STIFFNESS, along=0.5, power=2, recovery=RATE)
+        if name == "mixed":
+            law = Mixed(models=(FiniteDifferences(model=law), cone()), by_surface=[0])
+        sim = simulator(law=law, order=order, **TIGHT)
+    state = sim.state()
+    rng = np.random.default_rng(0)
+    turn = np.zeros(len(state.v))
+    turn[2:6] = -0.02, 1.2 if name == "rim" else 0.2, 0.3, 0.1
+    q = pin.integrate(sim.robot.model, state.q, turn)
+    v = 0.1 * rng.standard_normal(len(state.v))
+    tolerance = 100.0 * EXACT if name == "mixed" else EXACT  # its own derivative is in differences
+    check(sim, State(0.0, q, v), Command(), 0.01, step=3e-7, tolerance=tolerance)
+
+
+def test_a_scenario_recovers():
+    """The key of the table is the option of the law."""
+    for model in ("friction-cone", "anisotropic-cone"):
+        overrides = ["contact.recovery=3", f"contact.model={model}", "contact.along=0.5"]
+        scenario = Scenario.load("sliding-box", overrides=overrides[: 2 if model[0] == "f" else 3])
+        assert scenario.build(visuals=False).simulator.contact.recovery == 3.0
+
+
+def test_refused():
+    """A rate below 0, models of a mixed law that differ in it, and objectives without it."""
+    with pytest.raises(ContactError, match="recovery must be >= 0"):
+        cone(-1.0)
+    with pytest.raises(ContactError, match="recovery must be >= 0"):
+        AnisotropicCone(stiffness=1.0, along=0.5, recovery=-1.0)
+    with pytest.raises(ContactError, match="one recovery"):
+        Mixed(models=(cone(), cone(0.0)), by_contact=[0, 1])
+    with pytest.raises(IntegratorError, match="no recovery"):
+        simulator(objective="kinetic")

@@ -1,0 +1,202 @@
+"""Contacts of rims: wheels that roll, cylinders that stand and lie, against closed forms."""
+
+import itertools
+from functools import partial
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from derivative_scenes import check
+from scipy.optimize import minimize_scalar
+
+from nmdp_pin import (
+    Command,
+    DryFriction,
+    FrictionCone,
+    Penalty,
+    Plane,
+    Scenario,
+    Simulator,
+    State,
+    Terrain,
+)
+from nmdp_pin import run as simulate
+from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.step import open_step
+from nmdp_pin._robot.free_body import free_body
+from nmdp_pin._terrain import Box, Capsule, Cylinder, Shape, Sphere
+
+RADIUS, WIDTH = 0.1, 0.05  # [m]
+DEEP = 5e-4  # [m] about the static depth of 1 kg on two or four contacts
+ROLLED = 1e-3  # [-] of a distance or an acceleration, as asked for
+BUMP = 1e-4  # [m] as asked for
+AIMED = 1e-7  # [m] to which SciPy finds a point where the distance is least
+CONE = FrictionCone(stiffness=1e6, power=2)
+LAWS = {"pbd": Penalty(), "pbfd": Penalty(), "ne-ncp": DryFriction()}
+# In first order the position-based form damps spin: see docs/accuracy.md.
+ROLLING = ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp", "ne-mdp", "ne-ncp"]
+LYING = pin.rpy.rpyToMatrix(np.pi / 2.0, 0.0, 0.0)  # the axis along y
+GRAVITY = 9.81  # [m/s^2]
+
+
+def cylinder(ground: Shape, **options) -> Simulator:
+    """A cylinder of 1 kg on a ground."""
+    body = free_body("wheel", Cylinder(radius=RADIUS, length=WIDTH, friction=0.8), mass=1.0)
+    law = LAWS.get(options["method"], CONE)
+    return Simulator(body, Terrain(ground), law, **options)
+
+
+def state_of(position: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> State:
+    """A state, by velocities in the world's axes."""
+    q = np.concatenate([position, pin.Quaternion(R).coeffs()])
+    return State(0.0, q, np.concatenate([R.T @ v, R.T @ w]))
+
+
+def run(simulator: Simulator, state: State, h: float, n: int) -> list[State]:
+    """The states of n steps."""
+    states = []
+    for _ in range(n):
+        state = simulator.step(state, Command(), h).state
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize("method", ROLLING)
+@pytest.mark.parametrize("h", [0.002, 0.01])
+def test_a_wheel_does_not_bump(method: str, h: float) -> None:
+    """It rolls on as fast as it was, and its axle stays level."""
+    start = state_of([0.0, 0.0, RADIUS - DEEP], LYING, [1.0, 0.0, 0.0], [0.0, 1.0 / RADIUS, 0.0])
+    states = run(cylinder(Plane(), method=method), start, h, round(1.0 / h))
+    heights = np.array([state.q[2] for state in states[len(states) // 4 :]])
+    assert np.ptp(heights) < BUMP
+    assert states[-1].q[0] == pytest.approx(1.0, rel=ROLLED)
+    assert abs(states[-1].q[1]) < AIMED
+
+
+@pytest.mark.parametrize("method", ["pbd", "pbfd"])
+def test_a_wheel_does_not_bump_in_penalty_methods(method: str) -> None:
+    """Its axle stays level, though these methods, of first order, damp its spin."""
+    start = state_of([0.0, 0.0, RADIUS - DEEP], LYING, [1.0, 0.0, 0.0], [0.0, 1.0 / RADIUS, 0.0])
+    states = run(cylinder(Plane(), method=method), start, 0.01, 100)
+    assert np.ptp([state.q[2] for state in states[25:]]) < BUMP
+
+
+@pytest.mark.parametrize(
+    ("method", "h"),
+    [*itertools.product(ROLLING, [0.002, 0.01]), ("ne-nmdp", 0.03), ("ne-ncp", 0.03)],
+)
+def test_a_cylinder_rolls_down_a_slope(h: float, method: str) -> None:
+    """It is accelerated by 2/3 g sin(a)."""
+    a, n = 0.2, round(0.9 / h)
+    normal = np.array([np.sin(a), 0.0, np.cos(a)])
+    start = state_of((RADIUS - DEEP) * normal, LYING, np.zeros(3), np.zeros(3))
+    simulator = cylinder(Plane(normal=tuple(normal)), method=method)
+    end = run(simulator, start, h, n)[-1]
+    expected = 2.0 / 3.0 * GRAVITY * np.sin(a) * n * h
+    assert np.linalg.norm(end.v[:3]) == pytest.approx(expected, rel=ROLLED)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("lying", [False, True])
+@pytest.mark.parametrize("h", [0.002, 0.01, 0.03])
+def test_a_cylinder_rests(h: float, lying: bool, order: int) -> None:
+    """It stands on its rim and lies on its side, level, where it was put down."""
+    R = LYING if lying else np.eye(3)
+    height = (RADIUS if lying else 0.5 * WIDTH) - DEEP
+    simulator = cylinder(Plane(), method="ne-nmdp", order=order)
+    start = state_of([0.0, 0.0, height], R, np.zeros(3), np.zeros(3))
+    end = run(simulator, start, h, 30)[-1]
+    # n contacts bear the weight: n k d^2 = m g
+    static = np.sqrt(GRAVITY / ((2 if lying else 4) * CONE.stiffness))
+    assert end.q[2] - height == pytest.approx(DEEP - static, abs=static)
+    assert pin.log3(R.T @ pin.Quaternion(end.q[3:]).matrix()) == pytest.approx(0.0, abs=AIMED)
+    assert np.abs(end.v).max() < 1e-4
+
+
+def test_a_coin_rolls_on_its_edge() -> None:
+    """Thin, upright and fast, it keeps its lean, and its path is straight."""
+    coin = free_body("coin", Cylinder(radius=0.012, length=0.002), mass=0.008)
+    simulator = Simulator(coin, Terrain(Plane()), FrictionCone(stiffness=1e5, power=2), "ne-nmdp")
+    start = state_of([0.0, 0.0, 0.0118], LYING, [0.5, 0.0, 0.0], [0.0, 0.5 / 0.012, 0.0])
+    end = run(simulator, start, 0.005, 100)[-1]
+    assert end.q[0] == pytest.approx(0.25, rel=0.01)
+    assert abs(pin.Quaternion(end.q[3:]).matrix()[2, 2]) < 1e-3
+
+
+GROUNDS: dict[str, Shape] = {
+    "plane": Plane(normal=(0.1, 0.2, 1.0)),
+    "box": Box(size=(1.0, 1.0, 0.4), position=(0.0, 0.0, -0.2), rpy=(0.1, 0.2, 0.3)),
+    "sphere": Sphere(radius=0.6, position=(0.0, 0.0, -0.6)),
+    "capsule": Capsule(radius=0.3, length=1.0, position=(0.0, 0.0, -0.3), rpy=(1.4, 0.1, 0.0)),
+    "cylinder": Cylinder(radius=0.3, length=2.0, position=(0.0, 0.0, -0.3), rpy=(1.4, 0.1, 0.0)),
+}
+
+
+def distance_along(ground: Terrain, centre: np.ndarray, e: np.ndarray, angle: float) -> float:
+    """Distance of a ground from the point at an angle of a circle with radii e, shape (2, 3)."""
+    x = centre + np.array([np.cos(angle), np.sin(angle)]) @ e
+    return float(ground.query(x[None]).distance[0])
+
+
+@pytest.mark.parametrize("name", GROUNDS)
+def test_the_contact_is_where_the_distance_is_least(name: str) -> None:
+    """SciPy finds the same point along the rim, on planes, edges and round shapes."""
+    rng, ground = np.random.default_rng(2), Terrain(GROUNDS[name])
+    simulator = cylinder(GROUNDS[name], method="ne-nmdp")
+    form = simulator.integrator.form
+    memory, seen = form.new_memory(), 0
+    for _ in range(20):
+        R = pin.rpy.rpyToMatrix(*rng.uniform(-1.0, 1.0, 3)) @ LYING
+        state = state_of(
+            np.add(rng.uniform(-0.03, 0.03, 3), (0.0, 0.0, 0.12)), R, *np.zeros((2, 3))
+        )
+        open_step(form.record, form.start(state, [Command()], 0.01, None), memory)
+        contacts, places = memory.stage.contacts, memory.origin.places
+        place_contacts(form.candidates, contacts, memory.origin.P, places)
+        for i in range(int(contacts.n[0])):
+            c = contacts.index[i]
+            if not contacts.rolls[c]:
+                continue
+            a = R @ np.cross(*form.candidates.semi_axes[c, :2]) / RADIUS**2
+            e = np.linalg.svd(a[None])[2][1:]
+
+            centre = state.q[:3] + R @ form.candidates.local[c]
+            distance = partial(distance_along, ground, centre, RADIUS * e)
+            angles = np.linspace(0.0, 2.0 * np.pi, 73)
+            first = angles[np.argmin([distance(angle) for angle in angles])]
+            best = minimize_scalar(distance, bounds=(first - 0.1, first + 0.1), method="bounded")
+            assert -places.depth[i] == pytest.approx(best.fun, abs=AIMED)
+            seen += 1
+    assert seen > 10
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", ["plane", "sphere", "capsule"])
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_derivatives_of_a_rolling_wheel(method: str, name: str, order: int) -> None:
+    """Those of a step are those of its differences: the contact moves, and its normal turns."""
+    ground = {"plane": Plane(), "sphere": Sphere(radius=0.6, position=(0, 0, -0.6))}.get(name)
+    ground = ground or Capsule(radius=0.3, length=2.0, position=(0, 0, -0.3), rpy=(1.57, 0, 0.4))
+    R = pin.rpy.rpyToMatrix(0.0, 0.02, 0.1) @ LYING
+    # it slides, far from rolling, where another direction of friction would begin to act
+    start = state_of([0.0, 0.0, RADIUS - 2.0 * DEEP], R, [0.5, 0.7, -0.05], [0.3, -3.0, 0.2])
+    check(cylinder(ground, method=method, order=order), start, Command(), 0.005)
+
+
+def test_rims_are_of_the_geometry_of_a_link() -> None:
+    """A cylinder has two, whose ends are as high as the cylinder in any pose."""
+    body = free_body("wheel", Cylinder(radius=RADIUS, length=WIDTH), mass=1.0)
+    points = body.contact_points
+    assert len(points) == 2
+    for tilt in (0.0, 0.4, np.pi / 2.0):
+        R = pin.rpy.rpyToMatrix(tilt, 0.0, 0.3)
+        q = np.concatenate([np.zeros(3), pin.Quaternion(R).coeffs()])
+        low = -0.5 * WIDTH * np.cos(tilt) - RADIUS * np.sin(tilt)
+        assert points.bottoms(body.model, q).min() == pytest.approx(low)
+
+
+def test_a_rover_climbs_a_ramp() -> None:
+    """Its wheels roll 3 m up a ramp and over hills."""
+    recording = simulate(Scenario.load("rover-hills"))
+    assert recording.q[:, 2].max() > 0.25
+    assert recording.q[-1, 0] == pytest.approx(3.0, rel=0.02)

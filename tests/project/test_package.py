@@ -1,0 +1,98 @@
+"""What is released: the source distribution, the extras and the versions."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+BUILD = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+
+
+def tracked() -> set[str]:
+    """The files of the repository."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
+
+
+def test_the_source_distribution_is_whole(tmp_path):
+    """It holds every file of the repository: its tests can be run, its documentation read."""
+    pytest.importorskip("setuptools")
+    files, copy = tracked(), tmp_path / "copy"
+    for name in files:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(tmp_path)], cwd=copy, check=True, capture_output=True
+    )
+    (path,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    links = {name for name in files if (ROOT / name).is_symlink()}
+    assert not files - links - held, "add them to MANIFEST.in"
+    assert all(f"{name}/__init__.py" in held for name in links)
+
+
+def test_a_copy_on_the_path_takes_all_of_itself(tmp_path):
+    """With PYTHONPATH set to a copy no module is taken from the installed checkout."""
+    copy = tmp_path / "copy"
+    for name in tracked():
+        if name.startswith(("nmdp_pin", "viz", "experiments", "scenarios", "robots")):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+    names = [f"nmdp_pin{part}" for part in ("", ".viz", ".experiments", ".scenarios", ".robots")]
+    code = f"import {', '.join(names)}, sys; print([sys.modules[n].__file__ for n in {names!r}])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert all(path.startswith(str(copy)) for path in ast.literal_eval(shown))
+
+
+def requirements(lines: list[str]) -> dict[str, str]:
+    """Versions that are allowed, by name."""
+    return dict(re.fullmatch(r"([\w-]+(?:\[\w+\])?)(.*)", line).groups() for line in lines)
+
+
+def test_the_extra_dev_has_all_other_extras():
+    """What a test needs, `make test` installs, and in the same versions."""
+    extras = PROJECT["optional-dependencies"]
+    dev = requirements(extras["dev"])
+    others = [requirements(lines) for name, lines in extras.items() if name != "dev"]
+    assert all(other.items() <= dev.items() for other in others)
+
+
+# Names of conda-forge for packages of PyPI; cmeel's are part of pinocchio there.
+OF_CONDA = {
+    "pin": "pinocchio",
+    "example-robot-data-loaders": "example-robot-data",
+    "meshcat": "meshcat-python",
+}
+
+
+def test_the_recipe_and_the_citation_are_of_this_version():
+    """They state the version and the requirements of pyproject.toml."""
+    recipe = (ROOT / "recipe/recipe.yaml").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\n  version: "{PROJECT["version"]}"\n' in recipe
+    assert f"\nversion: {PROJECT['version']}\n" in citation
+    wanted = requirements([d for d in PROJECT["dependencies"] if not d.startswith("cmeel")])
+    lines = re.findall(r"^    - ([\w-]+) ([<>=][\w.,<>=]+)$", recipe.partition("  run:")[2], re.M)
+    stated = dict(lines)
+    for name, versions in wanted.items():
+        least = re.match(r"[=>]=([\d.]+)", versions)[1]
+        assert stated[OF_CONDA.get(name, name)].startswith(f">={least}"), name

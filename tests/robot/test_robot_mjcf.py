@@ -1,0 +1,311 @@
+"""MJCF files: as MuJoCo compiles them, or refused by name."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from urdf_samples import write
+
+from nmdp_pin import load_robot
+from nmdp_pin._control import StablePD
+from nmdp_pin._robot import check_robot
+from nmdp_pin._scenario import Scenario
+from nmdp_pin.errors import MissingExtra, RobotError
+
+mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
+
+# Of numbers of order 1: rounding of two codes that start from the same compiled numbers.
+SAME = 1e-10
+
+ONE_LEG = """<mujoco model="one-leg">
+<compiler angle="radian"/><default><joint armature="0.2"/></default>
+<worldbody><geom type="plane" size="1 1 1"/>
+<body name="trunk" pos="0 0 1" quat="1 0 0 0"><freejoint/>
+<geom type="box" size="0.1 0.2 0.05" mass="3" contype="0" conaffinity="0"/>
+<body name="leg" pos="0.1 0 0"><joint name="roll" axis="1 0 0" range="-1 1" limited="true"/>
+<joint name="pitch" axis="0 1 0" pos="0 0 0.1" frictionloss="0.3" actuatorfrcrange="-9 9"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.1 0 -0.5" mass="1"/></body></body></worldbody>
+<actuator><motor joint="pitch"/></actuator></mujoco>"""
+
+BODIES = ONE_LEG[ONE_LEG.index('<body name="trunk"') : ONE_LEG.index("</mujoco>")]
+
+# All kinds of joints and geometry, `ref`, several joints in a body, servos, gears, a keyframe; no
+# angle="radian", and gravity of its own.
+ALL = """<mujoco model="all"><option gravity="1 0 -5"/>
+<asset><mesh name="tip" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1"/><material name="red" rgba="1 0 0 1"/>
+</asset><worldbody>
+<body name="post" pos="0 0 1" euler="10 20 30"><geom type="box" size="0.1 0.1 0.1"/>
+<body name="arm" pos="0.1 0 0" quat="1 2 3 4">
+<joint name="yaw" axis="1 2 3" pos="0.1 0 0" ref="20" range="-90 90" armature="0.1" damping="0.5"/>
+<joint name="lift" type="slide" axis="0 1 1" ref="0.1" range="-0.2 0.3"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0" material="red"/><site name="eye"/>
+<body name="tail" pos="0 0 0.2"><joint name="ball" type="ball" pos="0 0 0.1"/>
+<geom type="ellipsoid" size="0.1 0.2 0.05"/></body>
+<body name="left"><joint name="l" type="slide" axis="1 0 0" range="0 0.1" ref="0.02"/>
+<geom type="mesh" mesh="tip"/></body>
+<body name="right"><joint name="r" type="slide" axis="-1 0 0"/><geom size="0.1"/></body>
+</body></body>
+<body name="toy" pos="2 0 0" quat="1 1 0 0"><freejoint name="free"/>
+<geom type="cylinder" size="0.05 0.1" pos="0.1 0 0"/></body></worldbody>
+<equality><joint joint1="l" joint2="r" polycoef="0.01 2 0 0 0"/></equality>
+<actuator>
+<position joint="yaw" kp="20" kv="2" gear="3" forcerange="-5 5" armature="0.1" damping="0.3"/>
+<motor joint="lift" gear="-4" ctrlrange="-2 2"/><velocity joint="l" kv="7"/></actuator>
+<keyframe><key qpos="0.3 0.2 1 1 0 0 0.05 0.06 2 1 0 0 0 1 0"/></keyframe></mujoco>"""
+
+
+def gymnasium_files():
+    """MJCF files of gymnasium, where it is installed."""
+    found = importlib.util.find_spec("gymnasium")
+    folder = Path(found.origin).parent / "envs/mujoco/assets" if found else Path("none")
+    return sorted(folder.glob("*.xml"))
+
+
+OWN = Path(mujoco.__file__).parents[1] / "testdata/model.xml"
+FILES = [*gymnasium_files(), OWN, "all"]
+
+
+@pytest.fixture(params=FILES, ids=lambda file: Path(file).stem)
+def both(request, tmp_path):
+    """A robot, MuJoCo's model of its file, and the latter's data."""
+    path = write(tmp_path, ALL, "all.xml") if request.param == "all" else request.param
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    return load_robot(path, visuals=False), theirs, mujoco.MjData(theirs)
+
+
+def put(bot, data, q, v):
+    """Put MuJoCo's robot in a state of ours: their quaternions begin with w."""
+    qpos, size = [], 0
+    for kind in data.model.jnt_type.tolist():
+        n = (7, 4, 1, 1)[kind]
+        part = q[size : size + n]
+        qpos.append(part if n == 1 else np.concatenate([part[: n - 4], np.roll(part[n - 4 :], 1)]))
+        size += n
+    data.qpos[:], data.qvel[:] = np.concatenate(qpos), v
+    mujoco.mj_forward(data.model, data)
+
+
+def test_motion_is_that_of_mujoco(both):
+    """Mass matrix, forces of gravity and inertia, places of all bodies, at random states."""
+    bot, theirs, data = both
+    rng, ours = np.random.default_rng(0), bot.model.createData()
+    for _ in range(3):
+        q = pin.integrate(bot.model, bot.standing, rng.standard_normal(theirs.nv))
+        v = rng.standard_normal(theirs.nv)
+        put(bot, data, q, v)
+        expected = np.zeros((theirs.nv, theirs.nv))
+        mujoco.mj_fullM(theirs, data, expected)
+        M = np.triu(pin.crba(bot.model, ours, q))
+        np.testing.assert_allclose(M + np.triu(M, 1).T, expected, rtol=SAME, atol=SAME)
+        forces = pin.nonLinearEffects(bot.model, ours, q, v)
+        np.testing.assert_allclose(forces, data.qfrc_bias, rtol=SAME, atol=SAME)
+        pin.framesForwardKinematics(bot.model, ours, q)
+        for body in range(1, theirs.nbody):
+            name = theirs.body(body).name or f"body{body}"
+            frame = ours.oMf[bot.model.getFrameId(name, pin.BODY)]
+            np.testing.assert_allclose(frame.translation, data.xpos[body], atol=SAME)
+            np.testing.assert_allclose(frame.rotation.ravel(), data.xmat[body], atol=SAME)
+    np.testing.assert_array_equal(bot.model.gravity.linear, theirs.opt.gravity)
+
+
+def test_bounds_are_those_of_mujoco(both):
+    """Ranges and dry friction; damping is that of the passive force of each dof."""
+    bot, theirs, data = both
+    for j in np.flatnonzero(theirs.jnt_type >= 2).tolist():
+        v, limited = theirs.jnt_dofadr[j], theirs.jnt_limited[j]
+        given = theirs.jnt_range[j] if limited else [-np.inf, np.inf]
+        assert [bot.limits.lower[v], bot.limits.upper[v]] == list(given)
+        assert bot.limits.friction[v] == theirs.dof_frictionloss[v]
+    theirs.jnt_stiffness[:] = theirs.opt.density = theirs.opt.viscosity = 0.0
+    theirs.body_gravcomp[:] = theirs.tendon_stiffness[:] = theirs.tendon_damping[:] = 0.0
+    v = np.random.default_rng(1).standard_normal(theirs.nv)
+    put(bot, data, bot.standing, v)
+    np.testing.assert_allclose(-bot.model.damping * v, data.qfrc_damper, rtol=SAME, atol=SAME)
+
+
+def test_motors_are_those_of_mujoco(both):
+    """The torques of motors and servos at random controls, and where they saturate."""
+    bot, theirs, data = both
+    rng, nv = np.random.default_rng(2), theirs.nv
+    put(bot, data, bot.standing, rng.standard_normal(nv))
+    kp, kd = np.zeros(nv), np.zeros(nv)
+    for a in range(theirs.nu):
+        joint, gear = int(theirs.actuator_trnid[a, 0]), theirs.actuator_gear[a, 0]
+        if theirs.actuator_trntype[a] != 0 or theirs.jnt_type[joint] < 2:
+            continue
+        if theirs.actuator_dyntype[a] != 0:
+            continue
+        name, v = theirs.joint(joint).name, theirs.jnt_dofadr[joint]
+        assert v in bot.driven or name in [m.joint for m in bot.limits.mimics]
+        data.ctrl[:] = 0.0
+        servo = bool(theirs.actuator_biastype[a])
+        if servo:
+            kp[v], kd[v] = bot.kp.get(name, 0.0), bot.kd.get(name, 0.0)
+            data.ctrl[a] = gear * data.qpos[theirs.jnt_qposadr[joint]] + 1e-3
+            torque = kp[v] * 1e-3 / gear - kd[v] * data.qvel[v]
+            if kp[v] == 0.0:  # of velocity
+                data.ctrl[a], torque = 0.0, -kd[v] * data.qvel[v]
+            torque = np.clip(torque, -bot.limits.effort[v], bot.limits.effort[v])
+        else:
+            data.ctrl[a] = 1e6 if theirs.actuator_ctrllimited[a] else 1.0
+            torque = np.sign(gear) * min(bot.limits.effort[v], abs(gear * data.ctrl[a]))
+        mujoco.mj_forward(theirs, data)
+        assert data.qfrc_actuator[v] == pytest.approx(torque, rel=SAME, abs=SAME)
+
+
+def test_what_is_read(tmp_path):
+    """Free base, joints in order, motors, bounds, armature; the floor is left out and told."""
+    bot = load_robot(write(tmp_path, ONE_LEG, "leg.xml"))
+    assert (bot.name, bot.model.nq, bot.model.nv) == ("one-leg", 9, 8)
+    assert list(bot.model.names)[3:] == ["roll", "pitch"]
+    assert list(bot.driven) == [7]
+    assert bot.mass == pytest.approx(4.0)
+    np.testing.assert_allclose(bot.model.armature[6:], 0.2)
+    np.testing.assert_allclose(bot.limits.upper[6:], [1.0, np.inf])
+    np.testing.assert_allclose(bot.limits.effort[6:], [np.inf, 9.0])
+    np.testing.assert_allclose(bot.limits.friction[6:], [0.0, 0.3])
+    assert any("<geom> of the world left out" in text for text in bot.warnings)
+    assert bot.lowest_point == pytest.approx(0.0, abs=SAME)
+    assert load_robot(tmp_path / "leg.xml", base="fixed").model.nv == 2
+
+
+@pytest.mark.parametrize("base", ["free-flyer", "planar", "fixed"])
+def test_gravity_of_the_file(base, tmp_path):
+    """It stays on every base, where joints are locked, and where the file switches it off."""
+    given = '<option gravity="0 1 -3"/><default>'
+    path = write(tmp_path, ONE_LEG.replace("<default>", given), "leg.xml")
+    bot = load_robot(path, base=base, joints=["pitch"])
+    np.testing.assert_array_equal(bot.model.gravity.linear, [0.0, 1.0, -3.0])
+    off = '<option><flag gravity="disable"/></option><default>'
+    path = write(tmp_path, ONE_LEG.replace("<default>", off), "leg.xml")
+    assert not load_robot(path, base=base).model.gravity.linear.any()
+
+
+def test_the_keyframe_is_the_standing_pose(tmp_path):
+    """Joints, balls and free joints where it says; servos and equalities in our terms."""
+    bot = load_robot(write(tmp_path, ALL, "all.xml"))
+    ball, free = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)], [2.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    np.testing.assert_allclose(bot.standing, [0.3, 0.2, *ball, 0.05, 0.06, *free], atol=SAME)
+    # r = (l - 0.02 - 0.01) / 2, for of the two l has the motor
+    (mimic,) = bot.limits.mimics
+    assert (mimic.joint, mimic.primary, mimic.multiplier) == ("r", "l", 0.5)
+    assert mimic.offset == pytest.approx(-0.015)
+    assert bot.kp == {"yaw": 180.0}
+    assert bot.kd == {"yaw": 18.0, "l": 7.0}
+    np.testing.assert_allclose(bot.limits.effort[[0, 1]], [15.0, 8.0])
+    StablePD(bot, kp=bot.kp, kd=bot.kd)
+    assert bot.model.existFrame("eye")
+    red = bot.require_visuals().geometryObjects[1].meshColor
+    np.testing.assert_array_equal(red, [1.0, 0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["ant", "half_cheetah", "hopper", "humanoid", "walker2d"])
+def test_robots_of_gymnasium(name):
+    """All their motors drive, and they run from one command."""
+    path = next((file for file in gymnasium_files() if file.stem == name), None)
+    if path is None:
+        pytest.skip("needs gymnasium: extra 'gym'")
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    setup = Scenario.load(path).build(visuals=False)
+    assert setup.robot.mass == pytest.approx(theirs.body_mass.sum(), rel=SAME)
+    assert (setup.robot.model.nv, len(setup.robot.driven)) == (theirs.nv, theirs.nu)
+    *_, last = setup.simulator.run(setup.state, setup.controller, dt=0.02, duration=0.1)
+    assert last.status.ok
+
+
+def test_what_is_left_out_is_told():
+    """A sentence on each part of MuJoCo's own example that is not simulated."""
+    told = "\n".join(load_robot(OWN, visuals=False).warnings)
+    for part in (
+        *("move no hinge or slide: '0', '1', '7'", "a motor or servo, of: '6', '8', '9'"),
+        "no torques, of: '3', '4', '5', '6', '8', '9'",
+        *("(weld)", "tendons", "stiffness", "gravcomp", "fluid", "sensors (11)", "<geom> of the"),
+    ):
+        assert part in told
+
+
+@pytest.mark.parametrize("taken", ["universe", "root_rotation"])
+def test_names_that_are_taken(taken, tmp_path):
+    """A joint called like pinocchio's world or a base gets another name, and that is told."""
+    bot = load_robot(write(tmp_path, ONE_LEG.replace("roll", taken), "leg.xml"))
+    assert list(bot.model.names)[3:] == [f"{taken}_", "pitch"]
+    assert f"joint '{taken}' is called '{taken}_' here" in bot.warnings
+
+
+def test_files_that_it_includes(tmp_path):
+    """They are read in their place; twice they are refused."""
+    leg = '<include file="parts/leg.xml"/>'
+    body = ONE_LEG[ONE_LEG.index("<worldbody>") : ONE_LEG.index("<actuator>")]
+    (tmp_path / "parts").mkdir()
+    write(tmp_path / "parts", f"<mujocoinclude>{body}</mujocoinclude>", "leg.xml")
+    path = write(tmp_path, ONE_LEG.replace(body, leg), "leg.xml")
+    assert list(load_robot(path).model.names)[3:] == ["roll", "pitch"]
+    path = write(tmp_path, ONE_LEG.replace(body, 2 * leg), "leg.xml")
+    with pytest.raises(RobotError, match="already included"):
+        load_robot(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "<actuator>",
+            '<include file="more.xml"/><actuator>',
+            "Error opening file 'more.xml'.*line 9",
+        ),
+        ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword"),
+        ("<worldbody>", '<asset><mesh file="/etc/passwd"/></asset><worldbody>', "no decoder"),
+        (
+            "<worldbody>",
+            '<asset><mesh file="no.stl"/></asset><worldbody>',
+            "Error opening file 'no.stl'",
+        ),
+        ('mass="3"', 'mass="1e11"', "body_mass: must hold numbers of at most 1e"),
+        ('armature="0.2"', 'armature="nan"', "dof_armature: must hold numbers"),
+        ('armature="0.2"', 'armature="-1"', "dof_armature: must be >= 0"),
+        (
+            '<joint name="roll"',
+            '<joint frictionloss="-1" name="roll"',
+            "frictionloss: must be >= 0",
+        ),
+        (
+            "<freejoint/>",
+            '<replicate count="600"><body><geom size="1"/></body></replicate>',
+            "nbody: has 603; at most 501",
+        ),
+        ('pos="0 0 1"', 'pos="0 0 high"', "MuJoCo refuses it.*'pos'"),
+        (BODIES, "</worldbody>", "has no <body>"),
+        ("mujoco", "sdf", "XML model type: 'sdf'"),
+        (
+            "<worldbody>",
+            '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset><worldbody>',
+            "MuJoCo refuses it|more than 2 GiB",
+        ),
+    ],
+)
+def test_what_is_not_read_is_refused(old, new, says, tmp_path):
+    """The error says what it is, and the report has it too."""
+    path = write(tmp_path, ONE_LEG.replace(old, new), "leg.xml")
+    with pytest.raises(RobotError, match=says):
+        load_robot(path)
+    assert not check_robot(path).ok
+
+
+def test_the_extra_is_named(monkeypatch, tmp_path):
+    """Without mujoco the error says what to install."""
+    monkeypatch.setattr("nmdp_pin._robot.mjcf.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"nmdp-pin\[mjcf\]"):
+        load_robot(write(tmp_path, ONE_LEG, "leg.xml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("m.sdf", "is an SDF file"), ("x.urdf.xacro", "run xacro on it")]
+)
+def test_other_formats_are_named(name, says, tmp_path):
+    """A file that exists is not an unknown robot."""
+    path = write(tmp_path, "<sdf/>", name)
+    with pytest.raises(RobotError, match=says):
+        load_robot(path)
+    assert says in str(check_robot(path))
