@@ -11,7 +11,7 @@ from nmdp_pin._dynamics.polytopes import polytope_pairs
 from nmdp_pin._dynamics.world_points import touches
 from nmdp_pin._kernels.contacts import FLAT, MINIMA, REACH, RIM, Candidates, Contacts, Places
 from nmdp_pin._kernels.polytopes import NONE
-from nmdp_pin._kernels.terrain import MESH
+from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin._terrain import Mesh, Plane, Terrain
@@ -82,6 +82,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         axes[k], shown[k] = sphere.semi_axes, sphere.row
     sizes = radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
     blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
+    plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
     return Candidates(
         bodies=bodies.reshape(-1, 2),
         local=local.reshape(-1, 3),
@@ -101,6 +102,8 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         spheres=_spheres(blocks, bodies, local, sizes, of_polytopes, surfaces),
         polytopes=polytopes,
         pairs=of_polytopes,
+        plain=plain,
+        shaped=not plain.all() or max(map(len, rows_of.values())) > 1,
         reach=REACH,
         distant=False,
         rolling=False,
@@ -193,6 +196,8 @@ def new_places(k: int) -> Places:
         arm=np.zeros((k, 3)),
         curvature=np.zeros((k, 3, 3)),
         curved=np.zeros(k, dtype=bool),
+        N=np.zeros((k, 3, 6)),
+        L=np.zeros((k, 3, 6)),
         covered=np.zeros(k, dtype=bool),
         friction=np.zeros(k),
         surface=np.full(k, -1),

@@ -17,9 +17,9 @@ from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels import step as kernel
 from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.contact_places import place_contacts
 from nmdp_pin._kernels.impacts import MOVES
 from nmdp_pin._kernels.implicit_function import Face, StageRates, respond
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.stage import Point, evaluate
 from nmdp_pin._kernels.step import Memory
 from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR, settle, stage_rates

@@ -39,6 +39,7 @@ from nmdp_pin._kernels.triangles import Triangles
 
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
 NEARBY = 0.01  # [m] likewise of two bodies, which may stay close to each other
+LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 MINIMA = 6  # contacts of a sphere with a mesh
 RIM = 4  # contacts of a disc with a shape
 FLAT = 16  # contacts of two polytopes
@@ -71,6 +72,8 @@ class Candidates:
             bodies: centre and radius [m], shape (g, 2, 4).
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
+        plain: whether candidates are pairs of a sphere and a plane, shape (k,).
+        shaped: whether others are there, or several planes of one body.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
         rolling: whether contacts may move along discs and ellipsoids.
@@ -94,6 +97,8 @@ class Candidates:
     spheres: np.ndarray
     polytopes: Polytopes
     pairs: np.ndarray
+    plain: np.ndarray
+    shaped: bool
     reach: float
     distant: bool
     rolling: bool
@@ -146,6 +151,8 @@ class Places:
         arm: arms o from the centres to the points of the forces [m], shape (k, 3).
         curvature: derivatives of the normals by the centres, if `curved` [1/m], (k, 3, 3).
         curved: whether a surface is curved, shape (k,).
+        N: derivatives of the normals by motions of the bodies, if bent, shape (k, 3, 6).
+        L: derivatives of the arms, likewise.
         covered: whether another shape covers the place, which then is no contact, shape (k,).
         friction: friction coefficients, shape (k,).
         surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
@@ -158,6 +165,8 @@ class Places:
     arm: np.ndarray
     curvature: np.ndarray
     curved: np.ndarray
+    N: np.ndarray
+    L: np.ndarray
     covered: np.ndarray
     friction: np.ndarray
     surface: np.ndarray

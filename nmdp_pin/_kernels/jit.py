@@ -108,6 +108,19 @@ class _Callee:
     """Key of a version that only kernels call."""
 
 
+class _Flags(compiler.Flags):
+    """Flags of a kernel, which are all alike to what Numba keeps for functions that kernels call.
+
+    Numba compares flags option by option, for each operation of a kernel.
+    """
+
+    def __hash__(self) -> int:
+        return hash(_Flags)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Flags)
+
+
 class _Compiler(_FunctionCompiler):
     """Compiler of a kernel."""
 
@@ -119,7 +132,7 @@ class _Compiler(_FunctionCompiler):
         flags.no_compile = flags.no_cpython_wrapper = not alone
         # kernels that make no arrays count no references
         flags.nrt = alone or not _MAKERS.isdisjoint(self.py_func.__code__.co_names)
-        return flags
+        return _Flags(flags)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,6 @@ from nmdp_pin._kernels.callbacks import (
     call_vertices,
 )
 from nmdp_pin._kernels.contact_motion import displacement, turn_back, velocity_motion
-from nmdp_pin._kernels.contact_places import bend_contact, place_contacts, surface_rates
 from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.friction_cone import Cone, cone_derivative, cone_vertices
@@ -45,6 +44,7 @@ from nmdp_pin._kernels.manifold import (
     difference,
     difference_derivative,
 )
+from nmdp_pin._kernels.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.tree import (
     Tree,
@@ -526,18 +526,17 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
     if touching == 0:
         return
     own = np.zeros((contacts.n[0], system.rows, 6))
-    for x in range(touching):
-        bend_contact(system.candidates, contacts, places, at.active[x])
+    bend_contacts(system.candidates, contacts, places)
     if system.called and system.derivative == EXACT:
         call_vertex_derivative(
             system.called, contacts.index, places, at.w, at.wrench, at.active[:touching], own
         )
     stiffness, sums = np.empty((touching, 36)), np.zeros((len(tree.parents), 36))
     origin, bodies = np.empty((touching, 6)), np.empty((touching, 2), np.int64)
-    N, L, of_depth, D = zero_matrix(3, 6), zero_matrix(3, 6), vector(6), matrix(6, 6)
+    of_depth, D = vector(6), matrix(6, 6)
     for x in range(touching):
         i = at.active[x]
-        surface_rates(system.candidates, contacts, places, i, N, L)
+        N, L = places.N[i], places.L[i]
         for a in range(3):
             of_depth[a] = -places.normal[i, a]
         cross_into(places.normal[i], places.arm[i], of_depth[3:])

@@ -19,7 +19,7 @@ from nmdp_pin import (
     State,
     Terrain,
 )
-from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.step import open_step
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.catalog import find_robot
