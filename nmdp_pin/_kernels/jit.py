@@ -108,19 +108,6 @@ class _Callee:
     """Key of a version that only kernels call."""
 
 
-class _Flags(compiler.Flags):
-    """Flags of a kernel, which are all alike to what Numba keeps for functions that kernels call.
-
-    Numba compares flags option by option, for each operation of a kernel.
-    """
-
-    def __hash__(self) -> int:
-        return hash(_Flags)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Flags)
-
-
 class _Compiler(_FunctionCompiler):
     """Compiler of a kernel."""
 
@@ -132,7 +119,7 @@ class _Compiler(_FunctionCompiler):
         flags.no_compile = flags.no_cpython_wrapper = not alone
         # kernels that make no arrays count no references
         flags.nrt = alone or not _MAKERS.isdisjoint(self.py_func.__code__.co_names)
-        return _Flags(flags)
+        return flags
 
 
 @contextlib.contextmanager
@@ -152,7 +139,7 @@ def _quick(context: Any) -> Iterator[None]:
     do not fit, comparisons of flags by the names of all of them, and searches for garbage, of
     which a compiler makes none.
     """
-    codegen, flags, scheme = context.codegen(), _Flags, errors.HighlightColorScheme
+    codegen, flags, scheme = context.codegen(), _Flags, type(errors.termcolor())
     collects = gc.isenabled()
     with contextlib.ExitStack() as before:
         for owner, name, value in (
@@ -164,7 +151,7 @@ def _quick(context: Any) -> Iterator[None]:
             (scheme, "_markup", _plain),
             (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
         ):
-            before.callback(setattr, owner, name, getattr(owner, name))
+            before.callback(setattr, owner, name, getattr(owner, name, value))
             setattr(owner, name, value)
         gc.disable()
         if collects:
