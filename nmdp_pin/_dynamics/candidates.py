@@ -101,6 +101,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         spheres=_spheres(blocks, bodies, local, sizes, of_polytopes, surfaces),
         polytopes=polytopes,
         pairs=of_polytopes,
+        recovery=np.zeros(len(index)),
         reach=REACH,
         distant=False,
         rolling=False,

@@ -71,6 +71,7 @@ class Candidates:
             bodies: centre and radius [m], shape (g, 2, 4).
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
+        recovery: rates rho at which they push out [1/s], shape (k,); see `kernels.stage.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
         rolling: whether contacts may move along discs and ellipsoids.
@@ -94,6 +95,7 @@ class Candidates:
     spheres: np.ndarray
     polytopes: Polytopes
     pairs: np.ndarray
+    recovery: np.ndarray
     reach: float
     distant: bool
     rolling: bool
