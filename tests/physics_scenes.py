@@ -122,7 +122,8 @@ def cone(robot: Robot, *, feet: int = 4, depth: float = DEPTH, **options: Any) -
 def simulator(robot: Robot, terrain: Terrain, contact: FrictionCone, method: str) -> Simulator:
     """A simulator by one of METHODS or of SECOND_ORDER; the papers' objectives do not recover."""
     name, options = (METHODS | SECOND_ORDER)[method]
-    law = replace(contact, recovery=0.0) if method in MINIMISING else contact
+    minimised = options.get("objective", "dissipation") != "dissipation"
+    law = replace(contact, recovery=0.0) if minimised else contact
     return Simulator(robot, terrain, law, name, **options)
 
 

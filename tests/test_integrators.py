@@ -185,7 +185,7 @@ def test_warm_start_saves_work():
     simulator = Simulator(
         robot,
         Terrain([Plane(height=-0.8)]),
-        FrictionCone(stiffness=1e6, power=2),
+        FrictionCone(stiffness=1e6, power=2, recovery=0.0),
         objective="end_effector",
     )
     controller = StablePD(robot, kp=1000.0, kd=20.0)
