@@ -23,7 +23,7 @@ from nmdp_pin._integrators import (
     methods_that_take,
     options_of,
 )
-from nmdp_pin._integrators.presets import preset_options
+from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.free_flyer import from_free_flyer
@@ -48,7 +48,7 @@ class Simulator:
         control: treatment of steps that fail or are inaccurate: `Halving` (default), `Fixed` or
             `ErrorControl`.
         preset: name of a set of options, overridden by keywords; "paper" holds the settings of
-            the papers' authors.
+            the papers' authors, with a contact law whose `recovery` is 0.
         options: keyword options of the method.
 
     Raises:
@@ -69,6 +69,7 @@ class Simulator:
         if preset is not None:
             known = {*options_of(integrator_named(method)), "control"}
             table = preset_options(preset, known, options)
+            check_recovery(preset, contact)
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
