@@ -134,12 +134,7 @@ def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[st
 
 
 def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[str]:
-    """Labels of runs: the settings in which they differ, or their files.
-
-    Args:
-        recordings: the runs.
-        paths: their files; whole paths are taken where two files have the same name.
-    """
+    """Labels of runs: the settings in which they differ, or their files."""
     stems = [path.stem for path in paths]
     files = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     settings = [dict(_flat(recording.meta.get("scenario"))) for recording in recordings]

@@ -63,17 +63,7 @@ def note(text: object) -> None:
 
 
 def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) -> None:
-    """Check that the given files can be written.
-
-    Args:
-        outputs: paths, and the endings that their names may have.
-        force: whether files that are there already may be replaced.
-
-    Raises:
-        RecordingError: another ending, a place that cannot be written to, a file that is there
-            already, or one file given twice.
-        MissingExtra: a plot or a film is asked for, and what makes it is not installed.
-    """
+    """Check that the given files can be written."""
     given: set[str] = set()
     for path, endings in outputs:
         if path is None:
@@ -91,11 +81,7 @@ def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) ->
 
 
 def check_extras(endings: tuple[str, ...]) -> None:
-    """Check that files of a kind can be made.
-
-    Raises:
-        MissingExtra: a package is not installed.
-    """
+    """Check that files of a kind can be made."""
     for module, package, extra in _NEEDED.get(endings, ()):
         if importlib.util.find_spec(module) is None:
             raise MissingExtra(package, extra)
@@ -136,11 +122,7 @@ class Interruption:
 
 @contextmanager
 def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
-    """Context in which Ctrl-C and SIGTERM end many runs with an exit code and a message.
-
-    Args:
-        kept: file or folder that keeps them.
-    """
+    """Context in which Ctrl-C and SIGTERM end many runs with an exit code and a message."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

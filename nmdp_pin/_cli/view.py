@@ -64,11 +64,7 @@ def view(
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:
-    """Scenario of a recording.
-
-    Raises:
-        RecordingError: it holds none, such as one that was made from Python.
-    """
+    """Scenario of a recording."""
     table = recording.meta.get("scenario")
     if not isinstance(table, dict):
         raise RecordingError(

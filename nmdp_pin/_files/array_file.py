@@ -25,11 +25,7 @@ def write_npz(
     *,
     replace: bool = True,
 ) -> None:
-    """Write a compressed `.npz` of arrays and one JSON text "meta", whole or not at all.
-
-    Raises:
-        RecordingError: the path cannot be written, or `meta` is not JSON data.
-    """
+    """Write a compressed `.npz` of arrays and one JSON text "meta", whole or not at all."""
     members: dict[str, Any] = {**arrays, "meta": np.array(to_json(meta))}
     write_whole(
         path,
@@ -52,10 +48,6 @@ def read_npz(
         what: it should be, for messages.
         names: arrays to read, where the file has them; None: all.
         error: type of the error.
-
-    Raises:
-        NmdpError: an error of the type `error`: the file does not exist, is no whole archive of
-            arrays, or unpacks to more than `LARGEST` bytes and 100 times its size.
     """
     with open_input(path, what, largest=_LARGEST_FILE, error=error) as file:
         # Damaged input makes zipfile, zlib and numpy raise errors of many types.
@@ -92,18 +84,7 @@ def take_meta(
     path: str | os.PathLike[str],
     what: str,
 ) -> dict[str, Any]:
-    """Remove and parse the JSON text "meta" among the arrays.
-
-    Args:
-        arrays: those of the file.
-        key: key of the version of the format in it.
-        expected: version that is read.
-        path: path of the file, for messages.
-        what: it should be, likewise.
-
-    Raises:
-        RecordingError: it is something else, or of another version of the format.
-    """
+    """Remove and parse the JSON text "meta" among the arrays."""
     try:
         meta = from_json(str(arrays.pop("meta")))
         version = int(meta[key])
@@ -120,11 +101,7 @@ def take_meta(
 
 
 def to_json(value: Any) -> str:
-    """JSON text of a value.
-
-    Raises:
-        RecordingError: it is not JSON data.
-    """
+    """JSON text of a value."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:

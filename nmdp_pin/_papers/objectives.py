@@ -93,11 +93,7 @@ OBJECTIVES: dict[str, type[Objective]] = {c.name: c for c in (Kinetic, EndEffect
 
 
 def objective_named(name: str) -> Objective:
-    """The objective of that name.
-
-    Raises:
-        IntegratorError: the name is not known.
-    """
+    """The objective of that name."""
     if name not in OBJECTIVES:
         raise IntegratorError(
             f"objective '{name}' is not known; choose from {sorted([*OBJECTIVES, 'dissipation'])}"

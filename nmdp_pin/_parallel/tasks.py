@@ -31,11 +31,7 @@ _own = threading.local()  # what the tasks of a thread share
 
 
 def workers(n_jobs: int | None = None) -> int:
-    """Number of tasks at a time: n_jobs, else that of `joblib.parallel_config`, else 1.
-
-    Raises:
-        WorkerError: n_jobs is no number of tasks.
-    """
+    """Number of tasks at a time: n_jobs, else that of `joblib.parallel_config`, else 1."""
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
         raise WorkerError(
@@ -57,10 +53,6 @@ def side_by_side(
         shared: first argument of all tasks.
         tasks: second arguments of the function.
         n_jobs: number of tasks at a time, as `workers` takes it.
-
-    Raises:
-        WorkerError: a worker died, or a task called `sys.exit`.
-        NmdpError: an error of the function.
     """
     if workers(n_jobs) == 1:
         for place, task in enumerate(tasks):

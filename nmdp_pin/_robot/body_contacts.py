@@ -73,12 +73,7 @@ def connected(model: pin.Model, a: int, b: int) -> bool:
 
 
 def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
-    """The joints of two links.
-
-    Raises:
-        RobotError: not two links that move against each other, or no contact point of one that
-            could touch a surface of the other.
-    """
+    """The joints of two links."""
     if isinstance(pair, str) or len(pair) != 2:
         raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
     element = f"pair '{pair[0]}', '{pair[1]}'"

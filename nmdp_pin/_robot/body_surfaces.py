@@ -27,9 +27,6 @@ def surfaces_of(
         robot: robot of the bodies.
         joints: joints that carry the bodies.
         friction: friction coefficient of all surfaces [-].
-
-    Raises:
-        RobotError: a body has no collision geometry, or a kind of geometry is unknown.
     """
     made: dict[int, Terrain] = {}
     notes: list[str] = []
@@ -68,11 +65,7 @@ def shaped_joints(robot: Robot) -> set[int]:
 
 
 def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
-    """Shape of a collision geometry in the frame of the joint; True if it became its hull.
-
-    Raises:
-        RobotError: a kind of geometry that has no surface here.
-    """
+    """Shape of a collision geometry in the frame of the joint; True if it became its hull."""
     geometry, place = item.geometry, item.placement
     pose: dict[str, Any] = {
         "position": tuple(place.translation.tolist()),

@@ -52,10 +52,6 @@ def choose_contact_points(
         fixed: whether the base cannot move.
         count: number of points spread over the collision geometry of all links, or of those in
             `contacts`.
-
-    Raises:
-        RobotError: a link is unknown, a name is given twice, the number of points is invalid, or
-            a required mesh is missing.
     """
     model, file = body.model, str(files.urdf)
     if isinstance(contacts, str) and contacts not in EXTENTS:

@@ -117,10 +117,6 @@ def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[Contac
     """Few points of each link that keep it out of flat ground on every side.
 
     A link may lie as deep in the ground as is needed for at most `limit` points, all links alike.
-
-    Args:
-        links: the points of each link.
-        limit: largest number of points, unless there are more links.
     """
     limit, depth = max(limit, len(links)), _BETWEEN
     while True:

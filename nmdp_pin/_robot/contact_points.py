@@ -98,11 +98,7 @@ def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarr
 
 
 def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) -> ContactPoints:
-    """Attach points, given in the frames of links, to the joints of the model.
-
-    Raises:
-        RobotError: a link does not exist, or a name is given twice.
-    """
+    """Attach points, given in the frames of links, to the joints of the model."""
     counts = Counter(point.name for point in points)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
@@ -138,11 +134,7 @@ def _padded(semi_axes: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
-    """Frame of a link, or another named frame.
-
-    Raises:
-        RobotError: the frame does not exist.
-    """
+    """Frame of a link, or another named frame."""
     if not model.existFrame(name, pin.BODY):
         if model.existFrame(name):
             return model.frames[model.getFrameId(name)]

@@ -53,12 +53,6 @@ def decomposed(collision: pin.GeometryModel) -> tuple[pin.GeometryModel, tuple[s
 
     The parts are those of CoACD: X. Wei, M. Liu, Z. Ling, H. Su, Approximate convex decomposition
     for 3D meshes with collision-aware concavity and tree search, SIGGRAPH 2022.
-
-    Args:
-        collision: collision geometry of a robot.
-
-    Raises:
-        MissingExtra: CoACD is not installed.
     """
     made, notes = pin.GeometryModel(), []
     for item in collision.geometryObjects:

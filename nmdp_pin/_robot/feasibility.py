@@ -75,10 +75,5 @@ def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
 
 
 def how_often(count: int, n: int) -> str:
-    """Phrase for the number of states in which a condition holds; "" where there is only one.
-
-    Args:
-        count: number of states in which it holds.
-        n: number of states.
-    """
+    """Phrase for the number of states in which a condition holds; "" where there is only one."""
     return f" (in {count} of {n} states)" if n > 1 else ""

@@ -83,22 +83,14 @@ def load_robot(
 
 
 def describe(files: RobotFiles, *, visuals: bool) -> Description:
-    """Read the description of a robot.
-
-    Raises:
-        RobotError: names the file and the element that cannot be used.
-    """
+    """Read the description of a robot."""
     if files.urdf.suffix in MJCF:
         return describe_mjcf(files.urdf, visuals=visuals)
     return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
 def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
-    """Build a robot from its description.
-
-    Raises:
-        RobotError: names the file and the element that cannot be used.
-    """
+    """Build a robot from its description."""
     settings, notes = files.settings, list(described.notes)
     if options.decompose:
         collision, parts = decomposed(described.collision)

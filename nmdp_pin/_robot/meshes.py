@@ -42,9 +42,6 @@ def locate_meshes(
         urdf: path of the URDF.
         kind: "visual" or "collision".
         package_dirs: folders.
-
-    Raises:
-        RobotError: a mesh lies outside of all these folders, or is too large.
     """
     tree, missing = copy.deepcopy(root), []
     for link in tree.findall("link"):
@@ -92,11 +89,7 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
 
 
 def refuse_shapeless(geometry: pin.GeometryModel, urdf: Path) -> None:
-    """Refuse meshes without vertices, or with vertices that are no places.
-
-    Raises:
-        RobotError: names the first such mesh.
-    """
+    """Refuse meshes without vertices, or with vertices that are no places."""
     for item in geometry.geometryObjects:
         if isinstance(item.geometry, coal.BVHModelBase):
             vertices = np.array(item.geometry.vertices()).reshape(-1, 3)
@@ -111,10 +104,6 @@ def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
     Programs differ: RViz reads the numbers of such a file as they are, Gazebo and OpenSceneGraph
     turn its y axis up. Descriptions are made with one of them in mind. All meshes of a robot are
     read in the same way, the one in which their centres are near the links' centres of mass.
-
-    Args:
-        model: inertias of the bodies, before joints are locked.
-        geometry: visual or collision geometry, whose placements are changed.
 
     Returns:
         A sentence, if they were turned.
@@ -140,12 +129,7 @@ def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
 
 
 def far_off(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
-    """A sentence on bodies with meshes whose centre of mass is far outside their geometry.
-
-    Args:
-        model: inertias of the bodies, before joints are locked.
-        geometry: collision geometry.
-    """
+    """A sentence on bodies with meshes whose centre of mass is far outside their geometry."""
     found = []
     for joint in sorted({int(g.parentJoint) for g in geometry.geometryObjects}):
         inertia = model.inertias[joint]

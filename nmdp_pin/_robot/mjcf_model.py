@@ -130,13 +130,7 @@ class MjcfModel:
         self.at[body] = joint, model.addBodyFrame(name, joint, place, carrier), place
 
     def _add_joint(self, j: int, parent: int, place: pin.SE3) -> tuple[int, pin.SE3]:
-        """Add a joint of a body; returns it, and the placement of the body in its frame.
-
-        Args:
-            j: index of MuJoCo.
-            parent: joint that carries it.
-            place: placement of the body in the frame of that joint where this one is at `ref`.
-        """
+        """Add a joint of a body; returns it, and the placement of the body in its frame."""
         m, name, axis = self._m, self.joints[j], self._m.jnt_axis[j]
         if m.jnt_type[j] == FREE:  # its position is that in the world
             moved = self._append(0, pin.JointModelTranslation(), pin.SE3.Identity(), name)
@@ -195,13 +189,7 @@ def _turn(values: np.ndarray) -> pin.Quaternion:
 
 
 def _unique(given: list[str], word: str, taken: Sequence[str] = ()) -> list[str]:
-    """The names, with others for those that are empty or taken.
-
-    Args:
-        given: names, which differ unless they are empty.
-        word: begins the name of what has none.
-        taken: names that cannot be given.
-    """
+    """The names, with others for those that are empty or taken."""
     known, found = {*given, *taken}, []
     for k, name in enumerate(given):
         new = name or f"{word}{k}"

@@ -193,11 +193,7 @@ def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarr
 
 
 def transparency(robot: Robot) -> list[str]:
-    """Sentences on what the links of a robot pass through, because they have no contacts for it.
-
-    Args:
-        robot: its contact points and collision geometry are looked at.
-    """
+    """Sentences on what the links of a robot pass through, because they have no contacts for it."""
     model, points = robot.model, robot.contact_points
     items = robot.collision_model.geometryObjects if robot.collision_model else ()
     links: dict[str, int] = {

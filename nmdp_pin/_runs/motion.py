@@ -104,10 +104,6 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
 def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
     """Motion of joints and objects of a recorded scenario, with the robot built again.
 
-    Args:
-        recording: the run.
-        scenario: scenario of the run.
-
     Returns:
         The motion, or the reason for which the robot cannot be built.
     """

@@ -183,11 +183,7 @@ class Recorder(AbstractContextManager["Recorder"]):
 
 
 def base_frame(model: pin.Model) -> int:
-    """Index of the frame of the base link: the first link that has a mass.
-
-    Args:
-        model: a robot; its base may float, slide in a plane or be fixed.
-    """
+    """Index of the frame of the base link: the first link that has a mass."""
     bodies = [i for i, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
     heavy = [i for i in bodies if model.inertias[model.frames[i].parentJoint].mass > 0.0]
     return (heavy or bodies or [0])[0]

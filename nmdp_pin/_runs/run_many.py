@@ -34,11 +34,6 @@ def run_many(
 
     Returns:
         Summaries in the order of `runs`, including those of runs that failed numerically.
-
-    Raises:
-        NmdpError: a scenario cannot be built or run; the message names the run.
-        WorkerError: a worker died, or has another version of this package.
-        RecordingError: the store cannot be written.
     """
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]

@@ -48,11 +48,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return found if kept is not None and found.get("recording") == kept else None
 
     def keep(self, run: PlannedRun, summary: Summary) -> None:
-        """Write the summary of a run to disk.
-
-        Raises:
-            RecordingError: the disk is full.
-        """
+        """Write the summary of a run to disk."""
         self._journal.append(json.dumps({run.key: summary}).encode())
         self._summaries[run.key] = summary
 

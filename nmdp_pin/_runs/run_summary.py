@@ -26,12 +26,7 @@ from nmdp_pin._state.status import Status
 
 
 def summary(run: Recording, setup: Setup) -> Summary:
-    """Row of a table of runs, as JSON data; see docs/rollouts.md.
-
-    Args:
-        run: recording of the run.
-        setup: objects of its scenario.
-    """
+    """Row of a table of runs, as JSON data; see docs/rollouts.md."""
     overlaps = recorded_overlaps(setup.overlap_check, run)
     good = run.q[run.status == 0]
     figures = compare_table([run])[0]

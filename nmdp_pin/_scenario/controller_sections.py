@@ -57,9 +57,6 @@ def stable_pd(
         motion: table of knots instead of a gait.
         loop: repeat the loop of the gait, or hold its last knot.
         track_velocity: follow the velocity of the gait, or damp to rest.
-
-    Raises:
-        ControlError: a gait or joint is unknown, or both `gait` and `motion` are given.
     """
     if gait is not None and motion is not None:
         raise ControlError("takes one of the keys 'gait' and 'motion'")

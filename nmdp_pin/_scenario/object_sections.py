@@ -54,11 +54,7 @@ class ObjectSection(OptionsSection, MovingSection):
         return self
 
     def build(self) -> Robot:
-        """The object alone.
-
-        Raises:
-            RobotError: what it is made of cannot be used.
-        """
+        """The object alone."""
         raise NotImplementedError
 
     def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
@@ -144,9 +140,6 @@ def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSe
     """The robot with the objects beside it, and the contacts between bodies that a scenario has.
 
     Every object may touch every other one, and the bodies of the robot that carry contact points.
-
-    Raises:
-        RobotError: an object or a pair of links that cannot be used.
     """
     friction = section.link_friction
     if section.self_collision:

@@ -100,14 +100,7 @@ def options_section(
     skip: tuple[str, ...] = (),
     types: tuple[tuple[str, Any], ...] = (),
 ) -> type[S]:
-    """Record of `base` plus the options of a class or function.
-
-    Args:
-        base: keys that all of the family share; they come before options of the same name.
-        target: class, function, or method of a class that passes **options on to the class.
-        skip: options of the class that its method makes of others.
-        types: types of options that a file gives in another form.
-    """
+    """Record of `base` plus the options of a class or function."""
     return _made(base, target, skip, types)
 
 

@@ -36,11 +36,7 @@ class ArgumentCheck:
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
 
     def state(self, state: State) -> None:
-        """Check a state.
-
-        Raises:
-            StateError: wrong shape, not finite, off its manifold, or of another robot.
-        """
+        """Check a state."""
         model = self._model
         if not isinstance(state, State):
             raise StateError(
@@ -62,11 +58,7 @@ class ArgumentCheck:
             raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
 
     def command(self, command: Command | np.ndarray | None) -> Command:
-        """Convert a torque or None to a checked command.
-
-        Raises:
-            ControlError: a number is not finite, a shape is wrong, or lacks a target.
-        """
+        """Convert a torque or None to a checked command."""
         if command is None:
             return Command()
         if not isinstance(command, Command):
@@ -178,11 +170,7 @@ def _are_indices(ascending: list[int], end: int) -> bool:
 
 
 def check_step(h: float) -> None:
-    """Check the length of a step.
-
-    Raises:
-        StateError: it is not in (0, MAX_STEP].
-    """
+    """Check the length of a step."""
     if not (is_real(h) and 0.0 < h <= MAX_STEP):
         suspect = is_real(h) and 1.0 < h <= 1000.0
         hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if suspect else ""
@@ -199,11 +187,7 @@ def is_real(value: object) -> bool:
 
 
 def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
-    """Convert a value to an array of floats.
-
-    Raises:
-        NmdpError: an error of the type `error`; the value is no array of numbers.
-    """
+    """Convert a value to an array of floats."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError) as cause:
@@ -211,10 +195,6 @@ def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
 
 
 def check_count(name: str, value: object, least: int) -> None:
-    """Check a number of things.
-
-    Raises:
-        StateError: it is no whole number, or too small.
-    """
+    """Check a number of things."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise StateError(f"{name} must be a whole number >= {least}, got {value!r}")

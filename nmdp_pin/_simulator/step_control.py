@@ -27,11 +27,7 @@ class StepControl(abc.ABC):
     name: ClassVar[str]
 
     def check(self, integrator: type[Integrator]) -> None:  # noqa: B027
-        """Refuse a method that lacks what the control needs; this one needs nothing.
-
-        Raises:
-            IntegratorError: naming what it lacks.
-        """
+        """Refuse a method that lacks what the control needs; this one needs nothing."""
 
     @abc.abstractmethod
     def step(
@@ -179,13 +175,7 @@ def halved(
 
 
 def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State) -> StepResult:
-    """Merge sub-steps to the result of a whole step.
-
-    Args:
-        tried: all sub-steps that were tried, in order, at least one.
-        made: sub-steps of which the step consists.
-        start: start of the step, the state of a failed result.
-    """
+    """Merge sub-steps to the result of a whole step."""
     last = tried[-1]
     counts = {
         name: sum(getattr(part, name) for part in tried)

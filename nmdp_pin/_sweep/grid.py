@@ -56,11 +56,7 @@ class GridAxis:
 
 
 def as_toml(key: str, value: Any) -> str:
-    """Value in the form of an override.
-
-    Raises:
-        SweepError: it is neither a finite number nor a text, a flag or a list of them.
-    """
+    """Value in the form of an override."""
     try:
         if isinstance(value, dict) or any(isinstance(v, dict) for v in np.atleast_1d([value])):
             raise TypeError

@@ -102,12 +102,7 @@ def checked_table(shape: Shape, option: str, value: object, columns: int | None)
 
 
 def box_around(geometry: coal.CollisionGeometry, M: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corner of a box around a geometry [m], shapes (3,).
-
-    Args:
-        geometry: of finite size.
-        M: its placement.
-    """
+    """Lower and upper corner of a box around a geometry [m], shapes (3,)."""
     geometry.computeLocalAABB()
     box = geometry.aabb_local
     middle = M.act(0.5 * (box.min_ + box.max_))
