@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from nmdp_pin._robot.mjcf_motors import Motors
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin._terrain.triangles import triangle_geometry
+from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
 FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color

@@ -29,13 +29,13 @@ class RobotModel:
         model: kinematics and inertias.
         standing: standing configuration, shape (nq,).
         visual: visual geometry, None if not built.
-        collision: its collision geometry, None if not built.
+        collision: collision geometry.
     """
 
     model: pin.Model
     standing: np.ndarray
     visual: pin.GeometryModel | None
-    collision: pin.GeometryModel | None
+    collision: pin.GeometryModel
 
 
 def build_model(

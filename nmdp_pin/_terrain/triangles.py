@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import coal
 import numpy as np
 
 from nmdp_pin._kernels.triangles import LEAF, Triangles
@@ -109,18 +108,3 @@ def _morton(points: np.ndarray) -> np.ndarray:
             here = (cells[:, axis] >> np.uint64(bit)) & np.uint64(1)
             code |= here << np.uint64(3 * bit + axis)
     return code
-
-
-def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
-    """A new coal mesh."""
-    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    for vertex in vertices:
-        points.append(vertex)
-    for face in faces.tolist():
-        triangles.append(coal.Triangle(*face))
-    geometry = coal.BVHModelOBBRSS()
-    geometry.beginModel(len(faces), len(vertices))
-    geometry.addSubModel(points, triangles)
-    geometry.endModel()
-    geometry.computeLocalAABB()
-    return geometry
