@@ -76,18 +76,17 @@ class StepDifferentiator:
         if not result.status.ok:
             return self._none(result, result.status, names)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
-        control, whole, at = self.simulator.control, None, state
-        last = control.last_length(state, h)
+        whole, at = None, state
         with self._lock, np.errstate(all="ignore"):
             for k, s in enumerate(lengths):
                 part = result
                 if k + 1 < len(lengths):
-                    part = control.sub_step(self._integrator, at, source, s, last)
+                    part = self._integrator.step(at, source, s)
                     if not part.status.ok:
                         return self._none(result, part.status, names)
-                found = self._derivatives(result, part, at, source, s, last, names, smoothing)
+                found = self._derivatives(result, part, at, source, s, names, smoothing)
                 whole = found if whole is None else whole.then(found)
-                at, last = part.state, s
+                at = part.state
         if whole is None or not whole.status.ok:
             return self._none(result, Status.NOT_FINITE if whole is None else whole.status, names)
         return whole
@@ -99,14 +98,13 @@ class StepDifferentiator:
         state: State,
         source: CommandSource,
         s: float,
-        last: float,
         names: tuple[str, ...],
         smoothing: float,
     ) -> StepDerivatives:
         """Derivatives of one sub-step, `part`, of a step."""
         try:
-            found = self.simulator.control.response(
-                self._integrator, state, source, s, last, part, names=names, smoothing=smoothing
+            found = self._integrator.response(
+                state, source, s, part, names=names, smoothing=smoothing
             )
         except np.linalg.LinAlgError:
             return self._none(result, Status.SINGULAR, names)

@@ -54,8 +54,7 @@ class ControlSection(OptionsSection):
 
     kind: str = Field(
         "halving",
-        description="halve steps that fail; let them fail; control the error; Algorithm 2 as "
-        "printed",
+        description="halve steps that fail; let them fail; control the error",
     )
 
 

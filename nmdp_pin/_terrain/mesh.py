@@ -94,9 +94,7 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
     suffix = path.suffix.lower()
     if suffix not in _SUFFIXES:
-        raise TerrainError(
-            f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}"
-        )
+        raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
     if not path.is_file():
         raise TerrainError(f"Mesh {path}: {not_a_file(path)} (looked in {path.parent.absolute()})")
     content = read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)
