@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +26,7 @@ from nmdp_pin._cli.terminal import (
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._runs.failed_step import FailedStep, figures
 from nmdp_pin._runs.motion import Motion, motion_in
+from nmdp_pin._runs.planned_run import leaves
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_summary import account
@@ -137,24 +138,13 @@ def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[s
     """Labels of runs: the settings in which they differ, or their files."""
     stems = [path.stem for path in paths]
     files = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
-    settings = [dict(_flat(recording.meta.get("scenario"))) for recording in recordings]
+    settings = [dict(leaves("", recording.meta.get("scenario") or {})) for recording in recordings]
     keys = {key: None for setting in settings for key in setting}
     differ = [k for k in keys if len({repr(setting.get(k)) for setting in settings}) > 1]
     if not 1 <= len(differ) <= _MOST_SETTINGS:
         return files
     labels = [", ".join(f"{key} = {s.get(key)}" for key in differ) for s in settings]
     return labels if len(set(labels)) == len(labels) else files
-
-
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys of a scenario and their values."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value or ())
-    for name, part in parts:
-        dotted = f"{key}.{name}" if key else str(name)
-        if isinstance(part, dict | list):
-            yield from _flat(part, dotted)
-        else:
-            yield dotted, part
 
 
 def recover(

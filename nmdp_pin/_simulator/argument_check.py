@@ -68,10 +68,8 @@ class ArgumentCheck:
         for name in ("tau", "kp", "kd", "q_target", "v_target", "force"):
             if getattr(command, name) is None:
                 continue
-            value = arrays[name] = numbers(name, getattr(command, name), ControlError)
             size = model.nq if name == "q_target" else model.nv
-            if value.shape != (size,):
-                raise ControlError(f"{name} has shape {value.shape}, expected ({size},)")
+            value = arrays[name] = numbers(name, getattr(command, name), ControlError, size)
             if not are_finite(value):
                 raise ControlError(f"{name} must hold finite numbers, got {value}")
             if name in ("kp", "kd") and (value < 0.0).any():
@@ -186,12 +184,17 @@ def is_real(value: object) -> bool:
     return isinstance(value, float | Real)  # floats are found sooner
 
 
-def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
-    """Convert a value to an array of floats."""
+def numbers(
+    name: str, value: object, error: type[NmdpError], size: int | None = None
+) -> np.ndarray:
+    """Convert a value to an array of floats, of shape (size,) where a size is given."""
     try:
-        return np.asarray(value, dtype=float)
+        array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be an array of numbers, got {value!r}") from cause
+    if size is not None and array.shape != (size,):
+        raise error(f"{name} has shape {array.shape}, expected ({size},)")
+    return array
 
 
 def check_count(name: str, value: object, least: int) -> None:

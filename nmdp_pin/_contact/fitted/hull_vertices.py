@@ -35,27 +35,11 @@ class HullVertices(VertexMap):
     coefficients: np.ndarray
     range: np.ndarray
 
-    @property
-    def rows(self) -> int:
-        """See `VertexMap`."""
-        return int(self.coefficients.shape[1])
-
-    @property
-    def n_vertices(self) -> int:
-        """See `VertexMap`."""
-        return int(self.coefficients.shape[2])
-
-    @property
-    def lower(self) -> np.ndarray:
-        """See `VertexMap`."""
-        result: np.ndarray = self.range[0]
-        return result
-
-    @property
-    def upper(self) -> np.ndarray:
-        """See `VertexMap`."""
-        result: np.ndarray = self.range[1]
-        return result
+    def __post_init__(self) -> None:
+        _, rows, n_vertices = self.coefficients.shape
+        sizes = {"rows": rows, "n_vertices": n_vertices}
+        for name, value in {**sizes, "lower": self.range[0], "upper": self.range[1]}.items():
+            object.__setattr__(self, name, value)
 
     def vertices(self, poses: np.ndarray) -> np.ndarray:
         """See `VertexMap`."""
