@@ -4,8 +4,6 @@ An option is stated once, as an annotated parameter. Python code and scenario fi
 against it in the same words, and docs/reference lists it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import functools

@@ -3,8 +3,6 @@
 Mistakes become a message and an exit code.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands on recordings: `nmdp-pin plot`, `compare`, `recover` and `repeat`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,10 +34,7 @@ from nmdp_pin.errors import NmdpError, RecordingError
 _MOST_SETTINGS = 3  # that differ and still make a label
 _MOST_OVERLAPS = 3
 _WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
-_RUN = {
-    "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
-    "duration [s]": lambda f: f"{f.duration:.4g}",
-}
+_RUN = {"dt [ms]": lambda f: f"{1e3 * f.dt:.4g}", "duration [s]": lambda f: f"{f.duration:.4g}"}
 _BASE = {
     "height gain [m]": lambda f: f"{f.height_gain:.4f}",
     "distance [m]": lambda f: f"{f.distance:.4f}",
@@ -58,8 +53,7 @@ _WORK = {
 def plot(
     recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Figure (.png, .svg, .pdf); default: beside the recording."),
+        Path | None, typer.Option(help="Figure (.png, .svg, .pdf); default: beside the recording.")
     ] = None,
     force: Force = False,
 ) -> None:

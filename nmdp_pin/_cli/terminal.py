@@ -1,7 +1,5 @@
 """What commands share: output files, Ctrl-C, and lines on the terminal."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import os
@@ -103,7 +101,7 @@ class Interruption:
         """True once a signal came."""
         return self.exit_code != 0
 
-    def __enter__(self) -> Interruption:
+    def __enter__(self) -> "Interruption":
         for number in _SIGNALS:
             self._before[number] = signal.signal(number, self._note)
         return self
@@ -153,7 +151,7 @@ class Compilation(logging.Handler):
         self._logger = logging.getLogger("nmdp_pin")  # whose warning announces a compilation
         self._thread = threading.Thread(target=self._count, daemon=True)
 
-    def __enter__(self) -> Compilation:
+    def __enter__(self) -> "Compilation":
         self._logger.addHandler(self)
         return self
 
@@ -205,7 +203,7 @@ class RunProgress:
         self._start = self._drawn = time.perf_counter()
         self._last: StepResult | None = None
 
-    def __enter__(self) -> RunProgress:
+    def __enter__(self) -> "RunProgress":
         self._bar.start()
         return self
 

@@ -1,7 +1,5 @@
 """`nmdp-pin view`: replay a recording in the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Commands, their sources, and the base class of controllers."""
 
-from __future__ import annotations
-
 import abc
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +14,7 @@ class CommandSource(abc.ABC):
     """Source of the command at every time of a step."""
 
     @abc.abstractmethod
-    def at(self, t: float) -> Command:
+    def at(self, t: float) -> "Command":
         """Command of a stage that ends at time t [s]."""
 
 
@@ -48,7 +46,7 @@ class Command(CommandSource):
     force: np.ndarray | None = None
     base_gains: bool = False
 
-    def at(self, t: float) -> Command:
+    def at(self, t: float) -> "Command":
         """The command itself."""
         return self
 

@@ -1,7 +1,5 @@
 """Commands of a controller that follows the time, at every time of a step."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from nmdp_pin._control.controller import Command, CommandSource, Controller

@@ -1,7 +1,5 @@
 """Derivatives of a step by the implicit function theorem at its end."""
 
-from __future__ import annotations
-
 import math
 import threading
 
@@ -39,7 +37,7 @@ class StepDifferentiator:
         self._integrator = method(simulator.system, **simulator.options)
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[StepDifferentiator], tuple[Simulator]]:
+    def __reduce__(self) -> "tuple[type[StepDifferentiator], tuple[Simulator]]":
         return StepDifferentiator, (self.simulator,)
 
     def __call__(
@@ -148,10 +146,5 @@ def step_derivatives(
 ) -> StepDerivatives:
     """Derivatives of one step; the arguments are those of `StepDifferentiator`."""
     return StepDifferentiator(simulator)(
-        state,
-        command,
-        h,
-        result=result,
-        with_respect_to=with_respect_to,
-        smoothing=smoothing,
+        state, command, h, result=result, with_respect_to=with_respect_to, smoothing=smoothing
     )

@@ -1,7 +1,5 @@
 """Cache of arrays that are expensive to compute, in the user's cache folder."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Arrays in files: .npz archives and .npy arrays, of numbers and texts only."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Container, Mapping
@@ -28,9 +26,7 @@ def write_npz(
     """Write a compressed `.npz` of arrays and one JSON text "meta", whole or not at all."""
     members: dict[str, Any] = {**arrays, "meta": np.array(to_json(meta))}
     write_whole(
-        path,
-        lambda file: np.savez_compressed(file, allow_pickle=False, **members),
-        replace=replace,
+        path, lambda file: np.savez_compressed(file, allow_pickle=False, **members), replace=replace
     )
 
 
@@ -78,11 +74,7 @@ def read_npy(
 
 
 def take_meta(
-    arrays: dict[str, np.ndarray],
-    key: str,
-    expected: int,
-    path: str | os.PathLike[str],
-    what: str,
+    arrays: dict[str, np.ndarray], key: str, expected: int, path: str | os.PathLike[str], what: str
 ) -> dict[str, Any]:
     """Remove and parse the JSON text "meta" among the arrays."""
     try:

@@ -1,7 +1,5 @@
 """Input files: regular files of a limited size, as bytes, text, TOML or JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

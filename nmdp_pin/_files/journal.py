@@ -1,7 +1,5 @@
 """Journal: an append-only file of chunks with checksums, readable after any interruption."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Output files, written whole or not at all."""
 
-from __future__ import annotations
-
 import glob
 import os
 import secrets

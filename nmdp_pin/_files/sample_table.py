@@ -1,7 +1,5 @@
 """Tables of measured samples: columns with units, from CSV or npz files."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

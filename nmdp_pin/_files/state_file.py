@@ -1,7 +1,5 @@
 """Files of states."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

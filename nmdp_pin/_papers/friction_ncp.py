@@ -8,8 +8,6 @@ which is Signorini's condition and Coulomb's law at once. The solvers are Pinocc
 projected Gauss-Seidel (PGS). Vectors hold (tangent, tangent, normal) of one contact after another.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -88,12 +86,7 @@ class FrictionNCP:
         self._solvers = [_Solver(name, max_iterations) for name in names]
 
     def solve(
-        self,
-        W: np.ndarray,
-        g: np.ndarray,
-        mu: np.ndarray,
-        guess: np.ndarray,
-        tolerance: float,
+        self, W: np.ndarray, g: np.ndarray, mu: np.ndarray, guess: np.ndarray, tolerance: float
     ) -> NcpSolution:
         """Impulses of n contacts, n > 0.
 

@@ -1,7 +1,5 @@
 """The conventional simulator: semi-implicit Newton-Euler with hard contacts and dry friction."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, NamedTuple

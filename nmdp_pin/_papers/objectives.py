@@ -1,7 +1,5 @@
 """Objectives K(q) that the papers minimise over the ends of a step."""
 
-from __future__ import annotations
-
 import abc
 from typing import ClassVar
 

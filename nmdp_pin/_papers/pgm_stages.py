@@ -1,7 +1,5 @@
 """Stages of the nonconvex principle with the papers' objectives, by projected gradients."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -117,7 +115,7 @@ class PgmStages(StageMinimiser):
 
     def stationarity(
         self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
-    ) -> GradientStationarity:
+    ) -> "GradientStationarity":
         """See `StageMinimiser.stationarity`."""
         return GradientStationarity(
             self.objective, self._form, self._memory, scheme, start, i, first, at, rates

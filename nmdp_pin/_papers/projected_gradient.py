@@ -1,7 +1,5 @@
 """Projected gradient method on the manifold G(q, w) = 0 ([N] Algorithm 1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
 
@@ -101,7 +99,7 @@ class ProjectedGradient:
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)
 
-    def of_step(self, problem: Any) -> ProjectedGradient:
+    def of_step(self, problem: Any) -> "ProjectedGradient":
         """The method with the tolerances of one step, in its units."""
         epsilon = self.of_rate(problem.rate)
         return replace(self, tolerance=problem.tolerance(self.tolerance), epsilon=epsilon)
@@ -110,7 +108,7 @@ class ProjectedGradient:
         """Epsilon of a stage of length 1 / rate: motions that can be told from none [m, rad]."""
         return min(self.epsilon, _ACCELERATION / rate**2) if self.early_stop else self.epsilon
 
-    def tight(self) -> ProjectedGradient:
+    def tight(self) -> "ProjectedGradient":
         """The same method that solves to rounding, for the derivatives at a solution."""
         return replace(
             self,

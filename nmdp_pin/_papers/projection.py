@@ -1,7 +1,5 @@
 """Projection onto the manifold G(q, w) = 0 at fixed weights, by Newton's method."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,12 +26,7 @@ class Projection(NamedTuple):
 
 
 def project(
-    problem: Any,
-    start: Any,
-    *,
-    tolerance: float,
-    max_iterations: int,
-    line_search: bool = True,
+    problem: Any, start: Any, *, tolerance: float, max_iterations: int, line_search: bool = True
 ) -> Projection:
     """Solve G(q, w) = 0 for q with the weights of a start.
 

@@ -1,7 +1,5 @@
 """Linear dynamics of a semi-implicit step, with all but the velocity at its start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +14,7 @@ from nmdp_pin._kernels.contact_reports import report_depths
 from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.joints import add_springs, saturate
 from nmdp_pin._kernels.stage import Point, evaluate, kinematics, linearise
-from nmdp_pin._kernels.step import (
-    add_wrenches,
-    allowed_gain,
-    energies_of,
-    open_step,
-    state_stage,
-)
+from nmdp_pin._kernels.step import add_wrenches, allowed_gain, energies_of, open_step, state_stage
 from nmdp_pin._kernels.tree import body_twists
 from nmdp_pin._state.state import State
 

@@ -1,7 +1,5 @@
 """Quadratic programs over a product of simplices, by ProxQP or DAQP."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import daqp

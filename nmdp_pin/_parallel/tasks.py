@@ -1,7 +1,5 @@
 """Independent tasks side by side, by joblib: threads, processes, clusters."""
 
-from __future__ import annotations
-
 import functools
 import os
 import pickle

@@ -4,8 +4,6 @@ A contact is a contact point of one body against the surface of another. Both di
 unless a body consists of its contact points: a ball against a box needs no corners of the box.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Surfaces of bodies, from their collision geometry."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """Sources of robots: bundled ones, example-robot-data, and files."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Sequence

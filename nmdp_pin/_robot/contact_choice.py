@@ -1,7 +1,5 @@
 """Choice of contact points: as requested, from robot.toml, or from the geometry."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -112,11 +110,7 @@ def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[Cont
 
 
 def _spread_points(
-    contacts: Sequence[Contact] | None,
-    body: RobotModel,
-    missing: Missing,
-    file: str,
-    count: int,
+    contacts: Sequence[Contact] | None, body: RobotModel, missing: Missing, file: str, count: int
 ) -> tuple[ContactPoints, str]:
     """The requested number of points on the collision geometry of links."""
 

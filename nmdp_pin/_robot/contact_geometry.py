@@ -1,7 +1,5 @@
 """Contact points from collision geometry: by which links a robot touches, and where."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Sequence
@@ -143,11 +141,7 @@ def directions(count: int) -> np.ndarray:
 
 
 def spread(
-    positions: np.ndarray,
-    count: int,
-    *,
-    away_from: np.ndarray | None = None,
-    nearest: float = 0.0,
+    positions: np.ndarray, count: int, *, away_from: np.ndarray | None = None, nearest: float = 0.0
 ) -> list[int]:
     """Indices of points far from each other, in the order in which they are chosen.
 

@@ -1,7 +1,5 @@
 """Contact points of a robot: spheres, and spheres swept over discs and ellipsoids."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Convex hulls of collision meshes, and meshes divided into convex parts."""
 
-from __future__ import annotations
-
 import hashlib
 from importlib import metadata
 

@@ -1,7 +1,5 @@
 """Joints beyond their ranges, efforts beyond their limits, bodies under the ground."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

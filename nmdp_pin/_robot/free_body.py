@@ -1,7 +1,5 @@
 """Free rigid bodies, as objects beside a robot."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

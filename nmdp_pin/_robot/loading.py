@@ -1,7 +1,5 @@
 """The steps from the files of a robot to the robot, each checked before the next."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Sequence

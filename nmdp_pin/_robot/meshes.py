@@ -1,7 +1,5 @@
 """Meshes of a robot: where their files are, which way up they are, and which are far off."""
 
-from __future__ import annotations
-
 import copy
 import os
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """Description of a robot from an MJCF file, as MuJoCo compiles it."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

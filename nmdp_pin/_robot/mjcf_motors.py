@@ -1,7 +1,5 @@
 """Motors of the joints, from the actuators of a compiled MJCF file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Pinocchio models of checked URDFs: base, locked joints, geometry, standing pose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Overlaps of a robot's links with the ground and with each other, found by coal."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Round feet: a sphere in place of the mesh of a foot."""
 
-from __future__ import annotations
-
 import coal
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Settings of a `robot.toml`: base, standing pose, contact points, gaits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """Standing pose of a robot: what its files say, for all joints and the root link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Contact points spread over the collision geometry of a robot."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Description of a robot from a URDF, which pinocchio reads after it is checked."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Problems of a URDF: its tree, its numbers, its inertias."""
 
-from __future__ import annotations
-
 import graphlib
 import math
 import xml.etree.ElementTree as ET

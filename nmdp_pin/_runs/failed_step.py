@@ -1,7 +1,5 @@
 """Failed steps in files, with all that is needed to repeat them."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Sequence
@@ -52,7 +50,7 @@ class FailedStep:
     scenario: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> FailedStep:
+    def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> "FailedStep":
         """Failed step of a `StepFailed` error.
 
         Args:
@@ -116,7 +114,7 @@ class FailedStep:
         write_npz(path, arrays, meta, replace=replace)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> FailedStep:
+    def load(cls, path: str | os.PathLike[str]) -> "FailedStep":
         """Read a failed step; code in a file is never run.
 
         Raises:

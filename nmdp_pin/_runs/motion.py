@@ -1,7 +1,5 @@
 """Motion of joints and objects in a run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

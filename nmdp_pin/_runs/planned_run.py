@@ -1,7 +1,5 @@
 """Planned runs: a scenario, and the key under which the run is stored."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib

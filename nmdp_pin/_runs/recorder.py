@@ -1,7 +1,5 @@
 """Recorder: collects the results of steps, and keeps them in a file while a run goes on."""
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import AbstractContextManager, suppress

@@ -1,7 +1,5 @@
 """Recordings of runs: arrays with one row a step, and the metadata needed to repeat the run."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -149,7 +147,7 @@ class Recording:
         write_whole(path, lambda file: file.write(text.getvalue().encode()), replace=replace)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Recording:
+    def load(cls, path: str | os.PathLike[str]) -> "Recording":
         """Read a recording or its journal; code in a file is never run.
 
         Raises:

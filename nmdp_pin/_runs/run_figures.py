@@ -1,7 +1,5 @@
 """Figures that say how a run went, alone and against another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

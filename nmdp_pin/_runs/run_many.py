@@ -1,7 +1,5 @@
 """Execution of many runs, each made once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Store of finished runs: a journal of their summaries and, if wanted, their recordings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from contextlib import AbstractContextManager, suppress

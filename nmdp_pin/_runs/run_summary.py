@@ -1,7 +1,5 @@
 """Summary of a run: what happened, how it ended, what it took."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Warnings about a run: at its start, and from its recording."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pinocchio as pin

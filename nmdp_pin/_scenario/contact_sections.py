@@ -4,8 +4,6 @@ A package may add models by an entry point of the group `nmdp_pin.contact_models
 `ContactLaw`, or a function that returns one; its keyword arguments are the keys of the table.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The [controller] table of a scenario file: one record a controller."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import replace
 from typing import Annotated, Any

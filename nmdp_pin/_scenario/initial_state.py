@@ -1,7 +1,5 @@
 """The state in which a scenario starts: the standing pose, moved as its file says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

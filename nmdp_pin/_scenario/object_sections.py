@@ -1,7 +1,5 @@
 """The [[objects]] of a scenario file: bodies beside the robot that it may push, kick and carry."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +44,7 @@ class ObjectSection(OptionsSection, MovingSection):
     )
 
     @model_validator(mode="after")
-    def _in_plane(self) -> ObjectSection:
+    def _in_plane(self) -> "ObjectSection":
         """Refuse velocities out of the plane of a planar object."""
         aside = (self.velocity[1], self.angular_velocity[0], self.angular_velocity[2])
         if self.base == "planar" and any(aside):
@@ -69,7 +67,7 @@ class SolidSection(ObjectSection):
     density: Positive | None = Field(None, description="or `mass` [kg/m^3]")
 
     @model_validator(mode="after")
-    def _one_mass(self) -> SolidSection:
+    def _one_mass(self) -> "SolidSection":
         """The mass is given, or follows from the density."""
         if (self.mass is None) == (self.density is None):
             raise worded("needs exactly one of the keys 'mass' and 'density'")

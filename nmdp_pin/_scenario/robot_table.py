@@ -1,7 +1,5 @@
 """The scenario of a robot alone: it holds its standing pose on flat ground."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

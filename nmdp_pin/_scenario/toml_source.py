@@ -1,7 +1,5 @@
 """Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

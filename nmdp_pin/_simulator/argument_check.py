@@ -1,7 +1,5 @@
 """Checks of the arguments of a simulator."""
 
-from __future__ import annotations
-
 import math
 from numbers import Integral, Real
 

@@ -5,8 +5,6 @@ is in the world frame. That of Pinocchio's `JointModelFreeFlyer` is in the frame
 Configurations, angular velocities, sizes and order are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -128,12 +126,7 @@ class Simulator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         keywords = {"control": self.control, **self.options}
-        return partial(Simulator, **keywords), (
-            self.robot,
-            self.terrain,
-            self.contact,
-            self.method,
-        )
+        return partial(Simulator, **keywords), (self.robot, self.terrain, self.contact, self.method)
 
     def state(
         self,

@@ -1,7 +1,5 @@
 """States as vectors x = [q; v] on a manifold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

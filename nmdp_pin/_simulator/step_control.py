@@ -1,7 +1,5 @@
 """Step control: treatment of steps that fail or are inaccurate."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

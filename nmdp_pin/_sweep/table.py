@@ -1,7 +1,5 @@
 """The table of a sweep as a Parquet file."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Sequence

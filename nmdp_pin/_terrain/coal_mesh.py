@@ -1,7 +1,5 @@
 """Triangle meshes as geometries of coal, and geometries of coal as triangle meshes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import coal

@@ -1,7 +1,5 @@
 """Boxes and round solids."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import coal

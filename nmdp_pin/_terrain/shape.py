@@ -1,7 +1,5 @@
 """Base classes of terrain shapes."""
 
-from __future__ import annotations
-
 import abc
 from dataclasses import dataclass
 from typing import Annotated

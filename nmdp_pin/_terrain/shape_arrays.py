@@ -1,7 +1,5 @@
 """Shapes as the flat arrays that the kernels read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,15 +11,7 @@ from nmdp_pin._kernels.triangles import Triangles
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
 from nmdp_pin._terrain.plane import Plane
-from nmdp_pin._terrain.primitives import (
-    Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Ellipsoid,
-    Primitive,
-    Sphere,
-)
+from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Primitive, Sphere
 from nmdp_pin._terrain.shape import Shape
 from nmdp_pin._terrain.surface import Surface
 from nmdp_pin._terrain.triangles import triangles_of

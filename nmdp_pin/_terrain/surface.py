@@ -1,7 +1,5 @@
 """Terrain data at points."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

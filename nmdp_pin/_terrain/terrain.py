@@ -1,7 +1,5 @@
 """Terrain: a union of shapes with distance, normal, curvature and friction at points."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

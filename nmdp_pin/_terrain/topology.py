@@ -1,7 +1,5 @@
 """Normals and neighbours of the faces of a closed triangle mesh."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin.errors import TerrainError

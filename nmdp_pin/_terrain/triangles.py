@@ -1,7 +1,5 @@
 """Closed triangle meshes as the tables that the kernels search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

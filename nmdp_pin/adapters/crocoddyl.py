@@ -1,7 +1,5 @@
 """Action models of Crocoddyl with exact derivatives."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -104,7 +102,7 @@ def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray] | np.n
 class StepData(crocoddyl.ActionDataAbstract):
     """Data of one knot: the last step, and the data of its cost."""
 
-    def __init__(self, model: StepAction) -> None:
+    def __init__(self, model: "StepAction") -> None:
         super().__init__(model)
         self.result: StepResult | None = None
         self.start = self.control = np.empty(0)

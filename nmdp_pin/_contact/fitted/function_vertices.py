@@ -1,7 +1,5 @@
 """Vertex maps from functions of Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Hulls of measured wrenches with matched vertices, interpolated over the pose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -211,7 +209,7 @@ class _Interpolation:
     inverse: np.ndarray
 
     @classmethod
-    def over(cls, poses: np.ndarray, smoothing: float) -> _Interpolation:
+    def over(cls, poses: np.ndarray, smoothing: float) -> "_Interpolation":
         """The linear system of these poses, solved once for all values."""
         k = poses.shape[1]
         tilts = np.unique(np.round(poses[:, 1:], 9), axis=0)

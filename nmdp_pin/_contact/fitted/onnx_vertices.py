@@ -1,7 +1,5 @@
 """Vertex maps from ONNX files."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """Vertices as a function of the pose of a contact: the core of a fitted contact model."""
 
-from __future__ import annotations
-
 import abc
 
 import numpy as np
