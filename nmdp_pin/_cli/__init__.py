@@ -106,11 +106,7 @@ for _entry in metadata.entry_points(group="nmdp_pin.commands"):
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input.
-
-    Args:
-        arguments: words after the name of the program; None: those of the process.
-    """
+    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input."""
     try:
         app(arguments)
     except NmdpError as error:

@@ -192,14 +192,7 @@ class _Solver:
 def ncp_residuals(
     W: np.ndarray, g: np.ndarray, mu: np.ndarray, impulses: np.ndarray
 ) -> NcpResiduals:
-    """Residuals of impulses; the arguments are those of `FrictionNCP.solve`.
-
-    Args:
-        W: shape (3 n, 3 n).
-        g: shape (3 n,).
-        mu: shape (n,).
-        impulses: impulses [N s], shape (n, 3).
-    """
+    """Residuals of impulses, (n, 3) [N s]; the other arguments are those of `FrictionNCP.solve`."""
     velocity = (W @ impulses.ravel() + g).reshape(-1, 3)
     slip = np.hypot(velocity[:, 0], velocity[:, 1])
     normal = velocity[:, 2] + mu * slip  # the correction: what slides need not come apart
@@ -219,9 +212,6 @@ def even_tangents(W: np.ndarray) -> np.ndarray:
     Pinocchio's PGS steps along both tangents by the inverse of the smaller diagonal, and diverges
     where they are far apart (a joint that gives way in one direction only). The mean of the two
     is never less than half of the largest eigenvalue, so that a step by its inverse converges.
-
-    Args:
-        W: Delassus matrix, shape (3 n, 3 n).
     """
     n = len(W) // 3
     own = W.reshape(n, 3, n, 3)[np.arange(n), :, np.arange(n)]

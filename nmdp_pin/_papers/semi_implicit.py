@@ -162,12 +162,7 @@ class SemiImplicit:
         return bool(gain <= allowed_gain(self.form.record, _SHARE, moving))
 
     def wrenches(self, start: StepStart, wrench: np.ndarray) -> np.ndarray:
-        """Wrenches of the contact points about their centres, in the world, shape (p, 6).
-
-        Args:
-            start: start of the step.
-            wrench: wrenches of the contacts in the axes of the touched bodies, shape (n, rows).
-        """
+        """Wrenches of contact points about their centres, world frame, (p, 6), of (n, rows)."""
         result, at = np.zeros((self.form.n_points, 6)), start.at
         at.wrench[: start.n] = wrench
         add_wrenches(self.form.record, self._memory.stage.contacts, 1.0, at, result)

@@ -128,13 +128,7 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def shown(progress: bool | Progress, what: str, total: int) -> Iterator[Progress]:
-    """Callback for the numbers of done and of all tasks.
-
-    Args:
-        progress: True draws a bar on standard error where that is a terminal; or a function.
-        what: is counted, such as "runs".
-        total: number of tasks.
-    """
+    """Callback for the numbers of done and of all tasks; True draws a bar on a terminal."""
     from rich import progress as bars
     from rich.console import Console
 

@@ -21,11 +21,6 @@ def surfaces_of(
     """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
 
     A mesh that is not closed is replaced by its convex hull.
-
-    Args:
-        robot: robot of the bodies.
-        joints: joints that carry the bodies.
-        friction: friction coefficient of all surfaces [-].
     """
     made: dict[int, Terrain] = {}
     notes: list[str] = []

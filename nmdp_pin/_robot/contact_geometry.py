@@ -109,13 +109,7 @@ def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[Contac
 
 
 def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[int]:
-    """Spheres whose hull is nearest to the hull of all of them; their indices.
-
-    Args:
-        points: the spheres.
-        count: at most so many.
-        depth: fewer where the hull of fewer is so near [m].
-    """
+    """Indices of at most `count` spheres whose hull is near that of all, to `depth` [m]."""
     centres = np.array([point.position for point in points]).reshape(-1, 3)
     out = directions(_SIDES)
     swept = [reach(np.array(point.semi_axes).reshape(-1, 3), out) for point in points]

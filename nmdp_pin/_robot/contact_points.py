@@ -72,23 +72,12 @@ class ContactPoints:
 
 
 def reach(semi_axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """How far discs and ellipsoids reach from their centres in unit directions [m], shape (...).
-
-    Args:
-        semi_axes: rows are their semi-axes [m], shape (..., 3, 3).
-        directions: shape (..., 3).
-    """
+    """How far discs and ellipsoids, (..., 3, 3), reach in unit directions, (..., 3) [m], (...)."""
     return np.asarray(np.linalg.norm((semi_axes @ directions[..., None])[..., 0], axis=-1))
 
 
 def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Points of joints in the world frame, after forward kinematics [m], shape (n, 3).
-
-    Args:
-        data: holds the placements of the joints.
-        joints: index of the joint that carries each point, shape (n,).
-        points: points in the frames of the joints [m], shape (n, 3).
-    """
+    """Points of joints, (n, 3), in the world frame after forward kinematics [m], shape (n, 3)."""
     rotations = np.array([M.rotation for M in data.oMi])
     origins = np.array([M.translation for M in data.oMi])
     world: np.ndarray = (rotations[joints] @ points[:, :, None])[:, :, 0] + origins[joints]

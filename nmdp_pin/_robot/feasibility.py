@@ -12,12 +12,7 @@ _SLACK = 1e-4
 
 
 def joints_beyond_range(robot: Robot, q: np.ndarray) -> list[str]:
-    """A sentence for each joint that leaves its range.
-
-    Args:
-        robot: `limits` are used.
-        q: configurations, shape (n, nq).
-    """
+    """A sentence for each joint that leaves its range in configurations of shape (n, nq)."""
     limits, said = robot.limits, []
     for name, joint in simple_joints(robot.model).items():
         x, lower, upper = q[:, joint.idx_q], limits.lower[joint.idx_v], limits.upper[joint.idx_v]
@@ -27,12 +22,7 @@ def joints_beyond_range(robot: Robot, q: np.ndarray) -> list[str]:
 
 
 def efforts_beyond_limits(robot: Robot, tau: np.ndarray) -> list[str]:
-    """A sentence for each joint whose effort is larger than its limit.
-
-    Args:
-        robot: `limits` are used.
-        tau: efforts [N m or N], shape (n, nv).
-    """
+    """A sentence for each joint whose effort, (n, nv) [N m or N], is larger than its limit."""
     limits, said = robot.limits, []
     for name, joint in simple_joints(robot.model).items():
         effort, largest = np.abs(tau[:, joint.idx_v]), limits.effort[joint.idx_v]

@@ -34,12 +34,6 @@ def locate_meshes(
     `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
     ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
     other names start at the URDF's folder.
-
-    Args:
-        root: the `<robot>` element.
-        urdf: path of the URDF.
-        kind: "visual" or "collision".
-        package_dirs: folders.
     """
     tree, missing = copy.deepcopy(root), []
     for link in tree.findall("link"):
@@ -102,9 +96,6 @@ def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
     Programs differ: RViz reads the numbers of such a file as they are, Gazebo and OpenSceneGraph
     turn its y axis up. Descriptions are made with one of them in mind. All meshes of a robot are
     read in the same way, the one in which their centres are near the links' centres of mass.
-
-    Returns:
-        A sentence, if they were turned.
     """
     turned = [g for g in geometry.geometryObjects if _says_y_up(g.meshPath)]
     heavy = [g for g in turned if model.inertias[g.parentJoint].mass > 0.0]

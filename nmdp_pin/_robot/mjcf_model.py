@@ -72,11 +72,7 @@ class MjcfModel:
                 model.lowerEffortLimit[joint.idx_v] = -effort
 
     def posture(self, qpos: np.ndarray) -> tuple[dict[str, float | np.ndarray], pin.SE3]:
-        """Positions of the joints by name, and the placement of a floating base.
-
-        Args:
-            qpos: MuJoCo's configuration, shape (nq,).
-        """
+        """Positions of the joints by name, and the placement of a floating base, at qpos, (nq,)."""
         root, found = pin.SE3.Identity(), dict[str, float | np.ndarray]()
         for name, kind, k in zip(self.joints, self._m.jnt_type, self._m.jnt_qposadr, strict=True):
             if kind >= SLIDE:
@@ -92,11 +88,7 @@ class MjcfModel:
         return found, root
 
     def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
-        """Geometry of the bodies, without planes and height fields.
-
-        Args:
-            wanted: which geometry, shape (ngeom,).
-        """
+        """Geometry of the bodies that is wanted, (ngeom,), without planes and height fields."""
         m, shapes = self._m, pin.GeometryModel()
         names = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
         for k in np.flatnonzero(wanted & (m.geom_bodyid != 0)).tolist():

@@ -132,11 +132,7 @@ class OverlapCheck:
         return sorted(found, key=lambda overlap: -overlap.depth)[:most]
 
     def depths(self, q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-        """Depth of the overlap of each pair of bodies that overlap [m], shape (n,) each.
-
-        Args:
-            q: configurations, shape (n, nq).
-        """
+        """Depth of the overlap of each pair that overlaps [m], shape (n,) each, at q, (n, nq)."""
         found: dict[tuple[str, str], np.ndarray] = {}
         for row, configuration in enumerate(q):
             if not np.abs(configuration).max() < LARGEST:
@@ -176,12 +172,7 @@ class OverlapCheck:
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:
-    """A sentence for each overlap: the bodies, the depth, the time and how often.
-
-    Args:
-        overlaps: the overlaps.
-        t: times of the configurations [s], shape (n,).
-    """
+    """A sentence for each overlap: the bodies, the depth, the time of t, (n,) [s], how often."""
     return [
         f"{_quoted(o.first)} and {_quoted(o.second)} overlap by {o.depth:.3g} m"
         + (f" at {t[o.row]:.4g} s" if len(t) > 1 else "")

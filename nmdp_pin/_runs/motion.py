@@ -100,11 +100,7 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
 
 
 def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
-    """Motion of joints and objects of a recorded scenario, with the robot built again.
-
-    Returns:
-        The motion, or the reason for which the robot cannot be built.
-    """
+    """Motion of a recorded scenario, with the robot built again, or why it cannot be built."""
     try:
         robot = scenario.build_robot(visuals=False)
         return motion_of(recording, robot, scenario.controller.build(robot, recording.q[0])), ""

@@ -21,18 +21,7 @@ def run_many(
     n_jobs: int | None = None,
     progress: bool | Progress = False,
 ) -> list[Summary]:
-    """Make the runs that a store lacks; all scenarios are built before the first run.
-
-    Args:
-        runs: runs to make, begun in this order.
-        store: store of the finished runs.
-        n_jobs: number of processes, as in `nmdp_pin.rollout`.
-        progress: True draws a bar on a terminal; a function is called with the number of runs
-            done and the number of all.
-
-    Returns:
-        Summaries in the order of `runs`, including those of runs that failed numerically.
-    """
+    """Make the runs that a store lacks; all scenarios are built before the first run."""
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]
     missing = [runs[place] for place in places]

@@ -54,12 +54,7 @@ def summary(run: Recording, setup: Setup) -> Summary:
 
 
 def account(recording: Recording, motion: Motion | None = None) -> str:
-    """What happened in a run, in words: a line each for events, base, joints, contacts and steps.
-
-    Args:
-        recording: the run; its first row is the initial state.
-        motion: motion of its joints and objects; None: of these nothing is said.
-    """
+    """What happened in a run: a line each for events, base, joints, contacts and steps."""
     motion = motion or Motion()
     deepest = 1e3 * recording.contact_depth.max(initial=0.0)
     lines = [

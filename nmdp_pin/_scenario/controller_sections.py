@@ -23,12 +23,7 @@ class ControllerSection(OptionsSection):
     kind: str = Field("stable-pd", description="controller")
 
     def build(self, robot: Robot, q: np.ndarray) -> Controller:
-        """The controller of a robot.
-
-        Args:
-            robot: controlled robot.
-            q: configuration at the start of the run, shape (nq,).
-        """
+        """The controller of a robot that begins at the configuration q, shape (nq,)."""
         taken = inspect.signature(self.target).parameters
         parts = {name: part for name, part in (("robot", robot), ("q", q)) if name in taken}
         controller: Controller = self.target(**parts, **self.options())

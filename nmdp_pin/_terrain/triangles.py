@@ -11,11 +11,7 @@ _BITS = 20  # of a coordinate along the curve that orders the faces
 
 
 def triangles_of(meshes: Sequence[tuple[np.ndarray, np.ndarray]]) -> Triangles:
-    """The tables of meshes.
-
-    Args:
-        meshes: vertices [m], shape (v, 3), and faces, shape (f, 3), of each; see `topology`.
-    """
+    """The tables of meshes, of vertices (v, 3) [m] and faces (f, 3) each; see `topology`."""
     parts = [_one(vertices, faces) for vertices, faces in meshes]
     return joined(parts)
 
