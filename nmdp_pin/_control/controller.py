@@ -76,3 +76,23 @@ class Controller(abc.ABC):
             h: length of the step [s].
         """
         return self.command(state, s if self.follows_time else h)
+
+
+@quick
+@dataclass(frozen=True, eq=False)
+class Timed(CommandSource):
+    """Commands of a controller that follows the time, at the end of each stage.
+
+    Args:
+        controller: whose reference is a function of time.
+        state: at the start of the step.
+        h: length of the step [s].
+    """
+
+    controller: Controller
+    state: State
+    h: float
+
+    def at(self, t: float) -> Command:
+        """Command for a step that ends at t."""
+        return self.controller.within(self.state, t - self.state.t, self.h)

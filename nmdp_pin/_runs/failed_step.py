@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from nmdp_pin._control.controller import Command
-from nmdp_pin._control.timed import Timed
+from nmdp_pin._control.controller import Command, Timed
 from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._files.state_file import ARRAYS, state_arrays, state_from
 from nmdp_pin._integrators.integrator import StepResult

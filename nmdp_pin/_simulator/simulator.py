@@ -10,8 +10,7 @@ import numpy as np
 
 from nmdp_pin._contact import ContactLaw, WrenchSpace
 from nmdp_pin._contact.shape_check import check_shapes
-from nmdp_pin._control.controller import Command, CommandSource, Controller
-from nmdp_pin._control.timed import Timed
+from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._dynamics.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (

@@ -10,8 +10,7 @@ from nmdp_pin._terrain.mesh import Mesh
 from nmdp_pin._terrain.plane import Plane
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin._terrain.shape import Shape, box_around
-from nmdp_pin._terrain.shape_arrays import ShapeArrays, shape_arrays
-from nmdp_pin._terrain.surface import Surface
+from nmdp_pin._terrain.shape_arrays import ShapeArrays, Surface, shape_arrays
 from nmdp_pin.errors import TerrainError
 
 
