@@ -22,8 +22,6 @@ from nmdp_pin._robot.check import check_robot
 from nmdp_pin._scenario import bundled_scenarios
 from nmdp_pin.errors import NmdpError
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="nmdp-pin",
     no_args_is_help=True,

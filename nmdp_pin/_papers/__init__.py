@@ -43,5 +43,3 @@ PRESETS["paper"] = {
     ),
     "control": Halving(max_work=20000),
 }
-
-__all__ = ["NeMdp", "NeNcp", "PgmStages", "ProjectedGradient"]

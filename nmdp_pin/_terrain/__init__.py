@@ -19,19 +19,3 @@ SHAPES: dict[str, type[Shape]] = {
     "height-field": HeightField,
     "mesh": Mesh,
 }
-
-__all__ = [
-    "SHAPES",
-    "Box",
-    "Capsule",
-    "Cone",
-    "Cylinder",
-    "Ellipsoid",
-    "HeightField",
-    "Mesh",
-    "Plane",
-    "Shape",
-    "Sphere",
-    "Surface",
-    "Terrain",
-]
