@@ -13,7 +13,7 @@ from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.step_control import Halving
 
 INTEGRATORS.update({method.name: method for method in (NeMdp, NeNcp)})
-MINIMISERS.update({name: partial(PgmStages, name) for name in OBJECTIVES})
+MINIMISERS.update({name: partial(PgmStages, kind()) for name, kind in OBJECTIVES.items()})
 OPTIONS["projected_gradient"] = ProjectedGradient
 # The settings of the papers' authors, and Algorithms 1 and 2 as printed except for the
 # direction in which gamma changes, which contradicts its program, and the length by which

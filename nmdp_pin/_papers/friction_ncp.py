@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin.errors import IntegratorError
-
 NCP_SOLVERS = ("admm", "pgs")
 """Names of the solvers."""
 
@@ -72,16 +70,9 @@ class FrictionNCP:
     Args:
         solver: "admm" or "pgs".
         max_iterations: largest number of iterations of each of the two.
-
-    Raises:
-        IntegratorError: the solver is not known, or no iteration is allowed.
     """
 
     def __init__(self, solver: str = "admm", *, max_iterations: int = 1000) -> None:
-        if solver not in NCP_SOLVERS:
-            raise IntegratorError(f"solver '{solver}' is not known; choose from {NCP_SOLVERS}")
-        if max_iterations < 1:
-            raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations}")
         names = (solver, *(name for name in NCP_SOLVERS if name != solver))
         self._solvers = [_Solver(name, max_iterations) for name in names]
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from nmdp_pin._kernels.vi_newton import work_of
 from nmdp_pin._papers.proxqp import proxqp
-from nmdp_pin.errors import IntegratorError
 
 QpSolver = Literal["proxqp", "daqp"]
 
@@ -31,16 +30,9 @@ class SimplexQP:
         n_blocks: number of simplices.
         block_size: variables of each.
         solver: "proxqp" (ProxSuite, an augmented Lagrangian method) or "daqp" (dual active set).
-
-    Raises:
-        IntegratorError: the solver is not known.
     """
 
     def __init__(self, n_blocks: int, block_size: int, solver: str = "proxqp") -> None:
-        if solver not in _SOLVERS:
-            raise IntegratorError(
-                f"qp_solver '{solver}' is not known; choose from {sorted(_SOLVERS)}"
-            )
         self.n, self.n_blocks, self.block_size = n_blocks * block_size, n_blocks, block_size
         self._shape, n = (n_blocks, block_size), self.n
         sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
