@@ -1,7 +1,5 @@
 """`nmdp-pin sweep`: a table of runs of a scenario over a grid."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`nmdp-pin view`: replay a recording in the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -64,11 +62,7 @@ def view(
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:
-    """Scenario of a recording.
-
-    Raises:
-        RecordingError: it holds none, such as one that was made from Python.
-    """
+    """Scenario of a recording."""
     table = recording.meta.get("scenario")
     if not isinstance(table, dict):
         raise RecordingError(

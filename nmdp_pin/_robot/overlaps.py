@@ -1,7 +1,5 @@
 """Overlaps of a robot's links with the ground and with each other, found by coal."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -134,11 +132,7 @@ class OverlapCheck:
         return sorted(found, key=lambda overlap: -overlap.depth)[:most]
 
     def depths(self, q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-        """Depth of the overlap of each pair of bodies that overlap [m], shape (n,) each.
-
-        Args:
-            q: configurations, shape (n, nq).
-        """
+        """Depth of the overlap of each pair that overlaps [m], shape (n,) each, at q, (n, nq)."""
         found: dict[tuple[str, str], np.ndarray] = {}
         for row, configuration in enumerate(q):
             if not np.abs(configuration).max() < LARGEST:
@@ -178,12 +172,7 @@ class OverlapCheck:
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:
-    """A sentence for each overlap: the bodies, the depth, the time and how often.
-
-    Args:
-        overlaps: the overlaps.
-        t: times of the configurations [s], shape (n,).
-    """
+    """A sentence for each overlap: the bodies, the depth, the time of t, (n,) [s], how often."""
     return [
         f"{_quoted(o.first)} and {_quoted(o.second)} overlap by {o.depth:.3g} m"
         + (f" at {t[o.row]:.4g} s" if len(t) > 1 else "")
@@ -193,11 +182,7 @@ def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarr
 
 
 def transparency(robot: Robot) -> list[str]:
-    """Sentences on what the links of a robot pass through, because they have no contacts for it.
-
-    Args:
-        robot: its contact points and collision geometry are looked at.
-    """
+    """Sentences on what the links of a robot pass through, because they have no contacts for it."""
     model, points = robot.model, robot.contact_points
     items = robot.collision_model.geometryObjects if robot.collision_model else ()
     links: dict[str, int] = {

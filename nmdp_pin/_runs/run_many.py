@@ -1,7 +1,5 @@
 """Execution of many runs, each made once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,23 +21,7 @@ def run_many(
     n_jobs: int | None = None,
     progress: bool | Progress = False,
 ) -> list[Summary]:
-    """Make the runs that a store lacks; all scenarios are built before the first run.
-
-    Args:
-        runs: runs to make, begun in this order.
-        store: store of the finished runs.
-        n_jobs: number of processes, as in `nmdp_pin.rollout`.
-        progress: True draws a bar on a terminal; a function is called with the number of runs
-            done and the number of all.
-
-    Returns:
-        Summaries in the order of `runs`, including those of runs that failed numerically.
-
-    Raises:
-        NmdpError: a scenario cannot be built or run; the message names the run.
-        WorkerError: a worker died, or has another version of this package.
-        RecordingError: the store cannot be written.
-    """
+    """Make the runs that a store lacks; all scenarios are built before the first run."""
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]
     missing = [runs[place] for place in places]

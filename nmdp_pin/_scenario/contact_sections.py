@@ -4,8 +4,6 @@ A package may add models by an entry point of the group `nmdp_pin.contact_models
 `ContactLaw`, or a function that returns one; its keyword arguments are the keys of the table.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -44,11 +42,7 @@ class ContactSection(OptionsSection):
     model: str = Field(_DEFAULT, description="contact law; determines the other keys")
 
     def build(self, robot: Robot) -> ContactLaw:
-        """Build the contact model; targets with an argument `robot` receive the robot.
-
-        Raises:
-            ContactError: keys that do not fit each other, or a target that makes something else.
-        """
+        """Build the contact model; targets with an argument `robot` receive the robot."""
         options = self.options()
         if "robot" in inspect.signature(self.target).parameters:
             options["robot"] = robot
@@ -175,10 +169,6 @@ def build_contact(
         rules: the first that fits a contact point on a shape counts.
         robot: has the contact points.
         shapes: names of the terrain's shapes.
-
-    Raises:
-        ContactError: a rule that names no contact point or no shape, or a law that is no wrench
-            space.
     """
     if not rules:
         return default.build(robot)

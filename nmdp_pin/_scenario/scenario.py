@@ -1,7 +1,5 @@
 """Scenarios: typed records of TOML files, from which all parts are composed."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterator, Sequence
@@ -45,13 +43,7 @@ from nmdp_pin._scenario.toml_source import apply_override, find_scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
-from nmdp_pin.errors import (
-    ContactError,
-    ControlError,
-    IntegratorError,
-    ScenarioError,
-    TerrainError,
-)
+from nmdp_pin.errors import ContactError, ControlError, IntegratorError, ScenarioError, TerrainError
 
 FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
@@ -121,7 +113,7 @@ class Scenario(Section):
         return table | {key: value for key, value in filled.items() if key in table}
 
     @classmethod
-    def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Scenario:
+    def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> "Scenario":
         """Read a scenario; code in a file is never run.
 
         Args:
@@ -149,7 +141,7 @@ class Scenario(Section):
     @classmethod
     def from_dict(
         cls, table: dict[str, Any], *, file: str = "", folder: str | os.PathLike[str] = "."
-    ) -> Scenario:
+    ) -> "Scenario":
         """Check the content of a scenario file, or the entry "scenario" of a recording.
 
         Args:

@@ -1,7 +1,5 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,8 +10,7 @@ import numpy as np
 
 from nmdp_pin._contact import ContactLaw, WrenchSpace
 from nmdp_pin._contact.shape_check import check_shapes
-from nmdp_pin._control.controller import Command, CommandSource, Controller
-from nmdp_pin._control.timed import Timed
+from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._dynamics.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
@@ -129,12 +126,7 @@ class Simulator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         keywords = {"control": self.control, **self.options}
-        return partial(Simulator, **keywords), (
-            self.robot,
-            self.terrain,
-            self.contact,
-            self.method,
-        )
+        return partial(Simulator, **keywords), (self.robot, self.terrain, self.contact, self.method)
 
     def state(
         self,

@@ -1,10 +1,7 @@
 """Closed triangle meshes as the tables that the kernels search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-import coal
 import numpy as np
 
 from nmdp_pin._kernels.triangles import LEAF, Triangles
@@ -14,11 +11,7 @@ _BITS = 20  # of a coordinate along the curve that orders the faces
 
 
 def triangles_of(meshes: Sequence[tuple[np.ndarray, np.ndarray]]) -> Triangles:
-    """The tables of meshes.
-
-    Args:
-        meshes: vertices [m], shape (v, 3), and faces, shape (f, 3), of each; see `topology`.
-    """
+    """The tables of meshes, of vertices (v, 3) [m] and faces (f, 3) each; see `topology`."""
     parts = [_one(vertices, faces) for vertices, faces in meshes]
     return joined(parts)
 
@@ -109,18 +102,3 @@ def _morton(points: np.ndarray) -> np.ndarray:
             here = (cells[:, axis] >> np.uint64(bit)) & np.uint64(1)
             code |= here << np.uint64(3 * bit + axis)
     return code
-
-
-def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
-    """A new coal mesh."""
-    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    for vertex in vertices:
-        points.append(vertex)
-    for face in faces.tolist():
-        triangles.append(coal.Triangle(*face))
-    geometry = coal.BVHModelOBBRSS()
-    geometry.beginModel(len(faces), len(vertices))
-    geometry.addSubModel(points, triangles)
-    geometry.endModel()
-    geometry.computeLocalAABB()
-    return geometry

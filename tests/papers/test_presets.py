@@ -12,7 +12,6 @@ from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import StablePD
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.presets import PRESETS, preset_options
-from nmdp_pin._papers import PrintedHalving
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
@@ -127,9 +126,9 @@ def test_options_given_win():
     chosen = scenario(
         'preset="paper"',
         'objective="kinetic"',
-        'control.kind="printed-halving"',
+        'control.kind="fixed"',
     ).integrator
-    assert (chosen.objective, chosen.step_control()) == ("kinetic", PrintedHalving())
+    assert (chosen.objective, chosen.step_control()) == ("kinetic", Fixed())
 
 
 @pytest.mark.parametrize("method", IMPLICIT)

@@ -18,7 +18,7 @@ from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.scheme import scheme_of_order
 from nmdp_pin._kernels.step import Start, add_wrenches, list_weights, open_step
-from nmdp_pin._papers.objectives import OBJECTIVES, objective_named
+from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._solvers.vi_newton import ViNewton
@@ -120,7 +120,7 @@ def test_the_step_solves_the_residual(objective, method, order):
     if objective == "dissipation":
         assert result.objective == pytest.approx(at.gap, abs=GAP_ROUNDING)
     else:
-        value = objective_named(objective).value(equations, at)
+        value = OBJECTIVES[objective]().value(equations, at)
         assert result.objective == pytest.approx(value)
 
 
