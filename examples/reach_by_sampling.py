@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         recording = replay(reach, found.best, h)
         print(
             f"steps of {1e3 * h:g} ms: {100 * reach.distance(recording.q[-1]):.1f} cm from the "
-            f"target, {recording.contact_force[-1, FOOT, 2]:.0f} N on the foot"
+            f"target, {recording.contact_forces[-1, FOOT, 2]:.0f} N on the foot"
         )
     recording.save(options.out.with_suffix(".npz"))
     robot, terrain = reach.simulator.robot, reach.simulator.terrain

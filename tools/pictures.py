@@ -38,7 +38,7 @@ def jump() -> None:
     for t in np.arange(0.0, 2.4, 1.0 / RATE):
         row = int(np.argmin(np.abs(recording.t - t)))
         near = np.abs(recording.t - t) <= CALM
-        frame = renderer.scene.frame(t, recording.q[row], recording.contact_force[row])
+        frame = renderer.scene.frame(t, recording.q[row], recording.contact_forces[row])
         lift = float(height[near].mean() - height[row])
         pictures.append(Image.fromarray(renderer.picture(frame, lift=lift, caption=f"{t:.2f} s")))
     renderer.close()

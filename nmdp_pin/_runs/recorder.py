@@ -28,7 +28,8 @@ PACKAGES = ("nmdp-pin", "pin", "coal", "proxsuite", "numpy")
 
 # Fields of a result that are kept under their own names, and those not known of the first row.
 _OF_RESULT = (
-    *("tau", "kinetic_energy", "potential_energy", "objective", "evaluations", "halvings"),
+    *("tau", "contact_forces", "contact_depths", "kinetic_energy", "potential_energy"),
+    *("objective", "iterations", "evaluations", "halvings"),
     *("residual", "rejected", "discarded", "condition", "error"),
     *("primal", "dual", "complementarity"),
 )
@@ -100,10 +101,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             t=state.t,
             q=state.q,
             v=state.v,
-            contact_force=result.contact_forces,
-            contact_depth=result.contact_depths,
             status=result.status.code,
-            outer_iterations=result.iterations,
             step_size=min(result.step_sizes, default=0.0),
             wall_time=wall_time,
             **{name: getattr(result, name) for name in _OF_RESULT},
@@ -178,7 +176,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             base = data.oMi[frame.parentJoint] * frame.placement
             row["base_position"] = base.translation
             row["base_rotation"] = base.rotation
-            row["contact_position"] = in_world(data, contacts.joints, contacts.positions)
+            row["contact_positions"] = in_world(data, contacts.joints, contacts.positions)
         self._placed = self._n
 
 

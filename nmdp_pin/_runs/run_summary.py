@@ -48,12 +48,12 @@ def summary(run: Recording, setup: Setup) -> Summary:
         "tilt": float(tilt(run)[-1]),
         "height_gain": figures.height_gain,
         "distance": figures.distance,
-        "max_penetration": float(run.contact_depth.max(initial=0.0)),
+        "max_penetration": float(run.contact_depths.max(initial=0.0)),
         "overlap": max((overlap.depth for overlap in overlaps), default=0.0),
         "buried": float(buried_depth(setup.robot, setup.terrain, good).max(initial=0.0)),
         "kinetic_energy": float(run.kinetic_energy[-1]),
         "potential_energy": float(run.potential_energy[-1]),
-        "iterations": int(run.outer_iterations.sum()),
+        "iterations": int(run.iterations.sum()),
         "evaluations": int(run.evaluations.sum()),
         "halvings": figures.halvings,
         "wall_time": float(run.wall_time.sum()),
@@ -68,7 +68,7 @@ def account(recording: Recording, motion: Motion | None = None) -> str:
         motion: motion of its joints and objects; None: of these nothing is said.
     """
     motion = motion or Motion()
-    deepest = 1e3 * recording.contact_depth.max(initial=0.0)
+    deepest = 1e3 * recording.contact_depths.max(initial=0.0)
     lines = [
         f"{recording.meta['robot']}: {'; '.join(_events(recording))}",
         *_movements(recording, motion),
@@ -127,7 +127,7 @@ def _work(recording: Recording) -> Iterator[str]:
     halved = int(np.count_nonzero((recording.halvings > 0) & (recording.status == 0)))
     line = f"steps: {steps}, {failed} failed, {halved} {'divided' if controlled else 'halved'}"
     if steps:
-        iterations = recording.outer_iterations[1:]
+        iterations = recording.iterations[1:]
         line += f"; {iterations.mean():.1f} iterations each, at most {iterations.max()}"
     yield line
     if controlled:

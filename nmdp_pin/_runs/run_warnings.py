@@ -65,7 +65,7 @@ def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap
         check: search for overlaps of the robot and ground of the run.
         recording: recording of the run.
     """
-    depth = recording.contact_depth.max(axis=1, initial=0.0)
+    depth = recording.contact_depths.max(axis=1, initial=0.0)
     depth[:1] = depth[:2].max()  # the first row, which no step has made, has no contacts
     return check.deepest(recording.q, depth)
 

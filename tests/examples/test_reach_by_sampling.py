@@ -64,7 +64,7 @@ def test_the_foot_stands_at_the_target(short, reach):
     recording = Recording.load(short[1] / "reach.npz")
     assert reach.distance(recording.q[-1]) == pytest.approx(near[-1], abs=PRINTED)
     assert (recording.status == Status.CONVERGED.code).all()
-    assert recording.contact_force[-1, 0, 2] > LOADED
+    assert recording.contact_forces[-1, 0, 2] > LOADED
     assert recording.duration == pytest.approx(2.0)
     assert recording.dt == pytest.approx(0.005)
     assert (short[1] / "reach.html").stat().st_size > 1e5
