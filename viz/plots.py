@@ -107,6 +107,7 @@ def plot_comparison(
 def _compared(recordings: Sequence[Recording]) -> list[Panel]:
     """Panels with a curve of each run."""
     panels: list[Panel] = []
+    shown: list[tuple[str, Callable[[Recording], np.ndarray]]]
     if any(base_moves(recording) for recording in recordings):
         shown = [("base height [m]", height), ("base tilt [°]", tilt), ("distance [m]", distance)]
     else:

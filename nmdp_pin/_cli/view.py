@@ -1,17 +1,23 @@
-"""`nmdp-pin view`: replay a recording in the browser."""
+"""The live view of runs in meshcat, and `nmdp-pin view`: replay a recording in the browser."""
 
 from __future__ import annotations
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs
+from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs, note
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin.errors import RecordingError
+
+if TYPE_CHECKING:
+    from nmdp_pin.viz.viewer import Viewer
+
+_PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes later plays it all
 
 
 def view(
@@ -76,3 +82,25 @@ def _scenario(recording: Recording, path: Path) -> Scenario:
             "name the scenario or robot with --scenario"
         )
     return Scenario.from_dict(table, file=str(path))
+
+
+def live_viewer(scenario: Scenario, setup: Setup, port: int | None = None) -> Viewer:
+    """Viewer of a run that begins, whose page is open."""
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.viewer import Viewer
+
+    kinds = ground_kinds(scenario)
+    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, port=port)
+    note(f"live at {viewer.url}")
+    viewer.draw(setup.state.t, setup.state.q)
+    if webbrowser.open(viewer.url):
+        viewer.wait_for_page(_PAGE_WAIT)
+    return viewer
+
+
+def replay_live(viewer: Viewer, window: Viewer) -> None:
+    """Replay a run until Ctrl-C, in the window of a viewer."""
+    with suppress(KeyboardInterrupt):
+        viewer.finish()
+        note(f"replaying at {viewer.url}; Ctrl-C ends it")
+        window.wait()

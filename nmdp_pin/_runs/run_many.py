@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side
 from nmdp_pin._runs.planned_run import PlannedRun, code_version
-from nmdp_pin._runs.run import run
+from nmdp_pin._runs.run import Observer, run
 from nmdp_pin._runs.run_store import RunStore, Summary, recording_digest, recording_name
 from nmdp_pin._runs.run_summary import summary
-from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin.errors import NmdpError, WorkerError
+
+Watch = Callable[[PlannedRun, Setup], Observer]
+"""Makes the observer of a run; its robot has visual geometry."""
 
 
 def run_many(
@@ -22,6 +25,7 @@ def run_many(
     *,
     n_jobs: int | None = None,
     progress: bool | Progress = False,
+    watch: Watch | None = None,
 ) -> list[Summary]:
     """Make the runs that a store lacks; all scenarios are built before the first run.
 
@@ -31,6 +35,7 @@ def run_many(
         n_jobs: number of processes, as in `nmdp_pin.rollout`.
         progress: True draws a bar on a terminal; a function is called with the number of runs
             done and the number of all.
+        watch: observes the runs, which are made one after another in this process if it is given.
 
     Returns:
         Summaries in the order of `runs`, including those of runs that failed numerically.
@@ -40,6 +45,7 @@ def run_many(
         WorkerError: a worker died, or has another version of this package.
         RecordingError: the store cannot be written.
     """
+    n_jobs = n_jobs if watch is None else 1
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]
     missing = [runs[place] for place in places]
@@ -49,7 +55,7 @@ def run_many(
     with shown(progress, "runs", len(runs)) as show:
         show(done, len(runs))
         for number, made in side_by_side(
-            _make, (code_version(), store.folder), missing, n_jobs=n_jobs
+            _make, (code_version(), store.folder, watch), missing, n_jobs=n_jobs
         ):
             store.keep(missing[number], made)
             found[places[number]] = made
@@ -64,9 +70,9 @@ def _build(shared: None, planned: PlannedRun) -> None:
         Scenario.from_dict(planned.scenario).build(visuals=False)
 
 
-def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
+def _make(shared: tuple[str, Path | None, Watch | None], planned: PlannedRun) -> Summary:
     """Make a run, keep its recording where that is wanted, and return its summary."""
-    code, folder = shared
+    code, folder, watch = shared
     if code_version() != code:
         raise WorkerError(
             "a worker has another version of this package's code than the process that started "
@@ -76,8 +82,9 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
     clock = time.thread_time if planned.repeat else time.perf_counter
     with _naming(planned):
         scenario = Scenario.from_dict(planned.scenario)
-        setup = scenario.build(visuals=False)
-        recording = run(scenario, setup=setup, meta={"code": code}, clock=clock)
+        setup = scenario.build(visuals=watch is not None)
+        observer = None if watch is None else watch(planned, setup)
+        recording = run(scenario, setup=setup, observer=observer, meta={"code": code}, clock=clock)
     made = summary(recording, setup) | {"scenario_hash": planned.scenario_hash, "code": code}
     if folder is not None:
         path = folder / recording_name(planned)

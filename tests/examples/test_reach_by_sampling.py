@@ -127,3 +127,23 @@ def test_the_code_of_the_page_runs():
     assert made.ok.all()
     assert cost.min() < -0.05  # [m] above the standing pose
     assert np.median(cost) < 0.0
+
+
+def test_the_search_is_shown(example, reach):
+    """A viewer holds the best motion of the last round, which is the best of all."""
+    shown = []
+
+    class Window:
+        def draw(self, t, q):
+            shown.append((t, q))
+
+        def finish(self):
+            shown.append(None)
+
+    found = example.plan(reach, replace(example.SHORT, rounds=2), viewer=Window())
+    steps = round(example.DURATION / example.LARGE)
+    assert [k for k, entry in enumerate(shown) if entry is None] == [steps, 2 * steps + 1]
+    times, path = zip(*shown[-1 - steps : -1], strict=True)
+    np.testing.assert_allclose(times, example.LARGE * np.arange(1, steps + 1))
+    best = example.replay(reach, found.best, example.LARGE)
+    np.testing.assert_array_equal(np.array(path), best.q[1:])
