@@ -62,13 +62,17 @@ class Journal(AbstractContextManager["Journal"]):
             self._file.close()
             raise
 
-    def append(self, content: bytes) -> None:
-        """Write a chunk to disk.
+    def append(self, content: bytes, *, sync: bool = True) -> None:
+        """Write a chunk.
+
+        Args:
+            content: the chunk.
+            sync: whether to wait until it is on disk; without, it survives the end of this process.
 
         Raises:
             RecordingError: the disk is full; the journal is as it was before.
         """
-        self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content)
+        self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content, sync=sync)
 
     def clear(self) -> None:
         """Remove all chunks."""
@@ -100,13 +104,14 @@ class Journal(AbstractContextManager["Journal"]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _write(self, content: bytes) -> None:
+    def _write(self, content: bytes, *, sync: bool = True) -> None:
         """Write all of the bytes or, where an error or a signal interrupts, none."""
         try:
             rest = memoryview(content)
             while rest:
                 rest = rest[self._file.write(rest) or 0 :]
-            os.fsync(self._file.fileno())
+            if sync:
+                os.fsync(self._file.fileno())
         except BaseException as error:
             with suppress(OSError):
                 self._file.truncate(self._end)

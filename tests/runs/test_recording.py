@@ -358,8 +358,9 @@ def _record_half(out: Path, steps: int) -> Recorder:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every row goes to the journal at once."""
+    """Every row goes to the journal, and to disk, at once."""
     monkeypatch.setattr("nmdp_pin._runs.recorder._INTERVAL", -1.0)
+    monkeypatch.setattr("nmdp_pin._runs.recorder._SYNC", -1.0)
 
 
 @pytest.mark.usefixtures("eager")
@@ -403,18 +404,21 @@ def test_a_damaged_journal_is_read_up_to_the_damage(tmp_path: Path) -> None:
     assert set(counts) == {1, 2, 3, 4, 5}
 
 
-def test_rows_reach_the_journal_in_half_a_second(
+def test_rows_reach_the_journal_before_a_long_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row is in the file at the latest with the first row that is recorded 0.5 s later."""
-    now = [0.0]
+    """A row is in the file with the first one 20 ms later, and on disk with one 0.5 s later."""
+    now, synced = [0.0], []
     monkeypatch.setattr("nmdp_pin._runs.recorder.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("nmdp_pin._files.journal.os.fsync", synced.append)
     recorder = _record_half(tmp_path / "run.npz", 3)
     path = journal_path(tmp_path / "run.npz")
     assert Recording.load(path).n == 1
-    now[0] = 0.51
-    recorder.record(hop_result(hopper(), 1.0), 0.001)
-    assert Recording.load(path).n == 5
+    before = len(synced)
+    for now[0], rows, syncs in ((0.021, 5, 0), (0.03, 5, 0), (0.042, 7, 0), (0.51, 8, 1)):
+        recorder.record(hop_result(hopper(), 1.0), 0.001)
+        assert Recording.load(path).n == rows
+        assert len(synced) - before == syncs
     recorder.close()
 
 
