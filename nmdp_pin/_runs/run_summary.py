@@ -103,7 +103,7 @@ def _movements(recording: Recording, motion: Motion) -> Iterator[str]:
         z = height(recording)
         yield (
             f"base: rose {figures.height_gain:.3f} m, sank {z[0] - z.min():.3f} m, moved "
-            f"{figures.distance:.3f} m, mean tilt {figures.mean_tilt:.3g} deg"
+            f"{figures.distance:.3f} m, mean tilt {figures.mean_tilt:.2f} deg"
         )
     if motion.joints:
         far = max(motion.joints, key=lambda joint: joint.travel)
