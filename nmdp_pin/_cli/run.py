@@ -90,7 +90,7 @@ def run(
         # Compiles the kernels, so that the run is timed without them; a step changes nothing.
         step = loaded.integrator.dt
         setup.simulator.step(setup.state, setup.controller.command(setup.state, step), step)
-    with live_viewer(loaded, setup, port) if view else nullcontext() as viewer:
+    with live_viewer(loaded, setup, port=port) if view else nullcontext() as viewer:
         with Interruption() as interruption:
             if not quiet:
                 _announce(loaded, setup, warnings)

@@ -103,14 +103,9 @@ class _Window(ExitStack):
 
     def __call__(self, planned: PlannedRun, setup: Setup) -> Observer:
         """Observer that draws a run."""
-        from nmdp_pin.viz.viewer import Viewer
-
         note(planned.name)
-        if self._viewers:
-            window = self._viewers[0].visualizer
-            viewer = self.enter_context(Viewer(setup.robot, setup.terrain, visualizer=window))
-        else:
-            viewer = self.enter_context(live_viewer(Scenario.from_dict(planned.scenario), setup))
+        scenario, window = Scenario.from_dict(planned.scenario), next(iter(self._viewers), None)
+        viewer = self.enter_context(live_viewer(scenario, setup, window=window))
         self._viewers.append(viewer)
 
         def draw(result: StepResult) -> None:

@@ -84,15 +84,20 @@ def _scenario(recording: Recording, path: Path) -> Scenario:
     return Scenario.from_dict(table, file=str(path))
 
 
-def live_viewer(scenario: Scenario, setup: Setup, port: int | None = None) -> Viewer:
-    """Viewer of a run that begins, whose page is open."""
+def live_viewer(
+    scenario: Scenario, setup: Setup, *, port: int | None = None, window: Viewer | None = None
+) -> Viewer:
+    """Viewer of a run that begins: in the window of another one, else in its own, which is open."""
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.viewer import Viewer
 
     kinds = ground_kinds(scenario)
-    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, port=port)
-    note(f"live at {viewer.url}")
+    visualizer = None if window is None else window.visualizer
+    viewer = Viewer(setup.robot, setup.terrain, visualizer=visualizer, kinds=kinds, port=port)
     viewer.draw(setup.state.t, setup.state.q)
+    if window is not None:
+        return viewer
+    note(f"live at {viewer.url}")
     if webbrowser.open(viewer.url):
         viewer.wait_for_page(_PAGE_WAIT)
     return viewer
