@@ -269,10 +269,10 @@ class Simulator:
         return self._check.command(command)
 
     def checked_source(self, command: Command | CommandSource | np.ndarray | None) -> CommandSource:
-        """A source as it is given; a command that is data is checked.
+        """Source of a command: a `Command` or torques are checked, other sources returned as given.
 
         Raises:
-            ControlError: as of `checked_command`.
+            ControlError: the command does not fit the robot.
         """
         if isinstance(command, CommandSource) and not isinstance(command, Command):
             return command
