@@ -11,7 +11,8 @@ from nmdp_pin._kernels.contact_selection import LOST
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.features import edge_rates, place_feature
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED
+from nmdp_pin._kernels.polytopes import CROSSED, ON_SIDE
+from nmdp_pin._kernels.ridges import side_rates
 from nmdp_pin._kernels.seams import leave_seams
 from nmdp_pin._kernels.support_points import place_support_point, support_rates
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
@@ -113,8 +114,12 @@ def surface_rates(
     if contacts.rolls[contacts.index[i]]:
         support_rates(candidates, contacts, at, i, N, L)
         return
-    if contacts.features[contacts.index[i], 0] == CROSSED and candidates.rolling:
+    kind = contacts.features[contacts.index[i], 0]
+    if kind == CROSSED and candidates.rolling:
         edge_rates(candidates, contacts, at, i, N, L)
+        return
+    if kind == ON_SIDE and candidates.rolling:
+        side_rates(candidates, contacts, at, i, N, L)
         return
     for j in range(3):
         for k in range(6):
