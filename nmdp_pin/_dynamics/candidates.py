@@ -9,23 +9,30 @@ import numpy as np
 
 from nmdp_pin._dynamics.polytopes import polytope_pairs
 from nmdp_pin._dynamics.world_points import touches
-from nmdp_pin._kernels.contacts import FLAT, MINIMA, REACH, RIM, Candidates, Contacts, Places
-from nmdp_pin._kernels.polytopes import NONE
+from nmdp_pin._kernels.contacts import (
+    FLAT,
+    MINIMA,
+    REACH,
+    RIM,
+    Candidates,
+    Contacts,
+    Places,
+    most_features,
+)
+from nmdp_pin._kernels.polytopes import KINDS, NONE
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin._terrain import Mesh, Plane, Terrain
-from nmdp_pin._terrain.primitives import Primitive
-from nmdp_pin._terrain.shape import box_around
+from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._terrain.shape import Solid, box_around
 from nmdp_pin._terrain.triangles import joined
 
 
 def n_pairs_of(robot: Robot, terrain: Terrain) -> int:
     """Number above those by which a warm start knows the pairs of a robot on a terrain."""
     candidates = candidates_of(robot, terrain)
-    polytopes = candidates.polytopes
-    most = max(len(polytopes.vertices), len(polytopes.edges))
-    return len(candidates.rows) + 4 * len(polytopes.pairs) * most**2
+    most = int(most_features(candidates.polytopes, candidates.triangles))
+    return len(candidates.rows) + KINDS * len(candidates.polytopes.pairs) * most**2
 
 
 def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
@@ -163,7 +170,7 @@ def _sphere_around(surface: Terrain) -> np.ndarray:
 
 def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
     """Surfaces of the links that touch solids of the world, besides those of `Robot.surfaces`."""
-    if not any(isinstance(shape, Primitive | Mesh) for shape in terrain.shapes):
+    if not any(isinstance(shape, Solid) for shape in terrain.shapes):
         return {}
     touching = {*robot.contact_points.joints[robot.contact_points.touches == 0].tolist()}
     return surfaces_of(robot, sorted((shaped_joints(robot) & touching) - {*robot.surfaces}))[0]

@@ -9,7 +9,8 @@ import numpy as np
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.features import edge_rates, place_feature
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED
+from nmdp_pin._kernels.polytopes import CROSSED, ON_SIDE
+from nmdp_pin._kernels.ridges import side_rates
 from nmdp_pin._kernels.seams import leave_seams
 from nmdp_pin._kernels.support_points import place_support_point, support_rates
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
@@ -84,6 +85,8 @@ def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
             support_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif contacts.features[c, 0] == CROSSED and candidates.rolling:
             edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
+            side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif at.curved[i]:
             for j in range(3):
                 for k in range(3):

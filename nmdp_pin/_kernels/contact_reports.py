@@ -10,12 +10,14 @@ from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_B,
+    ON_SIDE,
     Polytope,
     Polytopes,
     edge_of,
     polytope,
     row_of,
 )
+from nmdp_pin._kernels.ridges import is_mesh, side_at
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, minus
 
 _FLAT = 1e-9  # [-] of the size of corners, less than which they are flat
@@ -64,15 +66,17 @@ def shares(
     if kind == ON_B:
         points[0] = polytopes.points[own + x]
         return 1
-    if kind == CROSSED:
+    if kind in (CROSSED, ON_SIDE):
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
-        if candidates.rolling:
+        if candidates.rolling and kind == CROSSED:
             s = edges_at(candidates, contacts, at, i)[4]
+        elif candidates.rolling:
+            s = side_at(candidates, contacts, at, i)[1]
         points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s
         points[1], weights[1] = polytopes.points[own + a.edges[x, 1]], s
         return 2
-    if polytopes.points[others + y] >= 0:
+    if not is_mesh(polytopes, polytopes.pairs[pair, 1]) and polytopes.points[others + y] >= 0:
         points[0] = polytopes.points[others + y]
         return 1
     return _face_shares(polytopes, pair, a, x, row_of(at.centre, i), points, weights)

@@ -19,7 +19,8 @@ floor is pushed back up, and not out of its bottom.
 Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
 cross. They are held during a step: their distances are those of points from planes, and of lines;
 they act where the vertex is over the face, and where the edges cross. The centre of a contact of
-edges is the end of the edge, its arm leads to the crossing.
+edges is the end of the edge, its arm leads to the crossing. A polytope and a mesh of the world have
+as many, at peaks and ridges of the mesh.
 
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
@@ -33,7 +34,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, NONE, ON_A, Polytopes
+from nmdp_pin._kernels.polytopes import KINDS, NONE, ON_A, Polytopes
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.triangles import Triangles
 
@@ -196,13 +197,20 @@ def reach_of(candidates: Candidates, c: int) -> float:
 
 
 @jit
+def most_features(polytopes: Polytopes, mesh: Triangles) -> int:
+    """Number above those of all features of polytopes and meshes."""
+    of_polytopes = max(len(polytopes.vertices), len(polytopes.edges))
+    return max(of_polytopes, len(mesh.vertices), len(mesh.ridges))
+
+
+@jit
 def identity(candidates: Candidates, contacts: Contacts, c: int) -> int:
     """Number of the features by which candidate c touches, ascending; the same in all steps."""
     pair, kind = candidates.pairs[c], contacts.features[c, 0]
     if pair < 0:
         return c
-    most = max(len(candidates.polytopes.vertices), len(candidates.polytopes.edges))
+    most = most_features(candidates.polytopes, candidates.triangles)
     if kind == NONE:
-        kind = CROSSED + 1
-    features = (pair * 4 + kind) * most + contacts.features[c, 1]
+        kind = KINDS - 1
+    features = (pair * KINDS + kind) * most + contacts.features[c, 1]
     return len(candidates.rows) + features * most + contacts.features[c, 2]
