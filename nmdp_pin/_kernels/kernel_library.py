@@ -30,7 +30,7 @@ class KernelLibrary(JITCodeLibrary):
     def get_pointer_to_function(self, name: str) -> int:
         """Address of a function, 0: there is none, as of Numba's own, which Python never calls."""
         flags: Any = ConfigStack.top_or_none()
-        if flags is not None and flags.no_cpython_wrapper:
+        if not self._is_executable and flags is not None and flags.no_cpython_wrapper:
             return 0
         self._make_executable()
         return int(super().get_pointer_to_function(name))
