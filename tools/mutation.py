@@ -29,8 +29,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What stands at the top of the checkout and is installed inside the package.
-INSIDE = ("experiments", "robots", "scenarios", "viz")
 KERNELS = "nmdp_pin/_kernels/"  # what Numba compiles
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
 # A test run that takes so many times as long as without the error counts as noticed: it hangs.
@@ -151,9 +149,7 @@ def mutants(module: str) -> list[Mutant]:
 def copied(folder: Path) -> Path:
     """A copy of the checkout that imports itself."""
     copy = folder / "copy"
-    shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
-    for name in INSIDE:
-        (copy / "nmdp_pin" / name).symlink_to(copy / name)
+    shutil.copytree(ROOT, copy, ignore=LEFT_OUT, symlinks=True)
     return copy
 
 

@@ -235,7 +235,7 @@ def test_pushed_block():
     end = list(run)[-1].state
     assert end.q[1] > 0.3 * end.q[0] > 0.03
     assert pin.rpy.matrixToRpy(pin.Quaternion(end.q[3:]).matrix())[2] > 0.2
-    assert np.abs(end.v).max() < 1e-6
+    assert np.abs(end.v).max() < 5e-4  # corners creep within the tolerance of the slip, 1e-4 m/s
 
 
 BAD = {
