@@ -65,6 +65,7 @@ EXACT, LEFT_OUT, SECANT = range(3)
 
 RESIDUAL, GAP, SLIP = range(3)  # sums of a point
 _NO_FORCE = 1e-9  # of the weight; what weaker contacts do is not felt
+_NOTHING = 1e-15  # of the weight; weaker contacts, as at touch, have works of rounding errors alone
 _LEAST_MOVE = 1e-10  # [m]; shorter differences say nothing about a derivative
 
 
@@ -385,7 +386,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
         largest = _weigh(at, i, rows, m, tree.weight)
         for j in range(6):
             at.origin[i, j] = 0.0
-        if largest == 0.0:
+        if largest <= _NOTHING * tree.weight:
             continue
         at.active[k] = i
         k += 1

@@ -6,11 +6,13 @@ import pytest
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._robot import free_body
-from nmdp_pin._terrain import Box, Capsule, HeightField, Plane, Sphere
+from nmdp_pin._terrain import Box, Capsule, HeightField, Mesh, Plane, Sphere
 
 MASS, RADIUS = 1.0, 0.1  # [kg], [m]
 AT_REST = 1e-6  # [m/s] after four seconds
 SETTLED = 1e-4  # [N] with what is left of the motion
+FACETS = 5e-4  # [m] between a bowl and its triangles of 2 cm, and where these let it slide
+STEPS = [(1, 0.002), (1, 0.03), (2, 0.01), (2, 0.03)]  # orders, lengths [s]
 BODIES = {
     "ball": Sphere(radius=RADIUS),
     "box": Box(size=(0.1, 0.14, 0.08)),
@@ -123,7 +125,7 @@ def laid(body, R, position, shapes, order, h):
     [(name, angle) for name in ("ball", "capsule") for angle in (10, 45, 80)] + [("box", 45)],
 )
 @pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), [(1, 0.002), (1, 0.03), (2, 0.01), (2, 0.03)])
+@pytest.mark.parametrize(("order", "h"), STEPS)
 def test_what_lies_in_a_groove_stays(name, degrees, friction, order, h):
     """Between both walls, at the closed form less the depth that bears it."""
     a = np.radians(degrees)
@@ -138,14 +140,69 @@ def test_what_lies_in_a_groove_stays(name, degrees, friction, order, h):
     assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=0.02)
 
 
+@pytest.mark.parametrize("name", LYING)
 @pytest.mark.parametrize("friction", [0.0, 0.6])
-@pytest.mark.parametrize(("order", "h"), [(1, 0.002), (1, 0.03), (2, 0.01), (2, 0.03)])
-def test_what_lies_in_a_corner_stays(friction, order, h):
-    """A ball on three planes at right angles, at sqrt(3) of its radius from where they meet."""
+@pytest.mark.parametrize(("order", "h"), STEPS)
+def test_what_lies_in_a_valley_stays(name, friction, order, h):
+    """The same between the walls of a height field, of 45 degrees."""
+    body, R, height = LYING[name]
+    a = np.pi / 4.0
+    deep = np.sqrt(9.81 * MASS / (2.0 * np.cos(a)) / 1e6)
+    start = np.array([0.0, 0.0, height(a) - 0.7 * deep / np.cos(a)])
+    last = laid(body, R, start, grounds(friction=friction)["valley"], order, h)
+    x, y, z = last.state.q[:3]
+    assert np.abs([x, y]).max() < 1e-4
+    assert -1e-6 < height(a) - z < 1.8 * deep / np.cos(a)
+    assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=0.02)
+
+
+# What touches three planes at right angles, in their axes: shape, and the place of its middle.
+CORNERED = {
+    "ball": (BODIES["ball"], np.full(3, RADIUS)),
+    "capsule": (BODIES["capsule"], np.array([0.05, 0.05, 0.11])),
+    "box": (BODIES["box"], np.array([0.05, 0.07, 0.04])),
+}
+
+
+@pytest.mark.parametrize("name", CORNERED)
+@pytest.mark.parametrize("friction", [0.0, 0.6])
+@pytest.mark.parametrize(("order", "h"), STEPS)
+def test_what_lies_in_a_corner_stays(name, friction, order, h):
+    """On three planes that rise alike, in each of which it is no deeper than one contact."""
     R = pin.rpy.rpyToMatrix(np.pi / 4.0, -np.arctan(np.sqrt(0.5)), 0.0)
     planes = [Plane(normal=tuple(R[:, k]), friction=friction) for k in range(3)]
     deep = np.sqrt(9.81 * MASS / np.sqrt(3.0) / 1e6)
-    start = np.array([0.0, 0.0, np.sqrt(3.0) * (RADIUS - 0.8 * deep)])
-    last = laid(BODIES["ball"], np.eye(3), start, planes, order, h)
-    assert np.abs(last.state.q[:2]).max() < 1e-4
-    assert 0.0 < RADIUS - last.state.q[2] / np.sqrt(3.0) < 1.8 * deep
+    body, middle = CORNERED[name]
+    last = laid(body, R, R @ (middle - 0.8 * deep), planes, order, h)
+    sunk = middle - R.T @ last.state.q[:3]
+    assert (sunk > -1e-4).all()
+    assert (sunk < 1.8 * deep).all()
+    assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=0.02)
+
+
+# Heights at which bodies lie at the bottom of a ball of 0.5 m that is hollow.
+HOLLOW = {
+    "ball": (BODIES["ball"], np.eye(3), RADIUS),
+    "capsule": (
+        BODIES["capsule"],
+        pin.rpy.rpyToMatrix(0.0, np.pi / 2.0, 0.0),
+        0.5 - np.sqrt(0.45**2 - 0.06**2),
+    ),
+    "box": (BODIES["box"], np.eye(3), 0.54 - np.sqrt(0.5**2 - 0.05**2 - 0.07**2)),
+}
+
+
+@pytest.mark.parametrize("name", HOLLOW)
+@pytest.mark.parametrize("friction", [0.0, 0.6])
+@pytest.mark.parametrize(("order", "h"), STEPS)
+def test_what_lies_in_a_bowl_stays(name, friction, order, h):
+    """At the bottom of a mesh, whose triangles are nearer to the middle than its corners."""
+    field = grounds()["bowl"][0]
+    vertices, faces = field.triangles()
+    bowl = Mesh(vertices=vertices, faces=faces, friction=friction)
+    body, R, height = HOLLOW[name]
+    deep = np.sqrt(9.81 * MASS / 1e6)
+    last = laid(body, R, np.array([0.0, 0.0, height - 0.5 * deep]), [bowl], order, h)
+    assert np.abs(last.state.q[:2]).max() < FACETS
+    assert -FACETS < height - last.state.q[2] < 1.2 * deep
+    assert last.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81 * MASS], abs=0.02)

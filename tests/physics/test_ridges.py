@@ -160,3 +160,15 @@ def test_a_box_slides_over_the_seams_of_a_field(friction: float) -> None:
         ends.append(state)
     assert ends[0].q[0] > 0.45
     np.testing.assert_allclose(ends[1].q, ends[0].q, atol=SAME)
+
+
+@pytest.mark.parametrize("ground", ["plane", "boxes", "ridges"])
+@pytest.mark.parametrize("depth", [0.0, 3e-17, 1e-15, 1e-13, 1e-11])
+def test_what_just_touches_is_carried(depth: float, ground: str) -> None:
+    """A body put down where it touches: its contacts can give no force, and are left out."""
+    sides = [Box(size=(0.1, 1.0, TOP), position=(x, 0.0, 0.5 * TOP)) for x in (-CELL, CELL)]
+    shapes = {"plane": Plane(height=TOP), "boxes": sides, "ridges": field("ridges")}[ground]
+    for h in (0.002, 0.01):
+        middle = (0, 0, TOP + HALF - depth)
+        last = put(PLANKS["box"], shapes, "ne-nmdp", h, 0.06, position=middle)[-1]
+        assert last.contact_forces[:, 2].sum() > 1.0

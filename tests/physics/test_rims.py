@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from derivative_scenes import check
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
 from nmdp_pin import (
@@ -33,7 +34,8 @@ BUMP = 1e-4  # [m] as asked for
 AIMED = 1e-7  # [m] to which SciPy finds a point where the distance is least
 CONE = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # what rests is still
 LAWS = {"pbd": Penalty(), "pbfd": Penalty(), "ne-ncp": DryFriction()}
-# In first order the position-based form damps spin: see docs/accuracy.md.
+CREEP = 5e-3  # [-] of the spin, by which friction of a finite stiffness lets wheels slip
+DAMPED = ["pbd-nmdp", "pbd", "pbfd"]  # in first order
 ROLLING = ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp", "ne-mdp", "ne-ncp"]
 LYING = pin.rpy.rpyToMatrix(np.pi / 2.0, 0.0, 0.0)  # the axis along y
 GRAVITY = 9.81  # [m/s^2]
@@ -73,12 +75,33 @@ def test_a_wheel_does_not_bump(method: str, h: float) -> None:
     assert abs(states[-1].q[1]) < AIMED
 
 
-@pytest.mark.parametrize("method", ["pbd", "pbfd"])
-def test_a_wheel_does_not_bump_in_penalty_methods(method: str) -> None:
-    """Its axle stays level, though these methods, of first order, damp its spin."""
-    start = state_of([0.0, 0.0, RADIUS - DEEP], LYING, [1.0, 0.0, 0.0], [0.0, 1.0 / RADIUS, 0.0])
-    states = run(cylinder(Plane(), method=method), start, 0.01, 100)
-    assert np.ptp([state.q[2] for state in states[25:]]) < BUMP
+@pytest.mark.parametrize("method", DAMPED)
+@pytest.mark.parametrize("h", [0.002, 0.005, 0.01])
+def test_a_wheel_is_slowed_as_its_spin_is_damped(method: str, h: float) -> None:
+    """Backward Euler on material points takes h I w^3 off the momentum I w, and so off the wheel's.
+
+    With I = m r^2 / 2 the spin of what rolls falls as dw/dt = -h w^3 / 3. Its axle stays level.
+    """
+    spin, order = 1.0 / RADIUS, {"order": 1} if method == "pbd-nmdp" else {}
+    start = state_of([0.0, 0.0, RADIUS - DEEP], LYING, [1.0, 0.0, 0.0], [0.0, spin, 0.0])
+    states = run(cylinder(Plane(), method=method, **order), start, h, round(1.0 / h))
+    kept = (1.0 + 2.0 / 3.0 * h * spin**2) ** -0.5
+    within = ROLLED if method == "pbd-nmdp" else CREEP
+    assert np.linalg.norm(states[-1].v[3:]) == pytest.approx(kept * spin, rel=within)
+    assert np.ptp([state.q[2] for state in states[len(states) // 4 :]]) < BUMP
+
+
+@pytest.mark.parametrize("h", [0.002, 0.005, 0.01])
+def test_a_cylinder_rolls_down_a_slope_damped(h: float) -> None:
+    """In first order `pbd-nmdp` accelerates it by 2/3 g sin(a) - h r w^3 / 3."""
+    a, n = 0.2, round(0.9 / h)
+    normal = np.array([np.sin(a), 0.0, np.cos(a)])
+    start = state_of((RADIUS - DEEP) * normal, LYING, np.zeros(3), np.zeros(3))
+    simulator = cylinder(Plane(normal=tuple(normal)), method="pbd-nmdp", order=1)
+    end = run(simulator, start, h, n)[-1]
+    downhill = 2.0 / 3.0 * GRAVITY * np.sin(a) / RADIUS
+    path = solve_ivp(lambda t, w: downhill - h * w**3 / 3.0, (0.0, n * h), [0.0], rtol=1e-8)
+    assert np.linalg.norm(end.v[:3]) == pytest.approx(RADIUS * path.y[0, -1], rel=2.0 * ROLLED)
 
 
 @pytest.mark.parametrize(
