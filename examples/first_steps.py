@@ -22,7 +22,7 @@ def main() -> None:
         rise = recording.base_position[:, 2].max() - recording.base_position[0, 2]
         print(
             f"friction {friction:.2f}: the torso rose {rise:.3f} m in {recording.n - 1} steps, "
-            f"largest contact force {recording.contact_force[:, :, 2].max():.0f} N"
+            f"largest contact force {recording.contact_forces[:, :, 2].max():.0f} N"
         )
 
 

@@ -2,6 +2,7 @@
 
 python examples/reach_by_sampling.py --workers 2      # writes reach.npz and reach.html
 python examples/reach_by_sampling.py --ray local      # the same bits on Ray; or an address
+python examples/reach_by_sampling.py --view           # the best motion of each round in meshcat
 
 What is looked for are targets of the twelve motors at two instants, which PD control follows. The
 cross-entropy method draws many of them, simulates each in steps of 50 ms, and goes on near the
@@ -34,6 +35,7 @@ from nmdp_pin.contact import stiffness_for_static_depth
 from nmdp_pin.rollout import Rollout, rollout
 from nmdp_pin.terrain import Box
 from nmdp_pin.viz.replay import Replay
+from nmdp_pin.viz.viewer import Viewer
 
 STATIC_DEPTH = 0.003  # [m] of four feet under 100 kg
 GROUND = -0.4392 + STATIC_DEPTH  # [m] height of the near bank under the standing robot
@@ -123,7 +125,7 @@ def reach_over(gap: float) -> Reach:
     near = Box(size=(2.0, 2.0, 0.5), position=(EDGE - 1.0, 0.0, GROUND - 0.25))
     far = Box(size=(1.0, 2.0, 0.5), position=(EDGE + gap + 0.5, 0.0, GROUND + RISE - 0.25))
     stiffness = stiffness_for_static_depth(100.0, 4, STATIC_DEPTH, 2)
-    cone = FrictionCone(stiffness=stiffness, power=2)
+    cone = FrictionCone(stiffness=stiffness, power=2, recovery=0.0)
     simulator = Simulator(
         robot, Terrain([near, far]), cone, "ne-nmdp", control=Halving(min_step=MIN_STEP)
     )
@@ -163,19 +165,31 @@ def cross_entropy(
     return Found(best, np.array(history))
 
 
-def plan(reach: Reach, search: Search, n_jobs: int | None = None) -> Found:
-    """Look for the motion."""
+def plan(
+    reach: Reach, search: Search, n_jobs: int | None = None, viewer: Viewer | None = None
+) -> Found:
+    """Look for the motion; a viewer shows the best of each round."""
     simulator = reach.simulator
     start, model = simulator.state(), simulator.robot.model
 
     def cost(knots: np.ndarray) -> np.ndarray:
         u = targets(knots, LARGE)
         made = rollout(simulator, start, u, h=LARGE, command=reach.track, n_jobs=n_jobs)
-        return reach.costs(made)
+        costs = reach.costs(made)
+        if viewer is not None:
+            show(viewer, made.x[np.argmin(costs), :, : model.nq])
+        return costs
 
     least = np.tile(model.lowerPositionLimit[7:], len(KNOTS))
     most = np.tile(model.upperPositionLimit[7:], len(KNOTS))
     return cross_entropy(cost, least, most, search)
+
+
+def show(viewer: Viewer, path: np.ndarray) -> None:
+    """Replay a motion (steps, nq), until the next one is shown."""
+    for k, q in enumerate(path, start=1):
+        viewer.draw(k * LARGE, q)
+    viewer.finish()
 
 
 def replay(reach: Reach, knots: np.ndarray, h: float) -> Recording:
@@ -196,6 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int, help="processes, or workers of Ray")
     parser.add_argument("--ray", metavar="ADDRESS", help="simulate on Ray; 'local': on Ray here")
     parser.add_argument("--quick", action="store_true", help="a short search, over a small gap")
+    parser.add_argument("--view", action="store_true", help="show the search in meshcat")
     parser.add_argument("--seed", type=int, help="of the samples")
     parser.add_argument("--out", type=Path, default=Path("reach"), help="name of both files")
     options = parser.parse_args(arguments)
@@ -203,18 +218,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.seed is not None:
         search = replace(search, seed=options.seed)
     reach = reach_over(gap)
-    with ray_cluster(options.ray, n_jobs=options.workers or -1) if options.ray else nullcontext():
-        found = plan(reach, search, options.workers)
+    robot, terrain = reach.simulator.robot, reach.simulator.terrain
+    cluster = ray_cluster(options.ray, n_jobs=options.workers or -1) if options.ray else None
+    viewer = Viewer(robot, terrain, open_browser=True) if options.view else None
+    with cluster or nullcontext(), viewer or nullcontext():
+        found = plan(reach, search, options.workers, viewer)
     before = reach.distance(reach.simulator.robot.standing)
     print(f"standing: {100 * before:.1f} cm from the target")
     for h in (LARGE, SMALL):
         recording = replay(reach, found.best, h)
         print(
             f"steps of {1e3 * h:g} ms: {100 * reach.distance(recording.q[-1]):.1f} cm from the "
-            f"target, {recording.contact_force[-1, FOOT, 2]:.0f} N on the foot"
+            f"target, {recording.contact_forces[-1, FOOT, 2]:.0f} N on the foot"
         )
     recording.save(options.out.with_suffix(".npz"))
-    robot, terrain = reach.simulator.robot, reach.simulator.terrain
     Replay(recording, robot, terrain).write_html(options.out.with_suffix(".html"))
 
 

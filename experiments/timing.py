@@ -68,7 +68,7 @@ def timing(runs: Runs, repeats: Sequence[RunSpec]) -> Timing:
     return Timing(
         walls=np.median(walls, axis=0),
         totals=walls.sum(axis=1),
-        iterations=first.outer_iterations[1:],
+        iterations=first.iterations[1:],
         evaluations=first.evaluations[1:],
         halvings=first.halvings[1:],
         end=kept[0].end,

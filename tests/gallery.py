@@ -1,7 +1,7 @@
 """A picture of every robot in meshcat: python tests/gallery.py FOLDER [ROBOT ...].
 
 A headless Chromium draws. It fails where the window has an error or shows no robot; the pictures
-are for looking at.
+are for looking at. All together are FOLDER/robots.png, which docs/images has.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 from browser import Browser
+from PIL import Image
 
 from nmdp_pin._robot import Robot, bundled_robots, example_robots, load_robot
 from nmdp_pin._terrain import Plane, Terrain
@@ -20,8 +21,9 @@ from nmdp_pin.errors import NmdpError
 from nmdp_pin.viz.scene import Scene
 from nmdp_pin.viz.viewer import Viewer
 
-_SEEN = 0.01  # share of the pixels that the robot changes, at least
+_SEEN = 0.005  # share of the pixels that the robot changes, at least
 _SIZE = 480, 360
+_COLUMNS, _SMALL, _BAR = 12, (125, 86), 30  # of the picture of all, without meshcat's bar
 _DRAWN = ["meshcat", "nmdp_pin", "terrain"], ["Daylight"]  # last of all, as pictures take long
 
 
@@ -45,8 +47,22 @@ def main(folder: Path, names: list[str]) -> int:
                 f"{time.perf_counter() - start:.1f} s {notes} {browser.errors or ''}",
                 flush=True,
             )
+    sheet(folder, names)
     print(f"{len(names)} robots, {failed} failed")
     return failed
+
+
+def sheet(folder: Path, names: list[str]) -> None:
+    """Put the pictures of robots into one."""
+    paths = [path for name in names if (path := folder / f"{name}.png").exists()]
+    (width, height), rows = _SMALL, -(-len(paths) // _COLUMNS)
+    whole = Image.new("RGB", (width * _COLUMNS, height * rows), "white")
+    for k, path in enumerate(paths):
+        with Image.open(path) as picture:
+            scene = picture.convert("RGB").crop((0, _BAR, *_SIZE))
+        small = scene.resize(_SMALL, Image.Resampling.LANCZOS)
+        whole.paste(small, (k % _COLUMNS * width, k // _COLUMNS * height))
+    whole.quantize(256).save(folder / "robots.png", optimize=True)
 
 
 def _draw(browser: Browser, robot: Robot, path: Path) -> tuple[float, list[str]]:

@@ -21,7 +21,7 @@ from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.viz.renderer import Renderer
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-RATE = 15  # pictures a second of the animation
+STEP, SEEN = 0.05, 3.3  # [s] of a step of `make run`, and of the run that is shown
 SIZE = (640, 360)  # [pixels]
 CALM = 0.5  # [s] to each side over which the camera's height is a mean
 STEPS = (0.005, 0.01, 0.02, 0.025, 0.03, 0.04, 0.05)  # [s]
@@ -30,23 +30,24 @@ BLUE, ORANGE, GREY = "#2a6fb0", "#d9772b", "#777777"
 
 
 def jump() -> None:
-    """Robosimian's jump in steps of 25 ms as an animated WebP."""
-    scenario = Scenario.load("robosimian-jump", overrides=["integrator.dt=0.025", "duration=2.4"])
+    """The first jumps of `make run` as an animated WebP, with a picture a step."""
+    words = ['robot.contacts="all"', f"integrator.dt={STEP}", f"duration={SEEN}"]
+    scenario = Scenario.load("robosimian-jump", overrides=words)
     setup, recording = scenario.build(), run(scenario)
     renderer = Renderer(setup.robot, setup.simulator.terrain, size=SIZE)
     height, pictures = recording.base_position[:, 2], []
-    for t in np.arange(0.0, 2.4, 1.0 / RATE):
-        row = int(np.argmin(np.abs(recording.t - t)))
-        near = np.abs(recording.t - t) <= CALM
-        frame = renderer.scene.frame(t, recording.q[row], recording.contact_force[row])
-        lift = float(height[near].mean() - height[row])
+    for t, q, force, z in zip(
+        recording.t, recording.q, recording.contact_forces, height, strict=True
+    ):
+        frame = renderer.scene.frame(t, q, force)
+        lift = float(height[np.abs(recording.t - t) <= CALM].mean() - z)
         pictures.append(Image.fromarray(renderer.picture(frame, lift=lift, caption=f"{t:.2f} s")))
     renderer.close()
     pictures[0].save(
         IMAGES / "jump.webp",
         save_all=True,
         append_images=pictures[1:],
-        duration=round(1000 / RATE),
+        duration=round(1000 * STEP),
         loop=0,
         quality=70,
         method=6,

@@ -100,11 +100,11 @@ def _at(recording: Recording, robot: Robot, t: float) -> tuple[np.ndarray, np.nd
     """Configuration, contact forces and height of the base at a time between two rows."""
     after = int(np.searchsorted(recording.t, t).clip(1, max(recording.n - 1, 1)))
     if recording.n == 1:
-        return recording.q[0], recording.contact_force[0], float(recording.base_position[0, 2])
+        return recording.q[0], recording.contact_forces[0], float(recording.base_position[0, 2])
     i, step = after - 1, float(recording.t[after] - recording.t[after - 1])
     share = float(np.clip((t - recording.t[i]) / step, 0.0, 1.0)) if step > 0.0 else 1.0
     q = pin.interpolate(robot.model, recording.q[i], recording.q[after], share)
-    force, height = recording.contact_force, recording.base_position[:, 2]
+    force, height = recording.contact_forces, recording.base_position[:, 2]
     return (
         q,
         force[i] + share * (force[after] - force[i]),

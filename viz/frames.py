@@ -30,21 +30,21 @@ class Frames:
         self._last: tuple[float, np.ndarray, np.ndarray | None] | None = None
         self._t, self._gap = -np.inf, _GAP
 
-    def add(self, t: float, q: np.ndarray, contact_force: np.ndarray | None = None) -> None:
+    def add(self, t: float, q: np.ndarray, contact_forces: np.ndarray | None = None) -> None:
         """Add a frame, or keep it in mind where it is too early for another.
 
         Args:
             t: time [s]; an earlier time than the last begins anew.
             q: configuration, shape (nq,).
-            contact_force: as in `Scene.frame`.
+            contact_forces: as in `Scene.frame`.
         """
         if t < self._t:
             self._kept, self._t, self._gap = [], -np.inf, _GAP
         if t - self._t < self._gap:
-            self._last = (t, np.array(q), contact_force) if t > self._t else None
+            self._last = (t, np.array(q), contact_forces) if t > self._t else None
             return
         self._t, self._last = t, None
-        self._kept.append(self._scene.frame(t, q, contact_force))
+        self._kept.append(self._scene.frame(t, q, contact_forces))
         if len(self._kept) > self._capacity:
             del self._kept[1::2]
             self._gap *= 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,36 @@ from nmdp_pin.viz.style import COLORS, literal
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    Panel = Callable[[Axes], None]
-
 MAX_LINES = 8
 """Joints, contact points and objects up to which each has its own line."""
 
 _GREY = "0.6"
 _LEAST_LENGTH, _LEAST_ANGLE = 1e-3, 0.1  # [m], [deg] that an axis spans at least
+_ROUNDING = 1e-9  # change that counts as none, in the unit of a panel and of its first value
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Panel of a plot.
+
+    Args:
+        draw: draws the curves into axes.
+        curves: values of the curves, shapes (n,) or (n, k); of steps without the first row.
+    """
+
+    draw: Callable[[Axes], None]
+    curves: Sequence[np.ndarray]
+
+    @property
+    def varies(self) -> bool:
+        """Whether a curve is not constant."""
+        return any(varies(values) for values in self.curves)
+
+
+def varies(values: np.ndarray) -> bool:
+    """Whether a value differs from the first by more than rounding, shape (n,) or (n, k)."""
+    first = values[:1]
+    return bool((np.abs(values - first) > _ROUNDING * (1.0 + np.abs(first))).any())
 
 
 def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
@@ -35,17 +59,24 @@ def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
             (COLORS[1], tilt(recording), "base tilt [°]", _LEAST_ANGLE, True),
             (COLORS[2], distance(recording), "distance [m]", _LEAST_LENGTH, False),
         ):
-            panels.append(partial(curve, t=t, y=y, name=name, color=color, least=least, zero=zero))
+            draw = partial(curve, t=t, y=y, name=name, color=color, least=least, zero=zero)
+            panels.append(Panel(draw, [y]))
     joints = _most(motion.joints, lambda joint: joint.travel)
     if joints:
-        panels.append(partial(_positions, t=t, joints=joints, total=len(motion.joints)))
-        if not all(np.isnan(joint.target).all() for joint in joints):
-            panels.append(partial(_tracking, t=t, joints=joints))
-        panels.append(partial(_torques, t=t, joints=_most(motion.joints, _torque)))
+        q, targets = [joint.q for joint in joints], [joint.target[1:] for joint in joints]
+        draw = partial(_positions, t=t, joints=joints, total=len(motion.joints))
+        panels.append(Panel(draw, [*q, *targets]))
+        off = [target - at[1:] for at, target in zip(q, targets, strict=True)]
+        panels.append(Panel(partial(_tracking, t=t, joints=joints), off))
+        strongest = _most(motion.joints, _torque)
+        torques = [joint.torque[1:] for joint in strongest]
+        panels.append(Panel(partial(_torques, t=t, joints=strongest), torques))
     objects = motion.objects[:MAX_LINES]
     if objects:
-        panels.append(partial(_object_places, t=t, objects=objects))
-        panels.append(partial(_object_turns, t=t, objects=objects))
+        draw = partial(_object_places, t=t, objects=objects)
+        panels.append(Panel(draw, [item.position for item in objects]))
+        draw = partial(_object_turns, t=t, objects=objects)
+        panels.append(Panel(draw, [item.turned for item in objects]))
     return panels
 
 
@@ -61,7 +92,7 @@ def _torque(joint: JointMotion) -> float:
 
 def run_panels(recording: Recording) -> list[Panel]:
     """Forces, energy, and the work of the solver."""
-    force = recording.contact_force
+    force = recording.contact_forces
     level = force[:, :, :2]
     panels: list[Panel] = []
     if force.any():
@@ -73,15 +104,20 @@ def run_panels(recording: Recording) -> list[Panel]:
                 "horizontal contact force [N]",
             ),
         ):
-            panels.append(
-                partial(_forces, recording=recording, values=values, total=total, name=name)
-            )
+            draw = partial(_forces, recording=recording, values=values, total=total, name=name)
+            panels.append(Panel(draw, [values[1:]]))
+    usual = np.append(recording.dt, recording.step_size[1:])  # halved from it
     return [
         *panels,
-        partial(_energies, recording=recording),
-        partial(_objective, recording=recording),
-        partial(_iterations, recording=recording),
-        partial(_step_sizes, recording=recording),
+        *(
+            Panel(partial(draw, recording=recording), curves)
+            for draw, *curves in (
+                (_energies, recording.kinetic_energy, recording.potential_energy),
+                (_objective, recording.objective[1:]),
+                (_iterations, recording.iterations[1:]),
+                (_step_sizes, usual),
+            )
+        ),
     ]
 
 
@@ -213,7 +249,7 @@ def _objective_name(recording: Recording) -> str:
 
 
 def _iterations(axis: Axes, recording: Recording) -> None:
-    stairs(axis, recording.t, recording.outer_iterations, "outer iterations", COLORS[0])
+    stairs(axis, recording.t, recording.iterations, "outer iterations", COLORS[0])
     axis.set_ylim(bottom=0.0)
 
 

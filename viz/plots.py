@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +13,19 @@ from nmdp_pin._runs.motion import Motion
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_figures import apart, base_moves, distance, height, tilt
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.viz.panels import curve, motion_panels, run_panels, stairs
+from nmdp_pin.viz.panels import Panel, curve, motion_panels, run_panels, stairs
 from nmdp_pin.viz.style import COLORS, literal, new_figure, save_figure
 
-_ROW, _WIDTH = 2.75, 13.0  # [inch]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROW, _PANEL, _WIDTH = 2.75, 3.5, 13.0  # [inch], a row of a run, of a comparison, and both
 
 
 def plot_recording(
     recording: Recording, path: str | os.PathLike[str], *, motion: Motion | None = None
 ) -> None:
-    """Plot the motion, forces, energy and solver work of a run.
+    """Plot the motion, forces, energy and solver work of a run, without what is constant.
 
     Args:
         recording: the run.
@@ -33,12 +37,13 @@ def plot_recording(
         RecordingError: the path cannot be written.
     """
     check_writable(path)
-    panels = [*motion_panels(recording, motion or Motion()), *run_panels(recording)]
+    made = [*motion_panels(recording, motion or Motion()), *run_panels(recording)]
+    panels = [panel for panel in made if panel.varies] or made
     rows = (len(panels) + 1) // 2
     figure = new_figure(_WIDTH, _ROW * rows)
     grid = figure.subplots(rows, 2, sharex=True, squeeze=False)
     for axis, panel in zip(grid.flat, panels, strict=False):
-        panel(axis)
+        panel.draw(axis)
     for axis in grid.flat[len(panels) :]:
         axis.remove()
     for axis in grid.flat[: len(panels)]:
@@ -58,7 +63,7 @@ def plot_comparison(
     """Plot several runs in common panels.
 
     Panels show height, tilt and distance of a moving base, or the distance of the configurations
-    from those of the first run, and the solver work.
+    from those of the first run, and the solver work; what is constant and the same is left out.
 
     Args:
         recordings: the runs, at least one, of the same robot.
@@ -77,31 +82,72 @@ def plot_comparison(
         )
     check_comparable(recordings, labels)
     check_writable(path)
-    figure = new_figure(_WIDTH, 7.0)
-    axes = figure.subplots(2, 2, sharex=True)
-    moves = any(base_moves(recording) for recording in recordings)
-    for k, (recording, label) in enumerate(zip(recordings, labels, strict=True)):
-        color, t = COLORS[k % len(COLORS)], recording.t
-        if moves:
-            curve(axes[0, 0], t, height(recording), "base height [m]", color=color, label=label)
-            curve(axes[0, 1], t, tilt(recording), "base tilt [°]", color=color)
-            curve(axes[1, 0], t, distance(recording), "distance [m]", color=color)
-        else:
-            name = "largest difference of q\nfrom the first run [rad, m]"
-            differences = apart(recording, recordings[0], lambda run: run.q)
-            curve(axes[0, 0], *differences, name, color=color, label=label)
-            force = np.linalg.norm(recording.contact_force.sum(axis=1), axis=1)
-            curve(axes[0, 1], t, force, "resultant of contacts [N]", color=color)
-            curve(axes[1, 0], t, recording.kinetic_energy, "kinetic energy [J]", color=color)
-        stairs(axes[1, 1], t, recording.outer_iterations, "outer iterations", color)
-    for axis in axes[:, 1]:
-        axis.set_ylim(bottom=0.0)
-    for axis in axes[-1]:
+    made = _compared(recordings)
+    panels = [panel for panel in made if panel.varies] or made
+    rows = (len(panels) + 1) // 2
+    figure = new_figure(_WIDTH, _PANEL * rows)
+    axes = figure.subplots(rows, 2, sharex=True, squeeze=False)
+    for axis, panel in zip(axes.flat, panels, strict=False):
+        panel.draw(axis)
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    for axis in axes.flat[max(len(panels) - 2, 0) : len(panels)]:
         axis.set_xlabel("time [s]")
+        axis.tick_params(labelbottom=True)
     spans = np.array([_span(recording.t) for recording in recordings])
     axes[0, 0].set_xlim(spans[:, 0].min(), spans[:, 1].max())
-    figure.legend(loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
+    lines = axes[0, 0].lines[: len(labels)]
+    names = [literal(label) for label in labels]
+    figure.legend(
+        lines, names, loc="outside upper center", ncols=min(len(labels), 4), frameon=False
+    )
     save_figure(figure, path)
+
+
+def _compared(recordings: Sequence[Recording]) -> list[Panel]:
+    """Panels with a curve of each run."""
+    panels: list[Panel] = []
+    shown: list[tuple[str, Callable[[Recording], np.ndarray]]]
+    if any(base_moves(recording) for recording in recordings):
+        shown = [("base height [m]", height), ("base tilt [°]", tilt), ("distance [m]", distance)]
+    else:
+        name = "largest difference of q\nfrom the first run [rad, m]"
+        differences = [
+            apart(recording, recordings[0], lambda run: run.q) for recording in recordings
+        ]
+        panels.append(_panel(differences, name))
+        shown = [
+            ("resultant of contacts [N]", _resultant),
+            ("kinetic energy [J]", lambda run: run.kinetic_energy),
+        ]
+    for name, of in shown:
+        panels.append(_panel([(run.t, of(run)) for run in recordings], name, zero=of is not height))
+    steps = [(run.t, run.iterations) for run in recordings]
+    return [*panels, _panel(steps, "outer iterations", draw=stairs)]
+
+
+def _resultant(recording: Recording) -> np.ndarray:
+    """Magnitude of the sum of all contact forces [N], shape (n,)."""
+    return np.linalg.norm(recording.contact_forces.sum(axis=1), axis=1)
+
+
+def _panel(
+    curves: Sequence[tuple[np.ndarray, np.ndarray]],
+    name: str,
+    *,
+    zero: bool = True,
+    draw: Callable[..., None] = curve,
+) -> Panel:
+    """Panel of curves (t, y), whose axis begins at zero if `zero`."""
+
+    def drawn(axis: Axes) -> None:
+        for k, (t, y) in enumerate(curves):
+            draw(axis, t, y, name, color=COLORS[k % len(COLORS)])
+        if zero:
+            axis.set_ylim(bottom=0.0)
+
+    # The first row is no step; where it is a state, it varies with the rest.
+    return Panel(drawn, [np.concatenate([y[1:] for _, y in curves])])
 
 
 def check_comparable(recordings: Sequence[Recording], labels: Sequence[str]) -> None:

@@ -58,7 +58,7 @@ class Replay:
         """
         scene, recording = Scene(self.robot, self.terrain, kinds=self.kinds), self.recording
         frames = Frames(scene)
-        for t, q, force in zip(recording.t, recording.q, recording.contact_force, strict=True):
+        for t, q, force in zip(recording.t, recording.q, recording.contact_forces, strict=True):
             frames.add(t, q, force)
         title = title or f"{self.robot.name} · nmdp-pin"
         return html_page(

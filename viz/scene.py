@@ -100,13 +100,13 @@ class Scene:
         """Size of a frame."""
         return 1 + 7 * self.n_nodes + 3 * len(self.robot.contact_points)
 
-    def frame(self, t: float, q: np.ndarray, contact_force: np.ndarray | None) -> np.ndarray:
+    def frame(self, t: float, q: np.ndarray, contact_forces: np.ndarray | None) -> np.ndarray:
         """Poses of all parts at a time.
 
         Args:
             t: time [s].
             q: configuration, shape (nq,).
-            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3), or None;
+            contact_forces: forces on the robot, world frame [N], shape (n_contacts, 3), or None;
                 forces that are not finite are not shown.
 
         Returns:
@@ -120,9 +120,9 @@ class Scene:
             frame[1 + 7 * k : 8 + 7 * k] = pin.SE3ToXYZQUAT(self._data.oMi[joint])
         for k, point in enumerate(self._swept, start=len(self.joints)):
             frame[1 + 7 * k : 8 + 7 * k] = [*self._swept_place(int(point)), 0.0, 0.0, 0.0, 1.0]
-        if contact_force is not None:
+        if contact_forces is not None:
             with np.errstate(over="ignore"):  # a force beyond single precision is none
-                force = np.asarray(contact_force, dtype=np.float32).reshape(-1)
+                force = np.asarray(contact_forces, dtype=np.float32).reshape(-1)
             frame[1 + 7 * self.n_nodes :] = np.where(np.isfinite(force), force, 0.0)
         return frame
 

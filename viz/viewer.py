@@ -90,21 +90,21 @@ class Viewer(AbstractContextManager["Viewer"]):
         if open_browser:
             webbrowser.open(self.url)
 
-    def draw(self, t: float, q: np.ndarray, contact_force: np.ndarray | None = None) -> None:
+    def draw(self, t: float, q: np.ndarray, contact_forces: np.ndarray | None = None) -> None:
         """Show a state without waiting: at most 30 a second of the clock, in a tenth of its time.
 
         Args:
             t: time [s]; an earlier time than the last starts anew.
             q: configuration, shape (nq,).
-            contact_force: forces on the robot, world frame [N], shape (n_contacts, 3), or None.
+            contact_forces: forces on the robot, world frame [N], shape (n_contacts, 3), or None.
         """
-        self._frames.add(t, q, contact_force)
+        self._frames.add(t, q, contact_forces)
         now = time.monotonic()
         if now < self._due:
             return
         pause = 0.0
         if not self._link.unanswered():
-            self._show(self._scene.frame(t, q, contact_force))
+            self._show(self._scene.frame(t, q, contact_forces))
             pause = 1.0 / FRAME_RATE
         self._due = now + max(pause, (time.monotonic() - now) / _SHARE)
 

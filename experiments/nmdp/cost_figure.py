@@ -74,7 +74,7 @@ def _steps(runs: Runs, specs: list[RunSpec]) -> _Steps:
     return _Steps(
         t=joined("t"),
         wall=joined("wall_time"),
-        iterations=joined("outer_iterations"),
+        iterations=joined("iterations"),
         evaluations=joined("evaluations"),
         size=joined("step_size"),
         apart=max(_force_apart(r) for r in recordings),
@@ -85,8 +85,8 @@ def _steps(runs: Runs, specs: list[RunSpec]) -> _Steps:
 
 def _force_apart(recording: Recording) -> float:
     """Largest force on a contact point that touches nothing [N]."""
-    forces = np.linalg.norm(recording.contact_force, axis=2)
-    return float(forces[recording.contact_depth == 0.0].max(initial=0.0))
+    forces = np.linalg.norm(recording.contact_forces, axis=2)
+    return float(forces[recording.contact_depths == 0.0].max(initial=0.0))
 
 
 def _make(study: NmdpStudy, runs: Runs, folder: Path) -> Product:

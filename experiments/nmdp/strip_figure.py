@@ -56,7 +56,7 @@ def _strip(run: KeptRun) -> list[tuple[float, np.ndarray]]:
     pictures = []
     try:
         for row in np.abs(recording.t[:, None] - wanted).argmin(axis=0):
-            t, q, force = recording.t[row], recording.q[row], recording.contact_force[row]
+            t, q, force = recording.t[row], recording.q[row], recording.contact_forces[row]
             pictures.append((float(t), renderer.picture(renderer.scene.frame(t, q, force))))
     finally:
         renderer.close()

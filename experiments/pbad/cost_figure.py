@@ -175,7 +175,7 @@ def _cost(study: PbadStudy, runs: Runs, case: _Case) -> _Cost:
     spec = _spec(study, case)
     repeats = [spec] if case.fixed else study.repeats_of(spec)
     recording = runs[repeats[0]].recording()
-    touching = float((recording.contact_force != 0.0).any(axis=2).sum(axis=1)[1:].mean())
+    touching = float((recording.contact_forces != 0.0).any(axis=2).sum(axis=1)[1:].mean())
     smallest = float(recording.step_size[1:].min(initial=case.dt))
     cost = _Cost(case, timing(runs, repeats), energy_rise(recording), touching, smallest)
     timed = case.method == BASELINE and case in _by_points()

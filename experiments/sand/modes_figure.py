@@ -40,7 +40,7 @@ def _make(study: SandStudy, runs: Runs, folder: Path) -> Product:
         )
         for dt, r in recordings.items()
         for t, x, goal, depth, force, slides in zip(
-            r.t, r.q[:, 0], _goal(r), r.contact_depth[:, 0], _pull(r), sliding(r), strict=True
+            r.t, r.q[:, 0], _goal(r), r.contact_depths[:, 0], _pull(r), sliding(r), strict=True
         )
     ]
     data = write_data(folder / "sand-modes.csv", columns, rows)
@@ -56,7 +56,7 @@ def sliding(recording: Recording) -> np.ndarray:
 
 def _pull(recording: Recording) -> np.ndarray:
     """Level force of the sand against the drag [N]."""
-    force: np.ndarray = -recording.contact_force[:, 0, 0]
+    force: np.ndarray = -recording.contact_forces[:, 0, 0]
     return force
 
 
@@ -99,7 +99,7 @@ def _draw(path: Path, recordings: dict[float, Recording]) -> None:
     axes[0].plot(finest.t, _goal(finest), color="0.2", ls=":", lw=1.4, label="pulled to")
     for color, (dt, r) in zip(COLORS, recordings.items(), strict=False):
         # row 0 is where the run starts: no step has found forces and depths yet
-        lines = (r.q[:, 0], _pull(r), 1e3 * r.contact_depth[:, 0])
+        lines = (r.q[:, 0], _pull(r), 1e3 * r.contact_depths[:, 0])
         for axis, y in zip(axes, lines, strict=True):
             axis.plot(r.t[1:], y[1:], color=color, lw=1.1, label=f"Δt = {1e3 * dt:g} ms")
     edges = np.flatnonzero(np.diff(np.r_[1, sliding(finest).astype(int), 1]))

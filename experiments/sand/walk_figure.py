@@ -36,7 +36,7 @@ _SETTLED = 1.0  # [s]; before, the robot falls onto its feet
 
 def _deepest(recording: Recording) -> np.ndarray:
     """Depth of the deepest foot [m]."""
-    depths: np.ndarray = recording.contact_depth.max(axis=1)
+    depths: np.ndarray = recording.contact_depths.max(axis=1)
     return depths
 
 

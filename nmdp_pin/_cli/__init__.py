@@ -6,24 +6,38 @@ Mistakes become a message and an exit code.
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperGroup
 
 from nmdp_pin._cli.recordings import compare, export, plot, recover, repeat
 from nmdp_pin._cli.run import run
 from nmdp_pin._cli.sweep import sweep
-from nmdp_pin._cli.terminal import WRONG_INPUT, note, printable
+from nmdp_pin._cli.terminal import STOPPED, WRONG_INPUT, note, printable
 from nmdp_pin._cli.view import view
 from nmdp_pin._robot import Base, bundled_robots, example_robots
 from nmdp_pin._robot.check import check_robot
 from nmdp_pin._scenario import bundled_scenarios
 from nmdp_pin.errors import NmdpError
 
+
+class _Commands(TyperGroup):
+    """Commands that Ctrl-C ends with one line, where they have not more to say."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            note("stopped")
+            raise typer.Exit(STOPPED) from None
+
+
 app = typer.Typer(
     name="nmdp-pin",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # an unexpected error is a bug: keep its plain traceback
 )

@@ -15,6 +15,7 @@ from nmdp_pin._cli.terminal import (
     PLOTS,
     RECORDINGS,
     TEXTS,
+    WIDTH,
     Force,
     Overrides,
     check_outputs,
@@ -33,7 +34,6 @@ from nmdp_pin.errors import NmdpError, RecordingError
 
 _MOST_SETTINGS = 3  # that differ and still make a label
 _MOST_OVERLAPS = 3
-_WIDTH = 200  # [characters] a table that is cut to a narrow window loses its figures
 _RUN = {"dt [ms]": lambda f: f"{1e3 * f.dt:.4g}", "duration [s]": lambda f: f"{f.duration:.4g}"}
 _BASE = {
     "height gain [m]": lambda f: f"{f.height_gain:.4f}",
@@ -100,7 +100,7 @@ def compare(
     table = Table("run", *map(escape, columns), box=None, pad_edge=False)
     for name, row in zip(labels, compare_table(loaded), strict=True):
         table.add_row(escape(printable(name)), *(column(row) for column in columns.values()))
-    Console(width=_WIDTH).print(table)
+    Console(width=WIDTH).print(table)
     for sentence in _overlaps(labels, loaded):
         print(printable(sentence))
     if out is not None:

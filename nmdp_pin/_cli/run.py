@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
-import webbrowser
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,6 +25,7 @@ from nmdp_pin._cli.terminal import (
     note,
     printable,
 )
+from nmdp_pin._cli.view import live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._runs.motion import Motion, motion_of
 from nmdp_pin._runs.recording import Recording
@@ -35,11 +34,6 @@ from nmdp_pin._runs.run_summary import account
 from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin._simulator.error_control import ErrorControl
-
-if TYPE_CHECKING:
-    from nmdp_pin.viz.viewer import Viewer
-
-_PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes later plays it all
 
 
 def run(
@@ -95,7 +89,7 @@ def run(
         # Compiles the kernels, so that the run is timed without them; a step changes nothing.
         step = loaded.integrator.dt
         setup.simulator.step(setup.state, setup.controller.command(setup.state, step), step)
-    with _viewer(loaded, setup, port) if view else nullcontext() as viewer:
+    with live_viewer(loaded, setup, port=port) if view else nullcontext() as viewer:
         with Interruption() as interruption:
             if not quiet:
                 _announce(loaded, setup, warnings)
@@ -117,7 +111,7 @@ def run(
             odd = [f"warning: {text}" for text in recorded_warnings(setup, recording)]
             print(printable("\n".join([account(recording, motion), *odd, *written])))
         if viewer is not None and not interruption.requested:
-            _replay(viewer)
+            replay_live(viewer, viewer)
     if interruption.requested:
         note(f"stopped at t = {recording.t[-1]:.6g} s")
         raise typer.Exit(interruption.exit_code)
@@ -183,28 +177,6 @@ def _write_pictures(
         from nmdp_pin.viz.film import write_film
 
         write_film(video, replay)
-
-
-def _viewer(scenario: Scenario, setup: Setup, port: int | None) -> Viewer:
-    """Viewer with an open page."""
-    from nmdp_pin.viz.ground import ground_kinds
-    from nmdp_pin.viz.viewer import Viewer
-
-    kinds = ground_kinds(scenario)
-    viewer = Viewer(setup.robot, setup.terrain, kinds=kinds, port=port)
-    print(f"live at {viewer.url}", file=sys.stderr, flush=True)
-    viewer.draw(setup.state.t, setup.state.q)
-    if webbrowser.open(viewer.url):
-        viewer.wait_for_page(_PAGE_WAIT)
-    return viewer
-
-
-def _replay(viewer: Viewer) -> None:
-    """Keep the page until Ctrl-C."""
-    with suppress(KeyboardInterrupt):
-        viewer.finish()
-        print(f"replaying at {viewer.url}; Ctrl-C ends it", file=sys.stderr, flush=True)
-        viewer.wait()
 
 
 def _toml(value: str | float) -> str:

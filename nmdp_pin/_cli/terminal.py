@@ -27,6 +27,8 @@ PAGES = (".html",)
 FILMS = (".mp4",)
 TABLES = (".parquet",)
 TEXTS = (".csv",)
+WIDTH = 200
+"""Width of printed tables [characters]; one that is cut to a narrow window loses its figures."""
 FAILED, WRONG_INPUT, STOPPED = 1, 2, 130
 """Exit codes; the last one is what a shell expects after Ctrl-C."""
 

@@ -1,15 +1,21 @@
-"""`nmdp-pin view`: replay a recording in the browser."""
+"""The live view of runs in meshcat, and `nmdp-pin view`: replay a recording in the browser."""
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs
+from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs, note
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin.errors import RecordingError
+
+if TYPE_CHECKING:
+    from nmdp_pin.viz.viewer import Viewer
+
+_PAGE_WAIT = 30.0  # [s] for a browser that was asked to open; a page that comes later plays it all
 
 
 def view(
@@ -70,3 +76,30 @@ def _scenario(recording: Recording, path: Path) -> Scenario:
             "name the scenario or robot with --scenario"
         )
     return Scenario.from_dict(table, file=str(path))
+
+
+def live_viewer(
+    scenario: Scenario, setup: Setup, *, port: int | None = None, window: Viewer | None = None
+) -> Viewer:
+    """Viewer of a run that begins: in the window of another one, else in its own, which is open."""
+    from nmdp_pin.viz.ground import ground_kinds
+    from nmdp_pin.viz.viewer import Viewer
+
+    kinds = ground_kinds(scenario)
+    visualizer = None if window is None else window.visualizer
+    viewer = Viewer(setup.robot, setup.terrain, visualizer=visualizer, kinds=kinds, port=port)
+    viewer.draw(setup.state.t, setup.state.q)
+    if window is not None:
+        return viewer
+    note(f"live at {viewer.url}")
+    if webbrowser.open(viewer.url):
+        viewer.wait_for_page(_PAGE_WAIT)
+    return viewer
+
+
+def replay_live(viewer: Viewer, window: Viewer) -> None:
+    """Replay a run until Ctrl-C, in the window of a viewer."""
+    with suppress(KeyboardInterrupt):
+        viewer.finish()
+        note(f"replaying at {viewer.url}; Ctrl-C ends it")
+        window.wait()

@@ -60,9 +60,9 @@ class Journal(AbstractContextManager["Journal"]):
             self._file.close()
             raise
 
-    def append(self, content: bytes) -> None:
-        """Write a chunk to disk."""
-        self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content)
+    def append(self, content: bytes, *, sync: bool = True) -> None:
+        """Write a chunk, and wait until it is on disk, or leave that to the system."""
+        self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content, sync=sync)
 
     def clear(self) -> None:
         """Remove all chunks."""
@@ -90,13 +90,14 @@ class Journal(AbstractContextManager["Journal"]):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _write(self, content: bytes) -> None:
+    def _write(self, content: bytes, *, sync: bool = True) -> None:
         """Write all of the bytes or, where an error or a signal interrupts, none."""
         try:
             rest = memoryview(content)
             while rest:
                 rest = rest[self._file.write(rest) or 0 :]
-            os.fsync(self._file.fileno())
+            if sync:
+                os.fsync(self._file.fileno())
         except BaseException as error:
             with suppress(OSError):
                 self._file.truncate(self._end)

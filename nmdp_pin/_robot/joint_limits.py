@@ -62,8 +62,8 @@ class JointLimits:
     def of(cls, model: pin.Model, mimics: Iterable[Mimic] = ()) -> "JointLimits":
         """The bounds that a pinocchio model holds.
 
-        A range of no width at 0 and an effort of 0 are what writers of URDF put where nothing is
-        known: they bound nothing.
+        A range [0, 0] and an effort of 0 bound nothing: exporters of URDF write them for unknown
+        limits.
 
         Args:
             model: of the robot.
@@ -88,7 +88,7 @@ class JointLimits:
 
     @staticmethod
     def empty(model: pin.Model) -> list[str]:
-        """The joints whose range of no width at 0, or effort of 0, counts as not given."""
+        """Names of the joints with a range [0, 0] or an effort of 0, which bound nothing."""
         return [
             name
             for name, joint in simple_joints(model).items()

@@ -52,9 +52,11 @@ class Overlap:
 class OverlapCheck:
     """Search for overlaps in configurations of a robot.
 
-    Links that are meshes are taken as their convex hulls against planes, and as they are against
-    all else. Pairs of bodies that a joint connects, or that overlap where the robot stands, are
-    left out. The depth in a mesh that is not convex is a lower bound.
+    Links that are meshes are taken as their convex hulls against planes, meshes and height fields
+    of the ground, and as they are against all else: of two meshes coal takes the depths of pairs of
+    triangles, which is far more where these are large. Pairs of bodies that a joint connects, or
+    that overlap where the robot stands, are left out. The depth in a mesh that is not convex is a
+    lower bound.
 
     Args:
         robot: its collision geometry is looked at, as far as its meshes were found.
@@ -79,7 +81,7 @@ class OverlapCheck:
         moving = [k for k, item in enumerate(items) if item.parentJoint]
         for shape in terrain.shapes:
             ground = self._add(GROUND, 0, shape.placement, shape.collision_geometry())
-            touching = flat if isinstance(shape, Plane) else solid
+            touching = flat if isinstance(shape, Plane | Mesh | HeightField) else solid
             for k in moving:
                 self._shapes.addCollisionPair(pin.CollisionPair(touching[k], ground))
         for i, j in itertools.combinations(range(len(items)), 2):

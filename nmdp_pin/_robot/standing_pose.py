@@ -46,7 +46,7 @@ def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
 
 
 def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
-    """The pose with the joints that copy others where those put them, unless it says where."""
+    """Pose in which mimic joints that it does not name are where their primaries put them."""
     joints = dict(pose.joints)
     for m in copies:
         primary = np.atleast_1d(joints.get(m.primary, 0.0))

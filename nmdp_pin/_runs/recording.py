@@ -14,7 +14,7 @@ from nmdp_pin._files.journal import MAGIC, journal_path, read_chunks
 from nmdp_pin._files.output_file import write_whole
 from nmdp_pin.errors import RecordingError
 
-FORMAT = 3
+FORMAT = 4
 """Version of the file format; files of others are refused."""
 
 
@@ -27,16 +27,16 @@ class Recording:
         q: configuration, shape (n, nq).
         v: tangent velocity, shape (n, nv).
         tau: torque of the command [N m], shape (n, nv).
-        contact_force: forces on the robot, world frame [N], shape (n, n_contacts, 3).
-        contact_depth: penetration of the contact spheres [m], shape (n, n_contacts).
-        contact_position: centres of the contact spheres, world frame [m], shape (n, n_contacts, 3).
+        contact_forces: forces on the robot, world frame [N], shape (n, n_contacts, 3).
+        contact_depths: penetration of the contact spheres [m], shape (n, n_contacts).
+        contact_positions: centres of the contact spheres, world frame [m], likewise.
         base_position: origin of the base link, world frame [m], shape (n, 3).
         base_rotation: rotation of the base link, from its frame to the world's, shape (n, 3, 3).
         kinetic_energy: kinetic energy [J], shape (n,).
         potential_energy: potential energy of gravity [J], shape (n,).
         objective: K at the end of the step, NaN in the first row, shape (n,).
         status: codes of `Status`, shape (n,).
-        outer_iterations: outer iterations of the solver, shape (n,).
+        iterations: outer iterations of the solver, shape (n,).
         evaluations: evaluations of the dynamics residual, shape (n,).
         step_size: smallest sub-step of the step, 0 in the first row [s], shape (n,).
         halvings: number of sub-steps beyond the first, shape (n,).
@@ -58,16 +58,16 @@ class Recording:
     q: Annotated[np.ndarray, float, "nq"]
     v: Annotated[np.ndarray, float, "nv"]
     tau: Annotated[np.ndarray, float, "nv"]
-    contact_force: Annotated[np.ndarray, float, "nc", 3]
-    contact_depth: Annotated[np.ndarray, float, "nc"]
-    contact_position: Annotated[np.ndarray, float, "nc", 3]
+    contact_forces: Annotated[np.ndarray, float, "nc", 3]
+    contact_depths: Annotated[np.ndarray, float, "nc"]
+    contact_positions: Annotated[np.ndarray, float, "nc", 3]
     base_position: Annotated[np.ndarray, float, 3]
     base_rotation: Annotated[np.ndarray, float, 3, 3]
     kinetic_energy: Annotated[np.ndarray, float]
     potential_energy: Annotated[np.ndarray, float]
     objective: Annotated[np.ndarray, float]
     status: Annotated[np.ndarray, int]
-    outer_iterations: Annotated[np.ndarray, int]
+    iterations: Annotated[np.ndarray, int]
     evaluations: Annotated[np.ndarray, int]
     step_size: Annotated[np.ndarray, float]
     halvings: Annotated[np.ndarray, int]
@@ -163,10 +163,12 @@ class Recording:
         with open_input(path, "recording") as file:
             unfinished = file.read(len(MAGIC)) == MAGIC
         arrays = _read_journal(path) if unfinished else read_npz(path, "recording", (*ROWS, "meta"))
-        missing = [name for name in (*ROWS, "meta") if name not in arrays]
+        if "meta" not in arrays:
+            raise RecordingError(f"'{path}' is not a recording: it lacks meta")
+        meta = take_meta(arrays, "format", FORMAT, path, "recording")
+        missing = [name for name in ROWS if name not in arrays]
         if missing:
             raise RecordingError(f"'{path}' is not a recording: it lacks {', '.join(missing)}")
-        meta = take_meta(arrays, "format", FORMAT, path, "recording")
         try:
             _check(arrays, row_type(_checked_sizes(meta)), len(meta["statuses"]))
         except ValueError as error:

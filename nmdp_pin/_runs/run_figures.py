@@ -32,7 +32,7 @@ def tilt(recording: Recording) -> np.ndarray:
 
 def touches(recording: Recording) -> np.ndarray:
     """Whether something touches, shape (n,)."""
-    return np.asarray(recording.contact_force.any(axis=(1, 2)))
+    return np.asarray(recording.contact_forces.any(axis=(1, 2)))
 
 
 def lands(recording: Recording) -> bool:
@@ -136,7 +136,7 @@ def _figures(recording: Recording, first: Recording) -> RunFigures:
         height_gain=float(z.max() - z[0]),
         distance=float(distance(recording)[-1]),
         mean_tilt=float(tilt(recording).mean()),
-        mean_iterations=float(recording.outer_iterations[1:].mean()) if recording.n > 1 else 0.0,
+        mean_iterations=float(recording.iterations[1:].mean()) if recording.n > 1 else 0.0,
         halvings=int(recording.halvings.sum()),
         failed=int(np.count_nonzero(recording.status)),
         real_time_factor=recording.real_time_factor,

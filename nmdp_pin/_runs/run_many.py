@@ -1,17 +1,20 @@
 """Execution of many runs, each made once."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side
 from nmdp_pin._runs.planned_run import PlannedRun, code_version
-from nmdp_pin._runs.run import run
+from nmdp_pin._runs.run import Observer, run
 from nmdp_pin._runs.run_store import RunStore, Summary, recording_digest, recording_name
 from nmdp_pin._runs.run_summary import summary
-from nmdp_pin._scenario import Scenario
+from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin.errors import NmdpError, WorkerError
+
+Watch = Callable[[PlannedRun, Setup], Observer]
+"""Makes the observer of a run; its robot has visual geometry."""
 
 
 def run_many(
@@ -20,8 +23,13 @@ def run_many(
     *,
     n_jobs: int | None = None,
     progress: bool | Progress = False,
+    watch: Watch | None = None,
 ) -> list[Summary]:
-    """Make the runs that a store lacks; all scenarios are built before the first run."""
+    """Make the runs that a store lacks; all scenarios are built before the first run.
+
+    Runs that are watched are made one after another in this process.
+    """
+    n_jobs = n_jobs if watch is None else 1
     found = [store.find(run) for run in runs]
     places = [place for place, known in enumerate(found) if known is None]
     missing = [runs[place] for place in places]
@@ -31,7 +39,7 @@ def run_many(
     with shown(progress, "runs", len(runs)) as show:
         show(done, len(runs))
         for number, made in side_by_side(
-            _make, (code_version(), store.folder), missing, n_jobs=n_jobs
+            _make, (code_version(), store.folder, watch), missing, n_jobs=n_jobs
         ):
             store.keep(missing[number], made)
             found[places[number]] = made
@@ -46,9 +54,9 @@ def _build(shared: None, planned: PlannedRun) -> None:
         Scenario.from_dict(planned.scenario).build(visuals=False)
 
 
-def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
+def _make(shared: tuple[str, Path | None, Watch | None], planned: PlannedRun) -> Summary:
     """Make a run, keep its recording where that is wanted, and return its summary."""
-    code, folder = shared
+    code, folder, watch = shared
     if code_version() != code:
         raise WorkerError(
             "a worker has another version of this package's code than the process that started "
@@ -58,8 +66,9 @@ def _make(shared: tuple[str, Path | None], planned: PlannedRun) -> Summary:
     clock = time.thread_time if planned.repeat else time.perf_counter
     with _naming(planned):
         scenario = Scenario.from_dict(planned.scenario)
-        setup = scenario.build(visuals=False)
-        recording = run(scenario, setup=setup, meta={"code": code}, clock=clock)
+        setup = scenario.build(visuals=watch is not None)
+        observer = None if watch is None else watch(planned, setup)
+        recording = run(scenario, setup=setup, observer=observer, meta={"code": code}, clock=clock)
     made = summary(recording, setup) | {"scenario_hash": planned.scenario_hash, "code": code}
     if folder is not None:
         path = folder / recording_name(planned)

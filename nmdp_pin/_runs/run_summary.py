@@ -41,12 +41,12 @@ def summary(run: Recording, setup: Setup) -> Summary:
         "tilt": float(tilt(run)[-1]),
         "height_gain": figures.height_gain,
         "distance": figures.distance,
-        "max_penetration": float(run.contact_depth.max(initial=0.0)),
+        "max_penetration": float(run.contact_depths.max(initial=0.0)),
         "overlap": max((overlap.depth for overlap in overlaps), default=0.0),
         "buried": float(buried_depth(setup.robot, setup.terrain, good).max(initial=0.0)),
         "kinetic_energy": float(run.kinetic_energy[-1]),
         "potential_energy": float(run.potential_energy[-1]),
-        "iterations": int(run.outer_iterations.sum()),
+        "iterations": int(run.iterations.sum()),
         "evaluations": int(run.evaluations.sum()),
         "halvings": figures.halvings,
         "wall_time": float(run.wall_time.sum()),
@@ -56,7 +56,7 @@ def summary(run: Recording, setup: Setup) -> Summary:
 def account(recording: Recording, motion: Motion | None = None) -> str:
     """What happened in a run: a line each for events, base, joints, contacts and steps."""
     motion = motion or Motion()
-    deepest = 1e3 * recording.contact_depth.max(initial=0.0)
+    deepest = 1e3 * recording.contact_depths.max(initial=0.0)
     lines = [
         f"{recording.meta['robot']}: {'; '.join(_events(recording))}",
         *_movements(recording, motion),
@@ -91,7 +91,7 @@ def _movements(recording: Recording, motion: Motion) -> Iterator[str]:
         z = height(recording)
         yield (
             f"base: rose {figures.height_gain:.3f} m, sank {z[0] - z.min():.3f} m, moved "
-            f"{figures.distance:.3f} m, mean tilt {figures.mean_tilt:.3g} deg"
+            f"{figures.distance:.3f} m, mean tilt {figures.mean_tilt:.2f} deg"
         )
     if motion.joints:
         far = max(motion.joints, key=lambda joint: joint.travel)
@@ -115,7 +115,7 @@ def _work(recording: Recording) -> Iterator[str]:
     halved = int(np.count_nonzero((recording.halvings > 0) & (recording.status == 0)))
     line = f"steps: {steps}, {failed} failed, {halved} {'divided' if controlled else 'halved'}"
     if steps:
-        iterations = recording.outer_iterations[1:]
+        iterations = recording.iterations[1:]
         line += f"; {iterations.mean():.1f} iterations each, at most {iterations.max()}"
     yield line
     if controlled:

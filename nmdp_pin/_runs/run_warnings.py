@@ -49,7 +49,7 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
 
 def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap]:
     """The deepest overlaps that contacts do not explain, in all states of a recording."""
-    depth = recording.contact_depth.max(axis=1, initial=0.0)
+    depth = recording.contact_depths.max(axis=1, initial=0.0)
     depth[:1] = depth[:2].max()  # the first row, which no step has made, has no contacts
     return check.deepest(recording.q, depth)
 

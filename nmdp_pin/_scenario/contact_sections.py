@@ -33,12 +33,13 @@ from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin.errors import ContactError
 
 ENTRY_POINTS = "nmdp_pin.contact_models"
+_DEFAULT = "friction-cone"
 
 
 class ContactSection(OptionsSection):
     """Keys common to all contact models; `target` makes one."""
 
-    model: str = Field("friction-cone", description="contact law; determines the other keys")
+    model: str = Field(_DEFAULT, description="contact law; determines the other keys")
 
     def build(self, robot: Robot) -> ContactLaw:
         """Build the contact model; targets with an argument `robot` receive the robot."""
@@ -114,6 +115,15 @@ def contact_section(name: str) -> type[ContactSection]:
 
 
 Patterns = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+def with_recovery(table: Any, rate: float) -> Any:
+    """The table of a contact model, with a rate where the model has one and the table has none."""
+    name = table.get("model", _DEFAULT) if isinstance(table, dict) else None
+    known = isinstance(name, str) and name in CONTACTS
+    if not (known and "recovery" in CONTACTS[name].model_fields):
+        return table
+    return {"recovery": rate} | table
 
 
 class ContactRule(ContactSection):

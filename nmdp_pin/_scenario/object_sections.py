@@ -56,7 +56,7 @@ class ObjectSection(OptionsSection, MovingSection):
         raise NotImplementedError
 
     def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
-        """Write the object's velocity into that of everything, in place."""
+        """Write the velocity of the object into that of the whole scene, in place."""
         add_base_velocity(model, q, v, self, prefix=f"{self.name}/")
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._files.input_file import read_toml
+from nmdp_pin._integrators.presets import PRESETS
 from nmdp_pin._options import seconds
 from nmdp_pin._robot import Robot, load_robot, surface_names
 from nmdp_pin._robot.overlaps import OverlapCheck
@@ -23,6 +24,7 @@ from nmdp_pin._scenario.contact_sections import (
     build_contact,
     contact_models,
     contact_section,
+    with_recovery,
 )
 from nmdp_pin._scenario.controller_sections import AnyController, ControllerSection
 from nmdp_pin._scenario.initial_state import initial_state
@@ -95,6 +97,20 @@ class Scenario(Section):
     disturbances: tuple[AnyDisturbance, ...] = Field((), description="list of pushes")
 
     _file: str = PrivateAttr("")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _recover_as_preset(cls, table: Any) -> Any:
+        """Contact models that do not give their recovery have that of the integrator's preset."""
+        method = table.get("integrator") if isinstance(table, dict) else None
+        preset = method.get("preset") if isinstance(method, dict) else None
+        rate = PRESETS.get(preset, {}).get("recovery") if isinstance(preset, str) else None
+        if rate is None:
+            return table
+        filled = {"contact": with_recovery(table.get("contact"), rate)}
+        if isinstance(rules := table.get("contact_rules"), list | tuple):
+            filled["contact_rules"] = [with_recovery(rule, rate) for rule in rules]
+        return table | {key: value for key, value in filled.items() if key in table}
 
     @classmethod
     def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> "Scenario":

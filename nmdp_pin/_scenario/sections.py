@@ -91,7 +91,7 @@ class IntegratorSection(OptionsSection):
     @model_validator(mode="before")
     @classmethod
     def _fill_from_preset(cls, table: Any) -> Any:
-        """Options that are not given are the preset's, keys of sub-tables included."""
+        """Complete a table by the options of its preset, sub-tables key by key."""
         name = table.get("preset") if isinstance(table, dict) else None
         if not isinstance(name, str):
             return table

@@ -20,7 +20,7 @@ from nmdp_pin._integrators import (
     methods_that_take,
     options_of,
 )
-from nmdp_pin._integrators.presets import preset_options
+from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.free_flyer import from_free_flyer
@@ -45,7 +45,7 @@ class Simulator:
         control: treatment of steps that fail or are inaccurate: `Halving` (default), `Fixed` or
             `ErrorControl`.
         preset: name of a set of options, overridden by keywords; "paper" holds the settings of
-            the papers' authors.
+            the papers' authors, with a contact law whose `recovery` is 0.
         options: keyword options of the method.
 
     Raises:
@@ -66,6 +66,7 @@ class Simulator:
         if preset is not None:
             known = {*options_of(integrator_named(method)), "control"}
             table = preset_options(preset, known, options)
+            check_recovery(preset, contact)
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
@@ -268,10 +269,10 @@ class Simulator:
         return self._check.command(command)
 
     def checked_source(self, command: Command | CommandSource | np.ndarray | None) -> CommandSource:
-        """A source as it is given; a command that is data is checked.
+        """Source of a command: a `Command` or torques are checked, other sources returned as given.
 
         Raises:
-            ControlError: as of `checked_command`.
+            ControlError: the command does not fit the robot.
         """
         if isinstance(command, CommandSource) and not isinstance(command, Command):
             return command

@@ -16,7 +16,7 @@ _RESTARTS = 10  # where SciPy stops short of the tolerance, as its line search i
 
 
 class Minimisation(Protocol):
-    """A function of x; everything but `retract` and `pull_back` speaks of the last point."""
+    """Function of x; `gradient` is that at the point that was evaluated last."""
 
     def evaluate(self, x: np.ndarray) -> tuple[float, float]:
         """The function f, and the error that is to become small, such as |df/dx|."""
@@ -28,7 +28,7 @@ class Minimisation(Protocol):
         """The point at tangent dx from x."""
 
     def pull_back(self, x: np.ndarray, dx: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Gradient with respect to dx of f(retract(x, dx)), given that at the point."""
+        """Gradient of f(retract(x, dx)) with respect to dx, from `gradient` at retract(x, dx)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any
 from nmdp_pin._parallel.tasks import Progress
 from nmdp_pin._runs.planned_run import PlannedRun, leaves
 from nmdp_pin._runs.recorder import versions
-from nmdp_pin._runs.run_many import run_many
+from nmdp_pin._runs.run_many import Watch, run_many
 from nmdp_pin._runs.run_store import RunStore
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.scenario import FRICTION
@@ -37,19 +37,27 @@ class GridPoint:
     run: PlannedRun
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SweepOutcome:
     """Outcome of a sweep.
 
     Args:
-        runs: number of runs in the table.
+        rows: rows of the table, with the value of each column by its name.
         kept: number of runs that existed before.
-        failed: number of runs that ended with a failed step.
     """
 
-    runs: int
+    rows: tuple[dict[str, Any], ...]
     kept: int
-    failed: int
+
+    @property
+    def runs(self) -> int:
+        """Number of runs in the table."""
+        return len(self.rows)
+
+    @property
+    def failed(self) -> int:
+        """Number of runs that ended with a failed step."""
+        return sum(row["status"] != "converged" for row in self.rows)
 
 
 class Sweep:
@@ -103,6 +111,7 @@ class Sweep:
         *,
         n_jobs: int | None = None,
         progress: bool | Progress = False,
+        watch: Watch | None = None,
     ) -> SweepOutcome:
         """Make the missing runs and write the table.
 
@@ -114,6 +123,8 @@ class Sweep:
             n_jobs: number of processes, as in `nmdp_pin.rollout`.
             progress: True draws a bar on a terminal; a function is called with the number of
                 runs done and the number of all.
+            watch: called with each planned run and its setup, makes the observer of the run; the
+                runs are then made one after another in this process.
 
         Raises:
             MissingExtra: pyarrow is not installed.
@@ -128,13 +139,13 @@ class Sweep:
         runs = [point.run for point in self.points]
         with RunStore(path.with_name(f"{path.name}.runs")) as store:
             kept = sum(store.find(run) is not None for run in runs)
-            rows = run_many(runs, store, n_jobs=n_jobs, progress=progress)
+            rows = run_many(runs, store, n_jobs=n_jobs, progress=progress, watch=watch)
         keys = [axis.key for axis in self.axes]
         columns = [name for name in ("scenario_hash", "code", *rows[0]) if name not in keys]
-        table = [
+        table = tuple(
             point.values | {name: row[name] for name in columns}
             for point, row in zip(self.points, rows, strict=True)
-        ]
+        )
         meta = {
             "source": self.source,
             "overrides": self.overrides,
@@ -142,7 +153,7 @@ class Sweep:
             "versions": versions(),
         }
         write_rows(path, table, keys, meta)
-        return SweepOutcome(len(rows), kept, sum(row["status"] != "converged" for row in rows))
+        return SweepOutcome(table, kept)
 
     def _point(self, values: dict[str, Any]) -> GridPoint:
         given = [f"{key}={as_toml(key, value)}" for key, value in values.items()]

@@ -5,6 +5,8 @@ import logging
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 import tomllib
 import urllib.parse
@@ -184,22 +186,46 @@ def test_check_reports(capsys):
     assert "contact points (4)" in said
 
 
-def test_live_view_becomes_the_replay():
-    """--view waits for the page, draws the run and replays it in meshcat, until Ctrl-C."""
-    with program("run", "sliding-box", *SHORT, "--view") as process:
-        url = process.stderr.readline().removeprefix("live at ").strip()
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", *SHORT],
+        ["sweep", "--grid", "integrator.dt=0.01,0.02", "--set", "duration=0.04"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_live_view_becomes_the_replay(words, tmp_path):
+    """--view waits for the page, draws runs and replays the last in meshcat, until Ctrl-C."""
+    if words[0] == "sweep":
+        pytest.importorskip("pyarrow")
+    out = tmp_path / ("box.npz" if words[0] == "run" else "box.parquet")
+    with program(words[0], "sliding-box", *words[1:], "--view", "--out", out) as process:
+        url = said_of(process, "live at")
         with urllib.request.urlopen(url, timeout=PATIENCE) as page:
             assert b"MeshCat" in page.read()
         drawn = asyncio.run(drawings(url, until="set_animation"))
         assert {"set_object", "set_transform", "set_animation"} <= set(drawn)
-        said = ""
-        while "replaying at" not in said:
-            said = process.stderr.readline()
+        said_of(process, "replaying at")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "0 failed" in out
     assert "Traceback" not in err
+
+
+def test_a_viewed_sweep_has_one_worker(tmp_path, capsys):
+    """Runs that are shown one after another are not made by several workers."""
+    words = ["sweep", "sliding-box", "--grid", "integrator.dt=0.01,0.02", "--view"]
+    assert command(*words, "--workers", "2", "--out", tmp_path / "box.parquet") == 2
+    assert "leave --workers and --ray out" in capsys.readouterr().err
+
+
+def said_of(process, what) -> str:
+    """What the first line on standard error that begins so says further."""
+    for line in process.stderr:
+        if line.startswith(what):
+            return line.removeprefix(what).strip().partition(";")[0]
+    raise AssertionError(f"nothing was said of {what}")
 
 
 async def drawings(url, *, until):
@@ -223,6 +249,33 @@ def test_view_writes_the_page_beside_the_recording(recorded):
     assert str(path) in out
     assert "MeshCat" in path.read_text(encoding="utf-8")
     assert "Traceback" not in err
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, *rest):
+        if name == "nmdp_pin._simulator":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from nmdp_pin_command import main
+main()
+"""
+
+
+def test_an_interrupted_start_prints_one_line(monkeypatch, capsys):
+    """Ctrl-C during the imports, and before a run, ends the command without a traceback."""
+    made = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True
+    )
+    assert (made.returncode, made.stdout, made.stderr) == (130, "", "stopped\n")
+
+    def interrupted(*words, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Scenario, "load", interrupted)
+    assert command("run", "sliding-box") == 130
+    assert capsys.readouterr().err == "stopped\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -152,7 +152,7 @@ def test_models_of_wrenches(name, method, order):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("regime", scenes.REGIMES)
 def test_taylor_remainders_fall_with_the_square(regime, order):
-    """|x1(x + s d) - x1(x) - s J d| has slope 2, where the step is not linear itself."""
+    """|x1(x + s d) - x1(x) - s J d| has slope 2 or more, where the step is not linear."""
     sim, state = scenes.box("ne-nmdp", regime, order)
     if regime == "sticking":  # the box does not move at all: it is linear; so let joints move
         sim, state, command = scenes.standing("planar", "ne-nmdp", False, order)
@@ -160,7 +160,7 @@ def test_taylor_remainders_fall_with_the_square(regime, order):
         command = Command()
     sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(1e-7, 1e-5, 5)
     slope = scenes.taylor_order(sim, state, command, H, sizes)
-    assert slope == pytest.approx(2.0, abs=SLOPE)
+    assert slope > 2.0 - SLOPE
 
 
 def test_a_contact_between_holding_and_leaving_is_one_sided():

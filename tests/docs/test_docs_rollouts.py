@@ -37,7 +37,7 @@ def test_the_fields_of_a_rollout():
 
 def test_the_columns_of_a_sweep(names):
     """The page's table has them all, and no other."""
-    made = _make((code_version(), None), names["sweep"].points[0].run)
+    made = _make((code_version(), None, None), names["sweep"].points[0].run)
     table = PAGE[PAGE.index("| column | is |") :].partition("\n\n")[0]
     rows = [line.split("|")[1] for line in table.splitlines()[3:]]
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]

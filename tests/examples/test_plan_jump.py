@@ -68,7 +68,7 @@ def test_files(short):
     recording = Recording.load(folder / "short.npz")
     z = recording.base_position[:, 2]
     assert z.max() - z[0] == pytest.approx(numbers(replay)[1], abs=PRINTED)
-    load = recording.contact_force[:, :, 2].sum(axis=1)
+    load = recording.contact_forces[:, :, 2].sum(axis=1)
     assert load[z.argmax()] == 0.0
     assert load[-1] == pytest.approx(WEIGHT, rel=SWING)
     assert (folder / "short.png").stat().st_size > 10_000

@@ -90,7 +90,7 @@ def test_the_box_is_pushed(example, simulator, short):
     """It stays where it is until the fingertip touches it, and force of that contact moves it."""
     recording = Recording.load(short[1] / "push.npz")
     tip = recording.contact_names.index("tip on box")
-    force = np.linalg.norm(recording.contact_force[:, tip], axis=1)
+    force = np.linalg.norm(recording.contact_forces[:, tip], axis=1)
     first = int(np.argmax(force > TOUCHED))
     assert 0 < first < recording.n
     moved = np.array([pose(simulator, example, q) for q in recording.q])

@@ -64,7 +64,7 @@ def test_the_foot_stands_at_the_target(short, reach):
     recording = Recording.load(short[1] / "reach.npz")
     assert reach.distance(recording.q[-1]) == pytest.approx(near[-1], abs=PRINTED)
     assert (recording.status == Status.CONVERGED.code).all()
-    assert recording.contact_force[-1, 0, 2] > LOADED
+    assert recording.contact_forces[-1, 0, 2] > LOADED
     assert recording.duration == pytest.approx(2.0)
     assert recording.dt == pytest.approx(0.005)
     assert (short[1] / "reach.html").stat().st_size > 1e5
@@ -127,3 +127,23 @@ def test_the_code_of_the_page_runs():
     assert made.ok.all()
     assert cost.min() < -0.05  # [m] above the standing pose
     assert np.median(cost) < 0.0
+
+
+def test_the_search_is_shown(example, reach):
+    """A viewer holds the best motion of the last round, which is the best of all."""
+    shown = []
+
+    class Window:
+        def draw(self, t, q):
+            shown.append((t, q))
+
+        def finish(self):
+            shown.append(None)
+
+    found = example.plan(reach, replace(example.SHORT, rounds=2), viewer=Window())
+    steps = round(example.DURATION / example.LARGE)
+    assert [k for k, entry in enumerate(shown) if entry is None] == [steps, 2 * steps + 1]
+    times, path = zip(*shown[-1 - steps : -1], strict=True)
+    np.testing.assert_allclose(times, example.LARGE * np.arange(1, steps + 1))
+    best = example.replay(reach, found.best, example.LARGE)
+    np.testing.assert_array_equal(np.array(path), best.q[1:])

@@ -84,7 +84,7 @@ def test_pbad_iterations(chain, tmp_path):
     key = {"chain": chain.title, "dt [s]": "0.02", "optimiser": USUAL.label}
     said = cell("pbad-fig4", "mean iterations", **key)
     spec = optimiser_figure._spec(PbadStudy(folder=tmp_path), chain, USUAL, 0.02)
-    iterations = recording_of(spec, tmp_path).outer_iterations[1:]
+    iterations = recording_of(spec, tmp_path).iterations[1:]
     assert iterations.mean() == pytest.approx(said, rel=COUNT)
 
 

@@ -31,7 +31,7 @@ AS_MDP = 1e-3  # [m/s, rad/s] at the shortest step, of 0.14 to 0.56 at the longe
 def jump(method, dt, *options):
     """Robosimian's jump; options as in scenario files."""
     overrides = [f'integrator.name="{method}"', f"integrator.dt={dt}", "integrator.order=1"]
-    overrides += [f"integrator.{option}" for option in options]
+    overrides += ["contact.recovery=0", *(f"integrator.{option}" for option in options)]
     return Scenario.load("robosimian-jump", overrides=overrides).build(visuals=False)
 
 

@@ -61,7 +61,7 @@ def test_first_row_is_the_initial_state() -> None:
     assert recording.t[0] == 0.0
     np.testing.assert_array_equal(recording.q[0], state.q)
     np.testing.assert_array_equal(recording.v[0], state.v)
-    assert not recording.contact_force[0].any()
+    assert not recording.contact_forces[0].any()
     assert recording.kinetic_energy[0] == pytest.approx(0.5 * 12.0 * 0.5**2)
     data = robot.model.createData()
     energy = pin.computePotentialEnergy(robot.model, data, state.q)
@@ -79,10 +79,10 @@ def test_rows_are_the_results() -> None:
         assert recording.t[k] == result.state.t
         np.testing.assert_array_equal(recording.q[k], result.state.q)
         np.testing.assert_array_equal(recording.tau[k], result.tau)
-        np.testing.assert_array_equal(recording.contact_force[k], result.contact_forces)
-        np.testing.assert_array_equal(recording.contact_depth[k], result.contact_depths)
+        np.testing.assert_array_equal(recording.contact_forces[k], result.contact_forces)
+        np.testing.assert_array_equal(recording.contact_depths[k], result.contact_depths)
         assert recording.objective[k] == result.objective
-        assert recording.outer_iterations[k] == result.iterations
+        assert recording.iterations[k] == result.iterations
         assert recording.evaluations[k] == result.evaluations
         assert recording.step_size[k] == min(result.step_sizes)
         assert recording.halvings[k] == result.halvings
@@ -124,7 +124,7 @@ def test_kinematics_of_base_and_feet() -> None:
         np.testing.assert_allclose(recording.base_rotation[k], rotation, atol=_ROUNDING)
         leg = pin.rpy.rpyToMatrix(0.0, q[7], 0.0) @ np.array([0.0, 0.0, -LEG])
         foot = q[:3] + rotation @ (np.array([0.25, 0.0, -0.1]) + leg)
-        np.testing.assert_allclose(recording.contact_position[k, 0], foot, atol=_ROUNDING)
+        np.testing.assert_allclose(recording.contact_positions[k, 0], foot, atol=_ROUNDING)
     assert base_frame(robot.model) == robot.model.getFrameId("torso")
 
 
@@ -238,7 +238,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         Recording.load(text)
     other = tmp_path / "other.npz"
     np.savez(other, a=np.zeros(3))
-    with pytest.raises(RecordingError, match="lacks t, q, v"):
+    with pytest.raises(RecordingError, match="lacks meta"):
         Recording.load(other)
     objects = tmp_path / "objects.npz"
     np.savez(objects, t=np.array([{"code": "runs"}], dtype=object))
@@ -264,7 +264,7 @@ def _rewrite(path: Path, **changes: np.ndarray | None) -> None:
         ({"q": np.full((41, 9), "x")}, "q has the type <U1"),
         ({"meta": np.array("{")}, "meta data"),
         ({"meta": np.array("[1]")}, "meta data"),
-        ({"meta": np.array('{"format": 3}')}, "meta data"),
+        ({"meta": np.array('{"format": 4}')}, "meta data"),
     ],
 )
 def test_wrong_content_is_named(
@@ -296,12 +296,12 @@ def test_meta_data_that_disagree_are_refused(saved: Path, changes: dict[str, obj
         Recording.load(saved)
 
 
-@pytest.mark.parametrize("version", [-1, 0, 2, 99])
+@pytest.mark.parametrize("version", [-1, 0, 3, 99])
 def test_other_formats_are_refused(saved: Path, version: int) -> None:
-    """A file of another version names it."""
+    """A file of another version names it, whatever its arrays are called."""
     with np.load(saved) as archive:
         meta = json.loads(str(archive["meta"]))
-    _rewrite(saved, meta=np.array(json.dumps(meta | {"format": version})))
+    _rewrite(saved, contact_forces=None, meta=np.array(json.dumps(meta | {"format": version})))
     with pytest.raises(RecordingError, match=f"has format {version}"):
         Recording.load(saved)
 
@@ -358,8 +358,9 @@ def _record_half(out: Path, steps: int) -> Recorder:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every row goes to the journal at once."""
+    """Every row goes to the journal, and to disk, at once."""
     monkeypatch.setattr("nmdp_pin._runs.recorder._INTERVAL", -1.0)
+    monkeypatch.setattr("nmdp_pin._runs.recorder._SYNC", -1.0)
 
 
 @pytest.mark.usefixtures("eager")
@@ -403,18 +404,21 @@ def test_a_damaged_journal_is_read_up_to_the_damage(tmp_path: Path) -> None:
     assert set(counts) == {1, 2, 3, 4, 5}
 
 
-def test_rows_reach_the_journal_in_half_a_second(
+def test_rows_reach_the_journal_before_a_long_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A row is in the file at the latest with the first row that is recorded 0.5 s later."""
-    now = [0.0]
+    """A row is in the file with the first one 20 ms later, and on disk with one 0.5 s later."""
+    now, synced = [0.0], []
     monkeypatch.setattr("nmdp_pin._runs.recorder.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("nmdp_pin._files.journal.os.fsync", synced.append)
     recorder = _record_half(tmp_path / "run.npz", 3)
     path = journal_path(tmp_path / "run.npz")
     assert Recording.load(path).n == 1
-    now[0] = 0.51
-    recorder.record(hop_result(hopper(), 1.0), 0.001)
-    assert Recording.load(path).n == 5
+    before = len(synced)
+    for now[0], rows, syncs in ((0.021, 5, 0), (0.03, 5, 0), (0.042, 7, 0), (0.51, 8, 1)):
+        recorder.record(hop_result(hopper(), 1.0), 0.001)
+        assert Recording.load(path).n == rows
+        assert len(synced) - before == syncs
     recorder.close()
 
 
@@ -478,8 +482,8 @@ def test_two_runs_do_not_share_a_file(tmp_path: Path, saved: Path) -> None:
         [b"{}"],
         [b"[1]"],
         [b"\xff"],
-        [json.dumps({"format": 3}).encode()],
-        [json.dumps({"format": 3, "sizes": {"nq": 10**15, "nv": 1, "nc": 0}}).encode()],
+        [json.dumps({"format": 4}).encode()],
+        [json.dumps({"format": 4, "sizes": {"nq": 10**15, "nv": 1, "nc": 0}}).encode()],
     ],
 )
 def test_other_journals_are_refused(tmp_path: Path, chunks: list[bytes]) -> None:
@@ -527,9 +531,9 @@ def test_a_recording_is_exported_as_a_table(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert len(rows) == recording.n
     name = recording.contact_names[0]
-    names = ("t", "q.0", f"contact_force.{name}.2")
+    names = ("t", "q.0", f"contact_forces.{name}.2")
     found = np.array([[float(row[name]) for name in names] for row in rows])
     np.testing.assert_array_equal(found[:, 0], recording.t)
     np.testing.assert_array_equal(found[:, 1], recording.q[:, 0])
-    np.testing.assert_array_equal(found[:, 2], recording.contact_force[:, 0, 2])
+    np.testing.assert_array_equal(found[:, 2], recording.contact_forces[:, 0, 2])
     assert {row["status"] for row in rows} <= set(recording.meta["statuses"])

@@ -147,8 +147,14 @@ def test_one_tidy_table(tmp_path, capsys):
     words = ["sweep", "sliding-box", "--grid", "integrator.dt=0.01,0.02", "--grid"]
     words += ["contact.friction=0.4,0.5", "--set", "duration=0.04", "--out", str(out)]
     assert command(*words) == 0
-    assert "4 runs, 0 kept from before, 0 failed" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "4 runs, 0 kept from before, 0 failed" in said
+    printed = [line.split() for line in said.splitlines() if "converged" in line]
     rows = table_of(out)
+    assert ["/".join(line[:2]) for line in printed] == (
+        ["0.01/0.4", "0.01/0.5", "0.02/0.4", "0.02/0.5"]
+    )
+    assert [float(line[5]) for line in printed] == [round(row["distance"], 4) for row in rows]
     points = [(row["integrator.dt"], row["contact.friction"]) for row in rows]
     assert points == [(0.01, 0.4), (0.01, 0.5), (0.02, 0.4), (0.02, 0.5)]
     overrides = ["integrator.dt=0.02", "terrain.shapes.0.friction=0.4", "duration=0.04"]

@@ -126,7 +126,7 @@ def test_bodies_are_in_the_scene_and_move_as_recorded(page: Browser) -> None:
         foot = page.evaluate(
             "player.view.contacts[1].touch.getWorldPosition(new THREE.Vector3()).toArray()"
         )
-        np.testing.assert_allclose(foot, recording.contact_position[k, 1], atol=1e-5)
+        np.testing.assert_allclose(foot, recording.contact_positions[k, 1], atol=1e-5)
     assert page.evaluate("player.view.terrain.children.map(shape => shape.name)") == ["floor_0"]
 
 
@@ -191,7 +191,7 @@ def test_arrows_stop_growing(browser: Browser, tmp_path: Path) -> None:
     """A blow a thousand times the weight is as long as the longest arrow, and orange."""
     recording = hop_recording()
     force = np.tile([[0.0, 0, 1e6], [0.0, 0, 30.0]], (recording.n, 1, 1))
-    _open(browser, tmp_path, dataclasses.replace(recording, contact_force=force))
+    _open(browser, tmp_path, dataclasses.replace(recording, contact_forces=force))
     length, size = browser.evaluate(
         "[Math.hypot(...player.view.contacts[0].arrow.matrix.elements.slice(8, 11)),"
         "player.view.header.size]"
@@ -248,7 +248,7 @@ def test_camera_stays_out_of_the_ground(browser: Browser, tmp_path: Path) -> Non
 def _open_standing(browser: Browser, folder: Path, robot: Robot) -> None:
     state = State(0.0, robot.standing, np.zeros(robot.model.nv))
     recording = Recorder(robot, state).recording()
-    low = float(recording.contact_position[0, :, 2].min(initial=0.0))
+    low = float(recording.contact_positions[0, :, 2].min(initial=0.0))
     ground = Terrain([Plane(height=low - 0.02)])
     _open(browser, folder, recording, robot=robot, terrain=ground)
 

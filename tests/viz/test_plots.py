@@ -25,8 +25,9 @@ from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.viz.panels import MAX_LINES, curve, run_panels
-from nmdp_pin.viz.plots import plot_comparison, plot_recording
+from nmdp_pin.viz.panels import MAX_LINES, curve, motion_panels, run_panels
+from nmdp_pin.viz.plots import _PANEL, _ROW, plot_comparison, plot_recording
+from nmdp_pin.viz.style import DPI
 
 pytest.importorskip("matplotlib")
 
@@ -96,15 +97,15 @@ def _single_row() -> Recording:
 
 def _many_contacts() -> Recording:
     recording, n = hop_recording(), MAX_LINES + 3
-    force = np.repeat(recording.contact_force[:, :1], n, axis=1)
+    force = np.repeat(recording.contact_forces[:, :1], n, axis=1)
     meta = recording.meta | {"contacts": [f"point_{k}" for k in range(n)]}
-    return dataclasses.replace(recording, contact_force=force, meta=meta)
+    return dataclasses.replace(recording, contact_forces=force, meta=meta)
 
 
 def _no_contact() -> Recording:
     recording = hop_recording()
     meta = recording.meta | {"contacts": []}
-    return dataclasses.replace(recording, contact_force=np.zeros((recording.n, 0, 3)), meta=meta)
+    return dataclasses.replace(recording, contact_forces=np.zeros((recording.n, 0, 3)), meta=meta)
 
 
 @pytest.mark.parametrize("make", [_failed_run, _single_row, _many_contacts, _no_contact])
@@ -287,7 +288,7 @@ def test_table_of_figures() -> None:
     assert first.distance == pytest.approx(1.0)
     assert second.distance == pytest.approx(0.5)
     assert first.mean_tilt == pytest.approx(np.degrees(0.1) * 2 / np.pi, rel=0.05)
-    assert second.mean_iterations == pytest.approx(np.mean(coarse.outer_iterations[1:]))
+    assert second.mean_iterations == pytest.approx(np.mean(coarse.iterations[1:]))
     assert first.halvings == fine.halvings.sum() > 0
     assert (first.failed, compare_table([_failed_run()])[0].failed) == (0, 1)
     assert second.real_time_factor == pytest.approx(0.05 / 0.002)
@@ -307,8 +308,24 @@ def test_difference_of_joints_is_found() -> None:
 def test_forces_are_shown_where_something_touches() -> None:
     """Runs without contact have no empty panels of forces."""
     recording = hop_recording()
-    apart = dataclasses.replace(recording, contact_force=0.0 * recording.contact_force)
+    apart = dataclasses.replace(recording, contact_forces=0.0 * recording.contact_forces)
     assert len(run_panels(recording)) == len(run_panels(apart)) + 2
+
+
+def test_constant_panels_are_left_out(tmp_path: Path) -> None:
+    """A tilt of 1e-13 degrees and equal iterations make none, unless runs differ in them."""
+    recording = hop_recording()
+    tilted = np.array([pin.rpy.rpyToMatrix(a, 0.0, 0.0) for a in 1e-15 * np.arange(recording.n)])
+    flat = dataclasses.replace(recording, iterations=np.full(recording.n, 3), base_rotation=tilted)
+    motion = _hop_motion(flat)
+    panels = [*motion_panels(flat, motion), *run_panels(flat)]
+    assert [panel.varies for panel in panels] == [True, False, *[True] * 8, False, True]
+    figure = tmp_path / "figure.png"
+    plot_recording(flat, figure, motion=motion)
+    assert _picture(figure).shape[0] == pytest.approx(5 * _ROW * DPI, abs=1.0)
+    for other, rows in ((flat, 1), (dataclasses.replace(flat, iterations=flat.iterations + 1), 2)):
+        plot_comparison([flat, other], ["a", "b"], figure)
+        assert _picture(figure).shape[0] == pytest.approx(rows * _PANEL * DPI, abs=1.0)
 
 
 def test_horizontal_forces_cancel() -> None:
@@ -318,8 +335,8 @@ def test_horizontal_forces_cancel() -> None:
     force[:, 0], force[:, 1] = [3.0, 4.0, 7.0], [-3.0, -1.0, 5.0]
     pushed = dataclasses.replace(
         recording,
-        contact_force=force,
-        contact_depth=np.zeros((recording.n, 2)),
+        contact_forces=force,
+        contact_depths=np.zeros((recording.n, 2)),
         meta=recording.meta | {"contacts": ["a", "b"]},
     )
     from matplotlib.figure import Figure
@@ -327,7 +344,7 @@ def test_horizontal_forces_cancel() -> None:
     figure, shown = Figure(), []
     for panel in run_panels(pushed)[:2]:
         axis = figure.add_subplot()
-        panel(axis)
+        panel.draw(axis)
         (total,) = (line for line in axis.lines if line.get_label() == "resultant")
         shown.append(total.get_ydata())
     np.testing.assert_allclose(shown[0], 12.0)
@@ -352,15 +369,15 @@ def test_flights_and_falls_are_told() -> None:
     """Pauses of 0.1 s or more after contacts, and a base that comes to lie."""
     recording = hop_recording()
     n = recording.n
-    force = np.zeros((n, *recording.contact_force.shape[1:]))
+    force = np.zeros((n, *recording.contact_forces.shape[1:]))
     t = 0.06 * np.arange(n)
     assert n > 20
     force[[2, 3, 6, 8, 9, 14], 0, 2] = 1.0  # apart for two, one, four rows, and the rest
     upright = np.tile(np.eye(3), (n, 1, 1))
     lying = np.tile(pin.rpy.rpyToMatrix(1.5, 0.0, 0.0), (n, 1, 1))
-    made = dataclasses.replace(recording, t=t, contact_force=force, base_rotation=upright)
+    made = dataclasses.replace(recording, t=t, contact_forces=force, base_rotation=upright)
     assert flights(made) == 3
-    assert flights(dataclasses.replace(made, contact_force=0.0 * force)) == 0
+    assert flights(dataclasses.replace(made, contact_forces=0.0 * force)) == 0
     assert fall(made) is None
     fallen = np.concatenate([upright[:12], lying[12:]])
     made = dataclasses.replace(made, base_rotation=fallen)
@@ -370,8 +387,8 @@ def test_flights_and_falls_are_told() -> None:
     assert "jumped 3 times, highest" in text
     assert "in the air at the end; fell at 0.72 s: tilt 86 deg" in text
     force[-1, 0, 2] = 1.0
-    assert "; landed; fell" in account(dataclasses.replace(made, contact_force=force))
-    assert "touched nothing" in account(dataclasses.replace(made, contact_force=0.0 * force))
+    assert "; landed; fell" in account(dataclasses.replace(made, contact_forces=force))
+    assert "touched nothing" in account(dataclasses.replace(made, contact_forces=0.0 * force))
 
 
 def test_difference_of_height_is_found() -> None:

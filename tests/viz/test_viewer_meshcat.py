@@ -295,7 +295,7 @@ def test_meshcat_replays_the_run(browser: Browser) -> None:
         viewer.draw(0.0, recording.q[0])
         _open(browser, viewer)
         for k in range(1, recording.n):
-            viewer.draw(recording.t[k], recording.q[k], recording.contact_force[k])
+            viewer.draw(recording.t[k], recording.q[k], recording.contact_forces[k])
         viewer.finish()
         browser.wait_for("viewer.animator.actions.length > 0")
         assert browser.evaluate("viewer.animator.playing")
