@@ -231,7 +231,7 @@ class DifferentiableForm:
         index = contacts.index[:n]
         on_rim = table.semi_axes[index].any(axis=(1, 2)) & ~contacts.rolls[index]
         loaded = at.w[:n].sum(axis=1) > UNLOADED
-        rows = np.flatnonzero(on_rim & loaded)
+        rows = np.flatnonzero(on_rim & loaded).tolist()
         return [Switch(number, "rim") for number in dict.fromkeys(map(self._numbered, rows))]
 
     def _numbered(self, row: int) -> int:

@@ -119,9 +119,8 @@ Patterns = Annotated[tuple[str, ...], Field(min_length=1)]
 
 def with_recovery(table: Any, rate: float) -> Any:
     """The table of a contact model, with a rate where the model has one and the table has none."""
-    name = table.get("model", _DEFAULT) if isinstance(table, dict) else None
-    known = isinstance(name, str) and name in CONTACTS
-    if not (known and "recovery" in CONTACTS[name].model_fields):
+    section = CONTACTS.get(str(table.get("model", _DEFAULT))) if isinstance(table, dict) else None
+    if section is None or "recovery" not in section.model_fields:
         return table
     return {"recovery": rate} | table
 
