@@ -119,7 +119,8 @@ Patterns = Annotated[tuple[str, ...], Field(min_length=1)]
 
 def with_recovery(table: Any, rate: float) -> Any:
     """The table of a contact model, with a rate where the model has one and the table has none."""
-    section = CONTACTS.get(str(table.get("model", _DEFAULT))) if isinstance(table, dict) else None
+    name = table.get("model", _DEFAULT) if isinstance(table, dict) else None
+    section = CONTACTS.get(name) if isinstance(name, str) else None
     if section is None or "recovery" not in section.model_fields:
         return table
     return {"recovery": rate} | table
