@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -47,7 +49,10 @@ def kind_of(number: int) -> str:
 
 
 def _program(
-    folder: Path, *words: str, before: Callable[[], None] | None = None
+    folder: Path,
+    *words: str,
+    before: Callable[[], None] | None = None,
+    errors: int | IO[bytes] = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
     def prepared() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where this runs in the background
@@ -59,17 +64,20 @@ def _program(
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         preexec_fn=prepared,
     )
 
 
 def _code(folder: Path, *words: str) -> int:
-    process = _program(folder, *words)
-    _, said = process.communicate()
+    # Not through a pipe, at whose end the workers of a killed program are waited for.
+    with tempfile.TemporaryFile() as errors:
+        code = _program(folder, *words, errors=errors).wait()
+        errors.seek(0)
+        said = errors.read()
     if b"Traceback" in said:
         raise AssertionError(said.decode()[-200:])
-    return process.returncode
+    return code
 
 
 def _expect(what: str, found: object, *allowed: object) -> None:
@@ -143,10 +151,10 @@ def _killed_sweep(folder: Path, rng: np.random.Generator) -> None:
     """A sweep that is killed again and again, then left alone, makes the table."""
     words = (*_SWEEP, "--workers", "2", "--quiet", "--out", "a.parquet")
     for _ in range(2):
-        process = _program(folder, *words)
+        process = _program(folder, *words, errors=subprocess.DEVNULL)
         _wait(rng)
         process.kill()
-        process.communicate()
+        process.wait()
     for _ in range(50):  # workers of the killed program end soon
         if (code := _code(folder, *words)) == 0:
             break

@@ -1,7 +1,5 @@
 """`nmdp-pin run`: simulate, record and show a scenario."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`nmdp-pin sweep`: a table of runs of a scenario over a grid."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

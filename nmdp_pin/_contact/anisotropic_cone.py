@@ -1,7 +1,5 @@
 """Anisotropic friction: different coefficients along and across an axis of the body."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated
 

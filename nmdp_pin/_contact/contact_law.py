@@ -1,7 +1,5 @@
 """Base class of contact laws."""
 
-from __future__ import annotations
-
 
 class ContactLaw:
     """Base class of contact laws.

@@ -1,7 +1,5 @@
 """Cross products as matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 # Row-major [a]_x as a linear map of a, so that all matrices are one product.

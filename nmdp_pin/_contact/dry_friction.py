@@ -1,7 +1,5 @@
 """Hard contacts with dry friction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from nmdp_pin._contact.contact_law import ContactLaw

@@ -1,7 +1,5 @@
 """Derivatives of contact models by finite differences."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

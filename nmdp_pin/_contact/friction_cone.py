@@ -1,7 +1,5 @@
 """Coulomb friction as a polytope whose size grows with the penetration ([N] Remarks 4 and 5)."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -26,11 +24,7 @@ _CEILING = -0.5  # below this z of the normal the tangents are built from the ot
 
 
 def stiffness_for_static_depth(
-    mass: float,
-    n_feet: int,
-    static_depth: float,
-    power: int,
-    gravity: float = STANDARD_GRAVITY,
+    mass: float, n_feet: int, static_depth: float, power: int, gravity: float = STANDARD_GRAVITY
 ) -> float:
     """Stiffness k [N/m^power] with which `n_feet` feet carry `mass` at `static_depth`.
 
@@ -95,7 +89,7 @@ class FrictionCone(WrenchSpace):
     @classmethod
     def for_robot(
         cls, robot: Robot, *, static_depth: float, power: int = 3, **options: Any
-    ) -> FrictionCone:
+    ) -> "FrictionCone":
         """Cone in which a robot stands `static_depth` deep.
 
         Args:

@@ -1,7 +1,5 @@
 """Different contact models on different contact points and terrain shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

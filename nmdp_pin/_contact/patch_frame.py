@@ -1,7 +1,5 @@
 """The frame of a contact patch: its normal, and tangents that turn with the body or stand still."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

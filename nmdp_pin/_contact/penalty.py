@@ -1,7 +1,5 @@
 """Penalty forces: functions of the configuration alone ([P] eq. 8, 11 and 12)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -48,7 +46,7 @@ class Penalty(ContactLaw):
         if self.friction_stiffness is None:
             _check_proportional(self.alpha, self.gamma, "give friction_stiffness")
 
-    def for_weight(self, weight: float) -> Penalty:
+    def for_weight(self, weight: float) -> "Penalty":
         """Copy of the law with the normal stiffness for a robot of that weight [N]."""
         if self.normal_stiffness is not None:
             return self

@@ -1,7 +1,5 @@
 """Check of the arrays that a contact model returns, and of those that it is given."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
@@ -12,16 +10,7 @@ _DEPTH = 1e-3  # [m]
 
 
 def check_shapes(space: WrenchSpace, robot: Robot) -> None:
-    """Check the vertices and the derivative of a contact model at two contacts on level ground.
-
-    Args:
-        space: the contact model.
-        robot: whose first contact points the two are.
-
-    Raises:
-        ContactError: an array has another shape than expected, or the model writes into the
-            contacts.
-    """
+    """Check the vertices and the derivative of a contact model at two contacts on level ground."""
     n = min(len(robot.contact_points), 2)
     if not n:
         return

@@ -4,8 +4,6 @@ The wrench of a contact is f = V w with w >= 0 and sum(w) <= 1 ([N] eq. 5), wher
 depend on the pose of the contact.
 """
 
-from __future__ import annotations
-
 import abc
 from typing import NamedTuple
 
@@ -41,7 +39,7 @@ class ContactState(NamedTuple):
     surface: np.ndarray
     contact: np.ndarray
 
-    def take(self, rows: np.ndarray) -> ContactState:
+    def take(self, rows: np.ndarray) -> "ContactState":
         """Select contacts by indices or by a mask."""
         return ContactState._make(None if part is None else part[rows] for part in self)
 

@@ -1,7 +1,5 @@
 """Pairs of contact spheres and shapes, and of polytopes, as arrays for the kernels."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 
@@ -45,10 +43,6 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
 
     The row of a mesh is repeated, once for each of the local minima of the distance to a sphere.
     Corners of polytopes make no pairs with the polytopes that theirs touch as such.
-
-    Args:
-        robot: robot with contact points and surfaces of bodies.
-        terrain: static world.
     """
     own, links = _surfaces(robot, terrain), _links(robot, terrain)
     surfaces, kinds, first, meshes = {**own, **links}, [], 0, 0

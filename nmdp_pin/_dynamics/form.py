@@ -1,7 +1,5 @@
 """Systems as records of the kernels, in a form of the dynamics, with the memory of one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Stops, dry friction, motors and mimic joints of a robot as arrays for the kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 
@@ -50,9 +48,6 @@ def largest_loads(robot: Robot) -> np.ndarray:
     """Larger one of the motor's effort and the weight that each dof moves [N m or N], (nv,).
 
     The moment of a weight m g with inertia M about the axis is at most g sqrt(m M).
-
-    Args:
-        robot: robot whose joints are concerned, with everything that they move.
     """
     model, effort = robot.model, robot.limits.effort
     data = model.createData()

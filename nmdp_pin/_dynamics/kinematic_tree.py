@@ -1,7 +1,5 @@
 """Joints and bodies of a model as arrays for the kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,11 +51,7 @@ def tree_of(robot: Robot) -> Tree:
 
 
 def check_kinematics(model: pin.Model) -> None:
-    """Check that the kernels have the kinematics of all joints.
-
-    Raises:
-        IntegratorError: a joint is of another kind; the message names it.
-    """
+    """Check that the kernels have the kinematics of all joints."""
     for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
         if _name(joint) not in _KINDS:
             raise IntegratorError(
@@ -67,11 +61,7 @@ def check_kinematics(model: pin.Model) -> None:
 
 
 def manifold_of(model: pin.Model) -> Manifold:
-    """The configuration space of a model.
-
-    Raises:
-        IntegratorError: a joint has coordinates that are no vector space known here.
-    """
+    """The configuration space of a model."""
     kinds, first_q, first_v = [], [], []
     for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
         q, v = joint.idx_q, joint.idx_v
@@ -115,11 +105,7 @@ def support_of(model: pin.Model) -> np.ndarray:
 
 
 def second_moments(model: pin.Model) -> np.ndarray:
-    """The integral of rho x~ x~' of every body, x~ = (x, 1) about its joint's origin, (n, 4, 4).
-
-    Args:
-        model: model whose `inertias` are read; bodies without mass count as well.
-    """
+    """The integral of rho x~ x~' of every body, x~ = (x, 1) about its joint's origin, (n, 4, 4)."""
     result = np.zeros((model.njoints - 1, 4, 4))
     for moment, inertia in zip(result, list(model.inertias)[1:], strict=True):
         point = np.append(inertia.lever, 1.0)
@@ -135,12 +121,7 @@ def _array(M: pin.SE3) -> np.ndarray:
 
 
 def _motions(joint: pin.JointModel, q: np.ndarray) -> np.ndarray:
-    """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6).
-
-    Args:
-        joint: joint of a model.
-        q: configuration of the whole model, of which pinocchio reads the joint's part unchecked.
-    """
+    """Motions of a joint's dofs in the frame of its body, of constant ones, shape (nv, 6)."""
     if _name(joint) not in _KINDS:
         return np.zeros((joint.nv, 6))
     data = joint.createData()

@@ -1,7 +1,5 @@
 """Kinetic energy of a robot."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

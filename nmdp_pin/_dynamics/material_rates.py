@@ -1,7 +1,5 @@
 """Derivatives of the inertia of material points in a stage by the start of its step."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

@@ -1,7 +1,5 @@
 """Parameters of a step other than its start, and systems with perturbed parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -28,11 +26,7 @@ _POINT = 1e-2  # [kg] given to joints that carry nothing
 
 
 def checked(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Check the names of parameters.
-
-    Raises:
-        DerivativeError: a name is unknown.
-    """
+    """Check the names of parameters."""
     for name in names:
         if name not in PARAMETERS:
             raise DerivativeError(
@@ -63,9 +57,6 @@ def residual_by_command(
         command: the command.
         error: difference(q_target, q), shape (nv,).
         v: velocity, shape (nv,).
-
-    Raises:
-        DerivativeError: the command has no target.
     """
     one = np.eye(len(v))
     if name == "tau":
@@ -86,11 +77,7 @@ def residual_by_command(
 def other_systems(
     system: System[Law], name: str
 ) -> Iterator[tuple[System[Law], System[Law], float]]:
-    """Two systems around the given one for each entry of a parameter, and their distance.
-
-    Raises:
-        DerivativeError: the contact law has no single stiffness.
-    """
+    """Two systems around the given one for each entry of a parameter, and their distance."""
     if name == "stiffness":
         law = system.law
         field = "stiffness" if hasattr(law, "stiffness") else "normal_stiffness"

@@ -1,7 +1,5 @@
 """A system with a penalty law as records of the kernels, and the memory of its steps."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
@@ -15,12 +13,7 @@ from nmdp_pin._kernels.position_step import Scene, StepReference, Trial
 from nmdp_pin.errors import ContactError
 
 
-def scene_of(
-    system: System[Penalty],
-    *,
-    kind: int,
-    semidefinite: bool,
-) -> Scene:
+def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene:
     """What all steps of a system share.
 
     Args:
@@ -28,10 +21,6 @@ def scene_of(
             `Penalty.for_weight`.
         kind: kind of the friction, FRICTIONAL or CONSERVATIVE.
         semidefinite: as in `Scene`.
-
-    Raises:
-        IntegratorError: a joint is of a kind that the kernels lack.
-        ContactError: the normal stiffness of the law is unknown.
     """
     robot, law = system.robot, system.law
     check_kinematics(robot.model)

@@ -1,7 +1,5 @@
 """Polytopes of a robot and its world as arrays for the kernels."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

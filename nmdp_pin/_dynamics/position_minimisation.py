@@ -1,7 +1,5 @@
 """The function that a step of pbd or pbfd minimises, for the optimisers of `solvers/`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used

@@ -1,7 +1,5 @@
 """Partial derivatives of a step of pbd or pbfd."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,13 +13,7 @@ from nmdp_pin._kernels.levenberg_marquardt import Minimisation
 from nmdp_pin._kernels.manifold import add_turning, difference_derivative
 from nmdp_pin._kernels.penalty import FRICTIONAL, penalty_forces
 from nmdp_pin._kernels.position_partials import StartPartials, start_partials
-from nmdp_pin._kernels.position_step import (
-    Scene,
-    StepStart,
-    Trial,
-    linearise_step,
-    replace_kinks,
-)
+from nmdp_pin._kernels.position_step import Scene, StepStart, Trial, linearise_step, replace_kinks
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
@@ -69,9 +61,6 @@ def partials_of(
         command: command of the step.
         names: names of the parameters to differentiate with respect to.
         n_shapes: number of shapes that may be touched, each with a friction coefficient.
-
-    Raises:
-        DerivativeError: the command has no target.
     """
     trial, nv = memory.trial, len(start.v0)
     following, start = _without_kinks(scene, start, trial)

@@ -1,7 +1,5 @@
 """What kernels call in Python: pinocchio and contact models."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -41,22 +39,12 @@ class PinocchioCalls:
         self.kinematics = partial(pin.computeJointJacobians, model, data, self.q)
 
     def material_inertia(self, velocities: bool, stage: int, at: int) -> None:
-        """Inertia of material points, whose kernel is compiled where it is needed.
-
-        Args:
-            velocities: whether velocities are compared, instead of positions.
-            stage: address of the equations of the stage.
-            at: address of the point, whose q and v are the shared ones.
-        """
+        """Inertia of material points, whose kernel is compiled where it is needed."""
         (self._momentum if velocities else self.kinematics)()
         material_inertia(self.system, record_at(stage), record_at(at))
 
     def arrays(self, handle: int) -> Dynamics:
-        """The shared arrays.
-
-        Args:
-            handle: number under which this object is registered.
-        """
+        """The shared arrays."""
         data, nv = self.data, len(self.v)
         # pinocchio gives the J of a single dof as a vector
         S = np.reshape(data.J, (6, nv), order="F").T
@@ -75,11 +63,7 @@ class PinocchioCalls:
 
 
 def placements_of(data: pin.Data) -> np.ndarray:
-    """View of all oMi, shape (n_joints, 4, 3): the rotation's columns, then the translation.
-
-    Raises:
-        RuntimeError: pinocchio stores them in another layout.
-    """
+    """View of all oMi, shape (n_joints, 4, 3): the rotation's columns, then the translation."""
     n = len(data.oMi)
     view = np.lib.stride_tricks.as_strided(data.oMi[0].rotation, (n, 4, 3), (96, 24, 8))
     last = data.oMi[n - 1]

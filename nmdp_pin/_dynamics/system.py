@@ -1,7 +1,5 @@
 """Simulated system: robot, terrain and contact law."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 

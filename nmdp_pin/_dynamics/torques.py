@@ -1,7 +1,5 @@
 """Torques of commands, as the kernels take them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

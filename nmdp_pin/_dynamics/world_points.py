@@ -5,8 +5,6 @@ left are corners of the world on the sides of round links, and round shapes of t
 and sides of links: they touch as the contact points of a body do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -12,11 +12,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
 
 
 def integrator_named(name: str) -> type[Integrator]:
-    """The class of a method.
-
-    Raises:
-        IntegratorError: the name is not known.
-    """
+    """The class of a method."""
     if name not in INTEGRATORS:
         raise IntegratorError(f"method '{name}' is not known; choose from {sorted(INTEGRATORS)}")
     return INTEGRATORS[name]

@@ -1,7 +1,5 @@
 """The contract of integrators: one step of one named method."""
 
-from __future__ import annotations
-
 import abc
 import math
 from dataclasses import dataclass
@@ -151,10 +149,6 @@ class Integrator(abc.ABC):
             result: the step, which converged.
             names: parameters to differentiate with respect to, from `parameters.PARAMETERS`.
             smoothing: share of a contact's weights up to which they are known; 0 is exact.
-
-        Raises:
-            DerivativeError: the method has no derivatives, or none with respect to a parameter.
-            numpy.linalg.LinAlgError: the equations at the end are singular.
         """
         raise DerivativeError(
             f"there are no derivatives of '{self.name}'; use ne-nmdp, pbd-nmdp, ne-zonmdp, "

@@ -1,7 +1,5 @@
 """Integrators of the nonconvex maximal dissipation principle ([N] section IV)."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Annotated, Any, ClassVar, Literal, Protocol

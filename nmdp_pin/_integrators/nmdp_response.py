@@ -1,7 +1,5 @@
 """Derivatives of an NMDP step by the implicit function theorem at the ends of its stages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -73,10 +71,6 @@ class DifferentiableForm:
             names: names of parameters, of `parameters.PARAMETERS`.
             smoothing: as in `kernels.implicit_function.respond`.
             judged: whether impacts decided on the time scheme.
-
-        Raises:
-            numpy.linalg.LinAlgError: dG/dq is singular.
-            DerivativeError: the command has no target.
         """
         form, memory, model = self.form, self.memory, self.form.model
         nv, stages = model.nv, len(scheme.a)
@@ -140,15 +134,7 @@ class DifferentiableForm:
         of_start: tuple[np.ndarray, np.ndarray],
         of_v: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of the reference of the second stage, tangent.
-
-        Args:
-            scheme: time scheme.
-            start: start of the step.
-            first: end of the first stage.
-            of_start: derivatives of the start by z.
-            of_v: derivative of the velocity at the end of the first stage.
-        """
+        """Derivatives of the reference of the second stage, tangent."""
         b = scheme.a[1, 0] * start.h
         share = scheme.acceleration * scheme.a[1, 0] / scheme.a[0, 0]
         of_q0, of_v0 = of_start

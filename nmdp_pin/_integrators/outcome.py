@@ -1,7 +1,5 @@
 """Step results of steps that converged and of steps that failed."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

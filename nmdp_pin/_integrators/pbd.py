@@ -1,7 +1,5 @@
 """Position-based dynamics with friction that depends on the configuration ([P])."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,13 +20,7 @@ from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.position_minimiser import PositionMinimiser
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels.joints import Torque
-from nmdp_pin._kernels.levenberg_marquardt import (
-    ERROR,
-    EVALUATIONS,
-    ITERATIONS,
-    REJECTED,
-    VALUE,
-)
+from nmdp_pin._kernels.levenberg_marquardt import ERROR, EVALUATIONS, ITERATIONS, REJECTED, VALUE
 from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.position_step import StepStart
@@ -182,13 +174,7 @@ class PositionBasedStep(Integrator):
         )
 
     def partials(
-        self,
-        state: State,
-        command: Command,
-        h: float,
-        q1: np.ndarray,
-        *,
-        names: Iterable[str] = (),
+        self, state: State, command: Command, h: float, q1: np.ndarray, *, names: Iterable[str] = ()
     ) -> PositionPartials:
         """The partial derivatives of a step that ends at q1.
 
@@ -198,9 +184,6 @@ class PositionBasedStep(Integrator):
             h: length of the step [s].
             q1: configuration at the end of the step, shape (nq,).
             names: names of the parameters to differentiate with respect to.
-
-        Raises:
-            DerivativeError: the command has no target.
         """
         start, scene = self.start(state, command, h), self.minimiser.scene
         memory = self.minimiser.memory

@@ -1,7 +1,5 @@
 """Minimisation of position-based steps by one of the optimisers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
@@ -61,11 +59,7 @@ class PositionMinimiser:
         self._by_gradients = optimiser == "lbfgs"
         self._tolerance, self._max_iterations = tolerance, max_iterations
         semidefinite = kind == CONSERVATIVE and optimiser == "jtj-lm"
-        self.scene = scene_of(
-            system,
-            kind=kind,
-            semidefinite=semidefinite,
-        )
+        self.scene = scene_of(system, kind=kind, semidefinite=semidefinite)
         self.memory = new_memory(self.scene)
         self._minimisation = PositionMinimisation(system.robot.model, self.scene, self.memory)
 

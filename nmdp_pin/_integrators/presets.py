@@ -1,7 +1,5 @@
 """Named sets of options of the methods and of step control."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,11 +13,7 @@ PRESETS: dict[str, Mapping[str, Any]] = {}
 
 
 def check_recovery(name: str, law: ContactLaw) -> None:
-    """Refuse a contact law that recovers at another rate than that of a preset.
-
-    Raises:
-        IntegratorError: it does.
-    """
+    """Refuse a contact law that recovers at another rate than that of a preset."""
     rate = PRESETS[name].get("recovery")
     if rate is not None and isinstance(law, WrenchSpace) and law.recovery != rate:
         raise IntegratorError(
@@ -29,17 +23,7 @@ def check_recovery(name: str, law: ContactLaw) -> None:
 
 
 def preset_options(name: str, known: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a preset that a method accepts, to be overruled by those given.
-
-    Args:
-        name: name of the preset.
-        known: names of the method's options.
-        given: options of the user; with the objective "dissipation" the options of minimisers,
-            which do not solve it, are left out.
-
-    Raises:
-        IntegratorError: the name is unknown.
-    """
+    """Options of a preset that a method accepts, to be overruled by those given."""
     if name not in PRESETS:
         raise IntegratorError(f"preset '{name}' is not known; choose from {sorted(PRESETS)}")
     known = set(known)

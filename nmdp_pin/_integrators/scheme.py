@@ -6,8 +6,6 @@ A_j the velocity and the acceleration of the earlier stages; the principle holds
 the motions of the contacts from its reference.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import dataclass
@@ -59,11 +57,7 @@ SCHEMES = {1: BACKWARD_EULER, 2: SDIRK2}
 
 
 def scheme_of_order(order: int) -> Scheme:
-    """The scheme of an order.
-
-    Raises:
-        IntegratorError: no scheme has this order.
-    """
+    """The scheme of an order."""
     if isinstance(order, bool) or order not in SCHEMES:
         raise IntegratorError(f"order must be one of {sorted(SCHEMES)}, got {order!r}")
     return SCHEMES[order]

@@ -1,7 +1,5 @@
 """Solvers of stages in Python, in place of Newton's method."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Callable
 
@@ -49,17 +47,8 @@ class StageMinimiser(abc.ABC):
     @abc.abstractmethod
     def stationarity(
         self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
-    ) -> Stationarity:
-        """The conditions on the weights at the end of a stage.
-
-        Args:
-            scheme: time scheme of the step.
-            start: start of the step.
-            i: index of the stage.
-            first: index of the point where the first stage ends.
-            at: end of the stage.
-            rates: derivatives of the stage's equations.
-        """
+    ) -> "Stationarity":
+        """The conditions on the weights at the end of a stage."""
 
 
 class Stationarity(abc.ABC):

@@ -1,7 +1,5 @@
 """Derivatives of one step by its start, the torque and parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 

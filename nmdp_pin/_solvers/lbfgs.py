@@ -1,7 +1,5 @@
 """L-BFGS of SciPy on a manifold: it works in the tangent at the start, with gradients alone."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -82,22 +80,9 @@ class _Tangent:
 
 
 def lbfgs(
-    problem: Minimisation,
-    x: np.ndarray,
-    n: int,
-    *,
-    tolerance: float,
-    max_iterations: int = 10_000,
+    problem: Minimisation, x: np.ndarray, n: int, *, tolerance: float, max_iterations: int = 10_000
 ) -> Minimum:
-    """Minimise f from x until the error is within the tolerance.
-
-    Args:
-        problem: f.
-        x: start.
-        n: dimension of the tangent.
-        tolerance: on the error.
-        max_iterations: largest number of iterations of L-BFGS.
-    """
+    """Minimise f from x until the error is within the tolerance."""
     tangent, iterations = _Tangent(problem, x, n), 0
     status = Status.ITERATION_LIMIT
 

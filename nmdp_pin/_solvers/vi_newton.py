@@ -1,7 +1,5 @@
 """Options of Newton's method for the dissipation principle; see `kernels.vi_newton`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -1,10 +1,8 @@
 """Height fields: ground given by heights on a grid."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import coal
 import numpy as np
@@ -14,13 +12,8 @@ from nmdp_pin._files.array_file import read_npy
 from nmdp_pin._files.input_file import read_text
 from nmdp_pin._options import Count, FilePath, Positive
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
-from nmdp_pin._terrain.shape import Solid, checked_table
+from nmdp_pin._terrain.shape import Solid, Table, checked_table
 from nmdp_pin.errors import TerrainError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike as Table
-else:
-    Table = Any  # lists in a scenario file
 
 _MOST_SAMPLES = 4_000_000  # a hierarchy of their triangles takes about a gigabyte
 _LARGEST = 2**28  # [bytes] of a file of text

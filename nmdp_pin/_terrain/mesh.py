@@ -1,11 +1,9 @@
 """Solids given by closed triangle meshes."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import coal
 import numpy as np
@@ -13,14 +11,9 @@ import numpy as np
 from nmdp_pin._files.input_file import not_a_file, read_input
 from nmdp_pin._options import FilePath, Positive, phrased
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
-from nmdp_pin._terrain.shape import LARGEST, Lengths, Solid, checked_table
+from nmdp_pin._terrain.shape import LARGEST, Lengths, Solid, Table, checked_table
 from nmdp_pin._terrain.topology import topology
 from nmdp_pin.errors import TerrainError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike as Table
-else:
-    Table = Any  # lists in a scenario file
 
 _SUFFIXES = (".stl", ".obj")
 _LARGEST_FILE = 2**28  # [bytes]

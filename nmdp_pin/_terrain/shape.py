@@ -2,7 +2,7 @@
 
 import abc
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import coal
 import numpy as np
@@ -11,6 +11,11 @@ from pydantic import Field
 
 from nmdp_pin._options import Number, Positive, Vector3, check_fields
 from nmdp_pin.errors import TerrainError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike as Table
+else:
+    Table = Any  # lists in a scenario file
 
 Vector = Vector3
 Lengths = tuple[Positive, Positive, Positive]

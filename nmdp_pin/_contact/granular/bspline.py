@@ -1,7 +1,5 @@
 """Cubic B-splines on uniform nodes, exact for cubics, from samples at the nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 _CORRECTION = np.array([-1.0, 8.0, -1.0]) / 6.0
@@ -12,10 +10,6 @@ def coefficients(samples: np.ndarray, axis: int) -> np.ndarray:
 
     Local: c_i = (-f_{i-1} + 8 f_i - f_{i+1}) / 6, so a kink is felt two nodes far. The first and
     last coefficient are the samples themselves.
-
-    Args:
-        samples: at uniform nodes along `axis`.
-        axis: which.
     """
     f = np.moveaxis(samples, axis, 0)
     c = f.copy()

@@ -1,7 +1,5 @@
 """Contact with granular media, after Zhu, Abdulmajeid and Hauser (ICRA 2019), from RFT."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
@@ -72,7 +70,7 @@ class Granular(WrenchSpace):
         radius: Positive | None = None,
         length: Positive | None = None,
         **options: Any,
-    ) -> Granular:
+    ) -> "Granular":
         """Contact model of a robot's feet.
 
         Args:

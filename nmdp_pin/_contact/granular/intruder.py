@@ -4,8 +4,6 @@ Shapes are round about their axis. The frame of an intruder has its origin at th
 contact sphere and z along the axis, from the foot up into the robot.
 """
 
-from __future__ import annotations
-
 import abc
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

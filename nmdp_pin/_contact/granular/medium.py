@@ -4,8 +4,6 @@ Li, Zhang, Goldman, "A terradynamics of legged locomotion on granular media", Sc
 The coefficients are theirs (arXiv 1303.7065).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

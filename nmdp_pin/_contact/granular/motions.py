@@ -1,7 +1,5 @@
 """Sampled motions, whose resistance spans the wrench space of an intruder."""
 
-from __future__ import annotations
-
 import numpy as np
 
 SLOPE = np.pi / 4.0  # [rad] of the oblique translations

@@ -1,7 +1,5 @@
 """Wrench of a medium on an intruder that moves, by integration over its surface."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._contact.granular.intruder import Surface
@@ -13,11 +11,7 @@ _EDGE = 0.2
 
 
 def resistive_wrenches(
-    medium: Medium,
-    surface: Surface,
-    rotation: np.ndarray,
-    heights: np.ndarray,
-    twists: np.ndarray,
+    medium: Medium, surface: Surface, rotation: np.ndarray, heights: np.ndarray, twists: np.ndarray
 ) -> np.ndarray:
     """Wrenches about the centre for every height and motion [N, N m], shape (h, m, 6).
 

@@ -1,7 +1,5 @@
 """Vertices of a granular wrench space over (depth, tilt), twice differentiable."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -4,8 +4,6 @@ A convex homogeneous polynomial H of even degree bounds them: H <= 1 holds, and 
 does so along grad H at the load on H = 1 (maximum work).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence
@@ -74,7 +72,7 @@ class LimitSurface:
         self._check_shape()
 
     @classmethod
-    def ellipsoid(cls, friction: Sequence[float], *, length: float) -> LimitSurface:
+    def ellipsoid(cls, friction: Sequence[float], *, length: float) -> "LimitSurface":
         """Ellipsoid with the semi-axes `friction` of (fx, fy, m).
 
         Args:
@@ -88,7 +86,7 @@ class LimitSurface:
         return cls(degree=2, coefficients=(fx, 0.0, 0.0, fy, 0.0, m), length=length)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LimitSurface:
+    def load(cls, path: str | os.PathLike[str]) -> "LimitSurface":
         """Read a file of `save`.
 
         Raises:

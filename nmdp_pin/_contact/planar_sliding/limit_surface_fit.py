@@ -5,8 +5,6 @@ products of z with the monomials of F of half the Hessian's degree, so that it i
 The fit is a semidefinite program in the coefficients and Q.
 """
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Monomials of one degree in three variables, with their derivatives."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 

@@ -1,7 +1,5 @@
 """Patches that slide and turn on a plane, within a convex limit surface."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -86,7 +84,7 @@ class PlanarSliding(WrenchSpace):
         length: Positive | None = None,
         centre: Vector3 | None = None,
         **options: Any,
-    ) -> PlanarSliding:
+    ) -> "PlanarSliding":
         """Contact model of a robot's patches.
 
         Args:

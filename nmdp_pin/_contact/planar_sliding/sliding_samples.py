@@ -1,7 +1,5 @@
 """Measurements of planar sliding: twists and loads of a patch."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 
@@ -73,7 +71,7 @@ class SlidingSamples:
         return len(self.loads)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> SlidingSamples:
+    def load(cls, path: str | os.PathLike[str]) -> "SlidingSamples":
         """Read a CSV or npz file with the columns of `COLUMNS`, titled "vx [m/s]" and so on.
 
         Raises:

@@ -1,7 +1,5 @@
 """Directions spread over the sphere."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
