@@ -15,8 +15,10 @@ from nmdp_pin._scenario import Scenario
 
 PGM = "projected_gradient"
 CHANGES: tuple[tuple[str, list[str]], ...] = (
-    ("as printed", ['control.kind="printed-halving"']),
-    ("halves divided by their own length", ['control={kind="halving",max_work=20000}']),
+    (
+        "as printed, but that halves are divided by their own length",
+        ['control={kind="halving",max_work=20000}'],
+    ),
     ("a smaller gamma where a projection fails", [f"{PGM}.retreat=true"]),
     ("projections from the prediction", [f"{PGM}.predict=true"]),
     ("Newton steps with line search", [f"{PGM}.line_search=true"]),

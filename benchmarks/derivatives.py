@@ -127,7 +127,8 @@ def of_a_switch() -> None:
 
 def cost(name: str, method: str, options: dict[str, Any], h: float, steps: int) -> list[str]:
     """Processor times of steps and their derivatives in one run."""
-    made = Scenario.load(name).build(visuals=False)
+    rate = ["contact.recovery=0"] * ("objective" in options)
+    made = Scenario.load(name, overrides=rate).build(visuals=False)
     plain = made.simulator
     kind = integrator_named(method).law_type
     law = plain.contact if isinstance(plain.contact, kind) else kind()

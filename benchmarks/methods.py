@@ -44,6 +44,7 @@ def overrides(method: str, objective: str, order: int, qp: str, dt: float) -> li
     found = [f'integrator.name="{method}"', f"integrator.dt={dt!r}"]
     if objective:
         found += [f'integrator.objective="{objective}"', f"integrator.order={order}"]
+        found += ["contact.recovery=0"] * (objective != "dissipation")
     if qp:
         table = "projected_gradient." if objective else ""
         found.append(f'integrator.{table}qp_solver="{qp}"')

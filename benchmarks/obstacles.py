@@ -16,7 +16,7 @@ import itertools
 import numpy as np
 
 from nmdp_pin import Command, FrictionCone, Robot, Simulator, State, Terrain, load_robot
-from nmdp_pin._robot.overlaps import OverlapCheck
+from nmdp_pin._robot.overlaps import GROUND, OverlapCheck
 from nmdp_pin._terrain import Box, HeightField, Plane, Shape
 
 ROBOTS = ("solo12", "anymal", "go2")
@@ -62,26 +62,27 @@ def start_of(robot: Robot, place: str, terrain: Terrain, seed: int) -> State:
 
 def fails(
     robot: Robot, place: str, method: str, order: int, h: float, seed: int
-) -> tuple[str, float]:
-    """Why a run fails, "" if it does not, and its deepest overlap that is no contact's [m]."""
+) -> tuple[str, float, float]:
+    """Why a run fails, "" if it does not, its deepest overlap with the ground and the last [m]."""
     terrain = Terrain(place_of(place, seed))
     kp, kd = GAINS[robot.name]
     law = FrictionCone.for_robot(robot, static_depth=0.001, power=2)
     simulator = Simulator(robot, terrain, law, method, order=order)
-    state, passed, depths = start_of(robot, place, terrain, seed), [], []
+    state, passed = start_of(robot, place, terrain, seed), []
     motors = np.concatenate([np.zeros(6), np.ones(robot.model.nv - 6)])
     command = Command(kp=kp * motors, kd=kd * motors, q_target=robot.standing)
     for _ in range(round(DURATION / h)):
         result = simulator.step(state, command, h)
         state = result.state
         passed.append(state.q)
-        depths.append(result.contact_depths.max(initial=0.0))
         if not result.status.ok:
-            return f"{result.status.value} at {state.t:.3f} s", 0.0
+            return f"{result.status.value} at {state.t:.3f} s", 0.0, 0.0
         if np.linalg.norm(state.v[:3]) > FASTEST:
-            return f"{np.linalg.norm(state.v[:3]):.0f} m/s at {state.t:.3f} s", 0.0
-    found = OverlapCheck(robot, terrain).deepest(np.array(passed), np.array(depths))
-    return "", max((overlap.depth for overlap in found), default=0.0)
+            return f"{np.linalg.norm(state.v[:3]):.0f} m/s at {state.t:.3f} s", 0.0, 0.0
+    found = OverlapCheck(robot, terrain).depths(np.array(passed))
+    depths = [depth for (_, other), depth in found.items() if other == GROUND]
+    deepest = np.max(depths, axis=0, initial=0.0) if depths else np.zeros(1)
+    return "", float(deepest.max()), float(deepest[-1])
 
 
 def main() -> None:
@@ -91,15 +92,17 @@ def main() -> None:
     parser.add_argument("--places", nargs="*", default=PLACES, choices=PLACES)
     parser.add_argument("--starts", type=int, default=STARTS, help="of each kind of run")
     options = parser.parse_args()
-    print("| robot | place | runs | failed | deepest overlap [mm] |")
-    print("|---|---|---|---|---|")
+    print("| robot | place | runs | failed | deepest overlap [mm] | at the end [mm] |")
+    print("|---|---|---|---|---|---|")
     for name, place in itertools.product(options.robots, options.places):
-        robot, failed, depth, runs = load_robot(name, visuals=False), [], 0.0, 0
+        robot, failed, depths = load_robot(name, visuals=False), [], []
         for case in itertools.product(METHODS, ORDERS, STEPS, range(options.starts)):
-            why, deep = fails(robot, place, *case)
-            runs, depth = runs + 1, max(depth, deep)
+            why, *deep = fails(robot, place, *case)
+            depths.append(deep)
             failed += [(case, why)] if why else []
-        print(f"| {name} | {place} | {runs} | {len(failed)} | {1e3 * depth:.1f} |", flush=True)
+        most, last = 1e3 * np.max(depths, axis=0)
+        cells = (name, place, len(depths), len(failed), f"{most:.1f}", f"{last:.1f}")
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
         for case, why in failed:
             print(f"  {case}: {why}", flush=True)
 

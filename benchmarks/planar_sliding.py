@@ -43,7 +43,7 @@ def twist_error(loads: np.ndarray) -> float:
 def push(method: str, objective: str, refinement: int, h: float) -> tuple[float, float]:
     """Error of the angle [rad] and of the slip [m] at the end of the way."""
     robot = pushed_block(LEVER)
-    space = patch(SURFACE, refinement=refinement)
+    space = patch(SURFACE, refinement=refinement, recovery=0.0)
     simulator = Simulator(robot, Terrain([Plane()]), space, method, objective=objective)
     run = simulator.run(
         simulator.state(), Finger(SPEED, 1e4), dt=h, duration=WAY / SPEED, on_failure="raise"

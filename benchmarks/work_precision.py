@@ -46,7 +46,7 @@ OUR_LIMIT = 1e-4
 THEIRS = (0.025, 0.01, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1e-4, 5e-5, 2.5e-5)
 THEIR_LIMIT = 5e-6
 INTEGRATORS = ("implicitfast", "Euler", "RK4")
-CONE = FrictionCone(stiffness=1e6, power=2)  # [N/m^2]
+CONE = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # [N/m^2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,9 @@ def _arm() -> Case:
 
 def _panda(name: str, *overrides: str) -> Case:
     """The bundled scenario; of the arm only the fingertip touches the box, in both simulators."""
-    scenario = Scenario.load("panda-push", overrides=["robot.limits=false", *overrides])
+    scenario = Scenario.load(
+        "panda-push", overrides=["robot.limits=false", "contact.recovery=0", *overrides]
+    )
     setup, gains = scenario.build(visuals=False), scenario.resolved()["controller"]
     robot, box = setup.robot, setup.robot.model.njoints - 1
     old = robot.contact_points

@@ -99,7 +99,8 @@ def scene(kp: float = 0.0, rtol: float = TOLERANCE) -> Scene:
     """
     robot = load_robot("robosimian", base="planar")
     mass = float(pin.computeTotalMass(robot.model))
-    cone = FrictionCone(stiffness=stiffness_for_static_depth(mass, 4, STATIC_DEPTH, 2), power=2)
+    stiffness = stiffness_for_static_depth(mass, 4, STATIC_DEPTH, 2)
+    cone = FrictionCone(stiffness=stiffness, power=2, recovery=0.0)
     ground = Terrain([Plane(height=GROUND, friction=0.7)])
     # A wild trial of the solver shall fail, not be simulated in ever smaller steps.
     control = ErrorControl(rtol=rtol, min_step=FINE)

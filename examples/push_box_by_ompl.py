@@ -104,7 +104,7 @@ def scene() -> Simulator:
     box = free_body("box", Box(size=BOX, friction=0.3), mass=1.0, position=START)
     robot = touching(together(fingertip, [box]), [("tip", "box")])
     stiffness = stiffness_for_static_depth(1.0, 4, STATIC_DEPTH, 2)
-    cone = FrictionCone(stiffness=stiffness, power=2, directions=8)
+    cone = FrictionCone(stiffness=stiffness, power=2, directions=8, recovery=0.0)
     return Simulator(robot, Terrain([Plane(friction=0.4)]), cone, "ne-nmdp")
 
 

@@ -125,7 +125,7 @@ def reach_over(gap: float) -> Reach:
     near = Box(size=(2.0, 2.0, 0.5), position=(EDGE - 1.0, 0.0, GROUND - 0.25))
     far = Box(size=(1.0, 2.0, 0.5), position=(EDGE + gap + 0.5, 0.0, GROUND + RISE - 0.25))
     stiffness = stiffness_for_static_depth(100.0, 4, STATIC_DEPTH, 2)
-    cone = FrictionCone(stiffness=stiffness, power=2)
+    cone = FrictionCone(stiffness=stiffness, power=2, recovery=0.0)
     simulator = Simulator(
         robot, Terrain([near, far]), cone, "ne-nmdp", control=Halving(min_step=MIN_STEP)
     )

@@ -7,39 +7,14 @@ change without notice.
 """
 
 import nmdp_pin._papers  # noqa: F401 - registers the papers' methods, which the core does not know
-from nmdp_pin._contact import (
-    DryFriction,
-    FrictionCone,
-    Penalty,
-    WrenchSpace,
-)
-from nmdp_pin._control import (
-    Command,
-    Controller,
-    StablePD,
-)
-from nmdp_pin._derivatives.differentiator import (
-    step_derivatives,
-)
-from nmdp_pin._derivatives.horizon import (
-    horizon_derivatives,
-)
-from nmdp_pin._dynamics.system import (
-    System,
-)
-from nmdp_pin._files.state_file import (
-    load_state,
-    save_state,
-)
-from nmdp_pin._integrators import (
-    StepResult,
-)
-from nmdp_pin._papers import (
-    PrintedHalving,
-)
-from nmdp_pin._papers.projected_gradient import (
-    ProjectedGradient,
-)
+from nmdp_pin._contact import DryFriction, FrictionCone, Penalty, WrenchSpace
+from nmdp_pin._control import Command, Controller, StablePD
+from nmdp_pin._derivatives.differentiator import step_derivatives
+from nmdp_pin._derivatives.horizon import horizon_derivatives
+from nmdp_pin._dynamics.system import System
+from nmdp_pin._files.state_file import load_state, save_state
+from nmdp_pin._integrators import StepResult
+from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import (
     ContactPoint,
     ContactPoints,
@@ -52,77 +27,26 @@ from nmdp_pin._robot import (
     load_robot,
     touching,
 )
-from nmdp_pin._robot.free_body import (
-    free_body,
-)
-from nmdp_pin._robot.together import (
-    together,
-)
-from nmdp_pin._runs.failed_step import (
-    FailedStep,
-)
-from nmdp_pin._runs.motion import (
-    motion_of,
-)
-from nmdp_pin._runs.recorder import (
-    Recorder,
-)
-from nmdp_pin._runs.recording import (
-    Recording,
-)
-from nmdp_pin._runs.run import (
-    run,
-)
-from nmdp_pin._scenario import (
-    Scenario,
-    Setup,
-    bundled_scenarios,
-)
-from nmdp_pin._simulator.error_control import (
-    ErrorControl,
-)
-from nmdp_pin._simulator.free_flyer import (
-    from_free_flyer,
-    to_free_flyer,
-)
-from nmdp_pin._simulator.simulator import (
-    Simulator,
-)
-from nmdp_pin._simulator.state_vector import (
-    StateVector,
-)
-from nmdp_pin._simulator.step_control import (
-    Fixed,
-    Halving,
-    StepFailed,
-)
-from nmdp_pin._solvers.vi_newton import (
-    ViNewton,
-)
-from nmdp_pin._state.state import (
-    State,
-    WarmStart,
-)
-from nmdp_pin._state.status import (
-    Status,
-)
-from nmdp_pin._sweep import (
-    GridAxis,
-    Sweep,
-    SweepOutcome,
-)
-from nmdp_pin._terrain import (
-    Plane,
-    Terrain,
-)
-from nmdp_pin.errors import (
-    NmdpError,
-)
-from nmdp_pin.rollout import (
-    Rollout,
-    ray_cluster,
-    rollout,
-)
+from nmdp_pin._robot.free_body import free_body
+from nmdp_pin._robot.together import together
+from nmdp_pin._runs.failed_step import FailedStep
+from nmdp_pin._runs.motion import motion_of
+from nmdp_pin._runs.recorder import Recorder
+from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run import run
+from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
+from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.free_flyer import from_free_flyer, to_free_flyer
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.state_vector import StateVector
+from nmdp_pin._simulator.step_control import Fixed, Halving, StepFailed
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._state.status import Status
+from nmdp_pin._sweep import GridAxis, Sweep, SweepOutcome
+from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.errors import NmdpError
+from nmdp_pin.rollout import Rollout, ray_cluster, rollout
 
 __all__ = [
     "Command",
@@ -140,7 +64,6 @@ __all__ = [
     "NmdpError",
     "Penalty",
     "Plane",
-    "PrintedHalving",
     "ProjectedGradient",
     "Recorder",
     "Recording",

@@ -4,8 +4,6 @@ An option is stated once, as an annotated parameter. Python code and scenario fi
 against it in the same words, and docs/reference lists it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import functools
@@ -117,17 +115,8 @@ def check_options(
 ) -> dict[str, Any]:
     """Check options against their types.
 
-    Args:
-        source: the class or function.
-        given: values by name.
-        error: type of the error.
-
     Returns:
         The values, converted to their types.
-
-    Raises:
-        NmdpError: an error of the type `error`, which names the option, the value and what is
-            allowed.
     """
     checked = {}
     for name, adapter in _adapters(source).items():
@@ -190,11 +179,7 @@ def seconds(largest: float) -> PlainValidator:
 
 
 def phrased(allowed: str) -> WrapValidator:
-    """Words for a type that is one of several: mistakes are one sentence, not one for each.
-
-    Args:
-        allowed: what follows "must be".
-    """
+    """Words for a type that is one of several: mistakes are one sentence, not one for each."""
 
     def validate(value: Any, handler: Callable[[Any], Any]) -> Any:
         try:

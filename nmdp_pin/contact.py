@@ -23,9 +23,7 @@ from nmdp_pin._contact.fitted import (
     WrenchSamples,
     fit_hulls,
 )
-from nmdp_pin._contact.fitted.fitted_model import (
-    fitted_model,
-)
+from nmdp_pin._contact.fitted.fitted_model import fitted_model
 from nmdp_pin._contact.granular import (
     INTRUDERS,
     MEDIA,

@@ -8,9 +8,7 @@ from nmdp_pin._derivatives import (
     Switch,
     horizon_derivatives,
 )
-from nmdp_pin._derivatives.differentiator import (
-    step_derivatives,
-)
+from nmdp_pin._derivatives.differentiator import step_derivatives
 
 __all__ = [
     "PARAMETERS",

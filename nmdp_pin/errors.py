@@ -3,8 +3,6 @@
 Messages state the given value, the allowed values and the remedy.
 """
 
-from __future__ import annotations
-
 
 class NmdpError(Exception):
     """Base class of the errors of this package."""
@@ -88,7 +86,7 @@ class MissingExtra(NmdpError):
         )
         self._words = package, extra
 
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+    def __reduce__(self) -> "tuple[type[MissingExtra], tuple[str, str]]":
         return MissingExtra, self._words
 
 

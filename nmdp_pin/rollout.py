@@ -1,7 +1,5 @@
 """Rollouts: many trajectories, from many starts and under many torques."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -203,11 +201,7 @@ def _after(simulator: Simulator, state: State, x: np.ndarray, h: float, steps: i
 
 
 def _commanded(
-    simulator: Simulator,
-    command: CommandOf | Command | None,
-    state: State,
-    u: np.ndarray,
-    h: float,
+    simulator: Simulator, command: CommandOf | Command | None, state: State, u: np.ndarray, h: float
 ) -> Command | np.ndarray | None:
     """Command of a step."""
     if callable(command):

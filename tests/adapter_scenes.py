@@ -8,6 +8,7 @@ from contact_laws import law_for
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
 from nmdp_pin._contact import stiffness_for_static_depth
+from nmdp_pin._contact.friction_cone import RECOVERY
 
 STATIC_DEPTH = 1e-3  # [m]
 FRICTION = 0.7
@@ -18,8 +19,8 @@ def simulator(name: str, method: str = "ne-nmdp", base: Any = None, **options: A
     robot = load_robot(name, base=base)
     mass = float(pin.computeTotalMass(robot.model))
     k = stiffness_for_static_depth(mass, len(robot.contact_points), STATIC_DEPTH, 2)
-    cone = FrictionCone(stiffness=k, power=2)
-    law = law_for(method, cone)
+    rate = 0.0 if "objective" in options else RECOVERY
+    law = law_for(method, FrictionCone(stiffness=k, power=2, recovery=rate))
     return Simulator(robot, Terrain([Plane(friction=FRICTION)]), law, method, **options)
 
 

@@ -20,7 +20,7 @@ PARTS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "nmdp": (
         (_JUMP, ("integrator.name='ne-nmdp'",)),
         (_GO2, ("integrator.name='pbd-nmdp'",)),
-        (_JUMP, ("integrator.name='ne-nmdp'", "integrator.objective='kinetic'")),
+        (_JUMP, ("integrator.objective='kinetic'", "contact.recovery=0")),
         (_GO2, ("integrator.name='ne-mdp'",)),
         (_GO2, ("integrator.name='ne-ncp'",)),
     ),

@@ -43,7 +43,7 @@ FORMS: dict[str, Callable[..., Form]] = {
     "pbd": functools.partial(Form, material=True, reach=np.inf),
 }
 
-CONE = FrictionCone(stiffness=1e4, power=2)
+CONE = FrictionCone(stiffness=1e4, power=2, recovery=0.0)  # objectives have no other
 
 
 @functools.cache

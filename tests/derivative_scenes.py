@@ -13,6 +13,7 @@ import pinocchio as pin
 from contact_laws import law_for
 
 from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
+from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import Command
 from nmdp_pin._derivatives import StepDifferentiator
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
@@ -51,13 +52,13 @@ PENALTIES = {"pbd": ("pbd", {"tolerance": 1e-10}), "pbfd": ("pbfd", {"tolerance"
 REGIMES = ("flight", "sticking", "sliding")
 
 
-def simulator(robot, terrain, method, depth=DEPTH, **options):
-    """A simulator of a robot that four contacts carry at `depth`."""
+def simulator(robot, terrain, method, depth=DEPTH, recovery=0.0, **options):
+    """A simulator of a robot that four contacts carry at `depth`; what sticks is still."""
     name, tight = (METHODS | PENALTIES)[method]
     if method in PENALTIES:
         options.pop("order", None)
     stiffness = stiffness_for_static_depth(pin.computeTotalMass(robot.model), 4, depth, 2)
-    contact = FrictionCone(stiffness=stiffness, power=2)
+    contact = FrictionCone(stiffness=stiffness, power=2, recovery=recovery)
     return Simulator(robot, terrain, law_for(name, contact), name, **(tight | options))
 
 
@@ -83,7 +84,8 @@ def standing(
     robot = load_robot("robosimian", base=base, visuals=False)
     lowest = (samples.centres(robot, robot.standing)[:, 2] - robot.contact_points.radii).min()
     ground = Terrain([Plane(height=float(lowest) + DEPTH, friction=0.1 if pushed else 0.7)])
-    sim = simulator(robot, ground, method, order=order)
+    recovery = 0.0 if "objective" in METHODS[method][1] else RECOVERY
+    sim = simulator(robot, ground, method, order=order, recovery=recovery)
     kp, kd = np.zeros((2, robot.model.nv))
     kp[robot.driven], kd[robot.driven] = 1000.0, 10.0
     command = Command(kp=kp, kd=kd, q_target=robot.standing, v_target=np.zeros_like(kp))
@@ -111,7 +113,7 @@ def weightless_ball(order: int = 1) -> tuple[Simulator, State]:
     Its contact has neither a force nor anything that would call for one.
     """
     ball = scenes.weightless(scenes.ball())
-    contact = FrictionCone(stiffness=1e9, power=2)
+    contact = FrictionCone(stiffness=1e9, power=2, recovery=0.0)
     sim = Simulator(ball, scenes.ground(0.5), contact, order=order, vi_newton=_SETTLED)
     q = ball.standing.copy()
     q[2] -= DEPTH

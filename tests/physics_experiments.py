@@ -170,9 +170,12 @@ class Impact(NamedTuple):
 def impact(
     method: str, h: float, height: float, rpy: tuple[float, float, float], depth: float
 ) -> Impact:
-    """A cube falls from `height` (of its centre) [m] in the attitude `rpy` [rad], for 1.5 s."""
+    """A cube falls from `height` (of its centre) [m] in the attitude `rpy` [rad], for 1.5 s.
+
+    Its contacts do not recover, so none of their energy comes back.
+    """
     cube = block(CUBE)
-    sim = simulator(cube, ground(), cone(cube, depth=depth), method)
+    sim = simulator(cube, ground(), cone(cube, depth=depth, recovery=0.0), method)
     R = pin.rpy.rpyToMatrix(*rpy)
     state = sim.state(pin.SE3ToXYZQUAT(pin.SE3(R, np.array([0.0, 0.0, height]))))
     results = run(sim, state, h, 1.5)
@@ -215,7 +218,7 @@ def disagreement(quantity: str, h: float) -> float:
     robot = block() if quantity == "slide" else block(CUBE)
     ends = []
     for method in ("ne-nmdp kinetic", "ne-mdp"):
-        sim = simulator(robot, ground(), cone(robot, depth=SOFT), method)
+        sim = simulator(robot, ground(), cone(robot, depth=SOFT, recovery=0.0), method)
         if quantity == "slide":
             state = sim.state(resting(robot, depth=SOFT), np.eye(6)[0])
             ends.append([run(sim, state, h, 0.3)[-1].state.q[0]])

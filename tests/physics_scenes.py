@@ -112,17 +112,19 @@ def far_ground() -> Terrain:
     return Terrain([Plane(height=-100.0)])
 
 
-def cone(robot: Robot, *, feet: int = 4, depth: float = DEPTH, angle: float = 0.0) -> FrictionCone:
+def cone(robot: Robot, *, feet: int = 4, depth: float = DEPTH, **options: Any) -> FrictionCone:
     """The contact model with which `feet` points carry the robot at `depth` on level ground."""
     mass = pin.computeTotalMass(robot.model)
     k = stiffness_for_static_depth(mass, feet, depth, POWER, G)
-    return FrictionCone(stiffness=k, power=POWER, angle=angle)
+    return FrictionCone(stiffness=k, power=POWER, **options)
 
 
 def simulator(robot: Robot, terrain: Terrain, contact: FrictionCone, method: str) -> Simulator:
-    """A simulator by one of METHODS or of SECOND_ORDER."""
+    """A simulator by one of METHODS or of SECOND_ORDER; the papers' objectives do not recover."""
     name, options = (METHODS | SECOND_ORDER)[method]
-    return Simulator(robot, terrain, contact, name, **options)
+    minimised = options.get("objective", "dissipation") != "dissipation"
+    law = replace(contact, recovery=0.0) if minimised else contact
+    return Simulator(robot, terrain, law, name, **options)
 
 
 def flying(robot: Robot, method: str) -> Simulator:

@@ -3,7 +3,7 @@
 import pytest
 
 from nmdp_pin._papers import pgm_stages
-from nmdp_pin._papers.solver_result import SolverResult
+from nmdp_pin._papers.projected_gradient import SolverResult
 
 
 def recorded_solves(monkeypatch: pytest.MonkeyPatch) -> list[SolverResult]:

@@ -8,6 +8,8 @@ import coal
 import numpy as np
 import trimesh
 
+from nmdp_pin._terrain.coal_mesh import surface_mesh
+
 Color = tuple[float, float, float, float]
 """Red, green, blue and opacity, from 0 to 1."""
 
@@ -15,9 +17,6 @@ WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 _CREASE = np.cos(np.radians(40.0))  # faces that meet at less than this angle are shaded as one
 _NORMAL_STEPS = 511  # to which a component of a normal is rounded where corners are compared
-
-_ROUND = 32  # sides of a cylinder
-_SUBDIVISIONS = 3  # of an icosahedron; 1280 triangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +138,7 @@ def mesh_of(geometry: coal.CollisionGeometry) -> ColoredMesh:
     Raises:
         ValueError: a geometry that has no triangles, such as a plane or a point cloud.
     """
-    if isinstance(geometry, coal.BVHModelBase):
-        triangles = map(geometry.tri_indices, range(geometry.num_tris))
-        faces = [(face[0], face[1], face[2]) for face in triangles]  # iterating one runs past it
-        return ColoredMesh.welded(geometry.vertices(), np.array(faces, dtype=int))
-    solid = _solid(geometry)
+    solid = surface_mesh(geometry)
     return ColoredMesh.welded(solid.vertices, solid.faces)
 
 
@@ -154,28 +149,3 @@ def arrow(shaft: float, head: float) -> tuple[ColoredMesh, ColoredMesh]:
     tip = trimesh.creation.cone(radius=head, height=0.2, sections=20)
     tip.apply_translation([0.0, 0.0, 0.8])
     return tuple(ColoredMesh.welded(part.vertices, part.faces) for part in (bar, tip))  # type: ignore[return-value]
-
-
-def _solid(geometry: coal.CollisionGeometry) -> trimesh.Trimesh:
-    create = trimesh.creation
-    match geometry:
-        case coal.Box():
-            return create.box(extents=2.0 * geometry.halfSide)
-        case coal.Sphere():
-            return create.icosphere(subdivisions=_SUBDIVISIONS, radius=geometry.radius)
-        case coal.Ellipsoid():
-            ball = create.icosphere(subdivisions=_SUBDIVISIONS)
-            return ball.apply_scale(geometry.radii)
-        case coal.Cylinder():
-            return create.cylinder(geometry.radius, 2.0 * geometry.halfLength, sections=_ROUND)
-        case coal.Capsule():
-            return create.capsule(
-                2.0 * geometry.halfLength, geometry.radius, count=[_ROUND, _ROUND]
-            )
-        case coal.Cone():
-            cone = create.cone(geometry.radius, 2.0 * geometry.halfLength, sections=_ROUND)
-            return cone.apply_translation([0.0, 0.0, -geometry.halfLength])
-        case coal.ConvexBase():
-            return trimesh.convex.convex_hull(np.array(geometry.points()))
-        case _:
-            raise ValueError(f"a {type(geometry).__name__} cannot be drawn")

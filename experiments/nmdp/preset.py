@@ -36,8 +36,8 @@ class Preset:
         return self.name
 
     def overrides(self, motion: Motion, method: str) -> tuple[str, ...]:
-        """Settings of a run, beside objective and order."""
-        settings = []
+        """Settings of a run, beside objective and order; no contact recovers, as in the paper."""
+        settings = ["contact.recovery=0"]
         if motion.robot in self.zeta and method != BASELINE:
             settings.append(f"contact.zeta={self.zeta[motion.robot]!r}")
         if self.angle and motion.planar:

@@ -75,6 +75,7 @@ def _spec(study: PbadStudy, method: str, mu: float, dt: float) -> RunSpec:
         ]
     else:
         settings = [f"terrain.shapes.0.friction={mu!r}"]
+        settings += ["contact.recovery=0"] * (method != BASELINE)
     if method == BASELINE:  # rigid: it starts on the ground, not in it
         settings.append("robot.initial.position=[0.0, 0.0, 0.1]")
     return RunSpec(

@@ -12,10 +12,13 @@ from nmdp_pin.experiments.run_spec import RunSpec
 
 _SAND = "robosimian-walk-sand"
 _ROCK = (
-    'contact={model="friction-cone",stiffness=1e6,power=2,directions=6}',
+    'contact={model="friction-cone",stiffness=1e6,power=2,directions=6,recovery=0}',
     "terrain.shapes.0.friction=0.7",
 )
-"""The ground of the paper's walk under the very robot that walks on sand."""
+"""The ground of the paper's walk under the very robot that walks on sand.
+
+Like sand, it does not push out.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

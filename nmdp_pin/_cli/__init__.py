@@ -3,8 +3,6 @@
 Mistakes become a message and an exit code.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -24,8 +22,6 @@ from nmdp_pin._robot import Base, bundled_robots, example_robots
 from nmdp_pin._robot.check import check_robot
 from nmdp_pin._scenario import bundled_scenarios
 from nmdp_pin.errors import NmdpError
-
-__all__ = ["app", "main"]
 
 
 class _Commands(TyperGroup):
@@ -122,11 +118,7 @@ for _entry in metadata.entry_points(group="nmdp_pin.commands"):
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input.
-
-    Args:
-        arguments: words after the name of the program; None: those of the process.
-    """
+    """Run the command line; exit codes: 0 done, 1 the simulation failed, 2 wrong input."""
     try:
         app(arguments)
     except NmdpError as error:

@@ -1,8 +1,6 @@
 """Commands on recordings: `nmdp-pin plot`, `compare`, `recover` and `repeat`."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +25,7 @@ from nmdp_pin._cli.terminal import (
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._runs.failed_step import FailedStep, figures
 from nmdp_pin._runs.motion import Motion, motion_in
+from nmdp_pin._runs.planned_run import leaves
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_summary import account
@@ -35,10 +34,7 @@ from nmdp_pin.errors import NmdpError, RecordingError
 
 _MOST_SETTINGS = 3  # that differ and still make a label
 _MOST_OVERLAPS = 3
-_RUN = {
-    "dt [ms]": lambda f: f"{1e3 * f.dt:.4g}",
-    "duration [s]": lambda f: f"{f.duration:.4g}",
-}
+_RUN = {"dt [ms]": lambda f: f"{1e3 * f.dt:.4g}", "duration [s]": lambda f: f"{f.duration:.4g}"}
 _BASE = {
     "height gain [m]": lambda f: f"{f.height_gain:.4f}",
     "distance [m]": lambda f: f"{f.distance:.4f}",
@@ -57,8 +53,7 @@ _WORK = {
 def plot(
     recording: Annotated[Path, typer.Argument(help="Recording (.npz).")],
     out: Annotated[
-        Path | None,
-        typer.Option(help="Figure (.png, .svg, .pdf); default: beside the recording."),
+        Path | None, typer.Option(help="Figure (.png, .svg, .pdf); default: beside the recording.")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -134,32 +129,16 @@ def _overlaps(labels: Sequence[str], recordings: Sequence[Recording]) -> list[st
 
 
 def run_labels(recordings: Sequence[Recording], paths: Sequence[Path]) -> list[str]:
-    """Labels of runs: the settings in which they differ, or their files.
-
-    Args:
-        recordings: the runs.
-        paths: their files; whole paths are taken where two files have the same name.
-    """
+    """Labels of runs: the settings in which they differ, or their files."""
     stems = [path.stem for path in paths]
     files = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
-    settings = [dict(_flat(recording.meta.get("scenario"))) for recording in recordings]
+    settings = [dict(leaves("", recording.meta.get("scenario") or {})) for recording in recordings]
     keys = {key: None for setting in settings for key in setting}
     differ = [k for k in keys if len({repr(setting.get(k)) for setting in settings}) > 1]
     if not 1 <= len(differ) <= _MOST_SETTINGS:
         return files
     labels = [", ".join(f"{key} = {s.get(key)}" for key in differ) for s in settings]
     return labels if len(set(labels)) == len(labels) else files
-
-
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys of a scenario and their values."""
-    parts = value.items() if isinstance(value, dict) else enumerate(value or ())
-    for name, part in parts:
-        dotted = f"{key}.{name}" if key else str(name)
-        if isinstance(part, dict | list):
-            yield from _flat(part, dotted)
-        else:
-            yield dotted, part
 
 
 def recover(

@@ -48,8 +48,7 @@ def run(
     video: Annotated[Path | None, typer.Option(help="Film to write (.mp4).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Show the run in meshcat.")] = False,
     speed: Annotated[
-        float,
-        typer.Option(min=0.01, max=100.0, help="Speed of page and film; 1 is real time."),
+        float, typer.Option(min=0.01, max=100.0, help="Speed of page and film; 1 is real time.")
     ] = 1.0,
     dump: Annotated[
         Path | None, typer.Option(help="File for a step that fails (.npz), for `repeat`.")

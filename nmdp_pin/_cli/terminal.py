@@ -1,7 +1,5 @@
 """What commands share: output files, Ctrl-C, and lines on the terminal."""
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import os
@@ -65,17 +63,7 @@ def note(text: object) -> None:
 
 
 def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) -> None:
-    """Check that the given files can be written.
-
-    Args:
-        outputs: paths, and the endings that their names may have.
-        force: whether files that are there already may be replaced.
-
-    Raises:
-        RecordingError: another ending, a place that cannot be written to, a file that is there
-            already, or one file given twice.
-        MissingExtra: a plot or a film is asked for, and what makes it is not installed.
-    """
+    """Check that the given files can be written."""
     given: set[str] = set()
     for path, endings in outputs:
         if path is None:
@@ -93,11 +81,7 @@ def check_outputs(*outputs: tuple[Path | None, tuple[str, ...]], force: bool) ->
 
 
 def check_extras(endings: tuple[str, ...]) -> None:
-    """Check that files of a kind can be made.
-
-    Raises:
-        MissingExtra: a package is not installed.
-    """
+    """Check that files of a kind can be made."""
     for module, package, extra in _NEEDED.get(endings, ()):
         if importlib.util.find_spec(module) is None:
             raise MissingExtra(package, extra)
@@ -119,7 +103,7 @@ class Interruption:
         """True once a signal came."""
         return self.exit_code != 0
 
-    def __enter__(self) -> Interruption:
+    def __enter__(self) -> "Interruption":
         for number in _SIGNALS:
             self._before[number] = signal.signal(number, self._note)
         return self
@@ -138,11 +122,7 @@ class Interruption:
 
 @contextmanager
 def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
-    """Context in which Ctrl-C and SIGTERM end many runs with an exit code and a message.
-
-    Args:
-        kept: file or folder that keeps them.
-    """
+    """Context in which Ctrl-C and SIGTERM end many runs with an exit code and a message."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -173,7 +153,7 @@ class Compilation(logging.Handler):
         self._logger = logging.getLogger("nmdp_pin")  # whose warning announces a compilation
         self._thread = threading.Thread(target=self._count, daemon=True)
 
-    def __enter__(self) -> Compilation:
+    def __enter__(self) -> "Compilation":
         self._logger.addHandler(self)
         return self
 
@@ -225,7 +205,7 @@ class RunProgress:
         self._start = self._drawn = time.perf_counter()
         self._last: StepResult | None = None
 
-    def __enter__(self) -> RunProgress:
+    def __enter__(self) -> "RunProgress":
         self._bar.start()
         return self
 

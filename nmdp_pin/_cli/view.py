@@ -1,7 +1,5 @@
 """The live view of runs in meshcat, and `nmdp-pin view`: replay a recording in the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -70,11 +68,7 @@ def view(
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:
-    """Scenario of a recording.
-
-    Raises:
-        RecordingError: it holds none, such as one that was made from Python.
-    """
+    """Scenario of a recording."""
     table = recording.meta.get("scenario")
     if not isinstance(table, dict):
         raise RecordingError(

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin._contact.cross import skew
-from nmdp_pin._contact.friction_cone import Directions, Power, Rate
+from nmdp_pin._contact.friction_cone import RECOVERY, Directions, Power, Rate
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._options import Number, Positive, Vector3, check_fields
 from nmdp_pin.errors import ContactError
@@ -43,7 +43,7 @@ class AnisotropicCone(WrenchSpace):
     axis: Vector3 = (1.0, 0.0, 0.0)
     power: Power = 3
     directions: Directions = 8
-    recovery: Rate = 0.0
+    recovery: Rate = RECOVERY
     _unit: np.ndarray = field(init=False, repr=False, compare=False)
     _shares: np.ndarray = field(init=False, repr=False, compare=False)
 

@@ -48,6 +48,10 @@ class FiniteDifferences(WrenchSpace):
         """Value of the wrapped model."""
         return self.model.recovery
 
+    def recovery_of(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
+        """Value of the wrapped model."""
+        return self.model.recovery_of(contact, surface)
+
     @property
     def power(self) -> int:
         """Value of the wrapped model."""

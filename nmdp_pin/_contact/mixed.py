@@ -28,8 +28,7 @@ class Mixed(WrenchSpace):
             of the three.
 
     Raises:
-        ContactError: not exactly one of the three is given, an index has no model, or the models
-            recover at different rates.
+        ContactError: not exactly one of the three is given, or an index has no model.
     """
 
     models: tuple[WrenchSpace, ...]
@@ -43,8 +42,6 @@ class Mixed(WrenchSpace):
         for model in self.models:
             if not isinstance(model, WrenchSpace):
                 raise ContactError(f"models must be WrenchSpaces, got {model!r}")
-        if len(rates := {model.recovery for model in self.models}) > 1:
-            raise ContactError(f"mixed models need one recovery, got {sorted(rates)} 1/s")
         given = {
             name: getattr(self, name)
             for name in ("by_contact", "by_surface", "table")
@@ -84,8 +81,13 @@ class Mixed(WrenchSpace):
 
     @property
     def recovery(self) -> float:
-        """That of all models."""
-        return max((model.recovery for model in self.models), default=0.0)
+        """The largest one, at which stops of joints recover."""
+        return max(model.recovery for model in self.models)
+
+    def recovery_of(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
+        """That of the model of each contact; see `WrenchSpace.recovery_of`."""
+        rates = np.array([model.recovery for model in self.models], dtype=float)
+        return rates[self._models_of(contact, surface)]
 
     @property
     def power(self) -> int:
@@ -124,23 +126,27 @@ class Mixed(WrenchSpace):
 
     def _parts(self, contacts: ContactState) -> list[tuple[WrenchSpace, np.ndarray, ContactState]]:
         """Models in use, with the rows of their contacts."""
-        try:
-            kind = self._table[
-                contacts.contact if self.by_surface is None else 0 * contacts.contact,
-                contacts.surface if self.by_contact is None else 0,
-            ]
-        except IndexError:
-            raise ContactError(
-                f"the mixed model has rows for {self._table.shape} contact points and terrain "
-                f"shapes; here is contact {contacts.contact.max()} on shape "
-                f"{contacts.surface.max()}, counted from 0"
-            ) from None
+        kind = self._models_of(contacts.contact, contacts.surface)
         parts = []
         for index, model in enumerate(self.models):
             rows = (kind == index).nonzero()[0]
             if len(rows):
                 parts.append((model, rows, contacts.take(rows)))
         return parts
+
+    def _models_of(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
+        """Indices of the models of contacts on surfaces, shape (n,)."""
+        try:
+            found: np.ndarray = self._table[
+                contact if self.by_surface is None else 0 * contact,
+                surface if self.by_contact is None else 0,
+            ]
+        except IndexError:
+            raise ContactError(
+                f"the mixed model has rows for {self._table.shape} contact points and terrain "
+                f"shapes; here is contact {contact.max()} on shape {surface.max()}, counted from 0"
+            ) from None
+        return found
 
 
 def _lever(contacts: ContactState) -> np.ndarray:

@@ -77,6 +77,10 @@ class WrenchSpace(ContactLaw, abc.ABC):
         """
         return 0.0
 
+    def recovery_of(self, contact: np.ndarray, surface: np.ndarray) -> np.ndarray:
+        """Recovery rates of contacts on surfaces, as in `ContactState` [1/s], shape (n,)."""
+        return np.full(len(contact), float(self.recovery))
+
     @property
     def power(self) -> int:
         """Exponent p of the penetration, k d^(p+1) / (p + 1) being what a contact can give back."""

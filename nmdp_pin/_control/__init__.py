@@ -4,13 +4,3 @@ from nmdp_pin._control.controller import Command, Controller
 from nmdp_pin._control.hold import hold
 from nmdp_pin._control.stable_pd import Passive, StablePD, TorqueFunction
 from nmdp_pin._control.trajectory import GaitTrajectory
-
-__all__ = [
-    "Command",
-    "Controller",
-    "GaitTrajectory",
-    "Passive",
-    "StablePD",
-    "TorqueFunction",
-    "hold",
-]

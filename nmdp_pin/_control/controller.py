@@ -1,7 +1,5 @@
 """Commands, their sources, and the base class of controllers."""
 
-from __future__ import annotations
-
 import abc
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +14,7 @@ class CommandSource(abc.ABC):
     """Source of the command at every time of a step."""
 
     @abc.abstractmethod
-    def at(self, t: float) -> Command:
+    def at(self, t: float) -> "Command":
         """Command of a stage that ends at time t [s]."""
 
 
@@ -48,7 +46,7 @@ class Command(CommandSource):
     force: np.ndarray | None = None
     base_gains: bool = False
 
-    def at(self, t: float) -> Command:
+    def at(self, t: float) -> "Command":
         """The command itself."""
         return self
 
@@ -78,3 +76,23 @@ class Controller(abc.ABC):
             h: length of the step [s].
         """
         return self.command(state, s if self.follows_time else h)
+
+
+@quick
+@dataclass(frozen=True, eq=False)
+class Timed(CommandSource):
+    """Commands of a controller that follows the time, at the end of each stage.
+
+    Args:
+        controller: whose reference is a function of time.
+        state: at the start of the step.
+        h: length of the step [s].
+    """
+
+    controller: Controller
+    state: State
+    h: float
+
+    def at(self, t: float) -> Command:
+        """Command for a step that ends at t."""
+        return self.controller.within(self.state, t - self.state.t, self.h)

@@ -1,7 +1,5 @@
 """Stable PD that holds a pose, with gains from the inertia that each joint moves."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

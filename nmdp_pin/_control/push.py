@@ -1,7 +1,5 @@
 """External forces on frames of a robot, each over a time interval."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Stable PD control, passive robots, and torques from functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, ClassVar
 

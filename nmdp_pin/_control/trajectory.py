@@ -1,7 +1,5 @@
 """Reference motions in time: cubic Hermite curves through a gait's knots."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used

@@ -1,7 +1,5 @@
 """Derivatives of a step by the implicit function theorem at its end."""
 
-from __future__ import annotations
-
 import math
 import threading
 
@@ -39,7 +37,7 @@ class StepDifferentiator:
         self._integrator = method(simulator.system, **simulator.options)
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[type[StepDifferentiator], tuple[Simulator]]:
+    def __reduce__(self) -> "tuple[type[StepDifferentiator], tuple[Simulator]]":
         return StepDifferentiator, (self.simulator,)
 
     def __call__(
@@ -76,18 +74,17 @@ class StepDifferentiator:
         if not result.status.ok:
             return self._none(result, result.status, names)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
-        control, whole, at = self.simulator.control, None, state
-        last = control.last_length(state, h)
+        whole, at = None, state
         with self._lock, np.errstate(all="ignore"):
             for k, s in enumerate(lengths):
                 part = result
                 if k + 1 < len(lengths):
-                    part = control.sub_step(self._integrator, at, source, s, last)
+                    part = self._integrator.step(at, source, s)
                     if not part.status.ok:
                         return self._none(result, part.status, names)
-                found = self._derivatives(result, part, at, source, s, last, names, smoothing)
+                found = self._derivatives(result, part, at, source, s, names, smoothing)
                 whole = found if whole is None else whole.then(found)
-                at, last = part.state, s
+                at = part.state
         if whole is None or not whole.status.ok:
             return self._none(result, Status.NOT_FINITE if whole is None else whole.status, names)
         return whole
@@ -99,14 +96,13 @@ class StepDifferentiator:
         state: State,
         source: CommandSource,
         s: float,
-        last: float,
         names: tuple[str, ...],
         smoothing: float,
     ) -> StepDerivatives:
         """Derivatives of one sub-step, `part`, of a step."""
         try:
-            found = self.simulator.control.response(
-                self._integrator, state, source, s, last, part, names=names, smoothing=smoothing
+            found = self._integrator.response(
+                state, source, s, part, names=names, smoothing=smoothing
             )
         except np.linalg.LinAlgError:
             return self._none(result, Status.SINGULAR, names)
@@ -150,10 +146,5 @@ def step_derivatives(
 ) -> StepDerivatives:
     """Derivatives of one step; the arguments are those of `StepDifferentiator`."""
     return StepDifferentiator(simulator)(
-        state,
-        command,
-        h,
-        result=result,
-        with_respect_to=with_respect_to,
-        smoothing=smoothing,
+        state, command, h, result=result, with_respect_to=with_respect_to, smoothing=smoothing
     )

@@ -1,7 +1,5 @@
 """Derivatives along trajectories, as products with vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +36,7 @@ class Horizon:
         return np.array([np.concatenate([end.q, end.v]) for end in ends])
 
     @classmethod
-    def of(cls, steps: Sequence[StepDerivatives]) -> Horizon:
+    def of(cls, steps: Sequence[StepDerivatives]) -> "Horizon":
         """Horizon of the steps of one trajectory.
 
         Raises:
@@ -55,7 +53,7 @@ class Horizon:
         )
 
     @classmethod
-    def stacked(cls, trajectories: Sequence[Horizon]) -> Horizon:
+    def stacked(cls, trajectories: "Sequence[Horizon]") -> "Horizon":
         """Stack trajectories of equal length along a new first axis.
 
         Raises:

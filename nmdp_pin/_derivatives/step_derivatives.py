@@ -1,7 +1,5 @@
 """Derivatives of one step, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -46,7 +44,7 @@ class StepDerivatives:
         found = {"x": covector @ self.dx_dx, "u": covector @ self.dx_du}
         return found | {name: covector @ D for name, D in self.parameters.items()}
 
-    def then(self, second: StepDerivatives) -> StepDerivatives:
+    def then(self, second: "StepDerivatives") -> "StepDerivatives":
         """Derivatives of this step followed by another; the result is that of the other."""
         if not (self.status.ok and second.status.ok):
             return self if not self.status.ok else second

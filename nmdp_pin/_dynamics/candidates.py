@@ -9,23 +9,30 @@ import numpy as np
 
 from nmdp_pin._dynamics.polytopes import polytope_pairs
 from nmdp_pin._dynamics.world_points import touches
-from nmdp_pin._kernels.contacts import FLAT, MINIMA, REACH, RIM, Candidates, Contacts, Places
-from nmdp_pin._kernels.polytopes import NONE
-from nmdp_pin._kernels.terrain import MESH
+from nmdp_pin._kernels.contacts import (
+    FLAT,
+    MINIMA,
+    REACH,
+    RIM,
+    Candidates,
+    Contacts,
+    Places,
+    most_features,
+)
+from nmdp_pin._kernels.polytopes import KINDS, NONE
+from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin._terrain import Mesh, Plane, Terrain
-from nmdp_pin._terrain.primitives import Primitive
-from nmdp_pin._terrain.shape import box_around
+from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._terrain.shape import Solid, box_around
 from nmdp_pin._terrain.triangles import joined
 
 
 def n_pairs_of(robot: Robot, terrain: Terrain) -> int:
     """Number above those by which a warm start knows the pairs of a robot on a terrain."""
     candidates = candidates_of(robot, terrain)
-    polytopes = candidates.polytopes
-    most = max(len(polytopes.vertices), len(polytopes.edges))
-    return len(candidates.rows) + 4 * len(polytopes.pairs) * most**2
+    most = int(most_features(candidates.polytopes, candidates.triangles))
+    return len(candidates.rows) + KINDS * len(candidates.polytopes.pairs) * most**2
 
 
 def _surfaces(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
@@ -82,6 +89,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         axes[k], shown[k] = sphere.semi_axes, sphere.row
     sizes = radii + np.linalg.norm(axes, axis=2).max(axis=1, initial=0.0)
     blocks = _blocks(bodies[of_polytopes < 0], len(bodies))
+    plain = (table[rows, 0] == PLANE) & (of_polytopes < 0) & ~axes.any(axis=(1, 2))
     return Candidates(
         bodies=bodies.reshape(-1, 2),
         local=local.reshape(-1, 3),
@@ -101,6 +109,9 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         spheres=_spheres(blocks, bodies, local, sizes, of_polytopes, surfaces),
         polytopes=polytopes,
         pairs=of_polytopes,
+        plain=plain,
+        shaped=not plain.all() or max(map(len, rows_of.values())) > 1,
+        recovery=np.zeros(len(index)),
         reach=REACH,
         distant=False,
         rolling=False,
@@ -159,7 +170,7 @@ def _sphere_around(surface: Terrain) -> np.ndarray:
 
 def _links(robot: Robot, terrain: Terrain) -> dict[int, Terrain]:
     """Surfaces of the links that touch solids of the world, besides those of `Robot.surfaces`."""
-    if not any(isinstance(shape, Primitive | Mesh) for shape in terrain.shapes):
+    if not any(isinstance(shape, Solid) for shape in terrain.shapes):
         return {}
     touching = {*robot.contact_points.joints[robot.contact_points.touches == 0].tolist()}
     return surfaces_of(robot, sorted((shaped_joints(robot) & touching) - {*robot.surfaces}))[0]
@@ -193,6 +204,8 @@ def new_places(k: int) -> Places:
         arm=np.zeros((k, 3)),
         curvature=np.zeros((k, 3, 3)),
         curved=np.zeros(k, dtype=bool),
+        N=np.zeros((k, 3, 6)),
+        L=np.zeros((k, 3, 6)),
         covered=np.zeros(k, dtype=bool),
         friction=np.zeros(k),
         surface=np.full(k, -1),

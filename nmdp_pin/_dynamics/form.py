@@ -75,6 +75,9 @@ class Form:
             called = register(LawCalls(law, self.candidates.points, self.candidates.radii), self)
         if isinstance(law, WrenchSpace):
             recovery = float(law.recovery)
+            table = self.candidates
+            rates = law.recovery_of(table.points, table.kinds[table.surfaces, 1])
+            self.candidates = replace(table, recovery=rates)
         derivative = stage.EXACT
         if zeroth_order:
             derivative = stage.SECANT if secants else stage.LEFT_OUT

@@ -11,7 +11,7 @@ import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._kernels.polytopes import Polytopes
 from nmdp_pin._robot import Robot
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Shape, Terrain
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Shape, Terrain
 from nmdp_pin._terrain.shape import Solid
 
 _SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
@@ -86,6 +86,10 @@ def polytope_pairs(
 
 def _may_touch(one: _Hull, other: _Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
+    if not len(one.vertices):
+        return False
+    if not len(other.vertices):
+        return True
     if one.axis is not None or other.axis is not None:
         # not the sides of cylinders, which hold prisms of their own
         solid = [
@@ -117,7 +121,10 @@ def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
 
 
 def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
-    """The polytope of a shape of which there is one: of the mesh of a link, its contact points'."""
+    """The polytope of a shape of which there is one: of the mesh of a link, its contact points'.
+
+    Meshes of the world that are not convex have one without vertices.
+    """
     if isinstance(shape, Box):
         corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.half_extents
         return [_hull(body, row, placed(shape, corners))]
@@ -136,9 +143,11 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
             return [replace(_hull(body, row, vertices[near]), inner=True)]
         except (scipy.spatial.QhullError, ValueError):
             return []
-    if isinstance(shape, Mesh):
-        corners = convex_corners(shape)
-        return [_hull(body, row, corners)] if len(corners) else []
+    if isinstance(shape, Mesh) and len(corners := convex_corners(shape)):
+        return [_hull(body, row, corners)]
+    if isinstance(shape, Mesh | HeightField):
+        none = np.zeros((0, 3))
+        return [_Hull(body, row, none, none, np.zeros(0), np.zeros((0, 4), int))]
     return []
 
 
@@ -211,9 +220,11 @@ def _joined(
         return np.ascontiguousarray(table, dtype=kind).reshape(shape)
 
     sizes = [(len(hull.vertices), len(hull.normals), len(hull.edges)) for hull in hulls]
-    centres = [hull.vertices.mean(axis=0) for hull in hulls]
+    centres = [hull.vertices.sum(axis=0) / max(len(hull.vertices), 1) for hull in hulls]
     spread = [
         np.linalg.norm(hull.vertices - c, axis=1).max() + hull.rounding
+        if len(hull.vertices)
+        else np.inf
         for hull, c in zip(hulls, centres, strict=True)
     ]
     lists = [np.array(side) for both in numbers for side in both]
@@ -222,7 +233,7 @@ def _joined(
         vertices=stacked([hull.vertices for hull in hulls], (-1, 3), float),
         normals=stacked([hull.normals for hull in hulls], (-1, 3), float),
         levels=stacked([hull.levels for hull in hulls], (-1,), float),
-        edges=stacked([hull.edges for hull in hulls], (-1, 4), np.int64),
+        edges=stacked([hull.edges for hull in hulls], (-1, 4), np.int32),
         first=np.cumsum([(0, 0, 0), *sizes], axis=0, dtype=np.int64),
         centres=np.array(centres).reshape(-1, 3),
         sizes=np.array(spread),

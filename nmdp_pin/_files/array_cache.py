@@ -1,7 +1,5 @@
 """Cache of arrays that are expensive to compute, in the user's cache folder."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -40,11 +38,6 @@ def cached_array(name: str, key: str, make: Callable[[], np.ndarray]) -> np.ndar
 
     A file is used only where its digest, over the key and the array, is right. A cache that
     cannot be read or written is no error.
-
-    Args:
-        name: beginning of the file's name.
-        key: everything that the array depends on.
-        make: computes it.
     """
     path = cache_folder() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.array"
     with suppress(OSError):

@@ -1,7 +1,5 @@
 """Arrays in files: .npz archives and .npy arrays, of numbers and texts only."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Container, Mapping
@@ -25,16 +23,10 @@ def write_npz(
     *,
     replace: bool = True,
 ) -> None:
-    """Write a compressed `.npz` of arrays and one JSON text "meta", whole or not at all.
-
-    Raises:
-        RecordingError: the path cannot be written, or `meta` is not JSON data.
-    """
+    """Write a compressed `.npz` of arrays and one JSON text "meta", whole or not at all."""
     members: dict[str, Any] = {**arrays, "meta": np.array(to_json(meta))}
     write_whole(
-        path,
-        lambda file: np.savez_compressed(file, allow_pickle=False, **members),
-        replace=replace,
+        path, lambda file: np.savez_compressed(file, allow_pickle=False, **members), replace=replace
     )
 
 
@@ -52,10 +44,6 @@ def read_npz(
         what: it should be, for messages.
         names: arrays to read, where the file has them; None: all.
         error: type of the error.
-
-    Raises:
-        NmdpError: an error of the type `error`: the file does not exist, is no whole archive of
-            arrays, or unpacks to more than `LARGEST` bytes and 100 times its size.
     """
     with open_input(path, what, largest=_LARGEST_FILE, error=error) as file:
         # Damaged input makes zipfile, zlib and numpy raise errors of many types.
@@ -86,24 +74,9 @@ def read_npy(
 
 
 def take_meta(
-    arrays: dict[str, np.ndarray],
-    key: str,
-    expected: int,
-    path: str | os.PathLike[str],
-    what: str,
+    arrays: dict[str, np.ndarray], key: str, expected: int, path: str | os.PathLike[str], what: str
 ) -> dict[str, Any]:
-    """Remove and parse the JSON text "meta" among the arrays.
-
-    Args:
-        arrays: those of the file.
-        key: key of the version of the format in it.
-        expected: version that is read.
-        path: path of the file, for messages.
-        what: it should be, likewise.
-
-    Raises:
-        RecordingError: it is something else, or of another version of the format.
-    """
+    """Remove and parse the JSON text "meta" among the arrays."""
     try:
         meta = from_json(str(arrays.pop("meta")))
         version = int(meta[key])
@@ -120,11 +93,7 @@ def take_meta(
 
 
 def to_json(value: Any) -> str:
-    """JSON text of a value.
-
-    Raises:
-        RecordingError: it is not JSON data.
-    """
+    """JSON text of a value."""
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:

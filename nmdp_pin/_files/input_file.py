@@ -1,7 +1,5 @@
 """Input files: regular files of a limited size, as bytes, text, TOML or JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -41,10 +39,6 @@ def open_input(
         what: it should be, for messages.
         largest: size that is accepted [bytes].
         error: type of the error.
-
-    Raises:
-        NmdpError: an error of the type `error`: the file does not exist, cannot be read, is no
-            regular file, or is larger than `largest`.
     """
     name = os.fspath(path)
     try:
@@ -92,12 +86,7 @@ def read_text(
 def read_toml(
     path: str | os.PathLike[str], what: str, *, error: type[RobotError] | type[ScenarioError]
 ) -> dict[str, Any]:
-    """Tables of a TOML file; as `open_input` otherwise.
-
-    Raises:
-        RobotError, ScenarioError: as `error` says: it cannot be read or is not TOML; the message
-            gives the line.
-    """
+    """Tables of a TOML file; as `open_input` otherwise."""
     text = read_text(path, what, largest=_LARGEST_TOML, error=error)
     try:
         return from_toml(text)
@@ -106,11 +95,7 @@ def read_toml(
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """Tables of a TOML text.
-
-    Raises:
-        ValueError: it is not TOML, or nested too deeply.
-    """
+    """Tables of a TOML text; ValueError where it is none, or nested too deeply."""
     try:
         return tomllib.loads(text)
     except RecursionError as error:
@@ -118,11 +103,7 @@ def from_toml(text: str) -> dict[str, Any]:
 
 
 def from_json(text: str | bytes) -> Any:
-    """Value of a JSON text.
-
-    Raises:
-        ValueError: it is not JSON, or nested more deeply than `DEEPEST`.
-    """
+    """Value of a JSON text; ValueError where it is none, or nested too deeply."""
     try:
         value = json.loads(text)
     except RecursionError as error:

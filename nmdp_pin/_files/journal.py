@@ -1,7 +1,5 @@
 """Journal: an append-only file of chunks with checksums, readable after any interruption."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os
@@ -63,15 +61,7 @@ class Journal(AbstractContextManager["Journal"]):
             raise
 
     def append(self, content: bytes, *, sync: bool = True) -> None:
-        """Write a chunk.
-
-        Args:
-            content: the chunk.
-            sync: whether to wait until it is on disk; without, it survives the end of this process.
-
-        Raises:
-            RecordingError: the disk is full; the journal is as it was before.
-        """
+        """Write a chunk, and wait until it is on disk, or leave that to the system."""
         self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content, sync=sync)
 
     def clear(self) -> None:
@@ -85,11 +75,7 @@ class Journal(AbstractContextManager["Journal"]):
         return self._end <= len(MAGIC)
 
     def close(self, *, remove: bool = False) -> None:
-        """Close the file.
-
-        Args:
-            remove: what it holds is kept elsewhere.
-        """
+        """Close the file."""
         if remove:
             self.path.unlink(missing_ok=True)
         self._file.close()
@@ -123,11 +109,7 @@ class Journal(AbstractContextManager["Journal"]):
 
 
 def read_chunks(path: str | os.PathLike[str], what: str) -> list[bytes]:
-    """Complete chunks of a journal, which may be growing.
-
-    Raises:
-        RecordingError: the file does not exist, or is no journal.
-    """
+    """Complete chunks of a journal, which may be growing."""
     with open_input(path, what, largest=_LARGEST) as file:
         begin = file.read(len(MAGIC))
         if not MAGIC.startswith(begin):

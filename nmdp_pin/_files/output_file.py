@@ -1,7 +1,5 @@
 """Output files, written whole or not at all."""
 
-from __future__ import annotations
-
 import glob
 import os
 import secrets
@@ -21,14 +19,6 @@ def check_writable(path: str | os.PathLike[str], *, replace: bool = True) -> Non
     """Check that a file can be written at `path`, before hours of work depend on it.
 
     Leaves nothing behind and does not touch a file that is already there.
-
-    Args:
-        path: path of the file to write.
-        replace: whether a file that is already there may be replaced.
-
-    Raises:
-        RecordingError: the folder does not exist or cannot be written to, `path` is a folder or
-            a device, or there is a file already.
     """
     # Asking the file system is the only sure test: permission bits do not tell of a read-only
     # mount, and mean nothing to the superuser.
@@ -42,24 +32,12 @@ def write_whole(
 
     The bytes go to a scratch file beside `path`, which takes its name at the end. A symbolic link
     stays, and the file that it leads to is replaced; a file that is replaced keeps its mode.
-
-    Args:
-        path: path of the file to write.
-        write: writes the content to the open binary file that it is given.
-        replace: whether a file that is already there may be replaced.
-
-    Raises:
-        RecordingError: as `check_writable`, or the disk is full.
     """
     _write(path, write, replace)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text in UTF-8, as `write_whole` does.
-
-    Raises:
-        RecordingError: the folder does not exist or cannot be written to, or the disk is full.
-    """
+    """Write a text in UTF-8, as `write_whole` does."""
     write_whole(path, lambda file: file.write(text.encode()))
 
 

@@ -1,7 +1,5 @@
 """Tables of measured samples: columns with units, from CSV or npz files."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re
@@ -27,15 +25,6 @@ def read_samples(
 
     A CSV file starts with a line of titles "name [unit]", separated by commas; lines that start
     with # are remarks. An npz file has one array per column under such a title.
-
-    Args:
-        path: ends in .csv or .npz.
-        required: columns that must be there, with their units.
-        optional: groups of columns that may be there, all of a group or none.
-
-    Raises:
-        ContactError: no such file, another format, a column that is missing, unknown, doubled, in
-            another unit or of another length, or an entry that is not a finite number.
     """
     file = Path(path)
     if file.suffix.lower() == ".csv":

@@ -1,7 +1,5 @@
 """Files of states."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -58,11 +56,7 @@ def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> State:
-    """The state of `state_arrays`.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is not whole.
-    """
+    """The state of `state_arrays`."""
     warm = None
     if "w" in arrays:
         given = {name: arrays[name] for name in _WARM if name != "forces"}

@@ -25,13 +25,3 @@ def integrator_named(name: str) -> type[Integrator]:
 def methods_that_take(law: object) -> list[str]:
     """Names of the methods that take a contact law of that kind."""
     return [name for name, method in INTEGRATORS.items() if isinstance(law, method.law_type)]
-
-
-__all__ = [
-    "INTEGRATORS",
-    "Integrator",
-    "StepResult",
-    "integrator_named",
-    "methods_that_take",
-    "options_of",
-]

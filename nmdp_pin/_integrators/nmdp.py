@@ -34,7 +34,10 @@ DISSIPATION = "dissipation"
 _SHARE = 0.1  # of the energy that moves, which a step may gain
 _LONG = 0.003  # [s] from which on stages have the full tolerances
 _OF_ACCURACY = 0.01, 0.1  # tolerance of the weight [s/m], and slip, for an accuracy of 1 m/s
-_NO_RECOVERY = "{} has no recovery of contacts: leave it 0, or use objective 'dissipation'"
+_NO_RECOVERY = (
+    "{} has no recovery of contacts: give recovery=0 to the contact law, or use objective "
+    "'dissipation'"
+)
 _NO_DERIVATIVE = (
     "method '{}' is of first order and needs the derivative of the contact model, which {} has "
     "not; use 'ne-zonmdp', 'pbd-zonmdp' or 'ne-mdp', or nmdp_pin.contact.FiniteDifferences"

@@ -17,9 +17,9 @@ from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels import step as kernel
 from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.contact_places import place_contacts
-from nmdp_pin._kernels.impacts import MOVES
+from nmdp_pin._kernels.impacts import MOVES, UNLOADED
 from nmdp_pin._kernels.implicit_function import Face, StageRates, respond
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.stage import Point, evaluate
 from nmdp_pin._kernels.step import Memory
 from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR, settle, stage_rates
@@ -117,7 +117,7 @@ class DifferentiableForm:
             dq = np.empty((nv, n))
             if not respond(rates, G_p, r_p, Z, known, smoothing, face, dq):
                 raise np.linalg.LinAlgError("dG/dq is singular")
-            switches += self._touching(at, known)
+            switches += self._touching(at, known) + self._chosen(at)
             switches += self._kinks(at, rates.first, face)
             settled = settled and same
             if i + 1 < stages:
@@ -223,6 +223,16 @@ class DifferentiableForm:
         near = [*np.flatnonzero(np.abs(at.places.depth[:n]) <= known)]
         near += [*n + stops[np.abs(gap) <= known]]
         return [Switch(self._numbered(row), "touch") for row in near]
+
+    def _chosen(self, at: Point) -> list[Switch]:
+        """Contacts that bear load on points of rims which are chosen anew for every start."""
+        contacts, table = self.memory.stage.contacts, self.form.candidates
+        n = int(contacts.n[0])
+        index = contacts.index[:n]
+        on_rim = table.semi_axes[index].any(axis=(1, 2)) & ~contacts.rolls[index]
+        loaded = at.w[:n].sum(axis=1) > UNLOADED
+        rows = np.flatnonzero(on_rim & loaded)
+        return [Switch(number, "rim") for number in dict.fromkeys(map(self._numbered, rows))]
 
     def _numbered(self, row: int) -> int:
         """Number of a row in a `Switch`: of its contact point, or behind those of its joint."""

@@ -21,7 +21,6 @@ from nmdp_pin._dynamics.torques import plain, torques_of
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.position_minimiser import PositionMinimiser
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin._kernels.contact_reports import report_depths, report_wrenches
 from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.levenberg_marquardt import (
     ERROR,
@@ -31,6 +30,7 @@ from nmdp_pin._kernels.levenberg_marquardt import (
     VALUE,
 )
 from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
+from nmdp_pin._kernels.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.position_step import StepStart
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State

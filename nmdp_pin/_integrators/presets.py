@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from nmdp_pin._contact import ContactLaw, WrenchSpace
 from nmdp_pin._integrators.nmdp import DISSIPATION
 from nmdp_pin._integrators.stage_minimiser import OPTIONS
 from nmdp_pin.errors import IntegratorError
 
 PRESETS: dict[str, Mapping[str, Any]] = {}
-"""Options by the name of the preset; "control" is the step control."""
+"""Options by the name of the preset; "control" is the step control, "recovery" the law's."""
+
+
+def check_recovery(name: str, law: ContactLaw) -> None:
+    """Refuse a contact law that recovers at another rate than that of a preset.
+
+    Raises:
+        IntegratorError: it does.
+    """
+    rate = PRESETS[name].get("recovery")
+    if rate is not None and isinstance(law, WrenchSpace) and law.recovery != rate:
+        raise IntegratorError(
+            f"preset '{name}' takes contact laws with recovery = {rate:g} 1/s, "
+            f"got {law.recovery:g}: give recovery={rate:g} to the law"
+        )
 
 
 def preset_options(name: str, known: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,8 @@ class Switch(NamedTuple):
             or dry friction.
         kind: "touch" (the sphere is at the surface), "weight" (a zero weight may increase), "sum"
             (a full sum of weights may decrease) or "impact" (it lands in a step of second order,
-            which another start may have repeated in first order).
+            which another start may have repeated in first order) or "rim" (it bears load on a
+            point of a rim that was chosen for this start, as all but the nearest are).
         vertex: index of the weight, -1 for the other kinds.
     """
 

@@ -33,6 +33,23 @@ def callee(handle: int) -> Any:
     return _CALLEES[handle]
 
 
+def solve_in(A: np.ndarray, X: np.ndarray) -> bool:
+    """See `call_solve`."""
+    try:
+        X[:] = np.linalg.solve(A, X)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+@calling_jit
+def call_solve(A: np.ndarray, X: np.ndarray) -> bool:
+    """Solve A X = B by LAPACK, with B in X; False where A is singular."""
+    with objmode(solved="boolean"):
+        solved = solve_in(A, X)
+    return solved
+
+
 @calling_jit
 def call_inverse_dynamics(handle: int) -> None:
     """Inverse dynamics with derivatives, kinematics and mass matrix at the shared q, v and a."""

@@ -1,4 +1,4 @@
-"""Places of contacts: their centres, penetrations, normals and arms at a configuration."""
+"""Places of contacts with other shapes than planes: penetrations, normals, arms and curvatures."""
 
 from __future__ import annotations
 
@@ -6,50 +6,36 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.contact_motion import relative_placement
-from nmdp_pin._kernels.contact_selection import LOST
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.features import edge_rates, place_feature
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED
+from nmdp_pin._kernels.polytopes import CROSSED, ON_SIDE
+from nmdp_pin._kernels.ridges import side_rates
 from nmdp_pin._kernels.seams import leave_seams
 from nmdp_pin._kernels.support_points import place_support_point, support_rates
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import surface_of
 from nmdp_pin._kernels.triangles import describe_minimum, settle
-from nmdp_pin._kernels.vector3 import Vector3, place
+from nmdp_pin._kernels.vector3 import Vector3
 
 
 @jit
-def place_references(candidates: Candidates, contacts: Contacts, P: np.ndarray) -> None:
-    """Write the placements of the contacts' bodies at the reference of a stage."""
-    for i in range(contacts.n[0]):
-        relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], contacts.reference[i])
-
-
-@jit
-def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at: Places) -> None:
-    """Places of the contacts, without the curvatures of closed forms; see `bend_contacts`.
+def place_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+    """Depths, normals and arms of the contacts with other shapes than planes, and what is covered.
 
     Args:
         candidates: pairs that may touch.
         contacts: contacts of the step.
-        P: placements of the bodies, shape (n + 1, 4, 3).
-        at: output.
+        at: contacts whose placements and centres are known; see `place_contacts`.
     """
-    n, hessian = contacts.n[0], np.empty((3, 3))
-    for i in range(n):
+    hessian = np.empty((3, 3))
+    for i in range(contacts.n[0]):
         c = contacts.index[i]
-        relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], at.placements[i])
-        place(at.placements[i], contacts.held[c], at.centre[i])
         row = candidates.rows[c]
         p = (at.centre[i, 0], at.centre[i, 1], at.centre[i, 2])
-        at.curved[i] = at.covered[i] = False
-        surface = candidates.surfaces[c]
-        at.friction[i], at.surface[i] = candidates.shapes[surface, 15], candidates.kinds[surface, 1]
-        if not abs(p[0]) + abs(p[1]) + abs(p[2]) < LOST:
-            at.depth[i] = math.nan
-        elif candidates.pairs[c] >= 0:
+        if candidates.plain[c] or math.isnan(at.depth[i]):
+            continue
+        if candidates.pairs[c] >= 0:
             place_feature(candidates, contacts, at, i, p)
         elif contacts.rolls[c]:
             place_support_point(candidates, contacts, at, i)
@@ -85,7 +71,31 @@ def _place_on_mesh(
 
 
 @jit
-def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
+def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
+    """Curvatures of what touches other shapes, and derivatives N and L of its normals and arms."""
+    for i in range(contacts.n[0]):
+        c = contacts.index[i]
+        for j in range(3):
+            for k in range(6):
+                at.N[i, j, k] = at.L[i, j, k] = 0.0
+        if candidates.plain[c] or not (candidates.distant or at.depth[i] > 0.0):
+            continue
+        _bend(candidates, contacts, at, i)
+        if contacts.rolls[c]:
+            support_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == CROSSED and candidates.rolling:
+            edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
+            side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif at.curved[i]:
+            for j in range(3):
+                for k in range(3):
+                    at.N[i, j, k] = at.curvature[i, j, k]
+                    at.L[i, j, k] = -candidates.radii[c] * at.N[i, j, k]
+
+
+@jit
+def _bend(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
     """Write the curvature at contact i of a closed form; that of a mesh, and of rims, is there."""
     c = contacts.index[i]
     row = candidates.rows[c]
@@ -97,26 +107,3 @@ def bend_contact(candidates: Candidates, contacts: Contacts, at: Places, i: int)
     at.curved[i] = curved
     if curved:
         turn_tensor(candidates.shapes, row, own, at.curvature, i)
-
-
-@jit
-def surface_rates(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    i: int,
-    N: np.ndarray,
-    L: np.ndarray,
-) -> None:
-    """Derivatives of normal and arm of contact i by a motion of its body, shapes (3, 6)."""
-    radius, curved = candidates.radii[contacts.index[i]], at.curved[i]
-    if contacts.rolls[contacts.index[i]]:
-        support_rates(candidates, contacts, at, i, N, L)
-        return
-    if contacts.features[contacts.index[i], 0] == CROSSED and candidates.rolling:
-        edge_rates(candidates, contacts, at, i, N, L)
-        return
-    for j in range(3):
-        for k in range(6):
-            N[j, k] = at.curvature[i, j, k] if curved and k < 3 else 0.0
-            L[j, k] = -radius * N[j, k]

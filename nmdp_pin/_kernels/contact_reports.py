@@ -10,12 +10,14 @@ from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_B,
+    ON_SIDE,
     Polytope,
     Polytopes,
     edge_of,
     polytope,
     row_of,
 )
+from nmdp_pin._kernels.ridges import is_mesh, side_at
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, minus
 
 _FLAT = 1e-9  # [-] of the size of corners, less than which they are flat
@@ -64,15 +66,17 @@ def shares(
     if kind == ON_B:
         points[0] = polytopes.points[own + x]
         return 1
-    if kind == CROSSED:
+    if kind in (CROSSED, ON_SIDE):
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
-        if candidates.rolling:
+        if candidates.rolling and kind == CROSSED:
             s = edges_at(candidates, contacts, at, i)[4]
+        elif candidates.rolling:
+            s = side_at(candidates, contacts, at, i)[1]
         points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s
         points[1], weights[1] = polytopes.points[own + a.edges[x, 1]], s
         return 2
-    if polytopes.points[others + y] >= 0:
+    if not is_mesh(polytopes, polytopes.pairs[pair, 1]) and polytopes.points[others + y] >= 0:
         points[0] = polytopes.points[others + y]
         return 1
     return _face_shares(polytopes, pair, a, x, row_of(at.centre, i), points, weights)
@@ -129,13 +133,11 @@ def _share(corners: np.ndarray, p: Vector3, weights: np.ndarray) -> None:
 
 
 @jit
-def report_depths(
+def share_depths(
     candidates: Candidates, contacts: Contacts, at: Places, depths: np.ndarray
 ) -> None:
-    """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
+    """Raise the penetrations of the contact points to those of their contacts, shape (p,)."""
     points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
-    for p in range(depths.size):
-        depths[p] = 0.0
     for i in range(contacts.n[0]):
         if at.depth[i] > 0.0:
             n, most = shares(candidates, contacts, at, i, points, weights), 0
@@ -146,39 +148,18 @@ def report_depths(
 
 
 @jit
-def report_wrench(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    i: int,
-    wrench: np.ndarray,
-    wrenches: np.ndarray,
-) -> None:
-    """Add the wrench of contact i to those of its contact points.
-
-    Args:
-        candidates: pairs that may touch.
-        contacts: contacts of the step.
-        at: contacts at the configuration.
-        i: contact.
-        wrench: wrench about the contact point, or, where several share it, about its place, in
-            the axes of the world [N, N m], shape (6,).
-        wrenches: wrenches of the contact points, shape (p, 6).
-    """
-    points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
-    for x in range(shares(candidates, contacts, at, i, points, weights)):
-        for j in range(6):
-            wrenches[points[x], j] += weights[x] * wrench[j]
-
-
-@jit
-def report_wrenches(
+def share_wrenches(
     candidates: Candidates,
     contacts: Contacts,
     at: Places,
     wrenches: np.ndarray,
     of_points: np.ndarray,
 ) -> None:
-    """Add the wrenches of all contacts, shape (n, 6), to those of their points; `report_wrench`."""
+    """Add the wrenches of all contacts to those of the points that share them."""
+    points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
     for i in range(contacts.n[0]):
-        report_wrench(candidates, contacts, at, i, wrenches[i], of_points)
+        if not wrenches[i].any():
+            continue
+        for x in range(shares(candidates, contacts, at, i, points, weights)):
+            for j in range(6):
+                of_points[points[x], j] += weights[x] * wrenches[i, j]

@@ -1,4 +1,4 @@
-"""Selection of contacts: the candidates that may touch in a step."""
+"""Selection of contacts with other shapes than planes: the candidates that may touch in a step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.contacts import FLAT, MINIMA, Candidates, Contacts, list_contacts, reach_of
+from nmdp_pin._kernels.contacts import FLAT, LOST, MINIMA, Candidates, Contacts, reach_of
 from nmdp_pin._kernels.features import missed_features, select_features
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.primitives import BOX
@@ -18,22 +18,12 @@ from nmdp_pin._kernels.touched_surface import distance_to, seen_faces, surface_a
 from nmdp_pin._kernels.triangles import SAME, closest_point, local_minima, settle
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, length, minus, place
 
-LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
-
 
 @jit
-def select_contacts(
+def select_shapes(
     candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts
 ) -> None:
-    """List the candidates that may touch in a time h, by their places at its start and end.
-
-    Args:
-        candidates: pairs that may touch.
-        P: placements at the start, shape (n + 1, 4, 3).
-        twists: motions of the bodies there, shape (n + 1, 6).
-        h: length of the step [s].
-        contacts: output.
-    """
+    """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
     M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
     end = block = 0
     for k in range(len(candidates.rows)):
@@ -44,7 +34,7 @@ def select_contacts(
                 end = candidates.blocks[block]
                 for i in range(k, end):
                     contacts.listed[i], contacts.faces[i] = False, -1
-        if k < end:
+        if k < end or candidates.plain[k]:
             continue
         if candidates.pairs[k] >= 0:
             end = k + FLAT
@@ -78,7 +68,6 @@ def select_contacts(
             distance_to(candidates, contacts, k, here), distance_to(candidates, contacts, k, there)
         )
         contacts.listed[k] = not least > reach
-    list_contacts(candidates, contacts)
 
 
 @jit
@@ -141,8 +130,8 @@ def _add_minima(
 
 
 @jit
-def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
-    """List candidates besides the contacts that touch at placements P; False where none does."""
+def missed_shapes(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
+    """Note candidates with other shapes that touch at placements P; see `missed_contacts`."""
     M, c, missed, end, block = np.empty((4, 3)), np.empty(3), False, 0, 0
     still = np.zeros((len(P), 6))
     for k in range(len(candidates.rows)):
@@ -151,6 +140,8 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
             block += 1
             if _are_apart(candidates, block - 1, P, still, 0.0, 0.0):
                 end = candidates.blocks[block]
+        if candidates.plain[k]:
+            continue
         if candidates.pairs[k] >= 0:
             if k >= end:
                 end = k + FLAT
@@ -172,6 +163,4 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
             missed |= _add_minima(candidates, contacts, k, p, candidates.radii[k])
         elif distance_to(candidates, contacts, k, p) < candidates.radii[k]:
             contacts.listed[k] = missed = True
-    if missed:
-        list_contacts(candidates, contacts)
     return missed

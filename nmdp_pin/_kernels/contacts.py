@@ -19,7 +19,8 @@ floor is pushed back up, and not out of its bottom.
 Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the other and where edges
 cross. They are held during a step: their distances are those of points from planes, and of lines;
 they act where the vertex is over the face, and where the edges cross. The centre of a contact of
-edges is the end of the edge, its arm leads to the crossing.
+edges is the end of the edge, its arm leads to the crossing. A polytope and a mesh of the world have
+as many, at peaks and ridges of the mesh.
 
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
@@ -33,12 +34,13 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, NONE, ON_A, Polytopes
+from nmdp_pin._kernels.polytopes import KINDS, NONE, ON_A, Polytopes
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.triangles import Triangles
 
 REACH = 0.05  # [m] between surfaces up to which a candidate is a contact of a step
 NEARBY = 0.01  # [m] likewise of two bodies, which may stay close to each other
+LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a micrometre
 MINIMA = 6  # contacts of a sphere with a mesh
 RIM = 4  # contacts of a disc with a shape
 FLAT = 16  # contacts of two polytopes
@@ -71,6 +73,9 @@ class Candidates:
             bodies: centre and radius [m], shape (g, 2, 4).
         polytopes: polytopes, in the frames of their bodies.
         pairs: pairs of polytopes of the candidates, each `FLAT` times, -1: none, shape (k,).
+        plain: whether candidates are pairs of a sphere and a plane, shape (k,).
+        shaped: whether others are there, or several planes of one body.
+        recovery: rates rho at which they push out [1/s], shape (k,); see `kernels.stage.System`.
         reach: distance up to which a candidate is a contact of a step [m].
         distant: whether contacts act that do not touch.
         rolling: whether contacts may move along discs and ellipsoids.
@@ -94,6 +99,9 @@ class Candidates:
     spheres: np.ndarray
     polytopes: Polytopes
     pairs: np.ndarray
+    plain: np.ndarray
+    shaped: bool
+    recovery: np.ndarray
     reach: float
     distant: bool
     rolling: bool
@@ -146,6 +154,8 @@ class Places:
         arm: arms o from the centres to the points of the forces [m], shape (k, 3).
         curvature: derivatives of the normals by the centres, if `curved` [1/m], (k, 3, 3).
         curved: whether a surface is curved, shape (k,).
+        N: derivatives of the normals by motions of the bodies, if bent, shape (k, 3, 6).
+        L: derivatives of the arms, likewise.
         covered: whether another shape covers the place, which then is no contact, shape (k,).
         friction: friction coefficients, shape (k,).
         surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
@@ -158,6 +168,8 @@ class Places:
     arm: np.ndarray
     curvature: np.ndarray
     curved: np.ndarray
+    N: np.ndarray
+    L: np.ndarray
     covered: np.ndarray
     friction: np.ndarray
     surface: np.ndarray
@@ -185,13 +197,20 @@ def reach_of(candidates: Candidates, c: int) -> float:
 
 
 @jit
+def most_features(polytopes: Polytopes, mesh: Triangles) -> int:
+    """Number above those of all features of polytopes and meshes."""
+    of_polytopes = max(len(polytopes.vertices), len(polytopes.edges))
+    return max(of_polytopes, len(mesh.vertices), len(mesh.ridges))
+
+
+@jit
 def identity(candidates: Candidates, contacts: Contacts, c: int) -> int:
     """Number of the features by which candidate c touches, ascending; the same in all steps."""
     pair, kind = candidates.pairs[c], contacts.features[c, 0]
     if pair < 0:
         return c
-    most = max(len(candidates.polytopes.vertices), len(candidates.polytopes.edges))
+    most = most_features(candidates.polytopes, candidates.triangles)
     if kind == NONE:
-        kind = CROSSED + 1
-    features = (pair * 4 + kind) * most + contacts.features[c, 1]
+        kind = KINDS - 1
+    features = (pair * KINDS + kind) * most + contacts.features[c, 1]
     return len(candidates.rows) + features * most + contacts.features[c, 2]

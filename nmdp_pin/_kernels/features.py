@@ -12,13 +12,23 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity, spin
-from nmdp_pin._kernels.contacts import FLAT, REACH, Candidates, Contacts, Places, identity, reach_of
+from nmdp_pin._kernels.contacts import (
+    FLAT,
+    NEARBY,
+    REACH,
+    Candidates,
+    Contacts,
+    Places,
+    identity,
+    reach_of,
+)
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     NONE,
     ON_A,
     ON_B,
+    ON_SIDE,
     PARALLEL,
     Polytope,
     crossing,
@@ -26,10 +36,17 @@ from nmdp_pin._kernels.polytopes import (
     edge_of,
     find_features,
     is_over,
+    middle,
     moved,
     polytope,
     row_of,
     separating_direction,
+)
+from nmdp_pin._kernels.ridges import (
+    find_ridges,
+    is_mesh,
+    side_at,
+    touched_polytope,
 )
 from nmdp_pin._kernels.vector3 import (
     Vector3,
@@ -68,18 +85,22 @@ def select_features(
     beside = length(minus(there, row_of(polytopes.centres, second)))
     if not beside <= reach + polytopes.sizes[first] + polytopes.sizes[second]:
         return
-    one, other = polytope(polytopes, first), polytope(polytopes, second)
+    one, other = polytope(polytopes, first), touched_polytope(candidates, pair)
     before = moved(one, M)
     spin(P, twists, a, b, h, polytopes.centres[first], there, M)
     at_end = moved(one, M)
+    if is_mesh(polytopes, second):
+        reach = NEARBY + travel
+        _hold_features(candidates, contacts, k, before, at_end, other, reach, _BORDER + travel)
+        return
     towards, gap = separating_direction(before, at_end, other, reach)
     if not gap <= reach:
         return
     for j in range(3):
         contacts.directions[pair, j] = towards[j]
-    _hold_features(candidates, contacts, k, at_end, other, reach, _BORDER)
+    _hold_features(candidates, contacts, k, before, at_end, other, reach, _BORDER)
     if candidates.rolling:  # crossings that are held where they are expected act nowhere else
-        _hold_features(candidates, contacts, k, at_end, other, reach, REACH + travel)
+        _hold_features(candidates, contacts, k, before, at_end, other, reach, REACH + travel)
 
 
 @jit
@@ -93,14 +114,14 @@ def missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, k
     beside = length(minus((c[0], c[1], c[2]), row_of(polytopes.centres, second)))
     if not beside < polytopes.sizes[first] + polytopes.sizes[second]:
         return False
-    here, other = moved(polytope(polytopes, first), M), polytope(polytopes, second)
-    if length(row_of(contacts.directions, pair)) == 0.0:
+    here, other = moved(polytope(polytopes, first), M), touched_polytope(candidates, pair)
+    if not is_mesh(polytopes, second) and length(row_of(contacts.directions, pair)) == 0.0:
         towards, gap = separating_direction(here, here, other, 0.0)
         if gap > 0.0:
             return False
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
-    return _hold_features(candidates, contacts, k, here, other, 0.0, _BORDER)
+    return _hold_features(candidates, contacts, k, here, here, other, 0.0, _BORDER)
 
 
 @jit
@@ -108,6 +129,7 @@ def _hold_features(
     candidates: Candidates,
     contacts: Contacts,
     k: int,
+    before: Polytope,
     a: Polytope,
     b: Polytope,
     limit: float,
@@ -115,36 +137,47 @@ def _hold_features(
 ) -> bool:
     """List contacts of two polytopes that are none, the nearest first; False where there are none.
 
+    Where there is no place, those that do not touch give theirs to those that do.
+
     Args:
         candidates: pairs that may touch.
         contacts: contacts of the step.
         k: first candidate of the pair.
+        before: first polytope at the start.
         a: first polytope.
         b: second polytope.
         limit: largest distance of a contact [m].
         slack: distance beyond borders and ends up to which features are contacts [m].
     """
     found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
+    touching = np.empty(FLAT, np.bool_)
     towards = row_of(contacts.directions, candidates.pairs[k])
-    n = find_features(a, b, towards, limit, slack, found, gaps)
+    if is_mesh(candidates.polytopes, candidates.polytopes.pairs[candidates.pairs[k], 1]):
+        mesh, m = candidates.triangles, candidates.kinds[candidates.rows[k], 2]
+        n = find_ridges(mesh, m, before, a, limit, slack, found, gaps)
+    else:
+        n = find_features(a, b, towards, limit, slack, found, gaps)
     for i in range(k, k + FLAT):
+        touching[i - k] = limit > 0.0
         for x in range(n):
             same = contacts.features[i, 0] == found[x, 0] and contacts.features[i, 1] == found[x, 1]
             if same and contacts.features[i, 2] == found[x, 2]:
-                gaps[x] = math.inf
-    for i in range(k, k + FLAT):
-        if contacts.features[i, 0] != NONE:
-            continue
-        x = -1
+                gaps[x], touching[i - k] = math.inf, True
+    while True:
+        x, i = -1, -1
         for y in range(n):
             if gaps[y] < math.inf and (x < 0 or gaps[y] < gaps[x]):
                 x = y
-        if x < 0:
+        for y in range(k + FLAT - 1, k - 1, -1):
+            empty = contacts.features[y, 0] == NONE
+            if empty or (not touching[y - k] and (i < 0 or contacts.features[i, 0] != NONE)):
+                i = y
+        if x < 0 or i < 0:
             break
-        gaps[x] = math.inf
+        gaps[x], touching[i - k] = math.inf, True
         contacts.features[i] = found[x]
         contacts.listed[i] = added = True
-        _hold_feature(candidates, contacts, i, a, b)
+        _hold_feature(candidates, contacts, i, before, a, b)
     for i in range(k + 1, k + FLAT):
         for j in range(i, k, -1):
             if identity(candidates, contacts, j) >= identity(candidates, contacts, j - 1):
@@ -165,7 +198,7 @@ def _swap_rows(table: np.ndarray, i: int) -> None:
 
 @jit
 def _hold_feature(
-    candidates: Candidates, contacts: Contacts, i: int, a: Polytope, b: Polytope
+    candidates: Candidates, contacts: Contacts, i: int, before: Polytope, a: Polytope, b: Polytope
 ) -> None:
     """Write the point and the plane of candidate i, between two polytopes in the frame of b."""
     polytopes, pair = candidates.polytopes, candidates.pairs[i]
@@ -181,6 +214,16 @@ def _hold_feature(
             s, _ = crossing(p, e, q, f)
             start = ahead(start, s, edge_of(one, x)[1])
         level = dot(n, q) + b.rounding
+    elif kind == ON_SIDE:
+        p, e = edge_of(a, x)
+        q = row_of(b.vertices, y)
+        s = dot(minus(q, p), e) / dot(e, e)
+        n = ahead(minus(p, q), s, e)
+        n = scaled(n, (1.0 if dot(n, minus(middle(before), q)) > 0.0 else -1.0) / length(n))
+        start = row_of(one.vertices, one.edges[x, 0])
+        if not candidates.rolling:
+            start = ahead(start, s, edge_of(one, x)[1])
+        level = dot(n, q)
     else:
         point, face = (x, y) if kind == ON_B else (y, x)
         start = row_of(one.vertices if kind == ON_B else b.vertices, point)
@@ -205,7 +248,7 @@ def place_feature(
         at.normal[i, j] = contacts.planes[c, j]
         at.arm[i, j] = -radius * at.normal[i, j]
     at.depth[i] = contacts.planes[c, 3] + radius - dot(at.normal[i], p)
-    meets = kind == CROSSED
+    meets = kind >= CROSSED
     if kind == ON_B:
         meets = is_over(polytope(polytopes, second), y, p, _BORDER)
     elif kind == ON_A:
@@ -218,6 +261,12 @@ def place_feature(
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
         meets = beyond <= _BORDER
         at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
+        for j in range(3):
+            at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
+    elif kind == ON_SIDE and candidates.rolling:
+        e, s, _, n, gap = side_at(candidates, contacts, at, i)
+        meets = max(-s, s - 1.0) * length(e) <= _BORDER
+        at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
     if not meets:
@@ -234,8 +283,8 @@ def edges_at(
     """
     c, polytopes = contacts.index[i], candidates.polytopes
     pair = candidates.pairs[c]
-    first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
-    b, turned = polytope(polytopes, second), np.empty(3)
+    first = polytopes.pairs[pair, 0]
+    b, turned = touched_polytope(candidates, pair), np.empty(3)
     _, own = edge_of(polytope(polytopes, first), contacts.features[c, 1])
     q, f = edge_of(b, contacts.features[c, 2])
     rotate(at.placements[i], np.array(own), turned)

@@ -10,15 +10,20 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core import compiler, dispatcher, sigutils
+from numba.core import compiler, dispatcher, errors, sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.targetconfig import ConfigStack
+from numba.core.types.functions import BaseFunction
 
 from nmdp_pin._kernels.kernel_cache import KernelCache
 from nmdp_pin._kernels.kernel_library import KernelLibrary
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
+
+_Flags: Any = compiler.Flags
+_DEFAULTS = {name: option.default for name, option in _Flags.options.items()}
 
 _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
@@ -86,8 +91,7 @@ class Kernel(CPUDispatcher):
             known: Any = self.overloads.get(types)
             if known is not None and isinstance(known.entry_point, _Callee):
                 del self.overloads[types]
-            context: Any = self.targetctx
-            with _level_1(context.codegen()):
+            with _quick(self.targetctx):
                 return super().compile(signature)
 
     def add_overload(self, result: Any) -> None:
@@ -128,17 +132,76 @@ def _one_deeper() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _level_1(codegen: Any) -> Iterator[None]:
-    """Compile kernels, without searches for garbage, of which a compiler makes none."""
-    level, library, collects = _CONFIG.OPT, codegen._library_class, gc.isenabled()
-    _CONFIG.OPT, codegen._library_class = type(level)(1), KernelLibrary
-    gc.disable()
-    try:
-        yield
-    finally:
-        _CONFIG.OPT, codegen._library_class = level, library
+def _quick(context: Any) -> Iterator[None]:
+    """Compile kernels, at level 1, without what costs half of Numba's time and changes nothing.
+
+    That are searches for overloads that were found before, colours in the messages of those that
+    do not fit, comparisons of flags by the names of all of them, and searches for garbage, of
+    which a compiler makes none.
+    """
+    codegen, flags, scheme = context.codegen(), _Flags, type(errors.termcolor())
+    collects = gc.isenabled()
+    with contextlib.ExitStack() as before:
+        for owner, name, value in (
+            (_CONFIG, "OPT", type(_CONFIG.OPT)(1)),
+            (codegen, "_library_class", KernelLibrary),
+            (codegen, "set_env", functools.partial(_set_env, codegen, codegen.set_env)),
+            (flags, "__eq__", _are_equal),
+            (flags, "__hash__", _hash_of),
+            (scheme, "_markup", _plain),
+            (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
+        ):
+            before.callback(setattr, owner, name, getattr(owner, name, value))
+            setattr(owner, name, value)
+        gc.disable()
         if collects:
-            gc.enable()
+            before.callback(gc.enable)
+        yield
+
+
+def _set_env(
+    codegen: Any, set_env: Callable[[str, Any], None], name: str, environment: Any
+) -> None:
+    """Set the environment of a function, if it has machine code."""
+    if codegen._engine.get_global_value_address(name):
+        set_env(name, environment)
+
+
+def _are_equal(flags: Any, others: Any) -> bool:
+    """Whether flags are those of another compilation."""
+    if flags is others:
+        return True
+    if not isinstance(others, _Flags):
+        return NotImplemented
+    mine, theirs = flags._values, others._values
+    return bool(mine == theirs or _DEFAULTS | mine == _DEFAULTS | theirs)
+
+
+def _hash_of(flags: Any) -> int:
+    """A hash of flags; two that differ in all but one option are rare."""
+    return hash(flags.nrt)
+
+
+def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    """Search for the overload of a function, which is found once for each types of arguments."""
+    known: dict[Any, tuple[Any, Any, Any]] = {}
+
+    def get_call_type(function: Any, context: Any, args: Any, kws: dict[str, Any]) -> Any:
+        flags: Any = ConfigStack.top_or_none()
+        key = id(function), tuple(args), tuple(kws.items()), flags is None or flags.nrt
+        if key not in known:
+            found = resolve(function, context, args, kws)
+            known[key] = function, found, function.get_impl_key(found)
+        _, signature, implementation = known[key]
+        function._impl_keys[signature.args] = implementation
+        return signature
+
+    return get_call_type
+
+
+def _plain(scheme: Any, message: str, *colours: Any) -> str:
+    """A message without colours."""
+    return message
 
 
 @functools.cache

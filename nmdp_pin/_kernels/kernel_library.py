@@ -12,6 +12,7 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.environment import lookup_environment
+from numba.core.targetconfig import ConfigStack
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # beginning of the names of the variables with environments
 
@@ -27,7 +28,10 @@ class KernelLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Address of a function, 0: there is none."""
+        """Address of a function, 0: there is none, as of Numba's own, which Python never calls."""
+        flags: Any = ConfigStack.top_or_none()
+        if flags is not None and flags.no_cpython_wrapper:
+            return 0
         self._make_executable()
         return int(super().get_pointer_to_function(name))
 

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.contact_selection import missed_contacts, select_contacts
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.linear import (
     add_gram,
@@ -34,6 +33,7 @@ from nmdp_pin._kernels.linear import (
 )
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.penalty import FRICTIONAL
+from nmdp_pin._kernels.planes import missed_contacts, select_contacts
 from nmdp_pin._kernels.position_step import (
     Scene,
     StepReference,

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.callbacks import call_solve
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.local_array import indices
 
@@ -143,7 +144,9 @@ def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
     n, r = B.shape
     order = indices(n)
     rank = eliminate(A, n, B, order)
-    X[:] = 0.0
+    for i in range(n):
+        for k in range(r):
+            X[i, k] = 0.0
     for i in range(rank - 1, -1, -1):
         for j in range(i + 1, rank):
             if A[i, j] != 0.0:
@@ -187,11 +190,7 @@ def solve_in_place(A: np.ndarray, X: np.ndarray) -> bool:
             return False
         lu_solve(A, pivots, X)
         return True
-    try:
-        X[:] = np.linalg.solve(A, X)
-    except Exception:
-        return False
-    return True
+    return call_solve(A, X)
 
 
 @jit

@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nmdp_pin._kernels.contact_motion import displacement, turn_back
-from nmdp_pin._kernels.contact_places import bend_contact
 from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.linear import copy_matrix
 from nmdp_pin._kernels.local_array import matrix, vector, zero_vector
+from nmdp_pin._kernels.planes import bend_contacts
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.vector3 import cross_into, dot, rotate
 
@@ -471,13 +471,13 @@ def penalty_forces(
     """
     t, u, wrench = new_touch(), vector(3), vector(6)
     forces.energies[0] = forces.energies[1] = 0.0
+    bend_contacts(candidates, contacts, places)
     for i in range(contacts.n[0]):
         w, at = forces.wrenches[i], forces.origin[i]
         for j in range(6):
             w[j] = at[j] = 0.0
         if not places.depth[i] > 0.0:
             continue
-        bend_contact(candidates, contacts, places, i)
         describe_contact(law, h, candidates, contacts, places, i, u, t)
         wrench_of(law, t, wrench)
         forces.energies[0] += stored_energy(law, t)

@@ -5,7 +5,7 @@ normal of a pair of features points out of b: it is a normal of b, the opposite 
 that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
-of a cylinder, whose ends have contacts of their own.
+of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
-NONE, ON_B, ON_A, CROSSED = -1, 0, 1, 2  # kinds of a contact: a vertex on a face of b, of a; edges
+# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a.
+NONE, ON_B, ON_A, CROSSED, ON_SIDE = -1, 0, 1, 2, 3
+KINDS = 5  # of contacts, with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
-_TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
+TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
 _LEVEL = 1e-9  # [-] cosine between an edge and a normal that counts as none
 _LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are
 
@@ -147,7 +149,7 @@ def separating_direction(
         limit: distance beyond which any direction will do [m].
     """
     best, latest, held = -math.inf, -math.inf, -math.inf
-    beside = minus(_middle(before), _middle(b))
+    beside = minus(middle(before), middle(b))
     n = past = least = scaled(beside, 1.0 / max(length(beside), 1e-12))
     of_past, of_least, rounding, motion = 0.0, 0.0, a.rounding + b.rounding, 0.0
     apart = _lowest(a.vertices, n) + _lowest(b.vertices, scaled(n, -1.0)) - rounding
@@ -231,7 +233,7 @@ def _may_cross(a: Polytope, i: int, slopes: np.ndarray, tilt: float) -> bool:
 
 
 @jit
-def _middle(a: Polytope) -> Vector3:
+def middle(a: Polytope) -> Vector3:
     """Mean of the vertices [m]."""
     total = (0.0, 0.0, 0.0)
     for i in range(len(a.vertices)):
@@ -346,9 +348,9 @@ def find_features(
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         for j in range(len(b.edges)):
-            if not (_may_cross(a, i, of_b[j], _TILT) and _may_cross(b, j, of_a[i], _TILT)):
+            if not (_may_cross(a, i, of_b[j], TILT) and _may_cross(b, j, of_a[i], TILT)):
                 continue
-            d, gap = edge_distance(a, i, b, j, _TILT, towards)
+            d, gap = edge_distance(a, i, b, j, TILT, towards)
             gap -= rounding
             if not gap < limit or dot(d, towards) < _FACING or n == len(gaps):
                 continue

@@ -17,7 +17,6 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.contact_places import place_contacts, place_references
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin._kernels.jit import jit
@@ -40,6 +39,7 @@ from nmdp_pin._kernels.penalty import (
     penalty_forces,
     penalty_stiffness,
 )
+from nmdp_pin._kernels.planes import place_contacts, place_references
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.tree import (
     Tree,
@@ -464,4 +464,4 @@ def replace_kinks(
 @jit
 def start_contacts(scene: Scene, ref: StepReference) -> None:
     """Write the placements of the contacts' bodies at the start of the step."""
-    place_references(scene.candidates, ref.contacts, ref.P0)
+    place_references(ref.contacts, ref.P0)

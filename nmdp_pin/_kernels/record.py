@@ -222,7 +222,7 @@ def _read(context: Any, builder: Any, kind: RecordType, address: Any, name: str)
         [_constant(builder, cgutils.gep(builder, lengths, begin + i)) for i in range(field.ndim)]
         for begin in (1, 1 + field.ndim)
     )
-    size = context.get_abi_sizeof(context.get_data_type(field.dtype))
+    size = 1 if field.dtype == types.boolean else field.dtype.bitwidth // 8
     if field.layout == "C":
         strides[-1] = length(size)
         for i in range(field.ndim - 2, -1, -1):

@@ -12,8 +12,9 @@ import numpy as np
 
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, polytope, row_of
+from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, row_of
 from nmdp_pin._kernels.primitives import BOX
+from nmdp_pin._kernels.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, settle
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, rotate_back, scaled
@@ -98,31 +99,50 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
     kind, y = contacts.features[c, 0], contacts.features[c, 2]
     if kind == ON_B:
         return False
-    second = polytopes.pairs[candidates.pairs[c], 1]
-    b, own, n = polytope(polytopes, second), polytopes.rows[second], row_of(at.normal, i)
+    n, mesh = row_of(at.normal, i), candidates.triangles
     foot = ahead(ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), at.depth[i], n)
     if kind == ON_A:
         turned = np.empty(3)
         rotate_back(at.placements[i], at.normal[i], turned)
         n, foot = (-turned[0], -turned[1], -turned[2]), row_of(contacts.held, c)
     below = ahead(foot, -_LEDGE, n)
-    for edge in range(len(b.edges)):
-        of_corner = kind == ON_A and (b.edges[edge, 0] == y or b.edges[edge, 1] == y)
-        if not (of_corner or (kind == CROSSED and edge == y)):
+    if is_mesh(polytopes, polytopes.pairs[candidates.pairs[c], 1]) and kind != CROSSED:
+        for k in range(mesh.first[y], mesh.first[y + 1]):
+            if _goes_on(candidates, c, n, below, row_of(mesh.normals, mesh.fans[k])):
+                return True
+        return False
+    b = touched_polytope(candidates, candidates.pairs[c])
+    for edge in range(y if kind == CROSSED else 0, y + 1 if kind == CROSSED else len(b.edges)):
+        if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
             continue
         for k in range(2, 4):
-            if b.edges[edge, k] < 0:
-                continue
-            side = row_of(b.normals, b.edges[edge, k])
-            if abs(dot(side, n)) > _ACROSS:
-                continue
-            beside = ahead(below, 2.0 * _LEDGE, side)
-            for row in range(len(candidates.kinds)):
-                other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
-                if not other or candidates.kinds[row, 0] == MESH:
-                    continue
-                if shape_distance(candidates.kinds, candidates.shapes, row, beside) < 0.0:
-                    return True
+            side = b.edges[edge, k]
+            if side >= 0 and _goes_on(candidates, c, n, below, row_of(b.normals, side)):
+                return True
+    return False
+
+
+@jit
+def _goes_on(candidates: Candidates, c: int, n: Vector3, below: Vector3, side: Vector3) -> bool:
+    """Whether another shape lies beside a face of the second polytope of candidate c.
+
+    Args:
+        candidates: pairs that may touch.
+        c: candidate.
+        n: normal of the contact.
+        below: point under the contact, in the polytope [m].
+        side: normal of the face, which is none where it is as that of the contact.
+    """
+    own = candidates.polytopes.rows[candidates.polytopes.pairs[candidates.pairs[c], 1]]
+    if abs(dot(side, n)) > _ACROSS:
+        return False
+    beside = ahead(below, 2.0 * _LEDGE, side)
+    for row in range(len(candidates.kinds)):
+        other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
+        if not other or candidates.kinds[row, 0] == MESH:
+            continue
+        if shape_distance(candidates.kinds, candidates.shapes, row, beside) < 0.0:
+            return True
     return False
 
 

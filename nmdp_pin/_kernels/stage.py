@@ -23,7 +23,6 @@ from nmdp_pin._kernels.callbacks import (
     call_vertices,
 )
 from nmdp_pin._kernels.contact_motion import displacement, turn_back, velocity_motion
-from nmdp_pin._kernels.contact_places import bend_contact, place_contacts, surface_rates
 from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.friction_cone import Cone, cone_derivative, cone_vertices
@@ -45,6 +44,7 @@ from nmdp_pin._kernels.manifold import (
     difference,
     difference_derivative,
 )
+from nmdp_pin._kernels.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.tree import (
     Tree,
@@ -110,9 +110,9 @@ class System:
         called: number of the object that has the contact model in Python, 0 for friction cones.
         rows: components of a vertex, 3 or 6.
         derivative: EXACT, LEFT_OUT or SECANT.
-        recovery: rate rho at which contacts and stops push out [1/s]. Motions count from one that
-            recovers, u' = u - h rho d (1 - s) n with s the sum of the weights: a contact that is
-            deeper than its load needs rises, one that needs its largest force is at rest.
+        recovery: rate rho at which stops push out, the largest of those of contacts [1/s]. Motions
+            count from one that recovers, u' = u - h rho d (1 - s) n with s the sum of the weights:
+            what is deeper than its load needs rises, what needs its largest force is at rest.
     """
 
     tree: Tree
@@ -377,8 +377,9 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
             )
         else:
             velocity_motion(at.P, at.twists, a, b, point, h, at.motion[i])
-        if system.recovery > 0.0 and places.depth[i] > 0.0:
-            rise = h * system.recovery * places.depth[i] * _missing(at, i)
+        recovery = system.candidates.recovery[contacts.index[i]]
+        if recovery > 0.0 and places.depth[i] > 0.0:
+            rise = h * recovery * places.depth[i] * _missing(at, i)
             for j in range(3):
                 at.motion[i, j] -= rise * places.normal[i, j]
         largest = _weigh(at, i, rows, m, tree.weight)
@@ -526,18 +527,17 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
     if touching == 0:
         return
     own = np.zeros((contacts.n[0], system.rows, 6))
-    for x in range(touching):
-        bend_contact(system.candidates, contacts, places, at.active[x])
+    bend_contacts(system.candidates, contacts, places)
     if system.called and system.derivative == EXACT:
         call_vertex_derivative(
             system.called, contacts.index, places, at.w, at.wrench, at.active[:touching], own
         )
     stiffness, sums = np.empty((touching, 36)), np.zeros((len(tree.parents), 36))
     origin, bodies = np.empty((touching, 6)), np.empty((touching, 2), np.int64)
-    N, L, of_depth, D = zero_matrix(3, 6), zero_matrix(3, 6), vector(6), matrix(6, 6)
+    of_depth, D = vector(6), matrix(6, 6)
     for x in range(touching):
         i = at.active[x]
-        surface_rates(system.candidates, contacts, places, i, N, L)
+        N, L = places.N[i], places.L[i]
         for a in range(3):
             of_depth[a] = -places.normal[i, a]
         cross_into(places.normal[i], places.arm[i], of_depth[3:])
@@ -550,11 +550,9 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
             at.P, bodies[x, 1], places.centre[i], at.wrench[i], D, True, stiffness[x]
         )
         _contact_rows(system, stage, at, i, of_depth, N, L, linear.J_force[x], linear.J_motion[x])
+        rise = system.candidates.recovery[contacts.index[i]] * max(places.depth[i], 0.0)
         for a in range(system.rows):
-            linear.lift[x, a] = 0.0
-            if a < 3:
-                rise = max(places.depth[i], 0.0) * places.normal[i, a]
-                linear.lift[x, a] = system.recovery / stage.rate * rise
+            linear.lift[x, a] = rise / stage.rate * places.normal[i, a] if a < 3 else 0.0
     subtract_from_bodies(bodies, stiffness, touching, 1.0, sums)
     add_children(tree.parents, sums)
     project_stiffness(at.S, tree.parents, tree.first_dofs, sums, at.loads, linear.A)
@@ -647,8 +645,9 @@ def _contact_rows(
         _displacement_map(places.placements[i], stage.contacts.reference[i], F, X, U)
     else:
         _velocity_map(at, a, b, i, h, F, X, U)
-    if system.recovery > 0.0 and places.depth[i] > 0.0:
-        share = h * system.recovery * _missing(at, i)
+    recovery = system.candidates.recovery[stage.contacts.index[i]]
+    if recovery > 0.0 and places.depth[i] > 0.0:
+        share = h * recovery * _missing(at, i)
         for j in range(3):
             for k in range(6):
                 U[j, k] -= share * places.normal[i, j] * of_depth[k]

@@ -14,15 +14,19 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_minimise
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity
-from nmdp_pin._kernels.contact_places import place_references
-from nmdp_pin._kernels.contact_reports import report_depths, report_wrench
-from nmdp_pin._kernels.contact_selection import missed_contacts, select_contacts
 from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin._kernels.inertia import placement_rates
 from nmdp_pin._kernels.jit import inlined, jit
-from nmdp_pin._kernels.local_array import matrix, vector
+from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin._kernels.manifold import integrate
+from nmdp_pin._kernels.planes import (
+    missed_contacts,
+    place_references,
+    report_depths,
+    report_wrenches,
+    select_contacts,
+)
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.stage import (
     GAP,
@@ -327,7 +331,7 @@ def state_stage(
                         slope = memory.slopes[body, r, c] - memory.rates[body, r, c]
                         memory.rates[body, r, c] += b * before * slope
     elif stage.displaced:
-        place_references(system.candidates, stage.contacts, memory.origin.P)
+        place_references(stage.contacts, memory.origin.P)
     if stage.form != NEWTON_EULER:
         _state_target(system, start, i, memory)
 
@@ -787,7 +791,8 @@ def add_wrenches(
     system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
-    seen, moment, world = vector(3), vector(3), vector(6)
+    n = contacts.n[0]
+    seen, moment, worlds = vector(3), vector(3), zero_matrix(n, 6)
     for x in range(at.n_active[1]):
         i = at.active[x]
         c, f = contacts.index[i], at.wrench[i]
@@ -801,6 +806,6 @@ def add_wrenches(
                 moment[a] = 0.0
             moment[a] *= weight
         b = contacts.bodies[i, 1]
-        rotate(at.P[b], seen, world[:3])
-        rotate(at.P[b], moment, world[3:])
-        report_wrench(system.candidates, contacts, at.places, i, world, wrenches)
+        rotate(at.P[b], seen, worlds[i, :3])
+        rotate(at.P[b], moment, worlds[i, 3:])
+    report_wrenches(system.candidates, contacts, at.places, worlds, wrenches)

@@ -15,15 +15,14 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_minimise, call_vertex_derivative
 from nmdp_pin._kernels.contact_motion import turn_back
-from nmdp_pin._kernels.contact_places import surface_rates
-from nmdp_pin._kernels.contact_selection import missed_contacts
 from nmdp_pin._kernels.friction_cone import cone_derivative
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import gains, interval
 from nmdp_pin._kernels.linear import add_product
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
+from nmdp_pin._kernels.local_array import matrix, vector
 from nmdp_pin._kernels.manifold import Manifold, add_rows, difference, difference_derivative
+from nmdp_pin._kernels.planes import missed_contacts
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
     SLIP,
@@ -242,7 +241,7 @@ def _add_turning_vertices(
         r_q[first[x], joints.dofs[j]] += d_width * at.motion[at.active[x], 0]
     if touching == 0:
         return
-    N, L, of_depth = zero_matrix(3, 6), zero_matrix(3, 6), vector(6)
+    of_depth = vector(6)
     unit, vertex, c, xi = np.zeros(m), np.empty(rows), vector(3), vector(6)
     own = np.zeros((m, contacts.n[0], rows, 6))
     if system.called:
@@ -261,7 +260,6 @@ def _add_turning_vertices(
     for x in range(touching):
         i = at.active[x]
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
-        surface_rates(system.candidates, contacts, places, i, N, L)
         for k in range(3):
             of_depth[k] = -places.normal[i, k]
         cross_into(places.normal[i], places.arm[i], of_depth[3:])
@@ -280,7 +278,7 @@ def _add_turning_vertices(
                     unit,
                     vertex,
                     of_depth,
-                    N,
+                    places.N[i],
                     own[e, i],
                 )
             for k in range(6):

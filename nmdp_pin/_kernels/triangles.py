@@ -19,7 +19,7 @@ FACE, EDGE, CORNER = 0, 1, 4
 LEAF = 4  # faces of a leaf
 SAME = 1e-7  # [m] between points that count as one
 _PARALLEL = 1e-9  # [-] deviation from a normal up to which an offset counts as parallel to it
-_DEPTH = 64  # of a tree
+DEPTH = 64  # of a tree
 
 
 @record
@@ -40,6 +40,10 @@ class Triangles:
         boxes: lower and upper corners of the nodes' boxes [m], shape (k, 6).
         order: faces of the leaves, -1: none, shape (l,).
         trees: first box, number of leaves and first entry in `order` of each mesh, shape (m, 3).
+        ridges: both ends, then both faces, of the convex edges, which have the directions of the
+            products of the normals, shape (r, 4).
+        ridge_of: ridges at the edges of the faces, -1: none, shape (f, 3).
+        peaks: whether vertices are ends of ridges, shape (v,).
     """
 
     vertices: np.ndarray
@@ -52,6 +56,9 @@ class Triangles:
     boxes: np.ndarray
     order: np.ndarray
     trees: np.ndarray
+    ridges: np.ndarray
+    ridge_of: np.ndarray
+    peaks: np.ndarray
 
 
 @jit
@@ -233,7 +240,7 @@ def box_gap(mesh: Triangles, node: int, p: Vector3) -> float:
 def nearest_face(mesh: Triangles, m: int, p: Vector3) -> int:
     """The nearest face of mesh m, the first one of several equally near."""
     root, leaves, begin = mesh.trees[m, 0], mesh.trees[m, 1], mesh.trees[m, 2]
-    stack, n, best, least = np.empty(_DEPTH, np.int64), 1, -1, math.inf
+    stack, n, best, least = np.empty(DEPTH, np.int64), 1, -1, math.inf
     stack[0] = 1
     while n > 0:
         n -= 1
@@ -281,7 +288,7 @@ def local_minima(
     found[0] = t
     if phi < 0.0 or most == 1:
         return 1
-    stack, feet, squares = np.empty(_DEPTH, np.int64), np.empty((most, 3)), np.empty(most)
+    stack, feet, squares = np.empty(DEPTH, np.int64), np.empty((most, 3)), np.empty(most)
     stack[0], n, count, within = 1, 1, 0, limit * limit
     while n > 0:
         n -= 1

@@ -8,16 +8,12 @@ which is Signorini's condition and Coulomb's law at once. The solvers are Pinocc
 projected Gauss-Seidel (PGS). Vectors hold (tangent, tangent, normal) of one contact after another.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pinocchio as pin
-
-from nmdp_pin.errors import IntegratorError
 
 NCP_SOLVERS = ("admm", "pgs")
 """Names of the solvers."""
@@ -74,26 +70,14 @@ class FrictionNCP:
     Args:
         solver: "admm" or "pgs".
         max_iterations: largest number of iterations of each of the two.
-
-    Raises:
-        IntegratorError: the solver is not known, or no iteration is allowed.
     """
 
     def __init__(self, solver: str = "admm", *, max_iterations: int = 1000) -> None:
-        if solver not in NCP_SOLVERS:
-            raise IntegratorError(f"solver '{solver}' is not known; choose from {NCP_SOLVERS}")
-        if max_iterations < 1:
-            raise IntegratorError(f"max_iterations must be >= 1, got {max_iterations}")
         names = (solver, *(name for name in NCP_SOLVERS if name != solver))
         self._solvers = [_Solver(name, max_iterations) for name in names]
 
     def solve(
-        self,
-        W: np.ndarray,
-        g: np.ndarray,
-        mu: np.ndarray,
-        guess: np.ndarray,
-        tolerance: float,
+        self, W: np.ndarray, g: np.ndarray, mu: np.ndarray, guess: np.ndarray, tolerance: float
     ) -> NcpSolution:
         """Impulses of n contacts, n > 0.
 
@@ -199,14 +183,7 @@ class _Solver:
 def ncp_residuals(
     W: np.ndarray, g: np.ndarray, mu: np.ndarray, impulses: np.ndarray
 ) -> NcpResiduals:
-    """Residuals of impulses; the arguments are those of `FrictionNCP.solve`.
-
-    Args:
-        W: shape (3 n, 3 n).
-        g: shape (3 n,).
-        mu: shape (n,).
-        impulses: impulses [N s], shape (n, 3).
-    """
+    """Residuals of impulses, (n, 3) [N s]; the other arguments are those of `FrictionNCP.solve`."""
     velocity = (W @ impulses.ravel() + g).reshape(-1, 3)
     slip = np.hypot(velocity[:, 0], velocity[:, 1])
     normal = velocity[:, 2] + mu * slip  # the correction: what slides need not come apart
@@ -226,9 +203,6 @@ def even_tangents(W: np.ndarray) -> np.ndarray:
     Pinocchio's PGS steps along both tangents by the inverse of the smaller diagonal, and diverges
     where they are far apart (a joint that gives way in one direction only). The mean of the two
     is never less than half of the largest eigenvalue, so that a step by its inverse converges.
-
-    Args:
-        W: Delassus matrix, shape (3 n, 3 n).
     """
     n = len(W) // 3
     own = W.reshape(n, 3, n, 3)[np.arange(n), :, np.arange(n)]

@@ -1,7 +1,5 @@
 """The baseline: the convex maximal dissipation principle on linearised dynamics ([N] eq. 3)."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Literal
 

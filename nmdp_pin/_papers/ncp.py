@@ -1,7 +1,5 @@
 """The conventional simulator: semi-implicit Newton-Euler with hard contacts and dry friction."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, NamedTuple
@@ -17,8 +15,8 @@ from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.outcome import failed_step, finished_step
-from nmdp_pin._kernels.contact_places import place_contacts
 from nmdp_pin._kernels.joints import stop
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._options import Count, Positive, checked
 from nmdp_pin._papers.friction_ncp import FrictionNCP, NcpResiduals, NcpSolution
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS, SemiImplicit, StepStart
@@ -123,12 +121,7 @@ class NeNcp(Integrator):
         return replace(result, **solution.residuals._asdict())
 
     def _slides(self, v: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
-        """Directions in which joints slide against their dry friction, 0 where it holds, (nv,).
-
-        Args:
-            v: velocity, shape (nv,).
-            before: directions with which v was found; a joint that would reverse is held.
-        """
+        """Directions in which joints slide, 0 where friction holds or v has reversed, (nv,)."""
         result: np.ndarray = np.sign(v) * ((np.abs(v) > _CREEP) & (self._friction > 0.0))
         if before is not None:
             result[result * before < 0.0] = 0.0
@@ -158,13 +151,7 @@ class NeNcp(Integrator):
     def _solved(
         self, start: StepStart, contacts: _RigidContacts, slides: np.ndarray
     ) -> tuple[np.ndarray, NcpSolution] | Status:
-        """Velocity at the end and impulses of a step, or its failure.
-
-        Args:
-            start: start of the step.
-            contacts: contacts there.
-            slides: as returned by `_slides`; a stiff damper holds the joints that do not slide.
-        """
+        """Velocity at the end and impulses; a stiff damper holds the joints that do not slide."""
         M_hat, right = self._step.equations(start)
         held = np.where(slides == 0.0, self._friction / _CREEP, 0.0)
         M_hat += start.h * np.diag(held)

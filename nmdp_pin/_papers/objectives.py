@@ -1,7 +1,5 @@
 """Objectives K(q) that the papers minimise over the ends of a step."""
 
-from __future__ import annotations
-
 import abc
 from typing import ClassVar
 
@@ -11,7 +9,6 @@ import pinocchio as pin
 from nmdp_pin._kernels.inertia import inertial_gradient
 from nmdp_pin._kernels.step import energies_of
 from nmdp_pin._papers.stage_equations import Linearisation, StageEquations, StagePoint
-from nmdp_pin.errors import IntegratorError
 
 
 class Objective(abc.ABC):
@@ -90,19 +87,6 @@ class EndEffector(Objective):
 
 
 OBJECTIVES: dict[str, type[Objective]] = {c.name: c for c in (Kinetic, EndEffector)}
-
-
-def objective_named(name: str) -> Objective:
-    """The objective of that name.
-
-    Raises:
-        IntegratorError: the name is not known.
-    """
-    if name not in OBJECTIVES:
-        raise IntegratorError(
-            f"objective '{name}' is not known; choose from {sorted([*OBJECTIVES, 'dissipation'])}"
-        )
-    return OBJECTIVES[name]()
 
 
 def _positions(equations: StageEquations) -> bool:

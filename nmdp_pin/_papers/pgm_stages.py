@@ -1,7 +1,5 @@
 """Stages of the nonconvex principle with the papers' objectives, by projected gradients."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +23,7 @@ from nmdp_pin._kernels.step import (
     state_stage,
 )
 from nmdp_pin._kernels.vi_newton import work_of
-from nmdp_pin._papers.objectives import Objective, objective_named
+from nmdp_pin._papers.objectives import Objective
 from nmdp_pin._papers.projected_gradient import ProjectedGradient, pgm
 from nmdp_pin._papers.semi_implicit import MOST_SATURATIONS
 from nmdp_pin._papers.simplex_qp import SimplexQP
@@ -41,7 +39,7 @@ class PgmStages(StageMinimiser):
     """Minimiser of an objective by the projected gradient method.
 
     Args:
-        objective: name of the objective.
+        objective: the objective.
         form: form of the dynamics.
         memory: memory of its steps, in which stages are stated.
         options: options of the method; None: its defaults.
@@ -50,7 +48,7 @@ class PgmStages(StageMinimiser):
 
     def __init__(
         self,
-        objective: str,
+        objective: Objective,
         form: Form,
         memory: Memory,
         *,
@@ -61,7 +59,7 @@ class PgmStages(StageMinimiser):
             raise IntegratorError(f"expected options ProjectedGradient, got {options!r}")
         self.options = options or ProjectedGradient()
         method = self.options.tight() if tight else self.options
-        self.objective, self.method, self.tight = objective_named(objective), method, tight
+        self.objective, self.method, self.tight = objective, method, tight
         self._form, self._memory = form, memory
         self._qp = SimplexQP(*form.shape, solver=method.qp_solver)
         self.begin(None)
@@ -117,7 +115,7 @@ class PgmStages(StageMinimiser):
 
     def stationarity(
         self, scheme: Scheme, start: Start, i: int, first: int, at: Point, rates: StageRates
-    ) -> GradientStationarity:
+    ) -> "GradientStationarity":
         """See `StageMinimiser.stationarity`."""
         return GradientStationarity(
             self.objective, self._form, self._memory, scheme, start, i, first, at, rates

@@ -1,9 +1,7 @@
 """Projected gradient method on the manifold G(q, w) = 0 ([N] Algorithm 1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy  # whose parts are imported when they are used
@@ -11,9 +9,8 @@ from pydantic import Field
 
 from nmdp_pin._kernels.vi_newton import block_scales
 from nmdp_pin._options import Count, Flag, Number, Positive, check_fields
-from nmdp_pin._papers.projection import ManifoldProblem, Projection, project
+from nmdp_pin._papers.projection import Projection, project
 from nmdp_pin._papers.simplex_qp import QpSolver, SimplexQP
-from nmdp_pin._papers.solver_result import SolverResult
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError
 
@@ -26,14 +23,28 @@ _ROUNDING = 1e-12  # relative: K may rise by this much and still count as not ri
 _ACCELERATION = 1e-3  # [m/s^2, rad/s^2] that may be left in a step: epsilon falls with h^2
 
 
-class Objective(Protocol):
-    """K(q)."""
+class SolverResult(NamedTuple):
+    """Result of a solver.
 
-    def value(self, problem: Any, at: Any) -> float:
-        """K at a point."""
+    Args:
+        point: the last point that was accepted, with its q and w.
+        gamma: step-size parameter to begin with next time.
+        status: outcome.
+        value: what is driven down: the objective, or the gap of a variational inequality.
+        iterations: quadratic programs or affine inequalities solved.
+        evaluations: evaluations of the dynamics.
+        rejected: iterations whose step was not taken.
+        values: values of accepted iterates, of methods that never let them rise.
+    """
 
-    def derivatives(self, problem: Any, at: Any, linear: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and positive semidefinite Hessian of K with respect to q."""
+    point: Any
+    gamma: float
+    status: Status
+    value: float
+    iterations: int
+    evaluations: int
+    rejected: int = 0
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +99,7 @@ class ProjectedGradient:
     def __post_init__(self) -> None:
         check_fields(self, IntegratorError)
 
-    def of_step(self, problem: Any) -> ProjectedGradient:
+    def of_step(self, problem: Any) -> "ProjectedGradient":
         """The method with the tolerances of one step, in its units."""
         epsilon = self.of_rate(problem.rate)
         return replace(self, tolerance=problem.tolerance(self.tolerance), epsilon=epsilon)
@@ -97,7 +108,7 @@ class ProjectedGradient:
         """Epsilon of a stage of length 1 / rate: motions that can be told from none [m, rad]."""
         return min(self.epsilon, _ACCELERATION / rate**2) if self.early_stop else self.epsilon
 
-    def tight(self) -> ProjectedGradient:
+    def tight(self) -> "ProjectedGradient":
         """The same method that solves to rounding, for the derivatives at a solution."""
         return replace(
             self,
@@ -110,8 +121,8 @@ class ProjectedGradient:
 
 
 def pgm(
-    problem: ManifoldProblem,
-    objective: Objective,
+    problem: Any,
+    objective: Any,
     qp: SimplexQP,
     q: np.ndarray,
     w: np.ndarray,
@@ -128,8 +139,8 @@ def pgm(
     smaller gamma (the papers' update of gamma is inverted: docs/choices.md, 1).
 
     Args:
-        problem: the dynamics.
-        objective: objective.
+        problem: the dynamics, as `StageEquations`.
+        objective: as `Objective`.
         qp: solver for the quadratic programs.
         q: start of the projection.
         w: start of the weights, in the simplices, shape (n, m).
@@ -248,9 +259,7 @@ def vertex_forces(at: Any, J_force: np.ndarray) -> np.ndarray:
     return B.reshape(n * m, J_force.shape[2])
 
 
-def _reduced_model(
-    problem: ManifoldProblem, objective: Objective, point: Any, block_size: int
-) -> _Model | None:
+def _reduced_model(problem: Any, objective: Any, point: Any, block_size: int) -> _Model | None:
     """The model at a point; None where dG/dq is singular."""
     linear = problem.linearise(point)
     P, singular = scipy.linalg.lapack.dgesv(linear.A, vertex_forces(point, linear.J_force).T)[2:]

@@ -1,8 +1,6 @@
 """Projection onto the manifold G(q, w) = 0 at fixed weights, by Newton's method."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,39 +9,6 @@ from nmdp_pin._state.status import Status
 
 MAX_HALVINGS = 5  # of a Newton step
 SUFFICIENT = 1e-4  # share of the linear decrease of the norm that a step must achieve
-
-
-class Point(Protocol):
-    """An evaluated point of the manifold's equations."""
-
-    @property
-    def q(self) -> np.ndarray:
-        """Configuration."""
-
-    @property
-    def w(self) -> np.ndarray:
-        """Weights."""
-
-    @property
-    def G(self) -> np.ndarray:
-        """Residual, shape (n,)."""
-
-    @property
-    def residual(self) -> float:
-        """Norm of G."""
-
-
-class ManifoldProblem(Protocol):
-    """The equations G(q, w) = 0."""
-
-    def evaluate(self, q: np.ndarray, w: np.ndarray, before: Any = None) -> Any:
-        """The equations at (q, w), a `Point`; `before` is a point evaluated earlier."""
-
-    def linearise(self, at: Any) -> Any:
-        """The equations around a point, with A = dG/dq, shape (n, n)."""
-
-    def retract(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """The configuration at tangent dq from q."""
 
 
 class Projection(NamedTuple):
@@ -61,17 +26,12 @@ class Projection(NamedTuple):
 
 
 def project(
-    problem: ManifoldProblem,
-    start: Any,
-    *,
-    tolerance: float,
-    max_iterations: int,
-    line_search: bool = True,
+    problem: Any, start: Any, *, tolerance: float, max_iterations: int, line_search: bool = True
 ) -> Projection:
     """Solve G(q, w) = 0 for q with the weights of a start.
 
     Args:
-        problem: the manifold.
+        problem: the equations, as `StageEquations`.
         start: evaluated point.
         tolerance: on the norm of G [N, N m].
         max_iterations: Newton steps at most.

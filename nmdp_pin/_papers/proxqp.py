@@ -1,7 +1,5 @@
 """ProxQP, the augmented Lagrangian method of ProxSuite, with the same bits in every process."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

@@ -1,7 +1,5 @@
 """Linear dynamics of a semi-implicit step, with all but the velocity at its start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +10,11 @@ from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.scheme import BACKWARD_EULER
-from nmdp_pin._kernels.contact_reports import report_depths
 from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.joints import add_springs, saturate
+from nmdp_pin._kernels.planes import report_depths
 from nmdp_pin._kernels.stage import Point, evaluate, kinematics, linearise
-from nmdp_pin._kernels.step import (
-    add_wrenches,
-    allowed_gain,
-    energies_of,
-    open_step,
-    state_stage,
-)
+from nmdp_pin._kernels.step import add_wrenches, allowed_gain, energies_of, open_step, state_stage
 from nmdp_pin._kernels.tree import body_twists
 from nmdp_pin._state.state import State
 
@@ -170,12 +162,7 @@ class SemiImplicit:
         return bool(gain <= allowed_gain(self.form.record, _SHARE, moving))
 
     def wrenches(self, start: StepStart, wrench: np.ndarray) -> np.ndarray:
-        """Wrenches of the contact points about their centres, in the world, shape (p, 6).
-
-        Args:
-            start: start of the step.
-            wrench: wrenches of the contacts in the axes of the touched bodies, shape (n, rows).
-        """
+        """Wrenches of contact points about their centres, world frame, (p, 6), of (n, rows)."""
         result, at = np.zeros((self.form.n_points, 6)), start.at
         at.wrench[: start.n] = wrench
         add_wrenches(self.form.record, self._memory.stage.contacts, 1.0, at, result)

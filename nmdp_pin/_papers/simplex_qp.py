@@ -1,7 +1,5 @@
 """Quadratic programs over a product of simplices, by ProxQP or DAQP."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import daqp
@@ -9,8 +7,6 @@ import numpy as np
 
 from nmdp_pin._kernels.vi_newton import work_of
 from nmdp_pin._papers.proxqp import proxqp
-from nmdp_pin._papers.simplices import Simplices
-from nmdp_pin.errors import IntegratorError
 
 QpSolver = Literal["proxqp", "daqp"]
 
@@ -18,10 +14,11 @@ _DAQP_TOLERANCE = 1e-11  # on the constraints, in units of weights
 _HIDDEN = 1e-6  # weights and gradients so small that the tolerances would hide them
 _PER_EVALUATION = 20  # iterations with few variables that take as long as an evaluation
 _MOST = 1000  # work of an iteration beyond which a program is not begun, in evaluations
+_BELOW_ONE = 1.0 + 1e-15  # what rounding may add to a sum of shares
 _FREE = 1e20  # no bound, for both solvers
 
 
-class SimplexQP(Simplices):
+class SimplexQP:
     """min g'(x - x0) + (x - x0)' H (x - x0) / 2 over blocks x_i >= 0, sum(x_i) <= 1.
 
     A solve depends on its arguments alone: nothing is carried from one to the next.
@@ -33,20 +30,14 @@ class SimplexQP(Simplices):
         n_blocks: number of simplices.
         block_size: variables of each.
         solver: "proxqp" (ProxSuite, an augmented Lagrangian method) or "daqp" (dual active set).
-
-    Raises:
-        IntegratorError: the solver is not known.
     """
 
     def __init__(self, n_blocks: int, block_size: int, solver: str = "proxqp") -> None:
-        if solver not in _SOLVERS:
-            raise IntegratorError(
-                f"qp_solver '{solver}' is not known; choose from {sorted(_SOLVERS)}"
-            )
-        super().__init__(n_blocks, block_size)
-        n = self.n
+        self.n, self.n_blocks, self.block_size = n_blocks * block_size, n_blocks, block_size
+        self._shape, n = (n_blocks, block_size), self.n
+        sums = np.kron(np.eye(n_blocks), np.ones((1, block_size)))
         self._minimise, self.work = _SOLVERS[solver], 0
-        self._rows = np.vstack([np.eye(n), self._sums])
+        self._rows = np.vstack([np.eye(n), sums])
         self._lower = np.concatenate([np.zeros(n), np.full(n_blocks, -_FREE)])
         self._upper = np.concatenate([np.full(n, _FREE), np.ones(n_blocks)])
 
@@ -68,6 +59,13 @@ class SimplexQP(Simplices):
             return None
         x[in_x] = found
         return self.clip(x)
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """Remove rounding errors: not negative, and no block's sum above one."""
+        blocks = np.maximum(x, 0.0).reshape(self._shape)
+        sums = np.add.reduce(blocks, axis=1, keepdims=True)
+        blocks /= np.where(sums > 1.0, sums * _BELOW_ONE, 1.0)
+        return blocks.ravel()
 
     def _free(self, H: np.ndarray, g: np.ndarray, x0: np.ndarray) -> np.ndarray:
         """Blocks that are to be solved for, shape (n_blocks,).

@@ -1,7 +1,5 @@
 """The equations of one stage as values, for solvers in Python."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

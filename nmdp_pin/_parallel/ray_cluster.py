@@ -1,7 +1,5 @@
 """Ray, on this machine or on many, as the backend of joblib."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

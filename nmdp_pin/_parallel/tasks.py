@@ -1,7 +1,5 @@
 """Independent tasks side by side, by joblib: threads, processes, clusters."""
 
-from __future__ import annotations
-
 import functools
 import os
 import pickle
@@ -31,11 +29,7 @@ _own = threading.local()  # what the tasks of a thread share
 
 
 def workers(n_jobs: int | None = None) -> int:
-    """Number of tasks at a time: n_jobs, else that of `joblib.parallel_config`, else 1.
-
-    Raises:
-        WorkerError: n_jobs is no number of tasks.
-    """
+    """Number of tasks at a time: n_jobs, else that of `joblib.parallel_config`, else 1."""
     whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (whole and n_jobs != 0):
         raise WorkerError(
@@ -57,10 +51,6 @@ def side_by_side(
         shared: first argument of all tasks.
         tasks: second arguments of the function.
         n_jobs: number of tasks at a time, as `workers` takes it.
-
-    Raises:
-        WorkerError: a worker died, or a task called `sys.exit`.
-        NmdpError: an error of the function.
     """
     if workers(n_jobs) == 1:
         for place, task in enumerate(tasks):
@@ -138,13 +128,7 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def shown(progress: bool | Progress, what: str, total: int) -> Iterator[Progress]:
-    """Callback for the numbers of done and of all tasks.
-
-    Args:
-        progress: True draws a bar on standard error where that is a terminal; or a function.
-        what: is counted, such as "runs".
-        total: number of tasks.
-    """
+    """Callback for the numbers of done and of all tasks; True draws a bar on a terminal."""
     from rich import progress as bars
     from rich.console import Console
 

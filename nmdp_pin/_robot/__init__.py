@@ -19,26 +19,3 @@ from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base, ContactPoint
 from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS
 from nmdp_pin._robot.together import together
-
-__all__ = [
-    "EXTENTS",
-    "MOST_CONTACT_POINTS",
-    "Base",
-    "ContactPoint",
-    "ContactPoints",
-    "JointLimits",
-    "Mimic",
-    "Robot",
-    "RobotReport",
-    "RobotSource",
-    "bundled_robots",
-    "check_robot",
-    "example_robots",
-    "free_body",
-    "is_robot",
-    "load_robot",
-    "stands_at_zero",
-    "surface_names",
-    "together",
-    "touching",
-]

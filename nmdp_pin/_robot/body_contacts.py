@@ -4,8 +4,6 @@ A contact is a contact point of one body against the surface of another. Both di
 unless a body consists of its contact points: a ball against a box needs no corners of the box.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from dataclasses import replace
@@ -73,12 +71,7 @@ def connected(model: pin.Model, a: int, b: int) -> bool:
 
 
 def _bodies_of(robot: Robot, pair: Pair, surfaces: set[int]) -> tuple[int, int]:
-    """The joints of two links.
-
-    Raises:
-        RobotError: not two links that move against each other, or no contact point of one that
-            could touch a surface of the other.
-    """
+    """The joints of two links."""
     if isinstance(pair, str) or len(pair) != 2:
         raise RobotError(f"a pair must be two names of links, got {pair!r}", file=robot.source)
     element = f"pair '{pair[0]}', '{pair[1]}'"

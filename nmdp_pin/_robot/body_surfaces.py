@@ -1,17 +1,16 @@
 """Surfaces of bodies, from their collision geometry."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import coal
-import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.convex_parts import hull_faces
+from nmdp_pin._robot.convex_parts import hull_arrays
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Terrain
+from nmdp_pin._terrain.coal_mesh import mesh_arrays, mesh_vertices
 from nmdp_pin._terrain.shape import DEFAULT_FRICTION
 from nmdp_pin.errors import RobotError, TerrainError
 
@@ -22,14 +21,6 @@ def surfaces_of(
     """Surfaces of bodies from their collision geometry, in the frames of their joints, and notes.
 
     A mesh that is not closed is replaced by its convex hull.
-
-    Args:
-        robot: robot of the bodies.
-        joints: joints that carry the bodies.
-        friction: friction coefficient of all surfaces [-].
-
-    Raises:
-        RobotError: a body has no collision geometry, or a kind of geometry is unknown.
     """
     made: dict[int, Terrain] = {}
     notes: list[str] = []
@@ -68,43 +59,34 @@ def shaped_joints(robot: Robot) -> set[int]:
 
 
 def _shape(item: pin.GeometryObject, friction: float) -> tuple[Shape, bool]:
-    """Shape of a collision geometry in the frame of the joint; True if it became its hull.
-
-    Raises:
-        RobotError: a kind of geometry that has no surface here.
-    """
+    """Shape of a collision geometry in the frame of the joint; True if it became its hull."""
     geometry, place = item.geometry, item.placement
     pose: dict[str, Any] = {
         "position": tuple(place.translation.tolist()),
         "rpy": tuple(pin.rpy.matrixToRpy(place.rotation).tolist()),
         "friction": friction,
     }
-    if isinstance(geometry, coal.Box):
-        return Box(size=tuple((2.0 * geometry.halfSide).tolist()), **pose), False
-    if isinstance(geometry, coal.Sphere):
-        return Sphere(radius=geometry.radius, **pose), False
-    if isinstance(geometry, coal.Cylinder):
-        return Cylinder(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
-    if isinstance(geometry, coal.Capsule):
-        return Capsule(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
-    if isinstance(geometry, coal.Cone):
-        return Cone(radius=geometry.radius, length=2.0 * geometry.halfLength, **pose), False
-    if isinstance(geometry, coal.Ellipsoid):
-        return Ellipsoid(radii=tuple(geometry.radii.tolist()), **pose), False
-    if not isinstance(geometry, coal.BVHModelBase | coal.ConvexBase):
-        raise RobotError(
-            f"geometry '{item.name}' is a {type(geometry).__name__}, which has no "
-            "surface that can be touched"
-        )
-    if isinstance(geometry, coal.BVHModelBase):
-        vertices = np.array(geometry.vertices())
-        corners = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
-        faces = np.array([[t[0], t[1], t[2]] for t in corners], dtype=int)
-        try:
-            return Mesh(vertices=vertices, faces=faces, **pose), False
-        except TerrainError:
+    match geometry:
+        case coal.Box():
+            return Box(size=tuple((2.0 * geometry.halfSide).tolist()), **pose), False
+        case coal.Sphere():
+            return Sphere(radius=geometry.radius, **pose), False
+        case coal.Ellipsoid():
+            return Ellipsoid(radii=tuple(geometry.radii.tolist()), **pose), False
+        case coal.Cylinder() | coal.Capsule() | coal.Cone():
+            kind = {coal.Cylinder: Cylinder, coal.Capsule: Capsule}.get(type(geometry), Cone)
+            length = 2.0 * geometry.halfLength
+            return kind(radius=geometry.radius, length=length, **pose), False
+        case coal.BVHModelBase():
+            vertices, faces = mesh_arrays(geometry)
+            with suppress(TerrainError):
+                return Mesh(vertices=vertices, faces=faces, **pose), False
+        case coal.ConvexBase():
             pass
-    else:
-        vertices = np.array(geometry.points())
-    vertices, faces = hull_faces(vertices)
+        case _:
+            raise RobotError(
+                f"geometry '{item.name}' is a {type(geometry).__name__}, which has no "
+                "surface that can be touched"
+            )
+    vertices, faces = hull_arrays(mesh_vertices(geometry))
     return Mesh(vertices=vertices, faces=faces, **pose), True

@@ -1,7 +1,5 @@
 """Sources of robots: bundled ones, example-robot-data, and files."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Sequence
@@ -99,16 +97,7 @@ def find_robot(
     variant: str | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
 ) -> RobotFiles:
-    """Find the files of a robot.
-
-    Args:
-        source: a bundled name, a name of example-robot-data, or the path of a file.
-        variant: alternative URDF named in the robot.toml.
-        package_dirs: folders that are searched first for `package://`.
-
-    Raises:
-        RobotError: the name or variant is unknown; lists the known ones, the closest first.
-    """
+    """Find the files of a robot."""
     dirs = tuple(Path(folder) for folder in package_dirs)
     text = os.fspath(source)
     path = Path(text).expanduser()

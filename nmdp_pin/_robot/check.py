@@ -1,7 +1,5 @@
 """Report on a robot: facts, choices and problems."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Choice of contact points: as requested, from robot.toml, or from the geometry."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -9,17 +7,17 @@ from pydantic import ValidationError
 
 from nmdp_pin._robot.catalog import RobotFiles
 from nmdp_pin._robot.contact_geometry import (
+    MAX_POINTS,
     hold_out,
     moving_links,
     points_on_link,
-    thin_out,
     touching_links,
 )
 from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.round_feet import points_on_foot
 from nmdp_pin._robot.settings import ContactPoint
-from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
+from nmdp_pin._robot.surface_points import points_on_surfaces
 from nmdp_pin.errors import RobotError
 
 # A link or frame name, or (name, link, position, radius).
@@ -52,10 +50,6 @@ def choose_contact_points(
         fixed: whether the base cannot move.
         count: number of points spread over the collision geometry of all links, or of those in
             `contacts`.
-
-    Raises:
-        RobotError: a link is unknown, a name is given twice, the number of points is invalid, or
-            a required mesh is missing.
     """
     model, file = body.model, str(files.urdf)
     if isinstance(contacts, str) and contacts not in EXTENTS:
@@ -97,8 +91,9 @@ def _feet(
     ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
     _refuse_missing(missing, ends, file)
     links = touching_links(body, fixed=fixed)
-    found = [point for link in links for point in points_on_foot(model, body.collision, link)]
-    points = thin_out(found)
+    each = [points_on_foot(body, link) for link in links]
+    found = [point for points in each for point in points]
+    points = hold_out(each, MAX_POINTS) if len(found) > MAX_POINTS else found
     fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
     return points, (
         f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
@@ -110,26 +105,18 @@ def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[Cont
     """A few contact points on each link that moves and has none yet."""
     taken = {point.link for point in feet}
     links = [link for link in moving_links(body) if link not in taken]
-    found = [points_on_link(body.model, body.collision, link) for link in links]
+    found = [points_on_link(body, link) for link in links]
     return hold_out(found, _MOST_POINTS - len(feet))
 
 
 def _spread_points(
-    contacts: Sequence[Contact] | None,
-    body: RobotModel,
-    missing: Missing,
-    file: str,
-    count: int,
+    contacts: Sequence[Contact] | None, body: RobotModel, missing: Missing, file: str, count: int
 ) -> tuple[ContactPoints, str]:
     """The requested number of points on the collision geometry of links."""
-    model = body.model
 
     def refuse(message: str) -> RobotError:
         return RobotError(message, file=file, element="contact_points")
 
-    whole = isinstance(count, int) and not isinstance(count, bool)
-    if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
-        raise refuse(f"must be a whole number from 1 to {MOST_CONTACT_POINTS}, got {count!r}")
     shaped = moving_links(body)
     _refuse_missing(missing, {link for link, _ in missing} if contacts is None else set(), file)
     for contact in contacts or ():
@@ -144,8 +131,8 @@ def _spread_points(
     links = shaped if contacts is None else list(dict.fromkeys(map(str, contacts)))
     if not links:
         raise refuse("there is no collision geometry that moves, to spread points over")
-    points = points_on_surfaces(model, body.collision, body.standing, links, count)
-    return place_points(model, points, file), (
+    points = points_on_surfaces(body, links, count)
+    return place_points(body.model, points, file), (
         f"{len(points)} contact points spread over the collision geometry of {', '.join(links)}"
     )
 
@@ -157,7 +144,7 @@ def _requested(
     if isinstance(contact, str):
         _refuse_missing(missing, {contact}, file)
         link_frame(body.model, contact, file, "contacts")
-        return points_on_link(body.model, body.collision, contact)
+        return points_on_link(body, contact)
     if isinstance(contact, ContactPoint):
         return [contact]
     try:

@@ -1,7 +1,5 @@
 """Contact points from collision geometry: by which links a robot touches, and where."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Sequence
@@ -13,6 +11,7 @@ import pinocchio as pin
 from nmdp_pin._robot.contact_points import reach
 from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint
+from nmdp_pin._terrain.coal_mesh import mesh_vertices
 
 # More points than this only cost time: a body that touches the ground rests on three of them.
 MAX_POINTS = 64
@@ -41,11 +40,11 @@ SAME_POINT = 1e-4
 LEVEL = 0.01
 
 
-def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[ContactPoint]:
+def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
     """Contact points of a link or frame: from its collision geometry, else its origin."""
-    found = _link_points(model, collision, link) or [(np.zeros(3), 0.0, np.zeros((3, 3)))]
+    found = _link_points(body, link) or [(np.zeros(3), 0.0, np.zeros((3, 3)))]
     mark = "_"
-    while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
+    while any(body.model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
         mark += "_"  # another link is called so, and a point of it
     return [
         ContactPoint(
@@ -59,11 +58,11 @@ def points_on_link(model: pin.Model, collision: pin.GeometryModel, link: str) ->
     ]
 
 
-def moving_links(body: RobotModel) -> list[str]:
-    """The links that move and have collision geometry."""
-    model = body.model
-    shapes = [s for s in body.collision.geometryObjects if s.parentJoint] if body.collision else []
-    return list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in shapes))
+def moving_links(body: RobotModel, joint: int | None = None) -> list[str]:
+    """The links that have collision geometry and move, with a joint or any."""
+    shapes = [s for s in body.collision.geometryObjects if s.parentJoint]
+    own = [s for s in shapes if joint is None or int(s.parentJoint) == joint]
+    return list(dict.fromkeys(str(body.model.frames[s.parentFrame].name) for s in own))
 
 
 def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
@@ -74,10 +73,10 @@ def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
     base is fixed, the links of other bodies that are lowest in the standing configuration are
     added: a robot may stand on its trunk. Of a robot with one body it is every link.
     """
-    model, collision = body.model, body.collision or pin.GeometryModel()
-    shaped = {int(shape.parentJoint) for shape in collision.geometryObjects} - {0}
+    model = body.model
+    shaped = {int(shape.parentJoint) for shape in body.collision.geometryObjects} - {0}
     if len(shaped) == 1:
-        return _links_of(model, collision, shaped.pop())
+        return moving_links(body)
     bodies: dict[int, None] = {}
     for leaf in (joint for joint in range(1, model.njoints) if not list(model.children[joint])):
         joint = leaf
@@ -85,42 +84,21 @@ def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
             joint = int(model.parents[joint])
         if joint > 0:
             bodies[joint] = None
-    ends = [_farthest_link(model, collision, joint) for joint in bodies]
-    if fixed:
-        return ends
-    lowest = _lowest_links(model, collision, body.standing)
+
+    def extent(link: str) -> float:
+        M = model.frames[model.getFrameId(link, pin.BODY)].placement
+        points = _link_points(body, link)
+        return max(_extent(M.act(x), radius, E @ M.rotation.T) for x, radius, E in points)
+
+    ends = [max(moving_links(body, joint), key=extent) for joint in bodies]
+    lowest = [] if fixed else _lowest_links(body)
     return ends + [link for link, joint in lowest if joint not in bodies]
-
-
-def thin_out(points: Sequence[ContactPoint], limit: int = MAX_POINTS) -> list[ContactPoint]:
-    """At most `limit` points, shared evenly among the links.
-
-    On each link those stay that keep most of it out of flat ground, whatever side it lies on; then
-    those far from each other.
-    """
-    links = list(dict.fromkeys(point.link for point in points))
-    if len(points) <= limit:
-        return list(points)
-    share = max(1, limit // len(links))
-    kept = []
-    for link in links[:limit]:
-        mine = [point for point in points if point.link == link]
-        centres = np.array([point.position for point in mine])
-        chosen = _covering(mine, share, _BETWEEN)
-        rest = [k for k in range(len(mine)) if k not in chosen]
-        more = spread(centres[rest], share - len(chosen), away_from=centres[chosen])
-        kept += [mine[k] for k in sorted([*chosen, *(rest[k] for k in more)])]
-    return kept
 
 
 def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
     """Few points of each link that keep it out of flat ground on every side.
 
     A link may lie as deep in the ground as is needed for at most `limit` points, all links alike.
-
-    Args:
-        links: the points of each link.
-        limit: largest number of points, unless there are more links.
     """
     limit, depth = max(limit, len(links)), _BETWEEN
     while True:
@@ -131,13 +109,7 @@ def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[Contac
 
 
 def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[int]:
-    """Spheres whose hull is nearest to the hull of all of them; their indices.
-
-    Args:
-        points: the spheres.
-        count: at most so many.
-        depth: fewer where the hull of fewer is so near [m].
-    """
+    """Indices of at most `count` spheres whose hull is near that of all, to `depth` [m]."""
     centres = np.array([point.position for point in points]).reshape(-1, 3)
     out = directions(_SIDES)
     swept = [reach(np.array(point.semi_axes).reshape(-1, 3), out) for point in points]
@@ -163,11 +135,7 @@ def directions(count: int) -> np.ndarray:
 
 
 def spread(
-    positions: np.ndarray,
-    count: int,
-    *,
-    away_from: np.ndarray | None = None,
-    nearest: float = 0.0,
+    positions: np.ndarray, count: int, *, away_from: np.ndarray | None = None, nearest: float = 0.0
 ) -> list[int]:
     """Indices of points far from each other, in the order in which they are chosen.
 
@@ -196,23 +164,6 @@ def spread(
     return chosen
 
 
-def _links_of(model: pin.Model, collision: pin.GeometryModel, joint: int) -> list[str]:
-    """The links with collision geometry that move with a joint."""
-    shapes = [s for s in collision.geometryObjects if int(s.parentJoint) == joint]
-    return list(dict.fromkeys(str(model.frames[s.parentFrame].name) for s in shapes))
-
-
-def _farthest_link(model: pin.Model, collision: pin.GeometryModel, joint: int) -> str:
-    """The link whose geometry reaches farthest from the joint that moves it."""
-
-    def extent(link: str) -> float:
-        placement = model.frames[model.getFrameId(link, pin.BODY)].placement
-        points = _link_points(model, collision, link)
-        return max(_extent(placement.act(x), r, E @ placement.rotation.T) for x, r, E in points)
-
-    return max(_links_of(model, collision, joint), key=extent)
-
-
 def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
     """Largest distance from the origin of a sphere swept over a disc, or a bound of it [m]."""
     sizes = np.linalg.norm(semi_axes, axis=1)
@@ -222,50 +173,43 @@ def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
     return float(np.hypot(along, across)) + radius
 
 
-def _lowest_links(
-    model: pin.Model, collision: pin.GeometryModel, standing: np.ndarray
-) -> list[tuple[str, int]]:
-    """The links that are lowest in a configuration, to a centimetre, each with its joint."""
-    data = model.createData()
-    pin.framesForwardKinematics(model, data, standing)
+def _lowest_links(body: RobotModel) -> list[tuple[str, int]]:
+    """The links that stand lowest, to a centimetre, each with its joint."""
+    model, data = body.model, body.model.createData()
+    pin.framesForwardKinematics(model, data, body.standing)
     heights = {}
     for joint in range(1, model.njoints):
-        for link in _links_of(model, collision, joint):
-            placement = data.oMf[model.getFrameId(link, pin.BODY)]
-            points = _link_points(model, collision, link)
-            up = placement.rotation[2]
+        for link in moving_links(body, joint):
+            M = data.oMf[model.getFrameId(link, pin.BODY)]
             heights[link, joint] = min(
-                placement.act(x)[2] - r - reach(axes, up) for x, r, axes in points
+                M.act(x)[2] - r - reach(axes, M.rotation[2])
+                for x, r, axes in _link_points(body, link)
             )
     lowest = min(heights.values(), default=0.0)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
 
 
-def _link_points(model: pin.Model, collision: pin.GeometryModel, link: str) -> list[Swept]:
+def _link_points(body: RobotModel, link: str) -> list[Swept]:
     """Spheres in the frame of a link that stand for its collision geometry."""
-    shapes = shapes_of(model, collision, link)
-    return [point for shape in shapes for point in _shape_points(model, shape)]
+    found = []
+    for shape in shapes_of(body, link):
+        placed = placement_in_link(body, shape)
+        found += [
+            (placed.act(centre), radius, axes @ placed.rotation.T)
+            for centre, radius, axes in extreme_points(shape.geometry)
+        ]
+    return found
 
 
-def shapes_of(
-    model: pin.Model, collision: pin.GeometryModel, link: str
-) -> list[pin.GeometryObject]:
+def shapes_of(body: RobotModel, link: str) -> list[pin.GeometryObject]:
     """The collision shapes of a link."""
-    return [s for s in collision.geometryObjects if model.frames[s.parentFrame].name == link]
+    frames = body.model.frames
+    return [s for s in body.collision.geometryObjects if frames[s.parentFrame].name == link]
 
 
-def placement_in_link(model: pin.Model, shape: pin.GeometryObject) -> pin.SE3:
+def placement_in_link(body: RobotModel, shape: pin.GeometryObject) -> pin.SE3:
     """Placement of a collision shape in the frame of its link."""
-    return model.frames[shape.parentFrame].placement.inverse() * shape.placement
-
-
-def _shape_points(model: pin.Model, shape: pin.GeometryObject) -> list[Swept]:
-    """Spheres in the frame of the link that stand for one collision shape."""
-    placed = placement_in_link(model, shape)
-    return [
-        (placed.act(centre), radius, axes @ placed.rotation.T)
-        for centre, radius, axes in extreme_points(shape.geometry)
-    ]
+    return body.model.frames[shape.parentFrame].placement.inverse() * shape.placement
 
 
 def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
@@ -288,11 +232,6 @@ def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
     if isinstance(shape, coal.Ellipsoid):
         return [(np.zeros(3), 0.0, np.diag(shape.radii))]
     return [(vertex, 0.0, still) for vertex in _mesh_extremes(mesh_vertices(shape))]
-
-
-def mesh_vertices(mesh: coal.BVHModelBase | coal.ConvexBase) -> np.ndarray:
-    """Vertices of a mesh, shape (n, 3)."""
-    return np.array(mesh.vertices() if isinstance(mesh, coal.BVHModelBase) else mesh.points())
 
 
 def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:

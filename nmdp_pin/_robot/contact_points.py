@@ -1,7 +1,5 @@
 """Contact points of a robot: spheres, and spheres swept over discs and ellipsoids."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -74,23 +72,12 @@ class ContactPoints:
 
 
 def reach(semi_axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """How far discs and ellipsoids reach from their centres in unit directions [m], shape (...).
-
-    Args:
-        semi_axes: rows are their semi-axes [m], shape (..., 3, 3).
-        directions: shape (..., 3).
-    """
+    """How far discs and ellipsoids, (..., 3, 3), reach in unit directions, (..., 3) [m], (...)."""
     return np.asarray(np.linalg.norm((semi_axes @ directions[..., None])[..., 0], axis=-1))
 
 
 def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Points of joints in the world frame, after forward kinematics [m], shape (n, 3).
-
-    Args:
-        data: holds the placements of the joints.
-        joints: index of the joint that carries each point, shape (n,).
-        points: points in the frames of the joints [m], shape (n, 3).
-    """
+    """Points of joints, (n, 3), in the world frame after forward kinematics [m], shape (n, 3)."""
     rotations = np.array([M.rotation for M in data.oMi])
     origins = np.array([M.translation for M in data.oMi])
     world: np.ndarray = (rotations[joints] @ points[:, :, None])[:, :, 0] + origins[joints]
@@ -98,11 +85,7 @@ def in_world(data: pin.Data, joints: np.ndarray, points: np.ndarray) -> np.ndarr
 
 
 def place_points(model: pin.Model, points: Sequence[ContactPoint], file: str) -> ContactPoints:
-    """Attach points, given in the frames of links, to the joints of the model.
-
-    Raises:
-        RobotError: a link does not exist, or a name is given twice.
-    """
+    """Attach points, given in the frames of links, to the joints of the model."""
     counts = Counter(point.name for point in points)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
@@ -138,11 +121,7 @@ def _padded(semi_axes: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def link_frame(model: pin.Model, name: str, file: str, element: str) -> pin.Frame:
-    """Frame of a link, or another named frame.
-
-    Raises:
-        RobotError: the frame does not exist.
-    """
+    """Frame of a link, or another named frame."""
     if not model.existFrame(name, pin.BODY):
         if model.existFrame(name):
             return model.frames[model.getFrameId(name)]

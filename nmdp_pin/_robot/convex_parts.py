@@ -1,18 +1,14 @@
 """Convex hulls of collision meshes, and meshes divided into convex parts."""
 
-from __future__ import annotations
-
 import hashlib
 from importlib import metadata
-from typing import Any
 
 import coal
 import numpy as np
 import pinocchio as pin
-import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._files.array_cache import cached_array
-from nmdp_pin._terrain.triangles import triangle_geometry
+from nmdp_pin._terrain.coal_mesh import mesh_arrays, triangle_geometry
 from nmdp_pin.errors import MissingExtra
 
 # Share of its volume by which a mesh may differ from its convex hull.
@@ -36,16 +32,12 @@ def fills_hull(mesh: coal.BVHModelBase, hull: coal.ConvexBase) -> bool:
     return bool(mesh.computeVolume() > (1.0 - _CONVEX) * hull.computeVolume())
 
 
-def hull_faces(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and faces of the convex hull of points, anticlockwise seen from outside."""
-    hull = scipy.spatial.ConvexHull(vertices)
-    corners = vertices[hull.vertices]
-    faces = np.searchsorted(np.sort(hull.vertices), hull.simplices)
-    faces = np.argsort(hull.vertices)[faces]
-    a, b, c = (corners[faces[:, k]] for k in range(3))
-    inwards = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(axis=1) < 0.0
-    faces[inwards] = faces[inwards][:, ::-1]
-    return corners, faces
+def hull_arrays(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of the convex hull of points, and faces, anticlockwise seen from outside."""
+    from trimesh.convex import convex_hull as hull_of  # slow to import
+
+    hull = hull_of(points)
+    return np.array(hull.vertices), np.array(hull.faces)
 
 
 def decomposed(collision: pin.GeometryModel) -> tuple[pin.GeometryModel, tuple[str, ...]]:
@@ -53,12 +45,6 @@ def decomposed(collision: pin.GeometryModel) -> tuple[pin.GeometryModel, tuple[s
 
     The parts are those of CoACD: X. Wei, M. Liu, Z. Ling, H. Su, Approximate convex decomposition
     for 3D meshes with collision-aware concavity and tree search, SIGGRAPH 2022.
-
-    Args:
-        collision: collision geometry of a robot.
-
-    Raises:
-        MissingExtra: CoACD is not installed.
     """
     made, notes = pin.GeometryModel(), []
     for item in collision.geometryObjects:
@@ -66,30 +52,23 @@ def decomposed(collision: pin.GeometryModel) -> tuple[pin.GeometryModel, tuple[s
         if not isinstance(mesh, coal.BVHModelBase) or fills_hull(mesh, convex_hull(mesh)):
             made.addGeometryObject(item)
             continue
-        parts = _parts(_coacd(), mesh)
+        parts = _parts(mesh)
         for k, part in enumerate(parts):
             piece = pin.GeometryObject(item)
-            piece.name, piece.geometry = f"{item.name}_{k}", triangle_geometry(*hull_faces(part))
+            piece.name, piece.geometry = f"{item.name}_{k}", triangle_geometry(*hull_arrays(part))
             made.addGeometryObject(piece)
         notes.append(f"{item.name}: a mesh divided into {len(parts)} convex parts")
     return made, tuple(notes)
 
 
-def _coacd() -> Any:
-    """The package, loaded when it is needed."""
+def _parts(mesh: coal.BVHModelBase) -> list[np.ndarray]:
+    """Vertices of the convex parts of a mesh [m], shape (n, 3) each; kept on disk."""
     try:
         import coacd
     except ImportError as error:
         raise MissingExtra("coacd", "decomposition") from error
     coacd.set_log_level("error")
-    return coacd
-
-
-def _parts(coacd: Any, mesh: coal.BVHModelBase) -> list[np.ndarray]:
-    """Vertices of the convex parts of a mesh [m], shape (n, 3) each; kept on disk."""
-    corners = [mesh.tri_indices(k) for k in range(mesh.num_tris)]
-    faces = np.array([(t[0], t[1], t[2]) for t in corners], dtype=np.int64)
-    vertices = np.array(mesh.vertices())
+    vertices, faces = mesh_arrays(mesh)
 
     def make() -> np.ndarray:
         import trimesh  # here, since it is slow to import

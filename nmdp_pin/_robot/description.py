@@ -1,7 +1,5 @@
 """A robot as its file describes it, before a base is put under it or a joint is locked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Joints beyond their ranges, efforts beyond their limits, bodies under the ground."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 
@@ -14,12 +12,7 @@ _SLACK = 1e-4
 
 
 def joints_beyond_range(robot: Robot, q: np.ndarray) -> list[str]:
-    """A sentence for each joint that leaves its range.
-
-    Args:
-        robot: `limits` are used.
-        q: configurations, shape (n, nq).
-    """
+    """A sentence for each joint that leaves its range in configurations of shape (n, nq)."""
     limits, said = robot.limits, []
     for name, joint in simple_joints(robot.model).items():
         x, lower, upper = q[:, joint.idx_q], limits.lower[joint.idx_v], limits.upper[joint.idx_v]
@@ -29,12 +22,7 @@ def joints_beyond_range(robot: Robot, q: np.ndarray) -> list[str]:
 
 
 def efforts_beyond_limits(robot: Robot, tau: np.ndarray) -> list[str]:
-    """A sentence for each joint whose effort is larger than its limit.
-
-    Args:
-        robot: `limits` are used.
-        tau: efforts [N m or N], shape (n, nv).
-    """
+    """A sentence for each joint whose effort, (n, nv) [N m or N], is larger than its limit."""
     limits, said = robot.limits, []
     for name, joint in simple_joints(robot.model).items():
         effort, largest = np.abs(tau[:, joint.idx_v]), limits.effort[joint.idx_v]
@@ -75,10 +63,5 @@ def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
 
 
 def how_often(count: int, n: int) -> str:
-    """Phrase for the number of states in which a condition holds; "" where there is only one.
-
-    Args:
-        count: number of states in which it holds.
-        n: number of states.
-    """
+    """Phrase for the number of states in which a condition holds; "" where there is only one."""
     return f" (in {count} of {n} states)" if n > 1 else ""

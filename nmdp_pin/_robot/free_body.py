@@ -1,20 +1,17 @@
 """Free rigid bodies, as objects beside a robot."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
+from typing import Literal
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import Positive, Vector3, checked
 from nmdp_pin._robot.contact_geometry import points_on_link
-from nmdp_pin._robot.contact_points import ContactPoints, place_points
+from nmdp_pin._robot.contact_points import place_points
 from nmdp_pin._robot.model import RobotModel, base_model, standing_configuration
 from nmdp_pin._robot.robot import Robot
-from nmdp_pin._robot.settings import Base
-from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS, points_on_surfaces
+from nmdp_pin._robot.surface_points import points_on_surfaces
 from nmdp_pin._terrain import Terrain
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin.errors import RobotError
@@ -22,15 +19,16 @@ from nmdp_pin.errors import RobotError
 _COLOR = np.array([0.85, 0.55, 0.25, 1.0])  # of what has no other
 
 
+@checked(RobotError)
 def free_body(
     name: str,
     shape: Primitive,
     *,
-    mass: float | None = None,
-    density: float | None = None,
-    position: Sequence[float] = (0.0, 0.0, 0.0),
-    rpy: Sequence[float] = (0.0, 0.0, 0.0),
-    base: Base = "free-flyer",
+    mass: Positive | None = None,
+    density: Positive | None = None,
+    position: Vector3 = (0.0, 0.0, 0.0),
+    rpy: Vector3 = (0.0, 0.0, 0.0),
+    base: Literal["free-flyer", "planar"] = "free-flyer",
     contact_points: int | None = None,
 ) -> Robot:
     """A solid body of uniform density as a robot without motors.
@@ -52,33 +50,37 @@ def free_body(
         RobotError: an argument is out of range.
     """
     if not isinstance(shape, Primitive):
-        kinds = "a Box, Sphere, Cylinder, Capsule, Cone or Ellipsoid"
-        raise _refused(name, f"{kinds} is needed, got {shape!r}")
-    if base not in ("free-flyer", "planar"):
-        raise _refused(
-            name,
-            f"base must be 'free-flyer' or 'planar', got {base!r}; what does not move is terrain",
-        )
-    inertia = _inertia(name, shape, mass, density)
-    pose = _pose(name, position, rpy)
+        what = f"a Box, Sphere, Cylinder, Capsule, Cone or Ellipsoid is needed, got {shape!r}"
+        raise RobotError(what, element=f"object '{name}'")
+    if (mass is None) == (density is None):
+        what = "give one of mass [kg] and density [kg/m^3]"
+        raise RobotError(what, element=f"object '{name}'")
+    solid = shape.collision_geometry()
+    volume = solid.computeVolume()
+    total = mass if mass is not None else (density or 0.0) * volume
+    about_centre = solid.computeMomentofInertiaRelatedToCOM() / volume
+    inertia = pin.Inertia(total, solid.computeCOM(), total * about_centre)
+    pose = pin.SE3(pin.rpy.rpyToMatrix(np.array(rpy)), np.array(position))
     model, place = base_model(base, pose)
     model.name = name
     joint = model.njoints - 1
     placed = place * shape.placement
     model.appendBodyToJoint(joint, inertia, placed)
     link = model.addBodyFrame(name, joint, place, model.nframes - 1)
-    geometries = []
-    for _ in range(2):
-        geometry = pin.GeometryModel()
-        solid = pin.GeometryObject(name, joint, link, placed, shape.collision_geometry())
-        solid.meshColor = _COLOR
-        geometry.addGeometryObject(solid)
-        geometries.append(geometry)
+    geometries = [pin.GeometryModel(), pin.GeometryModel()]
+    for geometry in geometries:
+        item = pin.GeometryObject(name, joint, link, placed, shape.collision_geometry())
+        item.meshColor = _COLOR
+        geometry.addGeometryObject(item)
     body = RobotModel(model, standing_configuration(model, {}, pose), *geometries)
+    if contact_points is None:
+        points = points_on_link(body, name)
+    else:
+        points = points_on_surfaces(body, [name], contact_points)
     return Robot(
         name=name,
         model=model,
-        contact_points=_points(body, name, contact_points),
+        contact_points=place_points(model, points, ""),
         driven=np.zeros(0, dtype=int),
         standing=body.standing,
         visual_model=body.visual,
@@ -91,48 +93,3 @@ def _placed(shape: Primitive, place: pin.SE3) -> Primitive:
     """The shape at another place."""
     rpy = pin.rpy.matrixToRpy(place.rotation)
     return replace(shape, position=tuple(place.translation.tolist()), rpy=tuple(rpy.tolist()))
-
-
-def _pose(name: str, position: Sequence[float], rpy: Sequence[float]) -> pin.SE3:
-    """Placement of a position and roll-pitch-yaw."""
-    parts = []
-    for option, value in (("position", position), ("rpy", rpy)):
-        try:
-            vector = np.array(value, dtype=float)
-        except (TypeError, ValueError):
-            vector = np.full(1, np.nan)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise _refused(name, f"{option} must be three finite numbers, got {value!r}")
-        parts.append(vector)
-    return pin.SE3(pin.rpy.rpyToMatrix(parts[1]), parts[0])
-
-
-def _inertia(name: str, shape: Primitive, mass: float | None, density: float | None) -> pin.Inertia:
-    """Inertia of the solid in the frame of the shape."""
-    if (mass is None) == (density is None):
-        raise _refused(name, "give one of mass [kg] and density [kg/m^3]")
-    for option, value in (("mass", mass), ("density", density)):
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if value is not None and not (number and 0.0 < value < np.inf):
-            raise _refused(name, f"{option} must be a finite number > 0, got {value!r}")
-    solid = shape.collision_geometry()
-    volume = solid.computeVolume()
-    total = mass if mass is not None else (density or 0.0) * volume
-    about_centre = solid.computeMomentofInertiaRelatedToCOM() / volume
-    return pin.Inertia(total, solid.computeCOM(), total * about_centre)
-
-
-def _points(body: RobotModel, name: str, count: int | None) -> ContactPoints:
-    if count is None:
-        found = points_on_link(body.model, body.collision, name)
-    else:
-        whole = isinstance(count, int) and not isinstance(count, bool)
-        if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
-            sentence = f"contact_points must be 1 to {MOST_CONTACT_POINTS}, got {count!r}"
-            raise _refused(name, sentence)
-        found = points_on_surfaces(body.model, body.collision, body.standing, [name], count)
-    return place_points(body.model, found, "")
-
-
-def _refused(name: str, message: str) -> RobotError:
-    return RobotError(message, element=f"object '{name}'")

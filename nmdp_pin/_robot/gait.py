@@ -1,7 +1,5 @@
 """Gaits: joint positions at knots, with a part that repeats."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

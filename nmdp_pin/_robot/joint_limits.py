@@ -1,7 +1,5 @@
 """What bounds the joints of a robot: ranges, efforts, dry friction, joints that copy others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -52,7 +50,7 @@ class JointLimits:
     mimics: tuple[Mimic, ...] = ()
 
     @classmethod
-    def none(cls, nv: int) -> JointLimits:
+    def none(cls, nv: int) -> "JointLimits":
         """No bounds.
 
         Args:
@@ -61,7 +59,7 @@ class JointLimits:
         return cls(np.full(nv, -np.inf), np.full(nv, np.inf), np.full(nv, np.inf), np.zeros(nv))
 
     @classmethod
-    def of(cls, model: pin.Model, mimics: Iterable[Mimic] = ()) -> JointLimits:
+    def of(cls, model: pin.Model, mimics: Iterable[Mimic] = ()) -> "JointLimits":
         """The bounds that a pinocchio model holds.
 
         A range [0, 0] and an effort of 0 bound nothing: exporters of URDF write them for unknown
@@ -115,7 +113,7 @@ class JointLimits:
         }
         return tuple(kind for kind, there in given.items() if there)
 
-    def beside(self, other: JointLimits, prefix: str) -> JointLimits:
+    def beside(self, other: "JointLimits", prefix: str) -> "JointLimits":
         """The bounds of two robots in one model, the second one's joints behind the first one's.
 
         Args:

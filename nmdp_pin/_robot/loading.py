@@ -1,7 +1,5 @@
 """The steps from the files of a robot to the robot, each checked before the next."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from collections.abc import Sequence
@@ -83,22 +81,14 @@ def load_robot(
 
 
 def describe(files: RobotFiles, *, visuals: bool) -> Description:
-    """Read the description of a robot.
-
-    Raises:
-        RobotError: names the file and the element that cannot be used.
-    """
+    """Read the description of a robot."""
     if files.urdf.suffix in MJCF:
         return describe_mjcf(files.urdf, visuals=visuals)
     return describe_urdf(files.urdf, files.package_dirs, visuals=visuals)
 
 
 def assemble(files: RobotFiles, described: Description, options: Options) -> Robot:
-    """Build a robot from its description.
-
-    Raises:
-        RobotError: names the file and the element that cannot be used.
-    """
+    """Build a robot from its description."""
     settings, notes = files.settings, list(described.notes)
     if options.decompose:
         collision, parts = decomposed(described.collision)

@@ -1,7 +1,5 @@
 """Meshes of a robot: where their files are, which way up they are, and which are far off."""
 
-from __future__ import annotations
-
 import copy
 import os
 import xml.etree.ElementTree as ET
@@ -36,15 +34,6 @@ def locate_meshes(
     `package://name/rest` is looked up as `name/rest` in `package_dirs`, then in the folders of
     ROS_PACKAGE_PATH, then in the folders above the URDF, up to the one that holds its package;
     other names start at the URDF's folder.
-
-    Args:
-        root: the `<robot>` element.
-        urdf: path of the URDF.
-        kind: "visual" or "collision".
-        package_dirs: folders.
-
-    Raises:
-        RobotError: a mesh lies outside of all these folders, or is too large.
     """
     tree, missing = copy.deepcopy(root), []
     for link in tree.findall("link"):
@@ -92,11 +81,7 @@ def _find(name: str, urdf: Path, package_dirs: Sequence[Path]) -> Path | None:
 
 
 def refuse_shapeless(geometry: pin.GeometryModel, urdf: Path) -> None:
-    """Refuse meshes without vertices, or with vertices that are no places.
-
-    Raises:
-        RobotError: names the first such mesh.
-    """
+    """Refuse meshes without vertices, or with vertices that are no places."""
     for item in geometry.geometryObjects:
         if isinstance(item.geometry, coal.BVHModelBase):
             vertices = np.array(item.geometry.vertices()).reshape(-1, 3)
@@ -111,13 +96,6 @@ def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
     Programs differ: RViz reads the numbers of such a file as they are, Gazebo and OpenSceneGraph
     turn its y axis up. Descriptions are made with one of them in mind. All meshes of a robot are
     read in the same way, the one in which their centres are near the links' centres of mass.
-
-    Args:
-        model: inertias of the bodies, before joints are locked.
-        geometry: visual or collision geometry, whose placements are changed.
-
-    Returns:
-        A sentence, if they were turned.
     """
     turned = [g for g in geometry.geometryObjects if _says_y_up(g.meshPath)]
     heavy = [g for g in turned if model.inertias[g.parentJoint].mass > 0.0]
@@ -140,12 +118,7 @@ def turn_y_up(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
 
 
 def far_off(model: pin.Model, geometry: pin.GeometryModel) -> tuple[str, ...]:
-    """A sentence on bodies with meshes whose centre of mass is far outside their geometry.
-
-    Args:
-        model: inertias of the bodies, before joints are locked.
-        geometry: collision geometry.
-    """
+    """A sentence on bodies with meshes whose centre of mass is far outside their geometry."""
     found = []
     for joint in sorted({int(g.parentJoint) for g in geometry.geometryObjects}):
         inertia = model.inertias[joint]

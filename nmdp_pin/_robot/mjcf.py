@@ -1,7 +1,5 @@
 """Description of a robot from an MJCF file, as MuJoCo compiles it."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys
@@ -59,14 +57,6 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
     become a translation and a rotation each, the axes of the base. The joints of a body that has
     several become a chain. Geometry that no joint moves is left out, unless it belongs to a body
     that carries others that move.
-
-    Args:
-        path: the file.
-        visuals: whether what it looks like is read too.
-
-    Raises:
-        RobotError: the file cannot be read, or holds what is not supported; says what.
-        MissingExtra: mujoco is not installed.
     """
     m = _compiled(path)
     _refuse(m, str(path))
@@ -108,12 +98,7 @@ def describe_mjcf(path: Path, *, visuals: bool) -> Description:
 
 
 def _compiled(path: Path) -> Any:
-    """MuJoCo's model (`mujoco.MjModel`), compiled in a process of its own.
-
-    Raises:
-        RobotError: it cannot be read, or MuJoCo refuses it.
-        MissingExtra: mujoco is not installed.
-    """
+    """MuJoCo's model (`mujoco.MjModel`), compiled in a process of its own."""
     if find_spec("mujoco") is None:
         raise MissingExtra("mujoco", "mjcf")
     open_input(path, "robot description", largest=_LARGEST, error=RobotError).close()
@@ -133,11 +118,7 @@ def _compiled(path: Path) -> Any:
 
 
 def _refuse(m: Any, file: str) -> None:
-    """Refuse what is too large, and numbers that are none.
-
-    Raises:
-        RobotError: the first of them.
-    """
+    """Refuse what is too large, and numbers that are none."""
     for key, most in _MOST.items():
         if getattr(m, key) > most:
             count = getattr(m, key)

@@ -1,7 +1,5 @@
 """Joints, bodies and geometry of a compiled MJCF file as models of pinocchio."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +9,7 @@ import pinocchio as pin
 
 from nmdp_pin._robot.mjcf_motors import Motors
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin._terrain.triangles import triangle_geometry
+from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
 FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
@@ -74,11 +72,7 @@ class MjcfModel:
                 model.lowerEffortLimit[joint.idx_v] = -effort
 
     def posture(self, qpos: np.ndarray) -> tuple[dict[str, float | np.ndarray], pin.SE3]:
-        """Positions of the joints by name, and the placement of a floating base.
-
-        Args:
-            qpos: MuJoCo's configuration, shape (nq,).
-        """
+        """Positions of the joints by name, and the placement of a floating base, at qpos, (nq,)."""
         root, found = pin.SE3.Identity(), dict[str, float | np.ndarray]()
         for name, kind, k in zip(self.joints, self._m.jnt_type, self._m.jnt_qposadr, strict=True):
             if kind >= SLIDE:
@@ -94,11 +88,7 @@ class MjcfModel:
         return found, root
 
     def geometry(self, wanted: np.ndarray) -> pin.GeometryModel:
-        """Geometry of the bodies, without planes and height fields.
-
-        Args:
-            wanted: which geometry, shape (ngeom,).
-        """
+        """Geometry of the bodies that is wanted, (ngeom,), without planes and height fields."""
         m, shapes = self._m, pin.GeometryModel()
         names = _unique([m.geom(k).name for k in range(m.ngeom)], "geom")
         for k in np.flatnonzero(wanted & (m.geom_bodyid != 0)).tolist():
@@ -130,13 +120,7 @@ class MjcfModel:
         self.at[body] = joint, model.addBodyFrame(name, joint, place, carrier), place
 
     def _add_joint(self, j: int, parent: int, place: pin.SE3) -> tuple[int, pin.SE3]:
-        """Add a joint of a body; returns it, and the placement of the body in its frame.
-
-        Args:
-            j: index of MuJoCo.
-            parent: joint that carries it.
-            place: placement of the body in the frame of that joint where this one is at `ref`.
-        """
+        """Add a joint of a body; returns it, and the placement of the body in its frame."""
         m, name, axis = self._m, self.joints[j], self._m.jnt_axis[j]
         if m.jnt_type[j] == FREE:  # its position is that in the world
             moved = self._append(0, pin.JointModelTranslation(), pin.SE3.Identity(), name)
@@ -195,13 +179,7 @@ def _turn(values: np.ndarray) -> pin.Quaternion:
 
 
 def _unique(given: list[str], word: str, taken: Sequence[str] = ()) -> list[str]:
-    """The names, with others for those that are empty or taken.
-
-    Args:
-        given: names, which differ unless they are empty.
-        word: begins the name of what has none.
-        taken: names that cannot be given.
-    """
+    """The names, with others for those that are empty or taken."""
     known, found = {*given, *taken}, []
     for k, name in enumerate(given):
         new = name or f"{word}{k}"

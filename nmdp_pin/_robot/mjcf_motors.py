@@ -1,7 +1,5 @@
 """Motors of the joints, from the actuators of a compiled MJCF file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,10 +36,6 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
     An actuator of a hinge or slide has the force gear (gain u + bias), where gain and bias are
     those of a motor (torque u), or of a servo of position or velocity. The effort that bounds it
     follows from `forcerange`, from the `ctrlrange` of a motor and from `actuatorfrcrange`.
-
-    Args:
-        m: the compiled model (`mujoco.MjModel`).
-        names: names of its joints.
     """
     from mujoco import mjtBias, mjtDyn, mjtGain, mjtJoint, mjtTrn
 

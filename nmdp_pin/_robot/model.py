@@ -1,7 +1,5 @@
 """Pinocchio models of checked URDFs: base, locked joints, geometry, standing pose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,13 +27,13 @@ class RobotModel:
         model: kinematics and inertias.
         standing: standing configuration, shape (nq,).
         visual: visual geometry, None if not built.
-        collision: its collision geometry, None if not built.
+        collision: collision geometry.
     """
 
     model: pin.Model
     standing: np.ndarray
     visual: pin.GeometryModel | None
-    collision: pin.GeometryModel | None
+    collision: pin.GeometryModel
 
 
 def build_model(
@@ -94,12 +92,7 @@ def idle_joints(model: pin.Model, q: np.ndarray) -> list[str]:
 
 
 def base_model(base: Base, base_pose: pin.SE3) -> tuple[pin.Model, pin.SE3]:
-    """Joints of a base, and the placement of the root link on the last one.
-
-    Args:
-        base: which joints.
-        base_pose: standing placement of the root link in the world.
-    """
+    """Joints of a base, and the placement of the root link on the last one."""
     if base == "planar":
         kinds = [pin.JointModelPX(), pin.JointModelPZ(), pin.JointModelRY()]
         x, z, pitch = _in_plane(base_pose)
@@ -127,15 +120,7 @@ def append_model(
     carrier: int,
     place: pin.SE3,
 ) -> tuple[pin.Model, list[pin.GeometryModel]]:
-    """Put a model on a frame of another one, with their geometries; names may repeat.
-
-    Args:
-        first: the joints of which come first if `carrier` is its last frame or 0.
-        second: what is put on it.
-        geometries: pairs of theirs.
-        carrier: index of the frame.
-        place: place of the second one's world on it.
-    """
+    """Put a model on a frame of another one, with their geometries; names may repeat."""
     first, second = pin.Model(first), pin.Model(second)
     names: dict[str, str] = {}
     # pinocchio finds the frame of a joint by name alone, and many URDFs name a link like a joint.
@@ -179,12 +164,7 @@ def standing_configuration(
 
 
 def base_velocities(model: pin.Model, driven: np.ndarray) -> np.ndarray:
-    """Velocity indices of the floating bases of robots and of free bodies, shape (n,).
-
-    Args:
-        model: model with bases of this module, or with Pinocchio's free-flyers.
-        driven: velocity indices of joints with motors, which are no bases.
-    """
+    """Velocity indices of the floating bases of robots and of free bodies, shape (n,)."""
     found: list[int] = []
     for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
         if joint.nv == 6 or str(name).split("/")[-1] in (*FREE_JOINTS, *PLANAR_JOINTS):

@@ -1,7 +1,5 @@
 """Overlaps of a robot's links with the ground and with each other, found by coal."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -54,9 +52,11 @@ class Overlap:
 class OverlapCheck:
     """Search for overlaps in configurations of a robot.
 
-    Links that are meshes are taken as their convex hulls against planes, and as they are against
-    all else. Pairs of bodies that a joint connects, or that overlap where the robot stands, are
-    left out. The depth in a mesh that is not convex is a lower bound.
+    Links that are meshes are taken as their convex hulls against planes, meshes and height fields
+    of the ground, and as they are against all else: of two meshes coal takes the depths of pairs of
+    triangles, which is far more where these are large. Pairs of bodies that a joint connects, or
+    that overlap where the robot stands, are left out. The depth in a mesh that is not convex is a
+    lower bound.
 
     Args:
         robot: its collision geometry is looked at, as far as its meshes were found.
@@ -81,7 +81,7 @@ class OverlapCheck:
         moving = [k for k, item in enumerate(items) if item.parentJoint]
         for shape in terrain.shapes:
             ground = self._add(GROUND, 0, shape.placement, shape.collision_geometry())
-            touching = flat if isinstance(shape, Plane) else solid
+            touching = flat if isinstance(shape, Plane | Mesh | HeightField) else solid
             for k in moving:
                 self._shapes.addCollisionPair(pin.CollisionPair(touching[k], ground))
         for i, j in itertools.combinations(range(len(items)), 2):
@@ -134,11 +134,7 @@ class OverlapCheck:
         return sorted(found, key=lambda overlap: -overlap.depth)[:most]
 
     def depths(self, q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-        """Depth of the overlap of each pair of bodies that overlap [m], shape (n,) each.
-
-        Args:
-            q: configurations, shape (n, nq).
-        """
+        """Depth of the overlap of each pair that overlaps [m], shape (n,) each, at q, (n, nq)."""
         found: dict[tuple[str, str], np.ndarray] = {}
         for row, configuration in enumerate(q):
             if not np.abs(configuration).max() < LARGEST:
@@ -178,12 +174,7 @@ class OverlapCheck:
 
 
 def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarray) -> list[str]:
-    """A sentence for each overlap: the bodies, the depth, the time and how often.
-
-    Args:
-        overlaps: the overlaps.
-        t: times of the configurations [s], shape (n,).
-    """
+    """A sentence for each overlap: the bodies, the depth, the time of t, (n,) [s], how often."""
     return [
         f"{_quoted(o.first)} and {_quoted(o.second)} overlap by {o.depth:.3g} m"
         + (f" at {t[o.row]:.4g} s" if len(t) > 1 else "")
@@ -193,11 +184,7 @@ def overlap_sentences(overlaps: Sequence[Overlap], t: Sequence[float] | np.ndarr
 
 
 def transparency(robot: Robot) -> list[str]:
-    """Sentences on what the links of a robot pass through, because they have no contacts for it.
-
-    Args:
-        robot: its contact points and collision geometry are looked at.
-    """
+    """Sentences on what the links of a robot pass through, because they have no contacts for it."""
     model, points = robot.model, robot.contact_points
     items = robot.collision_model.geometryObjects if robot.collision_model else ()
     links: dict[str, int] = {

@@ -1,7 +1,5 @@
 """Robots: models with contact points, driven joints, limits and gaits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Settings of a `robot.toml`: base, standing pose, contact points, gaits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -88,11 +86,7 @@ class GaitTable(_Table):
     loop: Annotated[tuple[Finite, Finite] | None, Field(strict=False)] = None
 
     def build(self, name: str) -> Gait:
-        """The gait.
-
-        Raises:
-            ControlError: the knots are no gait.
-        """
+        """The gait."""
         knots: dict[str, Any] = dict(self)
         return Gait(name, **knots)
 
@@ -124,11 +118,7 @@ class RobotSettings(_Table):
     gaits: dict[str, GaitTable] = {}
 
     def build_gaits(self, file: str) -> dict[str, Gait]:
-        """Gaits of the file.
-
-        Raises:
-            RobotError: the knots are no gait; names the file and the gait.
-        """
+        """Gaits of the file."""
         gaits = {}
         for name, table in self.gaits.items():
             try:
@@ -139,11 +129,7 @@ class RobotSettings(_Table):
 
 
 def read_settings(path: Path) -> RobotSettings:
-    """Read and check a `robot.toml`.
-
-    Raises:
-        RobotError: the file is not readable TOML, or a key is unknown, missing or of a wrong type.
-    """
+    """Read and check a `robot.toml`."""
     table = read_toml(path, "robot.toml", error=RobotError)
     try:
         settings = RobotSettings.model_validate(table)

@@ -1,7 +1,5 @@
 """Standing pose of a robot: what its files say, for all joints and the root link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -60,13 +58,7 @@ def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
 def within_ranges(
     pose: StandingPose, model: pin.Model, copies: Sequence[Mimic]
 ) -> tuple[StandingPose, list[str]]:
-    """The pose with joints that stand outside their range at its nearer end, and a note on them.
-
-    Args:
-        pose: standing pose.
-        model: model of all joints.
-        copies: joints that stand where others put them.
-    """
+    """The pose with joints that stand outside their range at its nearer end, and a note on them."""
     limits, joints, moved = JointLimits.of(model), dict(pose.joints), []
     left_out = {m.joint for m in copies} - {*joints}
     for name, joint in simple_joints(model).items():

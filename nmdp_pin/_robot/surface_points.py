@@ -1,7 +1,5 @@
 """Contact points spread over the collision geometry of a robot."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +10,10 @@ import pinocchio as pin
 
 from nmdp_pin._robot.contact_geometry import SAME_POINT, extreme_points, shapes_of, spread
 from nmdp_pin._robot.contact_points import in_world
+from nmdp_pin._robot.model import RobotModel
 from nmdp_pin._robot.settings import ContactPoint
+from nmdp_pin._terrain.coal_mesh import surface_mesh
+from nmdp_pin.errors import RobotError
 
 # A step costs time for each of them: more is a mistake.
 MOST_CONTACT_POINTS = 1024
@@ -21,31 +22,29 @@ _PLACES = 8192
 _RIM_POINTS = 8
 
 
-def points_on_surfaces(
-    model: pin.Model,
-    collision: pin.GeometryModel,
-    standing: np.ndarray,
-    links: Sequence[str],
-    count: int,
-) -> list[ContactPoint]:
+def points_on_surfaces(body: RobotModel, links: Sequence[str], count: int) -> list[ContactPoint]:
     """Bare points far from each other on the collision geometry of links.
 
     Corners and rims, on which bodies rest, come first. Further points are placed where the surface
     is farthest from all points so far, in the standing configuration. A larger number adds to the
     points of a smaller one. Parts of the surface inside another shape of the link get no points.
+    Fewer are found where points would coincide.
 
     Args:
-        model: kinematics.
-        collision: collision geometry.
-        standing: configuration in which distances are measured, shape (nq,).
+        body: the robot.
         links: names of the links that get points.
-        count: number of points.
+        count: largest number of points.
 
-    Returns:
-        At most `count` points, ordered by link; fewer where points would coincide.
+    Raises:
+        RobotError: `count` is not from 1 to `MOST_CONTACT_POINTS`.
     """
-    shapes = [(k, s) for k, link in enumerate(links) for s in shapes_of(model, collision, link)]
-    meshes = [_triangulated(shape.geometry) for _, shape in shapes]
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if not (whole and 1 <= count <= MOST_CONTACT_POINTS):
+        what = f"must be a whole number from 1 to {MOST_CONTACT_POINTS}, got {count!r}"
+        raise RobotError(what, element="contact_points")
+    model = body.model
+    shapes = [(k, s) for k, link in enumerate(links) for s in shapes_of(body, link)]
+    meshes = [surface_mesh(shape.geometry) for _, shape in shapes]
     density = _PLACES / (sum(mesh.area for mesh in meshes) or 1.0)
     corners = [_corners(shape.geometry) for _, shape in shapes]
     faces = [
@@ -60,7 +59,7 @@ def points_on_surfaces(
     n_corners = sum(map(len, bare[: len(shapes)]))
 
     data = model.createData()
-    pin.forwardKinematics(model, data, standing)
+    pin.forwardKinematics(model, data, body.standing)
     frames = [model.frames[model.getFrameId(link, pin.BODY)] for link in links]
     world = in_world(data, np.array([int(frames[k].parentJoint) for k in owner], dtype=int), local)
     chosen = spread(world[:n_corners], count, nearest=SAME_POINT)
@@ -105,32 +104,6 @@ def _corners(shape: coal.CollisionGeometry) -> np.ndarray:
         elif radius == 0.0 and not swept.any():
             found.append(point[None])
     return np.concatenate(found)
-
-
-def _triangulated(shape: coal.CollisionGeometry) -> Any:
-    """Mesh (`trimesh.Trimesh`) of a shape."""
-    import trimesh  # slow to import
-
-    half = getattr(shape, "halfLength", 0.0)
-    match shape:
-        case coal.Box():
-            return trimesh.creation.box(2.0 * shape.halfSide)
-        case coal.Sphere():
-            return trimesh.creation.icosphere(subdivisions=4, radius=shape.radius)
-        case coal.Ellipsoid():
-            return trimesh.creation.icosphere(subdivisions=4).apply_scale(shape.radii)
-        case coal.Capsule():
-            return trimesh.creation.capsule(2.0 * half, shape.radius)
-        case coal.Cylinder():
-            return trimesh.creation.cylinder(shape.radius, 2.0 * half, sections=64)
-        case coal.Cone():
-            cone = trimesh.creation.cone(shape.radius, 2.0 * half, sections=64)
-            return cone.apply_translation([0.0, 0.0, -half])
-        case coal.BVHModelBase():
-            faces = [shape.tri_indices(k) for k in range(shape.num_tris)]
-            return trimesh.Trimesh(shape.vertices(), [[f[0], f[1], f[2]] for f in faces])
-    faces = [shape.polygons(k) for k in range(shape.num_polygons)]
-    return trimesh.Trimesh(shape.points(), [[f[0], f[1], f[2]] for f in faces])
 
 
 def _sampled(shape: coal.CollisionGeometry, mesh: Any, density: float) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Robots and objects in one model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Description of a robot from a URDF, which pinocchio reads after it is checked."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,17 +28,7 @@ _WORDS = ("name", "filename", "link", "type", "version", "joint")
 
 
 def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) -> Description:
-    """Description of a URDF.
-
-    Args:
-        path: the file.
-        package_dirs: folders in which `package://` is looked up first.
-        visuals: whether what it looks like is read too.
-
-    Raises:
-        RobotError: the file is not XML or no URDF, a problem stops a simulation, or a mesh cannot
-            be read.
-    """
+    """Description of a URDF."""
     root = read_urdf(path)
     problems = find_problems(root)
     fatal = [problem for problem in problems if problem.fatal]
@@ -84,11 +72,7 @@ def describe_urdf(path: Path, package_dirs: Sequence[Path], *, visuals: bool) ->
 
 
 def read_urdf(path: Path) -> ET.Element:
-    """The `<robot>` element of a URDF, holding only what is read.
-
-    Raises:
-        RobotError: the file cannot be read, is not XML (line and column), or is no URDF.
-    """
+    """The `<robot>` element of a URDF, holding only what is read."""
     file = str(path)
     data = read_input(path, "robot description", largest=_LARGEST, error=RobotError)
     try:

@@ -1,7 +1,5 @@
 """Problems of a URDF: its tree, its numbers, its inertias."""
 
-from __future__ import annotations
-
 import graphlib
 import math
 import xml.etree.ElementTree as ET
@@ -55,11 +53,7 @@ class Problem(NamedTuple):
 
 
 def find_problems(root: ET.Element) -> list[Problem]:
-    """All problems of a URDF, the fatal ones first.
-
-    Args:
-        root: the `<robot>` element, with what is read alone.
-    """
+    """All problems of a URDF, the fatal ones first."""
     links, joints = root.findall("link"), root.findall("joint")
     moving = {joint.get("name", "") for joint in joints if joint.get("type") != "fixed"}
     problems = [*_names(root), *_numbers(root)]

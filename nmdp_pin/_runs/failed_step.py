@@ -1,15 +1,12 @@
 """Failed steps in files, with all that is needed to repeat them."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from nmdp_pin._control.controller import Command
-from nmdp_pin._control.timed import Timed
+from nmdp_pin._control.controller import Command, Timed
 from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._files.state_file import ARRAYS, state_arrays, state_from
 from nmdp_pin._integrators.integrator import StepResult
@@ -52,7 +49,7 @@ class FailedStep:
     scenario: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> FailedStep:
+    def of(cls, failure: StepFailed, scenario: Scenario | None = None) -> "FailedStep":
         """Failed step of a `StepFailed` error.
 
         Args:
@@ -116,7 +113,7 @@ class FailedStep:
         write_npz(path, arrays, meta, replace=replace)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> FailedStep:
+    def load(cls, path: str | os.PathLike[str]) -> "FailedStep":
         """Read a failed step; code in a file is never run.
 
         Raises:

@@ -1,7 +1,5 @@
 """Motion of joints and objects in a run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,15 +100,7 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
 
 
 def motion_in(recording: Recording, scenario: Scenario) -> tuple[Motion, str]:
-    """Motion of joints and objects of a recorded scenario, with the robot built again.
-
-    Args:
-        recording: the run.
-        scenario: scenario of the run.
-
-    Returns:
-        The motion, or the reason for which the robot cannot be built.
-    """
+    """Motion of a recorded scenario, with the robot built again, or why it cannot be built."""
     try:
         robot = scenario.build_robot(visuals=False)
         return motion_of(recording, robot, scenario.controller.build(robot, recording.q[0])), ""

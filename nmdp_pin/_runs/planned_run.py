@@ -1,7 +1,5 @@
 """Planned runs: a scenario, and the key under which the run is stored."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib
@@ -16,8 +14,8 @@ from nmdp_pin._runs.recorder import version_of
 
 # They draw, report, write and plan: no number depends on them. Robots are read below, and the
 # scenario of a run is kept with it.
-_APART = {"cli", "viz", "experiments", "robots", "scenarios", "sweep", "files", "__main__.py"}
-_APART |= {"errors.py", "parallel.py", "ray_cluster.py", "rollout.py"}
+_APART = {"_cli", "viz", "experiments", "robots", "scenarios", "_sweep", "_files", "__main__.py"}
+_APART |= {"errors.py", "_parallel", "rollout.py", "adapters", "testing"}
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
 
 

@@ -1,7 +1,5 @@
 """Recorder: collects the results of steps, and keeps them in a file while a run goes on."""
 
-from __future__ import annotations
-
 import os
 import time
 from contextlib import AbstractContextManager, suppress
@@ -186,11 +184,7 @@ class Recorder(AbstractContextManager["Recorder"]):
 
 
 def base_frame(model: pin.Model) -> int:
-    """Index of the frame of the base link: the first link that has a mass.
-
-    Args:
-        model: a robot; its base may float, slide in a plane or be fixed.
-    """
+    """Index of the frame of the base link: the first link that has a mass."""
     bodies = [i for i, frame in enumerate(model.frames) if frame.type == pin.FrameType.BODY]
     heavy = [i for i in bodies if model.inertias[model.frames[i].parentJoint].mass > 0.0]
     return (heavy or bodies or [0])[0]

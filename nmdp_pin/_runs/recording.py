@@ -1,7 +1,5 @@
 """Recordings of runs: arrays with one row a step, and the metadata needed to repeat the run."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -149,7 +147,7 @@ class Recording:
         write_whole(path, lambda file: file.write(text.getvalue().encode()), replace=replace)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Recording:
+    def load(cls, path: str | os.PathLike[str]) -> "Recording":
         """Read a recording or its journal; code in a file is never run.
 
         Raises:
@@ -205,11 +203,7 @@ def _read_journal(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def _checked_sizes(meta: dict[str, Any]) -> dict[str, int]:
-    """Sizes nq, nv and nc, checked against the lists of names.
-
-    Raises:
-        ValueError: they disagree.
-    """
+    """Sizes nq, nv and nc, checked against the lists of names."""
     try:
         sizes = {name: int(meta["sizes"][name]) for name in ("nq", "nv", "nc")}
         names = [*meta["joints"], *meta["contacts"], *meta["statuses"], meta["robot"]]
@@ -223,11 +217,7 @@ def _checked_sizes(meta: dict[str, Any]) -> dict[str, int]:
 
 
 def _check(arrays: dict[str, np.ndarray], row: np.dtype, n_statuses: int) -> None:
-    """Check arrays against the type of a row.
-
-    Raises:
-        ValueError: naming the one that is wrong.
-    """
+    """Check arrays against the type of a row."""
     n = arrays["t"].shape[0] if arrays["t"].ndim == 1 else 0
     if n == 0:
         raise ValueError(f"t has shape {arrays['t'].shape}, expected (n,), n > 0")

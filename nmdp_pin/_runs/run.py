@@ -1,7 +1,5 @@
 """Single runs of scenarios, with recordings."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

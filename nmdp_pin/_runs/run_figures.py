@@ -1,7 +1,5 @@
 """Figures that say how a run went, alone and against another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -124,14 +122,7 @@ class RunFigures:
 
 
 def compare_table(recordings: Sequence[Recording]) -> list[RunFigures]:
-    """Figures of several runs, the last of them against the first run.
-
-    Args:
-        recordings: the runs, at least one.
-
-    Raises:
-        RecordingError: no recording is given.
-    """
+    """Figures of several runs, the last of them against the first run."""
     if not recordings:
         raise RecordingError("a comparison needs at least one recording; none was given")
     return [_figures(recording, recordings[0]) for recording in recordings]

@@ -1,7 +1,5 @@
 """Execution of many runs, each made once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,21 +27,7 @@ def run_many(
 ) -> list[Summary]:
     """Make the runs that a store lacks; all scenarios are built before the first run.
 
-    Args:
-        runs: runs to make, begun in this order.
-        store: store of the finished runs.
-        n_jobs: number of processes, as in `nmdp_pin.rollout`.
-        progress: True draws a bar on a terminal; a function is called with the number of runs
-            done and the number of all.
-        watch: observes the runs, which are made one after another in this process if it is given.
-
-    Returns:
-        Summaries in the order of `runs`, including those of runs that failed numerically.
-
-    Raises:
-        NmdpError: a scenario cannot be built or run; the message names the run.
-        WorkerError: a worker died, or has another version of this package.
-        RecordingError: the store cannot be written.
+    Runs that are watched are made one after another in this process.
     """
     n_jobs = n_jobs if watch is None else 1
     found = [store.find(run) for run in runs]

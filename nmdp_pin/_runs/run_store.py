@@ -1,7 +1,5 @@
 """Store of finished runs: a journal of their summaries and, if wanted, their recordings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from contextlib import AbstractContextManager, suppress
@@ -48,11 +46,7 @@ class RunStore(AbstractContextManager["RunStore"]):
         return found if kept is not None and found.get("recording") == kept else None
 
     def keep(self, run: PlannedRun, summary: Summary) -> None:
-        """Write the summary of a run to disk.
-
-        Raises:
-            RecordingError: the disk is full.
-        """
+        """Write the summary of a run to disk."""
         self._journal.append(json.dumps({run.key: summary}).encode())
         self._summaries[run.key] = summary
 

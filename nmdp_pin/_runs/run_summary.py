@@ -1,7 +1,5 @@
 """Summary of a run: what happened, how it ended, what it took."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,12 +24,7 @@ from nmdp_pin._state.status import Status
 
 
 def summary(run: Recording, setup: Setup) -> Summary:
-    """Row of a table of runs, as JSON data; see docs/rollouts.md.
-
-    Args:
-        run: recording of the run.
-        setup: objects of its scenario.
-    """
+    """Row of a table of runs, as JSON data; see docs/rollouts.md."""
     overlaps = recorded_overlaps(setup.overlap_check, run)
     good = run.q[run.status == 0]
     figures = compare_table([run])[0]
@@ -61,12 +54,7 @@ def summary(run: Recording, setup: Setup) -> Summary:
 
 
 def account(recording: Recording, motion: Motion | None = None) -> str:
-    """What happened in a run, in words: a line each for events, base, joints, contacts and steps.
-
-    Args:
-        recording: the run; its first row is the initial state.
-        motion: motion of its joints and objects; None: of these nothing is said.
-    """
+    """What happened in a run: a line each for events, base, joints, contacts and steps."""
     motion = motion or Motion()
     deepest = 1e3 * recording.contact_depths.max(initial=0.0)
     lines = [

@@ -1,7 +1,5 @@
 """Warnings about a run: at its start, and from its recording."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pinocchio as pin
@@ -26,11 +24,7 @@ _WORDS = {
 
 
 def start_warnings(setup: Setup) -> list[str]:
-    """Warnings before the first step: robot, initial pose, bounds that the method does not enforce.
-
-    Args:
-        setup: objects of the scenario.
-    """
+    """Warnings before the first step: the robot, its pose, bounds that are not enforced."""
     robot, q = setup.robot, setup.state.q[None]
     depth = _contact_depth(setup)
     return [
@@ -43,12 +37,7 @@ def start_warnings(setup: Setup) -> list[str]:
 
 
 def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
-    """Warnings about the motion: overlaps of bodies, joints and motors beyond their limits.
-
-    Args:
-        setup: objects of the run.
-        recording: recording of the run; its first row is the initial state.
-    """
+    """Warnings about the motion: overlaps of bodies, joints and motors beyond their limits."""
     overlaps = recorded_overlaps(setup.overlap_check, recording)
     motors = recording.tau + setup.robot.model.damping * recording.v
     return [
@@ -59,12 +48,7 @@ def recorded_warnings(setup: Setup, recording: Recording) -> list[str]:
 
 
 def recorded_overlaps(check: OverlapCheck, recording: Recording) -> list[Overlap]:
-    """The deepest overlaps that contacts do not explain, in all states of a recording.
-
-    Args:
-        check: search for overlaps of the robot and ground of the run.
-        recording: recording of the run.
-    """
+    """The deepest overlaps that contacts do not explain, in all states of a recording."""
     depth = recording.contact_depths.max(axis=1, initial=0.0)
     depth[:1] = depth[:2].max()  # the first row, which no step has made, has no contacts
     return check.deepest(recording.q, depth)

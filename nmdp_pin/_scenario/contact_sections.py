@@ -4,8 +4,6 @@ A package may add models by an entry point of the group `nmdp_pin.contact_models
 `ContactLaw`, or a function that returns one; its keyword arguments are the keys of the table.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -35,19 +33,16 @@ from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin.errors import ContactError
 
 ENTRY_POINTS = "nmdp_pin.contact_models"
+_DEFAULT = "friction-cone"
 
 
 class ContactSection(OptionsSection):
     """Keys common to all contact models; `target` makes one."""
 
-    model: str = Field("friction-cone", description="contact law; determines the other keys")
+    model: str = Field(_DEFAULT, description="contact law; determines the other keys")
 
     def build(self, robot: Robot) -> ContactLaw:
-        """Build the contact model; targets with an argument `robot` receive the robot.
-
-        Raises:
-            ContactError: keys that do not fit each other, or a target that makes something else.
-        """
+        """Build the contact model; targets with an argument `robot` receive the robot."""
         options = self.options()
         if "robot" in inspect.signature(self.target).parameters:
             options["robot"] = robot
@@ -122,6 +117,15 @@ def contact_section(name: str) -> type[ContactSection]:
 Patterns = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
+def with_recovery(table: Any, rate: float) -> Any:
+    """The table of a contact model, with a rate where the model has one and the table has none."""
+    name = table.get("model", _DEFAULT) if isinstance(table, dict) else None
+    known = isinstance(name, str) and name in CONTACTS
+    if not (known and "recovery" in CONTACTS[name].model_fields):
+        return table
+    return {"recovery": rate} | table
+
+
 class ContactRule(ContactSection):
     """A contact model for the contact points and terrain shapes that it names."""
 
@@ -165,10 +169,6 @@ def build_contact(
         rules: the first that fits a contact point on a shape counts.
         robot: has the contact points.
         shapes: names of the terrain's shapes.
-
-    Raises:
-        ContactError: a rule that names no contact point or no shape, or a law that is no wrench
-            space.
     """
     if not rules:
         return default.build(robot)

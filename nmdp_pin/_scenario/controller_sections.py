@@ -1,7 +1,5 @@
 """The [controller] table of a scenario file: one record a controller."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import replace
 from typing import Annotated, Any
@@ -25,12 +23,7 @@ class ControllerSection(OptionsSection):
     kind: str = Field("stable-pd", description="controller")
 
     def build(self, robot: Robot, q: np.ndarray) -> Controller:
-        """The controller of a robot.
-
-        Args:
-            robot: controlled robot.
-            q: configuration at the start of the run, shape (nq,).
-        """
+        """The controller of a robot that begins at the configuration q, shape (nq,)."""
         taken = inspect.signature(self.target).parameters
         parts = {name: part for name, part in (("robot", robot), ("q", q)) if name in taken}
         controller: Controller = self.target(**parts, **self.options())
@@ -57,9 +50,6 @@ def stable_pd(
         motion: table of knots instead of a gait.
         loop: repeat the loop of the gait, or hold its last knot.
         track_velocity: follow the velocity of the gait, or damp to rest.
-
-    Raises:
-        ControlError: a gait or joint is unknown, or both `gait` and `motion` are given.
     """
     if gait is not None and motion is not None:
         raise ControlError("takes one of the keys 'gait' and 'motion'")

@@ -1,7 +1,5 @@
 """The state in which a scenario starts: the standing pose, moved as its file says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 
@@ -17,16 +15,7 @@ _STILL = {"position": (1,), "rpy": (0, 2), "velocity": (1,), "angular_velocity":
 
 
 def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> State:
-    """State at t = 0.
-
-    Args:
-        robot: gives the standing pose.
-        initial: differences from the standing pose.
-        file: the scenario file, for messages.
-
-    Raises:
-        ScenarioError: the robot lacks a joint, or its base cannot make the motion.
-    """
+    """State at t = 0."""
     model, joints = robot.model, {**initial.joints, **initial.joint_velocities}
     axes = {n: joint for n, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
     for name in joints.keys() - axes.keys():

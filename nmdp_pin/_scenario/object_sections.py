@@ -1,7 +1,5 @@
 """The [[objects]] of a scenario file: bodies beside the robot that it may push, kick and carry."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +44,7 @@ class ObjectSection(OptionsSection, MovingSection):
     )
 
     @model_validator(mode="after")
-    def _in_plane(self) -> ObjectSection:
+    def _in_plane(self) -> "ObjectSection":
         """Refuse velocities out of the plane of a planar object."""
         aside = (self.velocity[1], self.angular_velocity[0], self.angular_velocity[2])
         if self.base == "planar" and any(aside):
@@ -54,11 +52,7 @@ class ObjectSection(OptionsSection, MovingSection):
         return self
 
     def build(self) -> Robot:
-        """The object alone.
-
-        Raises:
-            RobotError: what it is made of cannot be used.
-        """
+        """The object alone."""
         raise NotImplementedError
 
     def set_velocity(self, model: pin.Model, q: np.ndarray, v: np.ndarray) -> None:
@@ -73,7 +67,7 @@ class SolidSection(ObjectSection):
     density: Positive | None = Field(None, description="or `mass` [kg/m^3]")
 
     @model_validator(mode="after")
-    def _one_mass(self) -> SolidSection:
+    def _one_mass(self) -> "SolidSection":
         """The mass is given, or follows from the density."""
         if (self.mass is None) == (self.density is None):
             raise worded("needs exactly one of the keys 'mass' and 'density'")
@@ -144,9 +138,6 @@ def with_objects(robot: Robot, section: RobotSection, objects: Sequence[ObjectSe
     """The robot with the objects beside it, and the contacts between bodies that a scenario has.
 
     Every object may touch every other one, and the bodies of the robot that carry contact points.
-
-    Raises:
-        RobotError: an object or a pair of links that cannot be used.
     """
     friction = section.link_friction
     if section.self_collision:

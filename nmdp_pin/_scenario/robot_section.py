@@ -1,7 +1,5 @@
 """The [robot] table of a scenario: which robot, how it is read, where it starts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, Self
 

@@ -1,7 +1,5 @@
 """The scenario of a robot alone: it holds its standing pose on flat ground."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,7 @@ CLEARANCE = 0.01  # [m]
 
 
 def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Table of a scenario that has only a robot; None for other sources.
-
-    Args:
-        source: a robot's name, or the path of its description.
-    """
+    """Table of a scenario that has only a robot; None for other sources."""
     if not is_robot(source):
         return None
     text = os.fspath(source)

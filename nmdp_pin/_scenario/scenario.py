@@ -1,7 +1,5 @@
 """Scenarios: typed records of TOML files, from which all parts are composed."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterator, Sequence
@@ -10,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from nmdp_pin._control.controller import Controller
 from nmdp_pin._control.push import Push, Pushed
 from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._files.input_file import read_toml
+from nmdp_pin._integrators.presets import PRESETS
 from nmdp_pin._options import seconds
 from nmdp_pin._robot import Robot, load_robot, surface_names
 from nmdp_pin._robot.overlaps import OverlapCheck
@@ -25,6 +24,7 @@ from nmdp_pin._scenario.contact_sections import (
     build_contact,
     contact_models,
     contact_section,
+    with_recovery,
 )
 from nmdp_pin._scenario.controller_sections import AnyController, ControllerSection
 from nmdp_pin._scenario.initial_state import initial_state
@@ -43,13 +43,7 @@ from nmdp_pin._scenario.toml_source import apply_override, find_scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
-from nmdp_pin.errors import (
-    ContactError,
-    ControlError,
-    IntegratorError,
-    ScenarioError,
-    TerrainError,
-)
+from nmdp_pin.errors import ContactError, ControlError, IntegratorError, ScenarioError, TerrainError
 
 FRICTION = "contact.friction"
 """Stands for the friction of every shape of the terrain, where scenario files have it."""
@@ -104,8 +98,22 @@ class Scenario(Section):
 
     _file: str = PrivateAttr("")
 
+    @model_validator(mode="before")
     @classmethod
-    def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> Scenario:
+    def _recover_as_preset(cls, table: Any) -> Any:
+        """Contact models that do not give their recovery have that of the integrator's preset."""
+        method = table.get("integrator") if isinstance(table, dict) else None
+        preset = method.get("preset") if isinstance(method, dict) else None
+        rate = PRESETS.get(preset, {}).get("recovery") if isinstance(preset, str) else None
+        if rate is None:
+            return table
+        filled = {"contact": with_recovery(table.get("contact"), rate)}
+        if isinstance(rules := table.get("contact_rules"), list | tuple):
+            filled["contact_rules"] = [with_recovery(rule, rate) for rule in rules]
+        return table | {key: value for key, value in filled.items() if key in table}
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str], *, overrides: Sequence[str] = ()) -> "Scenario":
         """Read a scenario; code in a file is never run.
 
         Args:
@@ -133,7 +141,7 @@ class Scenario(Section):
     @classmethod
     def from_dict(
         cls, table: dict[str, Any], *, file: str = "", folder: str | os.PathLike[str] = "."
-    ) -> Scenario:
+    ) -> "Scenario":
         """Check the content of a scenario file, or the entry "scenario" of a recording.
 
         Args:

@@ -1,7 +1,5 @@
 """A section of a scenario file: a strict record whose errors say what was given and allowed."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import typing
@@ -32,7 +30,7 @@ class Section(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _word_errors(cls, value: Any, handler: ModelWrapValidatorHandler[Section]) -> Section:
+    def _word_errors(cls, value: Any, handler: "ModelWrapValidatorHandler[Section]") -> "Section":
         """Word the errors while the record that they belong to is known."""
         try:
             return handler(value)
@@ -100,23 +98,13 @@ def options_section(
     skip: tuple[str, ...] = (),
     types: tuple[tuple[str, Any], ...] = (),
 ) -> type[S]:
-    """Record of `base` plus the options of a class or function.
-
-    Args:
-        base: keys that all of the family share; they come before options of the same name.
-        target: class, function, or method of a class that passes **options on to the class.
-        skip: options of the class that its method makes of others.
-        types: types of options that a file gives in another form.
-    """
+    """Record of `base` plus the options of a class or function."""
     return _made(base, target, skip, types)
 
 
 @functools.cache  # making a record takes pydantic milliseconds, and each scenario needs them all
 def _made(
-    base: Any,
-    target: Callable[..., Any],
-    skip: tuple[str, ...],
-    types: tuple[tuple[str, Any], ...],
+    base: Any, target: Callable[..., Any], skip: tuple[str, ...], types: tuple[tuple[str, Any], ...]
 ) -> Any:
     passed = options_of(target.__self__) if hasattr(target, "__self__") else {}
     options = {k: v for k, v in passed.items() if k not in skip} | options_of(target)

@@ -1,7 +1,5 @@
 """The tables of terrain, method and pushes in a scenario file."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any, Self
 
@@ -53,9 +51,7 @@ class ControlSection(OptionsSection):
     """Step control: `kind` names it, the other keys are its options."""
 
     kind: str = Field(
-        "halving",
-        description="halve steps that fail; let them fail; control the error; Algorithm 2 as "
-        "printed",
+        "halving", description="halve steps that fail; let them fail; control the error"
     )
 
 

@@ -1,7 +1,5 @@
 """Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence
@@ -22,11 +20,7 @@ def bundled_scenarios() -> dict[str, str]:
 
 
 def find_scenario(source: str | os.PathLike[str]) -> Path:
-    """Path of a bundled scenario, or of a file.
-
-    Raises:
-        ScenarioError: the source is neither a bundled name nor a file.
-    """
+    """Path of a bundled scenario, or of a file."""
     bundled = _bundled_files()
     text = os.fspath(source)
     if text in bundled:
@@ -50,10 +44,6 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
         override: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for
             all entries of a list. The value is TOML; a single word needs no quotes.
         file: name of the file in messages.
-
-    Raises:
-        ScenarioError: "=" is missing, the value is no TOML, or the path leads through something
-            other than tables and lists.
     """
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]

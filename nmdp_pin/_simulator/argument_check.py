@@ -1,7 +1,5 @@
 """Checks of the arguments of a simulator."""
 
-from __future__ import annotations
-
 import math
 from numbers import Integral, Real
 
@@ -36,11 +34,7 @@ class ArgumentCheck:
         self._n_pairs, self._n_vertices = n_pairs, n_vertices
 
     def state(self, state: State) -> None:
-        """Check a state.
-
-        Raises:
-            StateError: wrong shape, not finite, off its manifold, or of another robot.
-        """
+        """Check a state."""
         model = self._model
         if not isinstance(state, State):
             raise StateError(
@@ -62,11 +56,7 @@ class ArgumentCheck:
             raise StateError(f"h_next must be a length [s] > 0 or None, got {state.h_next!r}")
 
     def command(self, command: Command | np.ndarray | None) -> Command:
-        """Convert a torque or None to a checked command.
-
-        Raises:
-            ControlError: a number is not finite, a shape is wrong, or lacks a target.
-        """
+        """Convert a torque or None to a checked command."""
         if command is None:
             return Command()
         if not isinstance(command, Command):
@@ -76,10 +66,8 @@ class ArgumentCheck:
         for name in ("tau", "kp", "kd", "q_target", "v_target", "force"):
             if getattr(command, name) is None:
                 continue
-            value = arrays[name] = numbers(name, getattr(command, name), ControlError)
             size = model.nq if name == "q_target" else model.nv
-            if value.shape != (size,):
-                raise ControlError(f"{name} has shape {value.shape}, expected ({size},)")
+            value = arrays[name] = numbers(name, getattr(command, name), ControlError, size)
             if not are_finite(value):
                 raise ControlError(f"{name} must hold finite numbers, got {value}")
             if name in ("kp", "kd") and (value < 0.0).any():
@@ -178,11 +166,7 @@ def _are_indices(ascending: list[int], end: int) -> bool:
 
 
 def check_step(h: float) -> None:
-    """Check the length of a step.
-
-    Raises:
-        StateError: it is not in (0, MAX_STEP].
-    """
+    """Check the length of a step."""
     if not (is_real(h) and 0.0 < h <= MAX_STEP):
         suspect = is_real(h) and 1.0 < h <= 1000.0
         hint = f"; did you mean {h / 1000:g} s (milliseconds)?" if suspect else ""
@@ -198,23 +182,20 @@ def is_real(value: object) -> bool:
     return isinstance(value, float | Real)  # floats are found sooner
 
 
-def numbers(name: str, value: object, error: type[NmdpError]) -> np.ndarray:
-    """Convert a value to an array of floats.
-
-    Raises:
-        NmdpError: an error of the type `error`; the value is no array of numbers.
-    """
+def numbers(
+    name: str, value: object, error: type[NmdpError], size: int | None = None
+) -> np.ndarray:
+    """Convert a value to an array of floats, of shape (size,) where a size is given."""
     try:
-        return np.asarray(value, dtype=float)
+        array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be an array of numbers, got {value!r}") from cause
+    if size is not None and array.shape != (size,):
+        raise error(f"{name} has shape {array.shape}, expected ({size},)")
+    return array
 
 
 def check_count(name: str, value: object, least: int) -> None:
-    """Check a number of things.
-
-    Raises:
-        StateError: it is no whole number, or too small.
-    """
+    """Check a number of things."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise StateError(f"{name} must be a whole number >= {least}, got {value!r}")

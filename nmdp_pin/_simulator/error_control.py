@@ -1,7 +1,5 @@
 """Error control: sub-steps whose lengths follow from a tolerance."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import ClassVar

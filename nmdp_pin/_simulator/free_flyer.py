@@ -5,8 +5,6 @@ is in the world frame. That of Pinocchio's `JointModelFreeFlyer` is in the frame
 Configurations, angular velocities, sizes and order are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -46,10 +44,8 @@ def from_free_flyer(model: pin.Model, q: np.ndarray, v: np.ndarray) -> np.ndarra
 
 
 def _turned(model: pin.Model, q: np.ndarray, v: np.ndarray, *, back: bool) -> np.ndarray:
-    q, v = numbers("q", q, StateError), numbers("v", v, StateError).copy()
-    for name, value, size in (("q", q, model.nq), ("v", v, model.nv)):
-        if value.shape != (size,):
-            raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
+    q = numbers("q", q, StateError, model.nq)
+    v = numbers("v", v, StateError, model.nv).copy()
     for translation, rotation in _floating_bases(model):
         start = rotation.idx_q
         R = pin.Quaternion(q[start : start + 4]).toRotationMatrix()

@@ -1,7 +1,5 @@
 """Simulation of a robot on a terrain, with a contact law and a method."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,8 +10,7 @@ import numpy as np
 
 from nmdp_pin._contact import ContactLaw, WrenchSpace
 from nmdp_pin._contact.shape_check import check_shapes
-from nmdp_pin._control.controller import Command, CommandSource, Controller
-from nmdp_pin._control.timed import Timed
+from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._dynamics.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import (
@@ -23,7 +20,7 @@ from nmdp_pin._integrators import (
     methods_that_take,
     options_of,
 )
-from nmdp_pin._integrators.presets import preset_options
+from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
 from nmdp_pin._simulator.free_flyer import from_free_flyer
@@ -48,7 +45,7 @@ class Simulator:
         control: treatment of steps that fail or are inaccurate: `Halving` (default), `Fixed` or
             `ErrorControl`.
         preset: name of a set of options, overridden by keywords; "paper" holds the settings of
-            the papers' authors.
+            the papers' authors, with a contact law whose `recovery` is 0.
         options: keyword options of the method.
 
     Raises:
@@ -69,6 +66,7 @@ class Simulator:
         if preset is not None:
             known = {*options_of(integrator_named(method)), "control"}
             table = preset_options(preset, known, options)
+            check_recovery(preset, contact)
             preferred = table.pop("control", None)
             control = preferred if control is None else control
             options = {**table, **options}
@@ -128,12 +126,7 @@ class Simulator:
 
     def __reduce__(self) -> tuple[Any, ...]:
         keywords = {"control": self.control, **self.options}
-        return partial(Simulator, **keywords), (
-            self.robot,
-            self.terrain,
-            self.contact,
-            self.method,
-        )
+        return partial(Simulator, **keywords), (self.robot, self.terrain, self.contact, self.method)
 
     def state(
         self,

@@ -1,7 +1,5 @@
 """States as vectors x = [q; v] on a manifold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 
@@ -36,7 +34,7 @@ class StateVector:
         Raises:
             StateError: x has a wrong shape, or is no array of numbers.
         """
-        x = self._checked("x", x, self.nx)
+        x = numbers("x", x, StateError, self.nx)
         return State(t, x[: self.nq].copy(), x[self.nq :].copy())
 
     def difference(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
@@ -45,7 +43,7 @@ class StateVector:
         Raises:
             StateError: an argument has a wrong shape.
         """
-        x0, x1 = self._checked("x0", x0, self.nx), self._checked("x1", x1, self.nx)
+        x0, x1 = numbers("x0", x0, StateError, self.nx), numbers("x1", x1, StateError, self.nx)
         dq = pin.difference(self.model, x0[: self.nq], x1[: self.nq])
         return np.concatenate([dq, x1[self.nq :] - x0[self.nq :]])
 
@@ -55,13 +53,6 @@ class StateVector:
         Raises:
             StateError: an argument has a wrong shape.
         """
-        x, dx = self._checked("x", x, self.nx), self._checked("dx", dx, self.ndx)
+        x, dx = numbers("x", x, StateError, self.nx), numbers("dx", dx, StateError, self.ndx)
         q = pin.integrate(self.model, x[: self.nq], dx[: self.nv])
         return np.concatenate([q, x[self.nq :] + dx[self.nv :]])
-
-    @staticmethod
-    def _checked(name: str, value: np.ndarray, size: int) -> np.ndarray:
-        value = numbers(name, value, StateError)
-        if value.shape != (size,):
-            raise StateError(f"{name} has shape {value.shape}, expected ({size},)")
-        return value

@@ -1,18 +1,15 @@
 """Step control: treatment of steps that fail or are inaccurate."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._integrators.integrator import Integrator, StepResult
-from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._options import Count, Number, check_fields
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -27,11 +24,7 @@ class StepControl(abc.ABC):
     name: ClassVar[str]
 
     def check(self, integrator: type[Integrator]) -> None:  # noqa: B027
-        """Refuse a method that lacks what the control needs; this one needs nothing.
-
-        Raises:
-            IntegratorError: naming what it lacks.
-        """
+        """Refuse a method that lacks what the control needs; this one needs nothing."""
 
     @abc.abstractmethod
     def step(
@@ -49,29 +42,6 @@ class StepControl(abc.ABC):
             The result at the end, with the counters of all sub-steps tried; on failure it has the
             given state and the status of the sub-step that failed.
         """
-
-    def last_length(self, state: State, h: float) -> float:
-        """Length of the sub-step before a step of length h [s]."""
-        return h
-
-    def sub_step(
-        self, integrator: Integrator, state: State, command: CommandSource, s: float, last: float
-    ) -> StepResult:
-        """Make a sub-step of length s after one of length `last`."""
-        return integrator.step(state, command, s)
-
-    def response(
-        self,
-        integrator: Integrator,
-        state: State,
-        command: CommandSource,
-        s: float,
-        last: float,
-        result: StepResult,
-        **options: Any,
-    ) -> StepResponse:
-        """Derivatives of a sub-step; the keywords are those of `Integrator.response`."""
-        return integrator.response(state, command, s, result, **options)
 
 
 @dataclass(frozen=True)
@@ -114,78 +84,31 @@ class Halving(StepControl):
         self, integrator: Integrator, state: State, command: CommandSource, h: float
     ) -> StepResult:
         """See `StepControl.step`."""
-        first = integrator.step(state, command, h)
-        if first.status.ok:
-            return first
-        tried, made, _ = halved(
-            self,
-            integrator,
-            state,
-            command,
-            h,
-            first,
-            min_step=self.min_step,
-            max_work=self.max_work,
-        )
+        tried: list[StepResult] = []
+        made: list[StepResult] = []
+        at, spent, lengths = state, 0, [h]
+        while lengths:
+            s = lengths.pop()
+            part = integrator.step(at, command, s)
+            if not tried and part.status.ok:
+                return part
+            tried.append(part)
+            spent += part.work
+            if part.status.ok:
+                made.append(part)
+                at = part.state
+            elif 0.5 * s < self.min_step:
+                break
+            elif spent > self.max_work:
+                tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+                break
+            else:
+                lengths += [0.5 * s, 0.5 * s]
         return tried[0] if len(tried) == 1 else merged(tried, made, state)
 
 
-def halved(
-    control: StepControl,
-    integrator: Integrator,
-    state: State,
-    command: CommandSource,
-    h: float,
-    first: StepResult,
-    *,
-    min_step: float,
-    max_work: float,
-) -> tuple[list[StepResult], list[StepResult], float]:
-    """Algorithm 2 of [N]: the sub-steps of a step; one that fails is made as two halves.
-
-    Args:
-        control: makes the sub-steps.
-        integrator: the method.
-        state: start.
-        command: for the stages of all sub-steps.
-        h: length [s].
-        first: result of the undivided step.
-        min_step: no half is shorter than this [s].
-        max_work: work of all sub-steps beyond which one that fails is not halved.
-
-    Returns:
-        All sub-steps that were tried, those of them that were made, and the length of the last.
-    """
-    tried: list[StepResult] = []
-    made: list[StepResult] = []
-    at, last, spent = state, control.last_length(state, h), 0
-    lengths = [h]
-    while lengths:
-        s = lengths.pop()
-        part = control.sub_step(integrator, at, command, s, last) if tried else first
-        tried.append(part)
-        spent += part.work
-        if part.status.ok:
-            made.append(part)
-            at, last = part.state, s
-        elif 0.5 * s < min_step:
-            break
-        elif spent > max_work:
-            tried[-1] = replace(part, status=Status.BUDGET_SPENT)
-            break
-        else:
-            lengths += [0.5 * s, 0.5 * s]
-    return tried, made, last
-
-
 def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State) -> StepResult:
-    """Merge sub-steps to the result of a whole step.
-
-    Args:
-        tried: all sub-steps that were tried, in order, at least one.
-        made: sub-steps of which the step consists.
-        start: start of the step, the state of a failed result.
-    """
+    """Merge sub-steps to the result of a whole step."""
     last = tried[-1]
     counts = {
         name: sum(getattr(part, name) for part in tried)

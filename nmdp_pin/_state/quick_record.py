@@ -1,7 +1,5 @@
 """Frozen dataclasses that are made at every step."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """State between two steps: time, configuration, velocity, warm start."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

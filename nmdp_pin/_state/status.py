@@ -1,7 +1,5 @@
 """Outcome of steps and solvers: a value, never an exception."""
 
-from __future__ import annotations
-
 from enum import Enum
 
 

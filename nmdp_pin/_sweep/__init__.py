@@ -2,5 +2,3 @@
 
 from nmdp_pin._sweep.grid import GridAxis
 from nmdp_pin._sweep.sweep import Sweep, SweepOutcome
-
-__all__ = ["GridAxis", "Sweep", "SweepOutcome"]

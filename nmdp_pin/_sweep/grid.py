@@ -1,7 +1,5 @@
 """Axes of grids: keys of a scenario with their values."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -43,7 +41,7 @@ class GridAxis:
             raise SweepError(f"the grid of '{self.key}' has the value {text} twice")
 
     @classmethod
-    def parse(cls, text: str) -> GridAxis:
+    def parse(cls, text: str) -> "GridAxis":
         """Parse a text such as "contact.stiffness=1e4:1e6:5:log".
 
         Raises:
@@ -56,11 +54,7 @@ class GridAxis:
 
 
 def as_toml(key: str, value: Any) -> str:
-    """Value in the form of an override.
-
-    Raises:
-        SweepError: it is neither a finite number nor a text, a flag or a list of them.
-    """
+    """Value in the form of an override."""
     try:
         if isinstance(value, dict) or any(isinstance(v, dict) for v in np.atleast_1d([value])):
             raise TypeError

@@ -1,7 +1,5 @@
 """Sweeps: the runs of a grid in one table."""
 
-from __future__ import annotations
-
 import difflib
 import itertools
 import math

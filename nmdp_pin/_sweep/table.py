@@ -1,7 +1,5 @@
 """The table of a sweep as a Parquet file."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from collections.abc import Sequence
@@ -15,13 +13,7 @@ _META = b"nmdp_pin._sweep"
 
 
 def check_table(path: Path) -> None:
-    """Check that a table can be written, and that no other file is lost by it.
-
-    Raises:
-        MissingExtra: pyarrow is not installed.
-        RecordingError: the path cannot be written.
-        SweepError: there is a file that is not the table of a sweep.
-    """
+    """Check that a table can be written, and that no other file is lost by it."""
     parquet = _pyarrow("parquet")
     check_writable(path)
     try:
@@ -35,17 +27,7 @@ def check_table(path: Path) -> None:
 def write_rows(
     path: Path, rows: Sequence[dict[str, Any]], keys: Sequence[str], meta: dict[str, Any]
 ) -> None:
-    """Write the table, whole or not at all.
-
-    Args:
-        path: path of the file.
-        rows: with the same columns each.
-        keys: columns of the grid, whose values may be of several types.
-        meta: JSON data that is kept in the file.
-
-    Raises:
-        RecordingError: the path cannot be written.
-    """
+    """Write the table, whole or not at all."""
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     columns |= {key: _of_one_type(columns[key]) for key in keys}
     table = _pyarrow("lib").table(columns)

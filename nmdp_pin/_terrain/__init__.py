@@ -5,7 +5,7 @@ from nmdp_pin._terrain.mesh import Mesh
 from nmdp_pin._terrain.plane import Plane
 from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from nmdp_pin._terrain.shape import Shape
-from nmdp_pin._terrain.surface import Surface
+from nmdp_pin._terrain.shape_arrays import Surface
 from nmdp_pin._terrain.terrain import Terrain
 
 SHAPES: dict[str, type[Shape]] = {
@@ -19,19 +19,3 @@ SHAPES: dict[str, type[Shape]] = {
     "height-field": HeightField,
     "mesh": Mesh,
 }
-
-__all__ = [
-    "SHAPES",
-    "Box",
-    "Capsule",
-    "Cone",
-    "Cylinder",
-    "Ellipsoid",
-    "HeightField",
-    "Mesh",
-    "Plane",
-    "Shape",
-    "Sphere",
-    "Surface",
-    "Terrain",
-]

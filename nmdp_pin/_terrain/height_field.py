@@ -13,8 +13,8 @@ from pydantic import Field
 from nmdp_pin._files.array_file import read_npy
 from nmdp_pin._files.input_file import read_text
 from nmdp_pin._options import Count, FilePath, Positive
+from nmdp_pin._terrain.coal_mesh import triangle_geometry
 from nmdp_pin._terrain.shape import Solid, checked_table
-from nmdp_pin._terrain.triangles import triangle_geometry
 from nmdp_pin.errors import TerrainError
 
 if TYPE_CHECKING:

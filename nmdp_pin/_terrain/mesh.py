@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,14 +12,9 @@ import numpy as np
 
 from nmdp_pin._files.input_file import not_a_file, read_input
 from nmdp_pin._options import FilePath, Positive, phrased
-from nmdp_pin._terrain.shape import (
-    LARGEST,
-    Lengths,
-    Solid,
-    checked_table,
-)
+from nmdp_pin._terrain.coal_mesh import triangle_geometry
+from nmdp_pin._terrain.shape import LARGEST, Lengths, Solid, checked_table
 from nmdp_pin._terrain.topology import topology
-from nmdp_pin._terrain.triangles import triangle_geometry
 from nmdp_pin.errors import TerrainError
 
 if TYPE_CHECKING:
@@ -28,14 +23,7 @@ else:
     Table = Any  # lists in a scenario file
 
 _SUFFIXES = (".stl", ".obj")
-_NOT_IN_RANGE = f"has coordinates that are not finite numbers, or beyond {LARGEST:g}"
 _LARGEST_FILE = 2**28  # [bytes]
-_TRIANGLE = np.dtype([("numbers", "<f4", (4, 3)), ("attribute", "<u2")])  # of a binary STL file
-_HEADER = 84  # [bytes] of a binary STL file, before its triangles
-_BEYOND = re.compile(  # coordinates in a text file that are no numbers, or 1e10 and more
-    rb"^\s*v(?:ertex)?\s[^\n]*(?:nan|inf|(?<![.\d])\d{11}|\de\+?0*[1-9]\d)",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,9 +57,9 @@ class Mesh(Solid):
             source, (vertices, faces) = "Mesh", self._given()
         else:
             source, (vertices, faces) = f"Mesh {self.path}", _read(Path(self.path))
-        vertices, faces = _welded(vertices, faces)
-        vertices = vertices * np.array(self.scale)
         try:
+            vertices, faces = _welded(vertices, faces)
+            vertices = vertices * np.array(self.scale)
             topology(vertices, faces)
         except TerrainError as error:
             raise TerrainError(f"{source}: {error}") from None
@@ -101,37 +89,27 @@ class Mesh(Solid):
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and faces of an STL or OBJ file, read by coal."""
-    if path.suffix.lower() not in _SUFFIXES:
+    """Vertices and faces of an STL or OBJ file, read by trimesh."""
+    import trimesh  # slow to import
+
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
         raise TerrainError(f"Mesh {path}: not one of the formats {', '.join(_SUFFIXES)}")
     if not path.is_file():
         raise TerrainError(f"Mesh {path}: {not_a_file(path)} (looked in {path.parent.absolute()})")
-    if not _is_in_range(read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)):
-        # coal would go on, and complain of eigenvalues that do not converge
-        raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
+    content = read_input(path, "mesh", largest=_LARGEST_FILE, error=TerrainError)
     try:
-        model = coal.MeshLoader().load(str(path), np.ones(3))
-    except (RuntimeError, ValueError) as error:
-        reason = str(error).partition("message:")[2].strip().splitlines()
+        mesh = trimesh.load_mesh(io.BytesIO(content), file_type=suffix[1:], process=False)
+        vertices, faces = np.array(mesh.vertices), np.array(mesh.faces)
+    except Exception as error:  # damaged files raise errors of many types
         raise TerrainError(
-            f"Mesh {path}: cannot be read as {path.suffix[1:].upper()}: "
-            f"{' '.join(reason[1:2]) or 'unknown format'}; export it again"
+            f"Mesh {path}: cannot be read as {suffix[1:].upper()}: {error}; export it again"
         ) from None
-    vertices = np.array([model.vertex(i) for i in range(model.num_vertices)])
-    corners = [model.tri_indices(i) for i in range(model.num_tris)]
-    faces = np.array([(corner[0], corner[1], corner[2]) for corner in corners], dtype=int)
     if not (np.abs(vertices) <= LARGEST).all():  # also where one is NaN
-        raise TerrainError(f"Mesh {path}: {_NOT_IN_RANGE}")
+        raise TerrainError(
+            f"Mesh {path}: has coordinates that are not finite numbers, or beyond {LARGEST:g}"
+        )
     return vertices, faces
-
-
-def _is_in_range(content: bytes) -> bool:
-    """Whether the coordinates in the text of a mesh file are in range."""
-    size = len(content) - _HEADER
-    if size > 0 and size % _TRIANGLE.itemsize == 0 and not content.startswith(b"solid"):
-        triangles = np.frombuffer(content, _TRIANGLE, offset=_HEADER)
-        return bool((np.abs(triangles["numbers"][:, 1:]) <= LARGEST).all())
-    return _BEYOND.search(content) is None
 
 
 def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -145,5 +123,5 @@ def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.nda
     a, b, c = faces.T
     faces = faces[(a != b) & (b != c) & (c != a)]
     if not len(faces):
-        raise TerrainError("Mesh: there are no faces, or each is a single line or point")
+        raise TerrainError("there are no faces, or each is a single line or point")
     return used, faces

@@ -1,7 +1,5 @@
 """Half-spaces below planes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import coal

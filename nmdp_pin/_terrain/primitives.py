@@ -1,14 +1,12 @@
 """Boxes and round solids."""
 
-from __future__ import annotations
-
-import abc
 from dataclasses import dataclass
 
 import coal
+import numpy as np
 
 from nmdp_pin._options import Positive
-from nmdp_pin._terrain.shape import Lengths, Solid, Vector
+from nmdp_pin._terrain.shape import Lengths, Solid
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -16,9 +14,11 @@ class Primitive(Solid):
     """Base class of solids that are described by the half extents of their bounding box."""
 
     @property
-    @abc.abstractmethod
-    def half_extents(self) -> Vector:
-        """Half the size of the bounding box along the axes of the shape's frame [m]."""
+    def half_extents(self) -> np.ndarray:
+        """Half the size of the bounding box along the axes of the shape's frame [m], shape (3,)."""
+        geometry = self.collision_geometry()
+        geometry.computeLocalAABB()
+        return np.array(geometry.aabb_local.max_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,6 @@ class Box(Primitive):
     """
 
     size: Lengths
-
-    @property
-    def half_extents(self) -> Vector:
-        """Half the size [m]."""
-        return self.size[0] / 2.0, self.size[1] / 2.0, self.size[2] / 2.0
 
     def collision_geometry(self) -> coal.Box:
         """A new box."""
@@ -56,11 +51,6 @@ class Sphere(Primitive):
     """
 
     radius: Positive
-
-    @property
-    def half_extents(self) -> Vector:
-        """Radius along all axes [m]."""
-        return self.radius, self.radius, self.radius
 
     def collision_geometry(self) -> coal.Sphere:
         """A new sphere."""
@@ -87,11 +77,6 @@ class Cylinder(_Bar):
         friction: friction coefficient [-].
     """
 
-    @property
-    def half_extents(self) -> Vector:
-        """Radius, radius, half the length [m]."""
-        return self.radius, self.radius, self.length / 2.0
-
     def collision_geometry(self) -> coal.Cylinder:
         """A new cylinder."""
         return coal.Cylinder(self.radius, self.length)
@@ -108,11 +93,6 @@ class Capsule(_Bar):
         rpy: orientation [rad].
         friction: friction coefficient [-].
     """
-
-    @property
-    def half_extents(self) -> Vector:
-        """Radius, radius, half the length and the radius [m]."""
-        return self.radius, self.radius, self.length / 2.0 + self.radius
 
     def collision_geometry(self) -> coal.Capsule:
         """A new capsule."""
@@ -131,11 +111,6 @@ class Cone(_Bar):
         friction: friction coefficient [-].
     """
 
-    @property
-    def half_extents(self) -> Vector:
-        """Radius, radius, half the length [m]."""
-        return self.radius, self.radius, self.length / 2.0
-
     def collision_geometry(self) -> coal.Cone:
         """A new cone."""
         return coal.Cone(self.radius, self.length)
@@ -153,11 +128,6 @@ class Ellipsoid(Primitive):
     """
 
     radii: Lengths
-
-    @property
-    def half_extents(self) -> Vector:
-        """The semi-axes [m]."""
-        return self.radii
 
     def collision_geometry(self) -> coal.Ellipsoid:
         """A new ellipsoid."""

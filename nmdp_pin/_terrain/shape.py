@@ -1,7 +1,5 @@
 """Base classes of terrain shapes."""
 
-from __future__ import annotations
-
 import abc
 from dataclasses import dataclass
 from typing import Annotated
@@ -75,11 +73,6 @@ class Solid(Shape):
         return pin.SE3(pin.rpy.rpyToMatrix(np.array(self.rpy)), np.array(self.position))
 
 
-def name_of(shape: Shape) -> str:
-    """Name of the shape in messages."""
-    return type(shape).__name__
-
-
 def checked_table(shape: Shape, option: str, value: object, columns: int | None) -> np.ndarray:
     """A read-only table of floats up to `LARGEST`, with `columns` columns where given."""
     try:
@@ -89,12 +82,12 @@ def checked_table(shape: Shape, option: str, value: object, columns: int | None)
     wide = "" if columns is None else f" with {columns} columns"
     if table.ndim != 2 or columns not in (None, table.shape[1]) or not np.isfinite(table).all():
         raise TerrainError(
-            f"{name_of(shape)}: {option} must be a table of finite numbers{wide}, "
+            f"{type(shape).__name__}: {option} must be a table of finite numbers{wide}, "
             f"got shape {np.shape(table)} or entries that are not numbers"
         )
     if np.abs(table).max(initial=0.0) > LARGEST:
         raise TerrainError(
-            f"{name_of(shape)}: {option} must be at most {LARGEST:g}, got "
+            f"{type(shape).__name__}: {option} must be at most {LARGEST:g}, got "
             f"{np.abs(table).max():g}; lengths are in metres"
         )
     table.setflags(write=False)
@@ -102,12 +95,7 @@ def checked_table(shape: Shape, option: str, value: object, columns: int | None)
 
 
 def box_around(geometry: coal.CollisionGeometry, M: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corner of a box around a geometry [m], shapes (3,).
-
-    Args:
-        geometry: of finite size.
-        M: its placement.
-    """
+    """Lower and upper corner of a box around a geometry [m], shapes (3,)."""
     geometry.computeLocalAABB()
     box = geometry.aabb_local
     middle = M.act(0.5 * (box.min_ + box.max_))

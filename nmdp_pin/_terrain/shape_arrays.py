@@ -1,7 +1,5 @@
 """Shapes as the flat arrays that the kernels read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,17 +11,8 @@ from nmdp_pin._kernels.triangles import Triangles
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
 from nmdp_pin._terrain.plane import Plane
-from nmdp_pin._terrain.primitives import (
-    Box,
-    Capsule,
-    Cone,
-    Cylinder,
-    Ellipsoid,
-    Primitive,
-    Sphere,
-)
+from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Primitive, Sphere
 from nmdp_pin._terrain.shape import Shape
-from nmdp_pin._terrain.surface import Surface
 from nmdp_pin._terrain.triangles import triangles_of
 
 _ROUNDING = 1e-13  # [-] of coordinates relative to the size of a mesh
@@ -38,6 +27,25 @@ _KINDS: dict[type[Shape], int] = {
     HeightField: MESH,
     Mesh: MESH,
 }
+
+
+class Surface(NamedTuple):
+    """Terrain data at n points.
+
+    Attributes:
+        distance: signed distance to the nearest shape, negative inside [m], shape (n,).
+        normal: outward unit normal, the gradient of the distance, shape (n, 3).
+        curvature: derivative of the normal, the Hessian of the distance [1/m], shape (n, 3, 3);
+            None if it is zero at all points.
+        friction: friction coefficient of the nearest shape [-], shape (n,).
+        shape: index of the nearest shape, -1 where there is none, shape (n,).
+    """
+
+    distance: np.ndarray
+    normal: np.ndarray
+    curvature: np.ndarray | None
+    friction: np.ndarray
+    shape: np.ndarray
 
 
 class ShapeArrays(NamedTuple):

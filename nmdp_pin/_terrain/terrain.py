@@ -1,7 +1,5 @@
 """Terrain: a union of shapes with distance, normal, curvature and friction at points."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,8 +10,7 @@ from nmdp_pin._terrain.mesh import Mesh
 from nmdp_pin._terrain.plane import Plane
 from nmdp_pin._terrain.primitives import Primitive
 from nmdp_pin._terrain.shape import Shape, box_around
-from nmdp_pin._terrain.shape_arrays import ShapeArrays, shape_arrays
-from nmdp_pin._terrain.surface import Surface
+from nmdp_pin._terrain.shape_arrays import ShapeArrays, Surface, shape_arrays
 from nmdp_pin.errors import TerrainError
 
 

@@ -1,7 +1,5 @@
 """Normals and neighbours of the faces of a closed triangle mesh."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin.errors import TerrainError
@@ -18,10 +16,6 @@ def topology(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.nd
 
     Returns:
         Normals, shape (f, 3), and the faces beyond the edges from corner k to k + 1, shape (f, 3).
-
-    Raises:
-        TerrainError: a face without area, an edge that does not join two faces that agree on
-            what is outside, or a mesh whose faces point inwards.
     """
     corners = vertices[faces]
     edges = np.roll(corners, -1, axis=1) - corners

@@ -1,24 +1,18 @@
 """Closed triangle meshes as the tables that the kernels search."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-import coal
 import numpy as np
 
 from nmdp_pin._kernels.triangles import LEAF, Triangles
 from nmdp_pin._terrain.topology import topology
 
+_STRAIGHT = 1e-4  # [-] sine of the angle between two faces below which they have no ridge
 _BITS = 20  # of a coordinate along the curve that orders the faces
 
 
 def triangles_of(meshes: Sequence[tuple[np.ndarray, np.ndarray]]) -> Triangles:
-    """The tables of meshes.
-
-    Args:
-        meshes: vertices [m], shape (v, 3), and faces, shape (f, 3), of each; see `topology`.
-    """
+    """The tables of meshes, of vertices (v, 3) [m] and faces (f, 3) each; see `topology`."""
     parts = [_one(vertices, faces) for vertices, faces in meshes]
     return joined(parts)
 
@@ -29,6 +23,7 @@ def joined(parts: Sequence[Triangles]) -> Triangles:
     f = np.cumsum([0, *(len(part.corners) for part in parts)])
     b = np.cumsum([0, *(len(part.boxes) for part in parts)])
     o = np.cumsum([0, *(len(part.order) for part in parts)])
+    r = np.cumsum([0, *(len(part.ridges) for part in parts)])
     each = list(enumerate(parts))
 
     def rows(width: tuple[int, ...], kind: type, tables: list[np.ndarray]) -> np.ndarray:
@@ -46,6 +41,11 @@ def joined(parts: Sequence[Triangles]) -> Triangles:
         boxes=rows((6,), float, [part.boxes for part in parts]),
         order=rows((), np.int32, [np.where(p.order < 0, -1, p.order + f[i]) for i, p in each]),
         trees=rows((3,), np.int64, [np.add(part.trees, (b[i], 0, o[i])) for i, part in each]),
+        ridges=rows((4,), np.int32, [p.ridges + np.repeat((v[i], f[i]), 2) for i, p in each]),
+        ridge_of=rows(
+            (3,), np.int32, [np.where(p.ridge_of < 0, -1, p.ridge_of + r[i]) for i, p in each]
+        ),
+        peaks=rows((), np.bool_, [part.peaks for part in parts]),
     )
 
 
@@ -55,6 +55,9 @@ def _one(vertices: np.ndarray, faces: np.ndarray) -> Triangles:
     around = faces.ravel().argsort(kind="stable")
     first = np.searchsorted(faces.ravel()[around], np.arange(len(vertices) + 1))
     order, boxes = _tree(vertices[faces])
+    ridges, ridge_of = _ridges(vertices, faces, normals, across)
+    peaks = np.zeros(len(vertices), bool)
+    peaks[ridges[:, :2]] = True
     return Triangles(
         vertices=np.ascontiguousarray(vertices),
         corners=np.ascontiguousarray(faces, np.int32),
@@ -66,7 +69,28 @@ def _one(vertices: np.ndarray, faces: np.ndarray) -> Triangles:
         boxes=boxes,
         order=order,
         trees=np.array([[0, len(boxes) // 2, 0]]),
+        ridges=ridges,
+        ridge_of=ridge_of,
+        peaks=peaks,
     )
+
+
+def _ridges(
+    vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray, across: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The convex edges of a mesh, and their numbers at the edges of the faces; see `Triangles`."""
+    ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2)
+    along = vertices[ends[:, :, 1]] - vertices[ends[:, :, 0]]
+    turn = np.vecdot(np.cross(normals[:, None], normals[across]), along)
+    convex = turn > _STRAIGHT * np.linalg.norm(along, axis=2)
+    own = convex & (np.arange(len(faces))[:, None] < across)
+    t, k = np.nonzero(own)
+    ridge_of = np.full(faces.shape, -1, np.int32)
+    ridge_of[t, k] = np.arange(len(t))
+    beyond = across[t, k]
+    back = (across[beyond] == t[:, None]) & (faces[beyond] == ends[t, k, 1][:, None])
+    ridge_of[beyond, back.argmax(axis=1)] = np.arange(len(t))
+    return np.column_stack([ends[t, k], t, beyond]).astype(np.int32), ridge_of
 
 
 def _cones(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> np.ndarray:
@@ -109,18 +133,3 @@ def _morton(points: np.ndarray) -> np.ndarray:
             here = (cells[:, axis] >> np.uint64(bit)) & np.uint64(1)
             code |= here << np.uint64(3 * bit + axis)
     return code
-
-
-def triangle_geometry(vertices: np.ndarray, faces: np.ndarray) -> coal.BVHModelOBBRSS:
-    """A new coal mesh."""
-    points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-    for vertex in vertices:
-        points.append(vertex)
-    for face in faces.tolist():
-        triangles.append(coal.Triangle(*face))
-    geometry = coal.BVHModelOBBRSS()
-    geometry.beginModel(len(faces), len(vertices))
-    geometry.addSubModel(points, triangles)
-    geometry.endModel()
-    geometry.computeLocalAABB()
-    return geometry

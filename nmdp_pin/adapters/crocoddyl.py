@@ -1,7 +1,5 @@
 """Action models of Crocoddyl with exact derivatives."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +10,7 @@ from nmdp_pin._control.controller import Command
 from nmdp_pin._derivatives import StepDifferentiator
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.state_vector import StateVector
 from nmdp_pin.errors import ControlError, MissingExtra, NmdpError, StateError
 
 try:
@@ -36,14 +35,14 @@ class VectorState(crocoddyl.StateAbstract):
     """
 
     def __init__(self, model: pin.Model) -> None:
-        super().__init__(model.nq + model.nv, 2 * model.nv)
-        self.model = model
+        self.model, self._space = model, StateVector(model)
+        super().__init__(self._space.nx, self._space.ndx)
         self.lb = np.concatenate([model.lowerPositionLimit, -model.velocityLimit])
         self.ub = np.concatenate([model.upperPositionLimit, model.velocityLimit])
 
     def zero(self) -> np.ndarray:
         """Neutral configuration at rest."""
-        return np.concatenate([pin.neutral(self.model), np.zeros(self.model.nv)])
+        return self._space.neutral()
 
     def rand(self) -> np.ndarray:
         """Random state within one unit of the neutral state."""
@@ -52,13 +51,11 @@ class VectorState(crocoddyl.StateAbstract):
 
     def diff(self, x0: np.ndarray, x1: np.ndarray) -> np.ndarray:
         """Tangent at x0 that leads to x1."""
-        nq = self.model.nq
-        return np.concatenate([pin.difference(self.model, x0[:nq], x1[:nq]), x1[nq:] - x0[nq:]])
+        return self._space.difference(x0, x1)
 
     def integrate(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """Sum of x and the tangent dx."""
-        nq, nv = self.model.nq, self.model.nv
-        return np.concatenate([pin.integrate(self.model, x[:nq], dx[:nv]), x[nq:] + dx[nv:]])
+        return self._space.integrate(x, dx)
 
     def Jdiff(
         self, x0: np.ndarray, x1: np.ndarray, firstsecond: Any = None
@@ -105,7 +102,7 @@ def _chosen(both: list[np.ndarray], firstsecond: Any) -> list[np.ndarray] | np.n
 class StepData(crocoddyl.ActionDataAbstract):
     """Data of one knot: the last step, and the data of its cost."""
 
-    def __init__(self, model: StepAction) -> None:
+    def __init__(self, model: "StepAction") -> None:
         super().__init__(model)
         self.result: StepResult | None = None
         self.start = self.control = np.empty(0)

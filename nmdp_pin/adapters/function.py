@@ -1,7 +1,5 @@
 """Steps as functions of arrays, for NumPy and SciPy."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._derivatives import StepDifferentiator

@@ -1,7 +1,5 @@
 """Environments of Gymnasium; the import registers `nmdp-pin/Hopper-v0` and `Walker3D-v0`."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

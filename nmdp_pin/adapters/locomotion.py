@@ -1,7 +1,5 @@
 """Locomotion tasks: observations, rewards and ends of episodes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -49,7 +47,7 @@ class Forward:
         dq, v = random.uniform(-self.noise, self.noise, (2, nv))
         return pin.integrate(robot.model, robot.standing, dq), v
 
-    def observation(self, base: Base, state: State) -> np.ndarray:
+    def observation(self, base: "Base", state: State) -> np.ndarray:
         """Configuration without the position on the ground, then v clipped to `fastest`."""
         q = np.delete(state.q, base.ground)
         if base.rotation is not None:
@@ -59,13 +57,13 @@ class Forward:
                 q[here : here + 4] *= -1.0
         return np.clip(np.concatenate([q, state.v]), *self.observed_range(base, state))
 
-    def observed_range(self, base: Base, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def observed_range(self, base: "Base", state: State) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of the observations, all finite."""
         n, nv = len(state.q) - len(base.ground), len(state.v)
         high = np.concatenate([np.full(n, FARTHEST), np.full(nv, self.fastest)])
         return -high, high
 
-    def healthy(self, base: Base, state: State) -> bool:
+    def healthy(self, base: "Base", state: State) -> bool:
         """Whether the robot is upright."""
         low, high = self.healthy_height
         return (
@@ -73,7 +71,7 @@ class Forward:
         )
 
     def rewards(
-        self, base: Base, before: State, after: State, action: np.ndarray
+        self, base: "Base", before: State, after: State, action: np.ndarray
     ) -> dict[str, float]:
         """The terms of the reward by name; their sum is the reward."""
         speed = (base.place(after.q) - base.place(before.q)) / (after.t - before.t)
@@ -102,7 +100,7 @@ class Base:
     rotation: int | None = None
 
     @classmethod
-    def of(cls, robot: Robot) -> Base:
+    def of(cls, robot: Robot) -> "Base":
         """Observation of a robot.
 
         Raises:

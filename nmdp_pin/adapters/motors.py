@@ -1,7 +1,5 @@
 """Motors driven by actions in [-1, 1]."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._control.controller import Command

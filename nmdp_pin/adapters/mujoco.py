@@ -5,8 +5,6 @@ the initial state is left out of what is returned, and what diverges is held. In
 (model, data) are a simulator and the length of its step. Quaternions are Pinocchio's (x, y, z, w).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

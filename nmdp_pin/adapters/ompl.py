@@ -1,7 +1,5 @@
 """State propagators for OMPL's planners with controls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Derivatives by central differences, and how near a derivative comes to them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

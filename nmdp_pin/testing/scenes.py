@@ -1,7 +1,5 @@
 """Grounds and contacts to try contact models on."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nmdp_pin._contact import ContactState

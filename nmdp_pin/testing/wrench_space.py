@@ -1,7 +1,5 @@
 """The contract of contact models."""
 
-from __future__ import annotations
-
 import pickle
 from typing import ClassVar
 

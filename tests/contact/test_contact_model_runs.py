@@ -17,8 +17,9 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Box, Sphere, Terrain
 
 K = 4.9e6  # [N/m^2] of the box's corners: four carry it at 0.7 mm
-CONE = FrictionCone(stiffness=K, power=2)
-SKI = AnisotropicCone(stiffness=K, along=0.2, power=2)
+# The papers' objectives have no recovery.
+CONE = FrictionCone(stiffness=K, power=2, recovery=0.0)
+SKI = AnisotropicCone(stiffness=K, along=0.2, power=2, recovery=0.0)
 MAGNET = load("magnetic_foot").Magnet(cone=CONE, pull=1.5, reach=0.002)
 H, DURATION = 0.01, 0.12  # [s]
 SAME = 1e-6  # [m, rad] after the run: first order with differences against its own derivative

@@ -9,9 +9,6 @@ from test_finite_differences import Blackbox
 
 from nmdp_pin import Simulator
 from nmdp_pin._contact import AnisotropicCone, FrictionCone, Mixed
-from nmdp_pin._control import Command
-from nmdp_pin._dynamics.form import Form
-from nmdp_pin._dynamics.system import System
 from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import ContactError, IntegratorError
 from nmdp_pin.testing import contact_state, ground_through, weights
@@ -125,10 +122,7 @@ def test_what_is_no_model_is_refused():
 
 
 def test_too_few_contacts_are_named():
-    """A mix for four contact points on a robot of eight says so at the first step."""
-    robot = samples.robot("box")
+    """A mix for four contact points on a robot of eight is refused."""
     mixed = Mixed(models=(CONE, SKI), by_contact=[0, 1] * 2)
-    form = Form(System(robot, Terrain([Plane()]), mixed), reach=np.inf)
-    problem = samples.Problem(form, robot.standing, np.zeros(6), Command(), 0.01, 1)
     with pytest.raises(ContactError, match="here is contact 7"):
-        problem.evaluate(robot.standing, np.zeros((8, 8)))
+        Simulator(samples.robot("box"), Terrain([Plane()]), mixed)

@@ -16,7 +16,6 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._derivatives import StepDifferentiator, Switch, step_derivatives
-from nmdp_pin._papers.halving import PrintedHalving
 from nmdp_pin._robot import free_body
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.error_control import ErrorControl
@@ -153,7 +152,7 @@ def test_models_of_wrenches(name, method, order):
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("regime", scenes.REGIMES)
 def test_taylor_remainders_fall_with_the_square(regime, order):
-    """|x1(x + s d) - x1(x) - s J d| has slope 2, where the step is not linear itself."""
+    """|x1(x + s d) - x1(x) - s J d| has slope 2 or more, where the step is not linear."""
     sim, state = scenes.box("ne-nmdp", regime, order)
     if regime == "sticking":  # the box does not move at all: it is linear; so let joints move
         sim, state, command = scenes.standing("planar", "ne-nmdp", False, order)
@@ -161,7 +160,7 @@ def test_taylor_remainders_fall_with_the_square(regime, order):
         command = Command()
     sizes = np.geomspace(3e-5, 1e-3, 5) if regime != "sticking" else np.geomspace(1e-7, 1e-5, 5)
     slope = scenes.taylor_order(sim, state, command, H, sizes)
-    assert slope == pytest.approx(2.0, abs=SLOPE)
+    assert slope > 2.0 - SLOPE
 
 
 def test_a_contact_between_holding_and_leaving_is_one_sided():
@@ -209,19 +208,17 @@ def test_first_touch_while_sliding(depth, order):
 
 
 @pytest.mark.parametrize(
-    ("control", "order", "before"),
+    ("control", "order"),
     [
-        (ErrorControl(rtol=0.2), 1, None),
-        (ErrorControl(rtol=0.3), 2, None),
-        (Halving(), 1, None),
-        (Halving(), 2, None),
-        (PrintedHalving(), 1, 0.02),
-        (PrintedHalving(), 1, 0.006),
+        (ErrorControl(rtol=0.2), 1),
+        (ErrorControl(rtol=0.3), 2),
+        (Halving(), 1),
+        (Halving(), 2),
     ],
 )
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
-def test_sub_steps_are_chained(method, control, order, before):
-    """An impact in sub-steps; the papers' form divides by the length of the one before."""
+def test_sub_steps_are_chained(method, control, order):
+    """An impact in sub-steps: their derivatives are multiplied."""
     tight, state = scenes.box(method, "sliding")
     few = replace(tight.options["vi_newton"], max_iterations=5)
     options = {"order": order, "control": control}
@@ -234,19 +231,15 @@ def test_sub_steps_are_chained(method, control, order, before):
     q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.01, 0.005, 0.0]))
     x = np.concatenate([q, [1.0, 0.3, -0.5, 0.2, 0.1, 0.4]])
 
-    def start(x):
-        """After a sub-step of some length, where one depends on it."""
-        return replace(space.unpack(x), h_next=before)
-
-    result = sim.step(start(x), None, 2 * H)
+    result = sim.step(space.unpack(x), None, 2 * H)
     assert result.status.ok
     assert len(result.step_sizes) >= 2
-    found = StepDifferentiator(sim)(start(x), None, 2 * H, result=result)
+    found = StepDifferentiator(sim)(space.unpack(x), None, 2 * H, result=result)
     for d in np.random.default_rng(0).standard_normal((3, space.ndx)):
         d[: space.nv] *= H
         ends = []
         for s in (1e-6, -1e-6):
-            made = sim.step(start(space.integrate(x, s * d)), None, 2 * H)
+            made = sim.step(space.unpack(space.integrate(x, s * d)), None, 2 * H)
             assert made.step_sizes == pytest.approx(result.step_sizes, rel=1e-12)
             ends.append(space.pack(made.state))
         slope = space.difference(ends[1], ends[0]) / 2e-6

@@ -25,7 +25,7 @@ ASK = "from nmdp_pin._kernels.caller import g; print(g(3.0), sum(g.stats.cache_h
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the package with two kernels of its own, one of which calls the other."""
-    source = Path(nmdp_pin.__file__).parents[1]
+    source = Path(nmdp_pin.__file__).parent
     package = tmp_path / "copy" / "nmdp_pin"
     (package / "_kernels").mkdir(parents=True)
     (package / "__init__.py").write_text("")

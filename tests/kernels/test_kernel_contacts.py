@@ -11,8 +11,8 @@ from nmdp_pin._kernels.contact_motion import (
     turn_back,
     velocity_motion,
 )
-from nmdp_pin._kernels.contact_places import bend_contact, place_contacts
 from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin._kernels.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.tree import body_twists
 
 ROUNDING = 1e-12  # of products of four rotations
@@ -41,8 +41,7 @@ def test_places_are_pinocchios(at):
     assert found.depth == pytest.approx(depth, abs=ROUNDING)
     assert found.arm == pytest.approx(at.arms, abs=ROUNDING)
     assert (found.friction == ball.friction).all()
-    for i in range(4):
-        bend_contact(candidates, contacts, found, i)
+    bend_contacts(candidates, contacts, found)
     assert found.curved.all()
     assert found.curvature == pytest.approx(at.curvature, abs=ROUNDING)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
-from nmdp_pin._kernels.contact_places import bend_contact, place_contacts
+from nmdp_pin._kernels.planes import bend_contacts, place_contacts
 from nmdp_pin._terrain import Plane, Sphere, Terrain
 
 
@@ -20,6 +20,7 @@ def test_each_contact_finds_its_own_surface(hilly):
     assert of_body.any()
     assert not of_body.all()
     m = len(of_body)
+    candidates.distant = True  # contacts that do not touch are bent as well
     candidates.local[:] = rng.standard_normal((m, 3))
     candidates.local[0] = 0.1, 0.2, 0.4  # of the terrain's contact, nearer to the body's sphere
     # all bodies lie in the origin
@@ -27,8 +28,7 @@ def test_each_contact_finds_its_own_surface(hilly):
     P[:, :3] = np.eye(3)
     contacts, found = new_contacts(candidates), new_places(m)
     place_contacts(candidates, contacts, P, found)
-    for i in range(m):
-        bend_contact(candidates, contacts, found, i)
+    bend_contacts(candidates, contacts, found)
     assert np.array_equal(found.centre, candidates.local)
     away = found.centre + (0.0, 0.0, 1.0) * (~of_body[:, None])
     radius = np.where(of_body, body_scenes.SURFACES["sphere"].radius, 0.5)

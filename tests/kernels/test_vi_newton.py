@@ -12,7 +12,7 @@ from nmdp_pin._contact import WrenchSpace
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels import step as step_kernels
-from nmdp_pin._kernels.contact_places import place_references
+from nmdp_pin._kernels.planes import place_references
 from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, kinematics
 from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
 from nmdp_pin._robot import ContactPoints, Robot
@@ -107,7 +107,7 @@ class Manifold:
         at = self.form.new_point()
         self.stage.q_ref[:] = target
         kinematics(self.form.record, self.stage.q_ref, at)
-        place_references(self.form.candidates, self.stage.contacts, at.P)
+        place_references(self.stage.contacts, at.P)
 
     def at(self, q, w):
         """The point evaluated there."""

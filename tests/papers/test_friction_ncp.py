@@ -10,7 +10,6 @@ from nmdp_pin._papers.friction_ncp import (
     even_tangents,
     ncp_residuals,
 )
-from nmdp_pin.errors import IntegratorError
 
 TOLERANCE = 1e-8  # [m/s] asked of the solvers
 EXACT = 1e-7  # [m/s] a few tolerances: impulses of a well-posed problem
@@ -213,11 +212,3 @@ def test_what_is_left_undone_is_small_beside_what_came_in():
         assert found.converged == (error <= 1e-3 * speed)
         seen.add(found.converged)
     assert seen == {True, False}
-
-
-def test_bad_options():
-    """Mistakes are errors that say what is allowed."""
-    with pytest.raises(IntegratorError, match=r"'lemke' is not known; choose from .*'pgs'"):
-        FrictionNCP("lemke")
-    with pytest.raises(IntegratorError, match="max_iterations must be >= 1, got 0"):
-        FrictionNCP(max_iterations=0)

@@ -31,7 +31,7 @@ AS_MDP = 1e-3  # [m/s, rad/s] at the shortest step, of 0.14 to 0.56 at the longe
 def jump(method, dt, *options):
     """Robosimian's jump; options as in scenario files."""
     overrides = [f'integrator.name="{method}"', f"integrator.dt={dt}", "integrator.order=1"]
-    overrides += [f"integrator.{option}" for option in options]
+    overrides += ["contact.recovery=0", *(f"integrator.{option}" for option in options)]
     return Scenario.load("robosimian-jump", overrides=overrides).build(visuals=False)
 
 
@@ -94,7 +94,7 @@ def test_k_never_rises_and_g_vanishes(method, objective, preset, solves):
         assert not any(result.halvings for result in results)
 
 
-@pytest.mark.parametrize("dt", [0.005, 0.02, 0.05])
+@pytest.mark.parametrize("dt", [0.02, 0.03, 0.05])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("form", FORMS)
 def test_first_order_converges_linearly(form, objective, dt, solves):
@@ -112,7 +112,7 @@ def test_first_order_converges_linearly(form, objective, dt, solves):
 def test_ours_converges_faster_than_linearly(form, objective, solves):
     """With a gamma that grows: two iterations in the mean, and small shares are left."""
     iterations = []
-    for dt in (0.005, 0.02, 0.05):
+    for dt in (0.01, 0.02, 0.05):
         setup = jump(f"{form}-nmdp", dt, f'objective="{objective}"')
         run = setup.simulator.run(setup.state, setup.controller, dt=dt, duration=SECONDS)
         iterations += [result.iterations for result in run]

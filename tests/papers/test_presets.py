@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from nmdp_pin._contact import FrictionCone
+from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import StablePD
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.presets import PRESETS, preset_options
-from nmdp_pin._papers import PrintedHalving
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
@@ -32,7 +32,9 @@ PAPER = {
     "pd": "explicit",
     "max_work": 2000,
     "control": CONTROL,
+    "recovery": 0.0,
 }
+OTHERS = {"pd", "control", "recovery"}  # of the baseline, of the simulator, of the contact law
 SOLVER = {
     "carry_gamma": False,
     "gamma": 1.0,
@@ -50,7 +52,7 @@ SOLVER = {
 
 def simulator(method="ne-nmdp", **options) -> Simulator:
     """Robosimian on flat ground."""
-    cone = FrictionCone(stiffness=1e6, power=2)
+    cone = FrictionCone(stiffness=1e6, power=2, recovery=0.0)
     return Simulator(
         samples.robot("robosimian planar"), Terrain([Plane(height=-0.8)]), cone, method, **options
     )
@@ -84,7 +86,7 @@ def test_every_option_reaches_the_method(method):
     """The simulator's options are the preset's, all of which the method knows."""
     sim = simulator(method, preset="paper")
     assert sim.control == CONTROL
-    expected = {key: PRESETS["paper"][key] for key in PRESETS["paper"].keys() - {"control", "pd"}}
+    expected = {key: PRESETS["paper"][key] for key in PRESETS["paper"].keys() - OTHERS}
     assert sim.options == expected
     assert set(expected) <= set(options_of(integrator_named(method)))
 
@@ -92,11 +94,27 @@ def test_every_option_reaches_the_method(method):
 @pytest.mark.parametrize("method", IMPLICIT)
 def test_it_is_the_same_as_its_options_by_hand(method):
     """A preset is its options and no more; and it is not the default."""
-    by_hand = {key: value for key, value in PRESETS["paper"].items() if key != "pd"}
+    by_hand = {key: value for key, value in PRESETS["paper"].items() if key not in OTHERS}
+    by_hand["control"] = CONTROL
     assert np.array_equal(
         motion(simulator(method, preset="paper")), motion(simulator(method, **by_hand))
     )
     assert not np.array_equal(motion(simulator(method, preset="paper")), motion(simulator(method)))
+
+
+def test_contacts_of_the_papers_do_not_recover():
+    """Scenarios with the preset have no recovery unless they give it; other laws are refused."""
+    chosen = scenario('preset="paper"', name="finger-block")
+    assert [law.recovery for law in (chosen.contact, *chosen.contact_rules)] == [0.0, 0.0]
+    assert scenario('preset="paper"', 'name="ne-ncp"').contact.model == "dry-friction"
+    given = ['integrator.preset="paper"', 'integrator.name="ne-mdp"', "contact.recovery=3.0"]
+    built = Scenario.load("robosimian-jump", overrides=given).build(visuals=False)
+    assert built.simulator.contact.recovery == 3.0
+    assert scenario().contact.recovery == RECOVERY > 0.0
+    with pytest.raises(IntegratorError, match=r"recovery = 0 1/s, got 5: give recovery=0"):
+        Simulator(
+            samples.robot("box"), Terrain(Plane()), FrictionCone(stiffness=1e6), preset="paper"
+        )
 
 
 def test_options_given_win():
@@ -108,9 +126,9 @@ def test_options_given_win():
     chosen = scenario(
         'preset="paper"',
         'objective="kinetic"',
-        'control.kind="printed-halving"',
+        'control.kind="fixed"',
     ).integrator
-    assert (chosen.objective, chosen.step_control()) == ("kinetic", PrintedHalving())
+    assert (chosen.objective, chosen.step_control()) == ("kinetic", Fixed())
 
 
 @pytest.mark.parametrize("method", IMPLICIT)

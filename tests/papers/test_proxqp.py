@@ -30,7 +30,8 @@ from nmdp_pin._scenario import Scenario
 random.seed(int(sys.argv[1]))
 for name, objective, h in (("ne-mdp", "", 0.01), ("ne-nmdp", "kinetic", 0.05)):
     keys = [f"name='{name}'", f"dt={h}"] + [f"objective='{objective}'"] * bool(objective)
-    scenario = Scenario.load("robosimian-jump", overrides=[f"integrator.{key}" for key in keys])
+    overrides = ["contact.recovery=0", *(f"integrator.{key}" for key in keys)]
+    scenario = Scenario.load("robosimian-jump", overrides=overrides)
     setup = scenario.build(visuals=False)
     state = setup.state
     for _ in range(20):
@@ -75,7 +76,8 @@ def ends(name, solver):
         keys += [f"objective='{objective}'", f"projected_gradient.qp_solver='{solver}'"]
     else:
         keys.append(f"qp_solver='{solver}'")
-    loaded = Scenario.load(scenario, overrides=[f"integrator.{key}" for key in keys])
+    overrides = ["contact.recovery=0", *(f"integrator.{key}" for key in keys)]
+    loaded = Scenario.load(scenario, overrides=overrides)
     setup = loaded.build(visuals=False)
     steps = setup.simulator.run(setup.state, setup.controller, dt=h, duration=duration)
     results = list(steps)

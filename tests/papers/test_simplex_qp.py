@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from nmdp_pin._papers.simplex_qp import SimplexQP
-from nmdp_pin.errors import IntegratorError
 
 SOLVERS = ("proxqp", "daqp")
 # ProxQP stops at KKT residuals of 1e-9 of the problem scaled to a diagonal of at most 1.
@@ -216,9 +215,3 @@ def test_clip():
     assert x[:3].sum() <= 1.0
     assert np.array_equal(x[3:], [0.1, 0.2, 0.3])
     assert np.array_equal(qp.clip(x), x)
-
-
-def test_unknown_solver():
-    """An unknown solver is an error that lists the known ones."""
-    with pytest.raises(IntegratorError, match=r"'osqp' is not known; choose from .*daqp.*proxqp"):
-        SimplexQP(2, 3, "osqp")

@@ -24,7 +24,7 @@ ROUNDING = 3e-12  # [kg m/s]; momentum of 2 kg m/s over 80 steps of two stages
 STEPS = (0.01, 0.005, 0.0025)
 MDP = ("ne-nmdp", "ne-zonmdp", "pbd-nmdp", "pbd-zonmdp", "ne-mdp")
 IMPLICIT = MDP[:4]
-HARD = FrictionCone(stiffness=1e6, power=2)
+HARD = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # so that impacts are plastic
 
 
 def momentum(robot, state):
@@ -208,7 +208,7 @@ def test_panda_pushes_a_box(method):
     assert data.oMf[box].translation[0] > 0.47 + 0.04
     assert load == pytest.approx(2.0 * G + tip[2], rel=0.02)
     gained = 2.0 * (results[-1].state.v[7] - results[59].state.v[7]) / 0.2  # [N]
-    assert -tip[0] - gained == pytest.approx(0.4 * load, rel=0.02)
+    assert -tip[0] - gained == pytest.approx(0.4 * load, rel=0.03)  # it veers between two edges
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-zonmdp"])
@@ -234,7 +234,8 @@ def test_objective_never_rises(objective, monkeypatch):
     found = recorded_solves(monkeypatch)
     for method in ("ne-nmdp", "pbd-zonmdp"):
         robot = stack(2)
-        cone = FrictionCone(stiffness=stiffness_for_static_depth(1.0, 4, 1e-3, 2), power=2)
+        k = stiffness_for_static_depth(1.0, 4, 1e-3, 2)
+        cone = FrictionCone(stiffness=k, power=2, recovery=0.0)
         sim = Simulator(robot, ground(0.5), cone, method, objective=objective)
         state = sim.state()
         state.v[6:8] = 0.5, 0.2  # the upper box slides on the lower one

@@ -12,12 +12,12 @@ import trimesh
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
-from nmdp_pin._robot.convex_parts import decomposed, hull_faces
+from nmdp_pin._robot.convex_parts import decomposed, hull_arrays
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Box, Plane, Sphere, Terrain
+from nmdp_pin._terrain.coal_mesh import triangle_geometry
 from nmdp_pin._terrain.shape import Solid
-from nmdp_pin._terrain.triangles import triangle_geometry
 from nmdp_pin.errors import MissingExtra
 
 RADIUS, WALL, HEIGHT = 0.05, 0.006, 0.08  # of the cup [m]
@@ -55,7 +55,7 @@ def test_parts_are_convex_and_fill_the_mesh(cup: Robot, cup_file: Path) -> None:
     """Together they have the volume of the mesh, not of its hull; the note counts them."""
     shapes = [item.geometry for item in cup.require_collisions().geometryObjects]
     parts = [np.array(shape.vertices()) for shape in shapes]
-    volumes = [trimesh.Trimesh(*hull_faces(part)).volume for part in parts]
+    volumes = [trimesh.Trimesh(*hull_arrays(part)).volume for part in parts]
     assert volumes == pytest.approx([shape.computeVolume() for shape in shapes])
     mesh = trimesh.load_mesh(cup_file.with_name("cup.stl"))
     assert mesh.volume < 0.4 * mesh.convex_hull.volume

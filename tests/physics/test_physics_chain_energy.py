@@ -1,10 +1,14 @@
 """The fixed chain of ten links, which swings down from level."""
 
+import itertools
+
 import numpy as np
 import pytest
 from physics_experiments import chain_energy, chain_error, chain_exact
-from physics_scenes import IMPLICIT, METHODS, order
+from physics_scenes import IMPLICIT, METHODS, MINIMISING, order
 
+# In the air an objective changes nothing but the way to the solution, and it takes longer.
+FLYING = IMPLICIT[2:]
 STEPS = (5e-4, 1e-3, 2e-3)
 WHILE = 0.2  # [s]; then the free end whips, and no step of these resolves it
 ORDER_TOLERANCE = 0.2
@@ -18,11 +22,16 @@ WHIP = 0.1  # [J]; at the whip the velocity changes within a step, and the error
 def test_energy_of_a_swing_never_rises_above_its_start(degrees, h):
     """Let go at 30 and 60 degrees from hanging, for four seconds, whatever the step."""
     below_level = np.radians(90.0 - degrees)
-    assert chain_energy(IMPLICIT[0], h, 4.0, below_level).max() < 0.0
+    assert chain_energy(FLYING[0], h, 4.0, below_level).max() < 0.0
 
 
-@pytest.mark.parametrize("h", [1e-3, 2e-3, 1e-2, 5e-2])
-@pytest.mark.parametrize("method", IMPLICIT)
+@pytest.mark.parametrize(
+    ("method", "h"),
+    [
+        *itertools.product(FLYING, (1e-3, 2e-3, 1e-2, 5e-2)),
+        *itertools.product(MINIMISING, (1e-2, 5e-2)),
+    ],
+)
 def test_energy_never_rises_above_its_start(method, h):
     """Backward Euler takes energy away as the chain swings, whatever the step."""
     assert chain_energy(method, h, SWING).max() < ROUNDING
@@ -30,7 +39,7 @@ def test_energy_never_rises_above_its_start(method, h):
 
 # At 5 ms it stays below or not as rounding has it: after a whip the chain is chaotic.
 @pytest.mark.parametrize("h", [1e-2, 5e-2])
-@pytest.mark.parametrize("method", IMPLICIT)
+@pytest.mark.parametrize("method", FLYING)
 def test_energy_never_rises_above_its_start_for_long_at_long_steps(method, h):
     """Nor for ten seconds with the whips in them, at 10 ms or more."""
     assert chain_energy(method, h, 10.0).max() < ROUNDING
@@ -39,7 +48,7 @@ def test_energy_never_rises_above_its_start_for_long_at_long_steps(method, h):
 @pytest.mark.parametrize("h", [1e-3, 2e-3])
 def test_energy_at_the_whip_exceeds_its_start_by_little(h):
     """Steps that resolve the whip in part: at most 2 % of the work of gravity too much."""
-    assert chain_energy(IMPLICIT[0], h, 1.6).max() < WHIP
+    assert chain_energy(FLYING[0], h, 1.6).max() < WHIP
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -283,7 +283,7 @@ def test_a_ball_rolls_on(method, h):
         state = result.state
     R = pin.XYZQUATToSE3(state.q).rotation
     # the ball has sunk by 1e-4 of 0.1 m, so rolling is at 0.1 % more or less
-    lost = 2e-3 + 20.0 * h**2  # the base's frame turns by 10 h rad in a step
+    lost = 2e-3 + 50.0 * h**2  # the base's frame turns by 10 h rad in a step
     assert (R @ state.v[:3])[0] == pytest.approx(1.0, abs=lost)
     assert (R @ state.v[3:])[1] == pytest.approx(10.0, abs=10.0 * lost)
 
@@ -291,9 +291,9 @@ def test_a_ball_rolls_on(method, h):
 @pytest.mark.parametrize("h", [3.7e-3, 1.3e-2, 4.7e-2])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_rocking_slab_comes_to_rest(method, h):
-    """A slab let fall from one edge chatters on its feet for a while, and then lies still."""
+    """A slab let fall from one edge chatters on its feet, and then lies still (no recovery)."""
     slab = block(SLAB)
-    sim = Simulator(slab, ground(0.5), cone(slab, depth=SOFT), method, order=2)
+    sim = Simulator(slab, ground(0.5), cone(slab, depth=SOFT, recovery=0.0), method, order=2)
     state = sim.state(turned(slab, (0.05, 0.03, 0.0), 0.0))
     E = []
     for _ in range(round(1.0 / h)):

@@ -19,13 +19,13 @@ from nmdp_pin import (
     State,
     Terrain,
 )
-from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.step import open_step
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.catalog import find_robot
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
 
-CONE = FrictionCone(stiffness=1e7, power=2)
+CONE = FrictionCone(stiffness=1e7, power=2, recovery=0.0)  # what rests is still
 LAWS = {"pbd": Penalty(), "pbfd": Penalty(), "ne-ncp": DryFriction()}
 GRAVITY = 9.81  # [m/s^2]
 DEEP = 5e-4  # [m] overlap of random poses, less than what counts as resting

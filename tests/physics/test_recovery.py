@@ -1,7 +1,9 @@
 """Recovery of contacts: what an impact pressed in rises to its static depth."""
 
+import functools
 import itertools
 
+import derivative_scenes as scenes
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -10,6 +12,8 @@ from joint_scenes import LENGTH, MASS, pendulum
 
 from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
+from nmdp_pin._control import hold
+from nmdp_pin._derivatives import StepDifferentiator
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._solvers.vi_newton import ViNewton
@@ -53,22 +57,61 @@ def run(sim, state, h, duration, command=COMMAND):
         yield result
 
 
-@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp"])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize(("height", "h"), [(0.1, 0.05), (0.4, 0.005), (0.5, 0.02), (0.5, 0.05)])
-def test_a_box_rests_at_its_static_depth(method, order, height, h):
-    """A second after a fall, without a bounce; without recovery it stays up to 5 times as deep."""
-    sim = simulator(method, order=order)
-    state, fastest, landed = raised(sim, height), 0.0, False
+def landed(sim, height, h, controller=None):
+    """Depth over the static one, and the fastest rise [m/s], a second after a fall.
+
+    Once it has landed it never leaves the ground, and no step fails or is halved. The normal forces
+    at rest are the largest ones, k d^p, and bear the weight.
+    """
+    state, fastest, touched = raised(sim, height), 0.0, False
     for _ in range(round((1.0 + np.sqrt(2.0 * height / 9.81)) / h) + 1):
-        result = sim.step(state, Command(), h)
+        command = controller.command(state, h) if controller else COMMAND
+        result = sim.step(state, command, h)
         assert result.status.ok
         assert len(result.step_sizes) == 1
         state, fastest = result.state, max(fastest, result.state.v[2])
-        landed |= result.contact_depths.max() > 0.0
-        assert result.contact_depths.max() > 0.0 or not landed
-    assert result.contact_depths.max() == pytest.approx(STATIC, rel=NEAR)
-    assert 0.0 < fastest < CALM
+        touched |= result.contact_depths.max() > 0.0
+        assert result.contact_depths.max() > 0.0 or not touched
+    law, depths = sim.contact, np.maximum(result.contact_depths, 0.0)
+    load = law.stiffness * (depths**law.power).sum()
+    return (load / (9.81 * sim.robot.mass)) ** (1.0 / law.power), fastest
+
+
+FALLS = [(0.1, 0.05), (0.4, 0.005), (0.5, 0.002), (0.5, 0.02), (0.5, 0.05)]  # height [m], step [s]
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("height", "h"), FALLS)
+@pytest.mark.parametrize("name", ["box", "ball"])
+def test_a_body_rests_at_its_static_depth(name, method, order, height, h):
+    """A second after a fall, without a bounce; without recovery it stays up to 5 times as deep."""
+    ball = free_body("ball", Sphere(radius=0.1), mass=1.0, position=(0.0, 0.0, 0.1))
+    sim = simulator(method, ball if name == "ball" else None, order=order)
+    depth, fastest = landed(sim, height, h)
+    assert depth == pytest.approx(1.0, rel=NEAR)
+    deeper = 2.0 if name == "ball" else 1.0  # on one point, instead of four
+    assert 0.0 < fastest < CALM * deeper
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("height", "h"), FALLS[:1] + FALLS[2:])
+@pytest.mark.parametrize("name", ["go2", "anymal"])
+def test_a_robot_rests_at_its_static_depth(name, order, height, h):
+    """Likewise on motors that do not throw it (5 Hz), with the recovery that laws have."""
+    robot = feet_of(name)
+    law = FrictionCone.for_robot(robot, static_depth=0.002, power=2)
+    assert law.recovery == RATE
+    ground = Terrain(Plane(height=robot.lowest_point, friction=0.7))
+    sim = Simulator(robot, ground, law, order=order)
+    depth, _ = landed(sim, height, h, hold(robot, frequency=5.0))
+    assert depth == pytest.approx(1.0, rel=NEAR)
+
+
+@functools.cache
+def feet_of(name):
+    """A robot of example-robot-data that touches by its feet."""
+    return load_robot(name, contacts="feet", visuals=False)
 
 
 def test_the_quadratic_program_recovers():
@@ -185,6 +228,40 @@ def test_derivatives_of_other_contacts(name, order):
     check(sim, State(0.0, q, v), Command(), 0.01, step=3e-7, tolerance=tolerance)
 
 
+ROD = [0.43232, 0.15479, 0.0481, 0.88703]  # so tilted that three points of a rim bear it
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_points_of_a_rim_are_named(order):
+    """The derivative leaves out that others are chosen for another start: it is `one_sided`."""
+    rod = free_body("rod", Cylinder(radius=0.02, length=0.3, friction=0.8), mass=1.0)
+    sim = simulator(robot=rod, order=order, **TIGHT)
+    v = np.array([0.16, 1.62, -1.08, -0.91, -1.09, -0.42])
+    state = State(0.0, np.array([0.0, 0.0, 0.079, *ROD / np.linalg.norm(ROD)]), v)
+    result = sim.step(state, COMMAND, 0.005)
+    found = StepDifferentiator(sim)(state, COMMAND, 0.005, result=result)
+    of_x, _ = scenes.differences(sim, state, COMMAND, 0.005, result=result, step=3e-7)
+    assert scenes.error(found.dx_dx, of_x, 0.005) > 100.0 * EXACT
+    assert {switch.kind for switch in found.one_sided} == {"rim"}
+
+
+def test_mixed_models_recover_each_at_its_rate():
+    """Of two equal boxes on two floors the one on the floor that recovers rises."""
+    bodies = [
+        free_body(f"b{k}", Box(size=(0.2, 0.2, 0.2)), mass=1.0, position=(k, 0.0, 0.1))
+        for k in range(2)
+    ]
+    floors = [Box(size=(0.8, 2.0, 1.0), position=(k, 0.0, -0.5)) for k in range(2)]
+    law = Mixed(models=(cone(), cone(0.0)), by_surface=[0, 1])
+    sim = simulator(robot=together(bodies[0], bodies[1:]), shapes=floors, law=law)
+    state, depth = sim.state(), 2.0 * STATIC
+    q = state.q.copy()
+    q[[2, 9]] -= depth
+    result = list(run(sim, State(0.0, q, state.v), 0.01, 1.0))[-1]
+    assert result.state.q[2] == pytest.approx(0.1 - STATIC, abs=NEAR * STATIC)
+    assert result.state.q[9] == pytest.approx(0.1 - depth, abs=NEAR * STATIC)
+
+
 def test_a_scenario_recovers():
     """The key of the table is the option of the law."""
     for model in ("friction-cone", "anisotropic-cone"):
@@ -194,12 +271,10 @@ def test_a_scenario_recovers():
 
 
 def test_refused():
-    """A rate below 0, models of a mixed law that differ in it, and objectives without it."""
+    """A rate below 0, and objectives without recovery."""
     with pytest.raises(ContactError, match="recovery must be >= 0"):
         cone(-1.0)
     with pytest.raises(ContactError, match="recovery must be >= 0"):
         AnisotropicCone(stiffness=1.0, along=0.5, recovery=-1.0)
-    with pytest.raises(ContactError, match="one recovery"):
-        Mixed(models=(cone(), cone(0.0)), by_contact=[0, 1])
     with pytest.raises(IntegratorError, match="no recovery"):
         simulator(objective="kinetic")

@@ -21,7 +21,7 @@ from nmdp_pin import (
     Terrain,
 )
 from nmdp_pin import run as simulate
-from nmdp_pin._kernels.contact_places import place_contacts
+from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.step import open_step
 from nmdp_pin._robot.free_body import free_body
 from nmdp_pin._terrain import Box, Capsule, Cylinder, Shape, Sphere
@@ -31,7 +31,7 @@ DEEP = 5e-4  # [m] about the static depth of 1 kg on two or four contacts
 ROLLED = 1e-3  # [-] of a distance or an acceleration, as asked for
 BUMP = 1e-4  # [m] as asked for
 AIMED = 1e-7  # [m] to which SciPy finds a point where the distance is least
-CONE = FrictionCone(stiffness=1e6, power=2)
+CONE = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # what rests is still
 LAWS = {"pbd": Penalty(), "pbfd": Penalty(), "ne-ncp": DryFriction()}
 # In first order the position-based form damps spin: see docs/accuracy.md.
 ROLLING = ["ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp", "ne-mdp", "ne-ncp"]

@@ -8,7 +8,7 @@ from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 
-CONE = FrictionCone(stiffness=1e7, power=2)
+CONE = FrictionCone(stiffness=1e7, power=2, recovery=0.0)  # what rests is still
 GRAVITY = 9.81  # [m/s^2]
 DEEP = 5e-4  # [m] about the static depth of 1 kg on one to four contacts
 REST = 1e-4  # [m/s, rad/s] of what lies

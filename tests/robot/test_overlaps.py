@@ -160,6 +160,22 @@ def test_contacts_explain_the_start():
     assert setup.overlap_check.deepest(setup.state.q[None])
 
 
+def test_starts_that_are_too_deep_are_told():
+    """A floor 0.15 m above the lowest contact is named with what to do; one of 0.09 m is not."""
+    told = []
+    for height in (0.09, 0.15):
+        setup = Scenario.load("robosimian-jump").build(visuals=False)
+        floor = setup.robot.lowest_point + height
+        given = [f"terrain.shapes.0.height={floor!r}"]
+        setup = Scenario.load("robosimian-jump", overrides=given).build(visuals=False)
+        told.append([text for text in start_warnings(setup) if text.startswith("contacts are")])
+    sentence = (
+        "contacts are 150 mm deep in the ground at the start: raise the robot by as much, or lower "
+        "the terrain"
+    )
+    assert told == [[], [sentence]]
+
+
 @pytest.mark.parametrize("contacts", ["feet", "all"])
 def test_a_run_through_the_ground_is_told(contacts, tmp_path, capsys):
     """Go2 with weak motors sinks through the ground unless all of it touches."""

@@ -21,7 +21,7 @@ def theirs(name):
     """A robot of Gymnasium's, whose base is slides and a hinge of its own."""
     import gymnasium
 
-    folder = Path(gymnasium.__file__).parents[1] / "envs" / "mujoco" / "assets"
+    folder = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return load_robot(folder / f"{name}.xml")

@@ -14,7 +14,7 @@ from nmdp_pin._contact import DryFriction, Penalty
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._papers.objectives import objective_named
+from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._robot import JointLimits, Mimic, check_robot, free_body, together
 from nmdp_pin._robot.feasibility import (
     buried_depth,
@@ -179,7 +179,7 @@ def test_objectives_have_the_armature(objective):
     """K and its gradient are of one function."""
     bot = load_robot("gym-hopper")
     form = FORMS["ne"](System(bot, Terrain(Plane()), FrictionCone(stiffness=1e6)))
-    K, h, v = objective_named(objective), 0.01, np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
+    K, h, v = OBJECTIVES[objective](), 0.01, np.array([0.1, -0.2, 0.3, -0.4, 0.5, -0.6])
     problem, w = Problem(form, bot.standing, v, Command(), h, 1), form.no_forces()
     q = pin.integrate(bot.model, bot.standing, h * v)
     at = problem.evaluate(q, w)

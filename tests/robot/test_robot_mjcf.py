@@ -63,7 +63,7 @@ def gymnasium_files():
     return sorted(folder.glob("*.xml"))
 
 
-OWN = Path(mujoco.__file__).parents[1] / "testdata/model.xml"
+OWN = Path(mujoco.__file__).parent / "testdata/model.xml"
 FILES = [*gymnasium_files(), OWN, "all"]
 
 

@@ -148,11 +148,11 @@ def test_contacts_from_a_mesh(tmp_path):
 
 
 def test_contacts_are_thinned_out(tmp_path):
-    """At most 64 points, every link keeping its share of points far from each other."""
+    """Of more than 64 points those stay that hold the link out of flat ground on every side."""
     boxes = "".join(shape("collision", '<box size="0.1 0.1 0.1"/>', f"{k} 0 0") for k in range(20))
     loaded = load_robot(write(tmp_path, robot(link("body", shapes=boxes))))
     x = loaded.contact_points.positions[:, 0]
-    assert len(x) == 64
+    assert 8 <= len(x) <= 64
     assert (x.min(), x.max()) == pytest.approx((-0.05, 19.05))
     assert any("thinned from 160" in note for note in loaded.notes)
 

@@ -158,7 +158,7 @@ def test_both_ways_but_not_twice():
         (lambda: free_body("a", Plane(), mass=1.0), "Box, Sphere"),
         (lambda: free_body("a", Box(size=(1, 1, 1))), "mass"),
         (lambda: free_body("a", Box(size=(1, 1, 1)), mass=-1.0), "mass"),
-        (lambda: free_body("a", Box(size=(1, 1, 1)), mass=1.0, base="fixed"), "terrain"),
+        (lambda: free_body("a", Box(size=(1, 1, 1)), mass=1.0, base="fixed"), "free-flyer"),
         (lambda: free_body("a", Box(size=(1, 1, 1)), mass=1.0, position=(0, 0)), "position"),
         (lambda: together(load_robot("box"), [load_robot("box")]), "name"),
         (lambda: touching(load_robot("finger"), [("tip", "nobody")]), "nobody"),

@@ -1,5 +1,7 @@
 """Every named method keeps the contract of integrators; and what is particular to each."""
 
+from dataclasses import replace
+
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
@@ -9,13 +11,14 @@ from contracts import IntegratorContract
 from made_steps import stages_of
 
 from nmdp_pin._contact import FrictionCone
+from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.scheme import scheme_of_order
 from nmdp_pin._kernels.step import Start, add_wrenches, list_weights, open_step
-from nmdp_pin._papers.objectives import OBJECTIVES, objective_named
+from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._solvers.vi_newton import ViNewton
@@ -45,8 +48,9 @@ class TestEndEffector(IntegratorContract):
 
     @pytest.fixture
     def make(self):
-        def build(*arguments):
-            return INTEGRATORS["ne-nmdp"](System(*arguments), objective="end_effector")
+        def build(robot, terrain, law):
+            system = System(robot, terrain, replace(law, recovery=0.0))
+            return INTEGRATORS["ne-nmdp"](system, objective="end_effector")
 
         return build
 
@@ -116,7 +120,7 @@ def test_the_step_solves_the_residual(objective, method, order):
     if objective == "dissipation":
         assert result.objective == pytest.approx(at.gap, abs=GAP_ROUNDING)
     else:
-        value = objective_named(objective).value(equations, at)
+        value = OBJECTIVES[objective]().value(equations, at)
         assert result.objective == pytest.approx(value)
 
 
@@ -181,7 +185,7 @@ def test_warm_start_saves_work():
     simulator = Simulator(
         robot,
         Terrain([Plane(height=-0.8)]),
-        FrictionCone(stiffness=1e6, power=2),
+        FrictionCone(stiffness=1e6, power=2, recovery=0.0),
         objective="end_effector",
     )
     controller = StablePD(robot, kp=1000.0, kd=20.0)
@@ -202,7 +206,8 @@ def _ne_nmdp(**options):
 def _nmdp(method, **options):
     robot = samples.robot("robosimian planar")
     ground = Terrain([Plane(height=-0.8)])
-    cone = FrictionCone(stiffness=1e6, power=2)
+    rate = 0.0 if options.get("objective") in OBJECTIVES else RECOVERY
+    cone = FrictionCone(stiffness=1e6, power=2, recovery=rate)
     return INTEGRATORS[method](System(robot, ground, cone), **options)
 
 

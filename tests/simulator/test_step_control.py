@@ -12,7 +12,6 @@ from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import Integrator, StepResult, integrator_named
 from nmdp_pin._integrators.nmdp import Nmdp
-from nmdp_pin._papers import PrintedHalving
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.step_control import Fixed, Halving
@@ -196,51 +195,19 @@ def falling(method, fails):
 FALLING = ("ne-nmdp", "pbd-nmdp")
 G = 9.81  # [m/s^2]
 SPEED = 1e-6  # [m/s]; 1e-8 of the weight over 0.2 s, with a factor for the lever arms
-HALVING, PRINTED = Halving(min_step=MIN_STEP), PrintedHalving(min_step=MIN_STEP)
+HALVING = Halving(min_step=MIN_STEP)
 
 
 @pytest.mark.parametrize("method", FALLING)
-@pytest.mark.parametrize(("control", "gained"), [(HALVING, (1.0, 2.0)), (PRINTED, (1.5, 2.0))])
-def test_two_halves_in_free_fall(method, control, gained):
-    """Two halves gain g dt, in the papers' form 1.5 g dt, whose next step gains 0.5 g dt then."""
+def test_two_halves_in_free_fall(method):
+    """Two halves gain g dt, as the next step does."""
     failing, state = falling(method, lambda t, h: t < 0.02 and h > 0.03)
-    for share in gained:
-        result = control.step(failing, state, PASSIVE, 0.05)
+    for share in (1.0, 2.0):
+        result = HALVING.step(failing, state, PASSIVE, 0.05)
         assert result.status is Status.CONVERGED
         state = result.state
         assert state.v[1] == pytest.approx(-share * G * 0.05, abs=SPEED)
     assert result.halvings == 0
-
-
-@pytest.mark.parametrize("method", FALLING)
-@pytest.mark.parametrize("seed", range(3))
-def test_papers_form_gains_by_the_length_of_the_step_before(method, seed):
-    """Algorithm 2 as printed: each sub-step gains g times the length of the one before it."""
-    rng = np.random.default_rng(seed)
-    failing, state = falling(method, lambda t, h: h > 4e-3 and rng.random() < 0.6)
-    lengths = [0.05]
-    for _ in range(3):
-        result = PRINTED.step(failing, state, PASSIVE, 0.05)
-        lengths += result.step_sizes
-        state = result.state
-        assert state.v[1] == pytest.approx(-G * sum(lengths[:-1]), abs=SPEED)
-    assert len(set(lengths)) > 2
-
-
-def test_papers_form_is_the_same_where_nothing_is_halved():
-    """At alpha = 1 both forms give the same bits."""
-    failing, state = falling("ne-nmdp", lambda t, h: False)
-    one = two = state
-    for _ in range(3):
-        one = HALVING.step(failing, one, PASSIVE, 0.05).state
-        two = PRINTED.step(failing, two, PASSIVE, 0.05).state
-        assert np.array_equal(one.q, two.q)
-        assert np.array_equal(one.v, two.v)
-    assert two.h_next == 0.05
-    fresh = PRINTED.step(failing, replace(two, h_next=None), PASSIVE, 0.01).state
-    assert fresh.v[1] - two.v[1] == pytest.approx(-G * 0.01, abs=SPEED)
-    kept = PRINTED.step(failing, two, PASSIVE, 0.01).state
-    assert kept.v[1] - two.v[1] == pytest.approx(-G * 0.05, abs=SPEED)
 
 
 def test_fixed_steps_are_the_methods_own():
@@ -346,8 +313,7 @@ BAD = (0.0, -1.0, np.nan, np.inf, 2.0, "a", None, True)
 
 
 @pytest.mark.parametrize("min_step", BAD)
-@pytest.mark.parametrize("control", [Halving, PrintedHalving])
-def test_bad_lengths(control, min_step):
+def test_bad_lengths(min_step):
     """The shortest step is a number in (0, 1] s."""
     with pytest.raises(IntegratorError, match=r"min_step must be .*, got"):
-        control(min_step=min_step)
+        Halving(min_step=min_step)

@@ -7,15 +7,3 @@ from nmdp_pin._contact.fitted.hull_vertices import HullFit, HullVertices, fit_hu
 from nmdp_pin._contact.fitted.onnx_vertices import OnnxVertices
 from nmdp_pin._contact.fitted.vertex_map import VertexMap
 from nmdp_pin._contact.fitted.wrench_samples import WrenchSamples
-
-__all__ = [
-    "Fitted",
-    "FunctionVertices",
-    "HullFit",
-    "HullVertices",
-    "OnnxVertices",
-    "VertexMap",
-    "WrenchSamples",
-    "fit_hulls",
-    "fitted_model",
-]

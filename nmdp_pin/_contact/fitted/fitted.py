@@ -1,7 +1,5 @@
 """Fitted contact models: vertices as a function of depth and tilt."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

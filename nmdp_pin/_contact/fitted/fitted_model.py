@@ -1,7 +1,5 @@
 """Contact models from files of samples and networks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

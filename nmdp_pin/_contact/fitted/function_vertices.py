@@ -1,9 +1,7 @@
 """Vertex maps from functions of Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,7 +27,6 @@ class FunctionVertices(VertexMap):
     function: PoseFunction
     range: tuple[tuple[float, ...], tuple[float, ...]]
     slope: PoseFunction | None = None
-    _shape: tuple[int, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         poses = np.array(self.range, dtype=float)
@@ -38,32 +35,14 @@ class FunctionVertices(VertexMap):
         V = self._asked("function", self.function, poses)
         if V.ndim != 3 or len(V) != 2 or V.shape[1] not in (3, 6):
             raise ContactError(f"function gives shape {V.shape} for 2 poses, not (2, 3 or 6, m)")
-        object.__setattr__(self, "_shape", V.shape[1:])
+        sizes = {"rows": V.shape[1], "n_vertices": V.shape[2]}
+        for name, value in {**sizes, "lower": poses[0], "upper": poses[1]}.items():
+            object.__setattr__(self, name, value)
         if self.slope is not None:
             expected = (*V.shape, poses.shape[1])
             found = self._asked("slope", self.slope, poses)
             if found.shape != expected:
                 raise ContactError(f"slope gives shape {found.shape} for 2 poses, not {expected}")
-
-    @property
-    def rows(self) -> int:
-        """See `VertexMap`."""
-        return self._shape[0]
-
-    @property
-    def n_vertices(self) -> int:
-        """See `VertexMap`."""
-        return self._shape[1]
-
-    @property
-    def lower(self) -> np.ndarray:
-        """See `VertexMap`."""
-        return np.array(self.range[0], dtype=float)
-
-    @property
-    def upper(self) -> np.ndarray:
-        """See `VertexMap`."""
-        return np.array(self.range[1], dtype=float)
 
     @property
     def differentiable(self) -> bool:

@@ -1,7 +1,5 @@
 """Hulls of measured wrenches with matched vertices, interpolated over the pose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,27 +33,11 @@ class HullVertices(VertexMap):
     coefficients: np.ndarray
     range: np.ndarray
 
-    @property
-    def rows(self) -> int:
-        """See `VertexMap`."""
-        return int(self.coefficients.shape[1])
-
-    @property
-    def n_vertices(self) -> int:
-        """See `VertexMap`."""
-        return int(self.coefficients.shape[2])
-
-    @property
-    def lower(self) -> np.ndarray:
-        """See `VertexMap`."""
-        result: np.ndarray = self.range[0]
-        return result
-
-    @property
-    def upper(self) -> np.ndarray:
-        """See `VertexMap`."""
-        result: np.ndarray = self.range[1]
-        return result
+    def __post_init__(self) -> None:
+        _, rows, n_vertices = self.coefficients.shape
+        sizes = {"rows": rows, "n_vertices": n_vertices}
+        for name, value in {**sizes, "lower": self.range[0], "upper": self.range[1]}.items():
+            object.__setattr__(self, name, value)
 
     def vertices(self, poses: np.ndarray) -> np.ndarray:
         """See `VertexMap`."""
@@ -227,7 +209,7 @@ class _Interpolation:
     inverse: np.ndarray
 
     @classmethod
-    def over(cls, poses: np.ndarray, smoothing: float) -> _Interpolation:
+    def over(cls, poses: np.ndarray, smoothing: float) -> "_Interpolation":
         """The linear system of these poses, solved once for all values."""
         k = poses.shape[1]
         tilts = np.unique(np.round(poses[:, 1:], 9), axis=0)

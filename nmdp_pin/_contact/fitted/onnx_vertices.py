@@ -1,7 +1,5 @@
 """Vertex maps from ONNX files."""
 
-from __future__ import annotations
-
 import importlib
 import os
 from typing import Any
@@ -48,30 +46,10 @@ class OnnxVertices(VertexMap):
         pose = tuple(name.strip() for name in metadata["pose"].split(","))
         if pose not in POSES:
             raise self._error(f"has the pose '{metadata['pose']}'; allowed: {_listed(POSES)}")
-        self._lower, self._upper = (self._numbers(metadata, key, len(pose)) for key in _KEYS[1:3])
+        self.lower, self.upper = (self._numbers(metadata, key, len(pose)) for key in _KEYS[1:3])
         self.touch = float(self._numbers(metadata, "touch", 1)[0])
         self._check_input()
         self._check_outputs()
-
-    @property
-    def rows(self) -> int:
-        """See `VertexMap`."""
-        return self._rows
-
-    @property
-    def n_vertices(self) -> int:
-        """See `VertexMap`."""
-        return self._n_vertices
-
-    @property
-    def lower(self) -> np.ndarray:
-        """See `VertexMap`."""
-        return self._lower
-
-    @property
-    def upper(self) -> np.ndarray:
-        """See `VertexMap`."""
-        return self._upper
 
     @property
     def differentiable(self) -> bool:
@@ -127,7 +105,7 @@ class OnnxVertices(VertexMap):
         self._outputs = {output.name for output in self._session.get_outputs()}
         if "vertices" not in self._outputs:
             raise self._error(f"has the outputs {sorted(self._outputs)}; it needs 'vertices'")
-        poses = np.array([self._lower, self._upper])
+        poses = np.array([self.lower, self.upper])
         try:
             found = {name: self._run(name, poses) for name in sorted(self._outputs & _OUTPUTS)}
         except Exception as error:  # its errors have no common class
@@ -135,8 +113,8 @@ class OnnxVertices(VertexMap):
         V = found["vertices"]
         if V.ndim != 3 or len(V) != 2 or V.shape[1] not in (3, 6):
             raise self._error(f"gives vertices of shape {V.shape} for 2 poses, not (2, 3 or 6, m)")
-        self._rows, self._n_vertices = V.shape[1], V.shape[2]
-        expected = (*V.shape, len(self._lower))
+        self.rows, self.n_vertices = V.shape[1], V.shape[2]
+        expected = (*V.shape, len(self.lower))
         if "jacobian" in found and found["jacobian"].shape != expected:
             raise self._error(
                 f"gives a jacobian of shape {found['jacobian'].shape} for 2 poses, not {expected}"

@@ -1,7 +1,5 @@
 """Vertices as a function of the pose of a contact: the core of a fitted contact model."""
 
-from __future__ import annotations
-
 import abc
 
 import numpy as np
@@ -15,27 +13,18 @@ class VertexMap(abc.ABC):
     """Base class of vertex maps: vertices in the frame of the patch, for poses within a range.
 
     A pose is (depth) or (depth, tilt_x, tilt_y) [m, rad, rad]; see `WrenchSamples` for both frames.
+
+    Attributes:
+        rows: number of components of a vertex: 3 for a force, 6 for a wrench.
+        n_vertices: number of vertices, without the origin.
+        lower: smallest pose of the range, shape (1,) or (3,).
+        upper: largest pose of the range, shape (1,) or (3,).
     """
 
-    @property
-    @abc.abstractmethod
-    def rows(self) -> int:
-        """Number of components of a vertex: 3 for a force, 6 for a wrench."""
-
-    @property
-    @abc.abstractmethod
-    def n_vertices(self) -> int:
-        """Number of vertices, without the origin."""
-
-    @property
-    @abc.abstractmethod
-    def lower(self) -> np.ndarray:
-        """Smallest pose of the range, shape (1,) or (3,)."""
-
-    @property
-    @abc.abstractmethod
-    def upper(self) -> np.ndarray:
-        """Largest pose of the range, shape (1,) or (3,)."""
+    rows: int
+    n_vertices: int
+    lower: np.ndarray
+    upper: np.ndarray
 
     @property
     def differentiable(self) -> bool:

@@ -1,7 +1,5 @@
 """Measurements of a contact: poses and wrenches."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 
@@ -62,7 +60,7 @@ class WrenchSamples:
         _check_poses(poses[touching])
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> WrenchSamples:
+    def load(cls, path: str | os.PathLike[str]) -> "WrenchSamples":
         """Read a CSV or npz file with columns titled "depth [m]", "fx [N]" and so on.
 
         depth, fx, fy and fz are required; tilt_x, tilt_y [rad] and tx, ty, tz [N m] are optional.

@@ -3,5 +3,3 @@
 from nmdp_pin._contact.granular.granular import Granular
 from nmdp_pin._contact.granular.intruder import INTRUDERS, Intruder, Plate, Rod, Sphere
 from nmdp_pin._contact.granular.medium import MEDIA, Medium
-
-__all__ = ["INTRUDERS", "MEDIA", "Granular", "Intruder", "Medium", "Plate", "Rod", "Sphere"]

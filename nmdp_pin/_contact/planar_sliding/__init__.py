@@ -4,11 +4,3 @@ from nmdp_pin._contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin._contact.planar_sliding.limit_surface_fit import LimitSurfaceFit, fit_limit_surface
 from nmdp_pin._contact.planar_sliding.planar_sliding import PlanarSliding
 from nmdp_pin._contact.planar_sliding.sliding_samples import SlidingSamples
-
-__all__ = [
-    "LimitSurface",
-    "LimitSurfaceFit",
-    "PlanarSliding",
-    "SlidingSamples",
-    "fit_limit_surface",
-]

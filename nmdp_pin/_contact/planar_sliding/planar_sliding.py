@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from nmdp_pin._contact.cross import skew
-from nmdp_pin._contact.friction_cone import Power, Rate
+from nmdp_pin._contact.friction_cone import RECOVERY, Power, Rate
 from nmdp_pin._contact.patch_frame import PatchFrame
 from nmdp_pin._contact.planar_sliding.limit_surface import LimitSurface
 from nmdp_pin._contact.planar_sliding.sphere_directions import sphere_directions
@@ -56,7 +56,7 @@ class PlanarSliding(WrenchSpace):
     axis: Vector3 = (1.0, 0.0, 0.0)
     frame: Literal["body", "world"] = "body"
     reference_friction: Positive | None = None
-    recovery: Rate = 0.0
+    recovery: Rate = RECOVERY
     _loads: np.ndarray = field(init=False, repr=False, compare=False)
     _heading: PatchFrame = field(init=False, repr=False, compare=False)
 

@@ -1,0 +1,265 @@
+"""Ridges and peaks of meshes: what touches polytopes where a mesh of the world is convex.
+
+The corners of a polytope touch a mesh where the distance to it is least (`triangles.py`). Corners
+of the mesh touch faces of the polytope and the rounded sides of capsules and cylinders, and its
+edges cross those of the polytope, where the normal of such a pair is one of the mesh there.
+Coplanar faces have no edge between them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.polytopes import (
+    CROSSED,
+    ON_A,
+    ON_SIDE,
+    PARALLEL,
+    TILT,
+    Polytope,
+    Polytopes,
+    crossing,
+    edge_distance,
+    edge_of,
+    is_over,
+    middle,
+    polytope,
+    row_of,
+)
+from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles
+from nmdp_pin._kernels.vector3 import Vector3, ahead, cross, dot, length, minus, rotate, scaled
+
+
+@jit
+def is_mesh(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p stands for a mesh of the world, which need not be convex."""
+    return polytopes.first[p, 0] == polytopes.first[p + 1, 0]
+
+
+@jit
+def touched_polytope(candidates: Candidates, pair: int) -> Polytope:
+    """The second polytope of a pair; of meshes, whose corners and ridges have one table, all."""
+    polytopes, mesh = candidates.polytopes, candidates.triangles
+    second = polytopes.pairs[pair, 1]
+    if is_mesh(polytopes, second):
+        return Polytope(mesh.vertices, mesh.normals, polytopes.levels[:0], mesh.ridges, 0.0)
+    return polytope(polytopes, second)
+
+
+@jit
+def find_ridges(
+    mesh: Triangles,
+    m: int,
+    before: Polytope,
+    a: Polytope,
+    limit: float,
+    slack: float,
+    features: np.ndarray,
+    gaps: np.ndarray,
+) -> int:
+    """List the ridges and peaks of a mesh that touch a polytope, or may soon; their number.
+
+    The middle of the polytope was outside of the plane by which they touch.
+
+    Args:
+        mesh: meshes.
+        m: index of the mesh.
+        before: polytope at the start.
+        a: polytope at the end.
+        limit: largest distance of the features [m].
+        slack: distance from the borders of faces and the ends of edges up to which they touch [m].
+        features: output, kinds, features of a and of the mesh, shape (k, 3).
+        gaps: output, distances of the features [m], shape (k,).
+    """
+    root, leaves, begin = mesh.trees[m, 0], mesh.trees[m, 1], mesh.trees[m, 2]
+    low, high, stack = np.empty(3), np.empty(3), np.empty(DEPTH, np.int64)
+    for j in range(3):
+        low[j] = min(before.vertices[:, j].min(), a.vertices[:, j].min()) - limit - a.rounding
+        high[j] = max(before.vertices[:, j].max(), a.vertices[:, j].max()) + limit + a.rounding
+    stack[0], n, found, centre = 1, 1, 0, middle(before)
+    while n > 0:
+        n -= 1
+        node = stack[n]
+        if not _overlaps(mesh.boxes[root + node, :3], mesh.boxes[root + node, 3:], low, high):
+            continue
+        if node < leaves:
+            stack[n], stack[n + 1] = 2 * node + 1, 2 * node
+            n += 2
+            continue
+        for k in range(begin + LEAF * (node - leaves), begin + LEAF * (node - leaves + 1)):
+            t = mesh.order[k]
+            for i in range(3 if t >= 0 else 0):
+                v, r = mesh.corners[t, i], mesh.ridge_of[t, i]
+                x = mesh.vertices[v]
+                if mesh.peaks[v] and mesh.fans[mesh.first[v]] == t and _overlaps(x, x, low, high):
+                    found = _add_peak(
+                        mesh, v, before, a, centre, limit, slack, features, gaps, found
+                    )
+                if r >= 0 and t < mesh.across[t, i]:
+                    found = _add_ridge(mesh, r, a, centre, limit, slack, features, gaps, found)
+    return found
+
+
+@jit
+def _overlaps(
+    low: np.ndarray, high: np.ndarray, other_low: np.ndarray, other_high: np.ndarray
+) -> bool:
+    """Whether boxes with these corners overlap."""
+    apart = False
+    for j in range(3):
+        apart |= low[j] > other_high[j] or high[j] < other_low[j]
+    return not apart
+
+
+@jit
+def _keep(
+    kind: int, i: int, j: int, gap: float, features: np.ndarray, gaps: np.ndarray, n: int
+) -> int:
+    """Add a feature to n of them, instead of the furthest if there are too many; their number."""
+    at = n
+    if n == len(gaps):
+        at = 0
+        for k in range(n):
+            if gaps[k] > gaps[at]:
+                at = k
+        if gap >= gaps[at]:
+            return n
+    features[at, 0], features[at, 1], features[at, 2], gaps[at] = kind, i, j, gap
+    return max(n, at + 1)
+
+
+@jit
+def _is_peak(mesh: Triangles, v: int, n: Vector3) -> bool:
+    """Whether a mesh has its largest n . x at a vertex, of the points near to it, or nearly."""
+    x = row_of(mesh.vertices, v)
+    for k in range(mesh.first[v], mesh.first[v + 1]):
+        t = mesh.fans[k]
+        for i in range(3):
+            if mesh.corners[t, i] == v:
+                edge = minus(row_of(mesh.vertices, mesh.corners[t, (i + 1) % 3]), x)
+                if dot(edge, n) > PARALLEL * length(edge):
+                    return False
+    return True
+
+
+@jit
+def _add_peak(
+    mesh: Triangles,
+    v: int,
+    before: Polytope,
+    a: Polytope,
+    centre: Vector3,
+    limit: float,
+    slack: float,
+    features: np.ndarray,
+    gaps: np.ndarray,
+    found: int,
+) -> int:
+    """Add what a vertex touches: the face that it had furthest behind it, and rounded sides."""
+    x, face, most = row_of(mesh.vertices, v), -1, -math.inf
+    for f in range(len(a.normals)):
+        n = scaled(row_of(a.normals, f), -1.0)
+        start = before.levels[f] - dot(before.normals[f], x)
+        if -start <= most or dot(a.normals[f], x) - a.levels[f] >= limit:
+            continue
+        outside = dot(n, minus(centre, x)) > 0.0
+        if outside and _is_peak(mesh, v, n) and is_over(a, f, x, slack):
+            face, most = f, -start
+    if face >= 0:
+        gap = dot(a.normals[face], x) - a.levels[face]
+        found = _keep(ON_A, face, v, gap, features, gaps, found)
+    for i in range(len(a.edges)):
+        if a.edges[i, 2] >= 0:
+            continue
+        c, e = edge_of(a, i)
+        s, n, gap = _foot(c, e, x, minus(centre, x))
+        beyond = max(-s, s - 1.0) * length(e)
+        if gap - a.rounding < limit and beyond <= slack and _is_peak(mesh, v, n):
+            found = _keep(ON_SIDE, i, v, gap - a.rounding, features, gaps, found)
+    return found
+
+
+@jit
+def _foot(c: Vector3, e: Vector3, x: Vector3, up: Vector3) -> tuple[float, Vector3, float]:
+    """Where a line c + s e is nearest to a point x: s, direction from the point, and distance.
+
+    The direction is one of those along `up`, in which the distance is counted.
+    """
+    s = dot(minus(x, c), e) / dot(e, e)
+    off = minus(ahead(c, s, e), x)
+    gap = math.copysign(max(length(off), 1e-12), dot(off, up))
+    return s, scaled(off, 1.0 / gap), gap
+
+
+@jit
+def _add_ridge(
+    mesh: Triangles,
+    r: int,
+    a: Polytope,
+    centre: Vector3,
+    limit: float,
+    slack: float,
+    features: np.ndarray,
+    gaps: np.ndarray,
+    found: int,
+) -> int:
+    """Add the edges of a polytope that cross a ridge."""
+    b = Polytope(mesh.vertices, mesh.normals, a.levels[:0], mesh.ridges, 0.0)
+    x, f = edge_of(b, r)
+    for i in range(len(a.edges)):
+        p, e = edge_of(a, i)
+        d, gap = edge_distance(a, i, b, r, TILT, minus(centre, x))
+        gap -= a.rounding
+        if not gap < limit or dot(d, minus(centre, x)) <= 0.0:
+            continue
+        s, t = crossing(p, e, x, f)
+        if max(-s, s - 1.0) * length(e) <= slack and max(-t, t - 1.0) * length(f) <= slack:
+            found = _keep(CROSSED, i, r, gap, features, gaps, found)
+    return found
+
+
+@jit
+def side_at(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int
+) -> tuple[Vector3, float, Vector3, Vector3, float]:
+    """Axis e of the rounded side of contact i, s, vertex x, normal and distance to c + s e.
+
+    The centre c is the first end of the axis.
+    """
+    c, turned = contacts.index[i], np.empty(3)
+    own = polytope(candidates.polytopes, candidates.polytopes.pairs[candidates.pairs[c], 0])
+    rotate(at.placements[i], np.array(edge_of(own, contacts.features[c, 1])[1]), turned)
+    e = (turned[0], turned[1], turned[2])
+    x = row_of(candidates.triangles.vertices, contacts.features[c, 2])
+    s, n, gap = _foot(row_of(at.centre, i), e, x, row_of(contacts.planes, c))
+    return e, s, x, n, gap
+
+
+@jit
+def side_rates(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: np.ndarray, L: np.ndarray
+) -> None:
+    """Derivatives of normal and arm of contact i, on a rounded side, by a motion, shapes (3, 6).
+
+    The foot y = c + s e of the vertex x, with (x - y) . e = 0, moves by dc + ds e + s de, with
+    de = dphi x e; n = (y - x) / g at a distance g has dn = (1 - n n') dy / g; the arm is s e - r n.
+    """
+    e, s, x, n, gap = side_at(candidates, contacts, at, i)
+    polytopes = candidates.polytopes
+    radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
+    off = minus(x, row_of(at.centre, i))
+    for k in range(6):
+        dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        de = cross(turn, e)
+        ds = (dot(off, de) - dot(dc, e)) / dot(e, e)
+        arm = ahead(scaled(e, ds), s, de)
+        dy = ahead(dc, 1.0, arm)
+        dn = scaled(ahead(dy, -dot(n, dy), n), 1.0 / gap)
+        for j in range(3):
+            N[j, k] = dn[j]
+            L[j, k] = arm[j] - radius * dn[j]

@@ -1,0 +1,39 @@
+"""Quadrupeds at walls, on stairs and on rough ground: the runs of `benchmarks/obstacles.py`."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from nmdp_pin import load_robot
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "obstacles.py"
+PLACES = ("wall", "stairs up", "stairs down", "rough", "fine")
+DEEP = 0.012  # [m] of impacts at 1.4 m/s, and of hulls of meshes beyond those of their points
+AT_END = 0.004  # [m]; the static depth is 1 mm, on all four feet
+
+
+@pytest.fixture(scope="module")
+def obstacles() -> ModuleType:
+    """The benchmark."""
+    spec = importlib.util.spec_from_file_location("obstacles", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [*(("solo12", place) for place in PLACES), ("anymal", "rough"), ("go2", "stairs up")],
+)
+def test_a_quadruped_meets_an_obstacle(
+    obstacles: ModuleType, name: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 20 ms no step fails, and links lie in the ground no deeper than their contacts."""
+    monkeypatch.setattr(obstacles, "DURATION", 0.6)
+    robot = load_robot(name, visuals=False)
+    why, deepest, at_end = obstacles.fails(robot, place, "ne-nmdp", 1, 0.02, 1)
+    assert why == ""
+    assert deepest < DEEP
+    assert at_end < AT_END
