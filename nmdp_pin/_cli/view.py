@@ -79,8 +79,8 @@ def _scenario(recording: Recording, path: Path) -> Scenario:
 
 
 def live_viewer(
-    scenario: Scenario, setup: Setup, *, port: int | None = None, window: Viewer | None = None
-) -> Viewer:
+    scenario: Scenario, setup: Setup, *, port: int | None = None, window: "Viewer | None" = None
+) -> "Viewer":
     """Viewer of a run that begins: in the window of another one, else in its own, which is open."""
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.viewer import Viewer
@@ -97,7 +97,7 @@ def live_viewer(
     return viewer
 
 
-def replay_live(viewer: Viewer, window: Viewer) -> None:
+def replay_live(viewer: "Viewer", window: "Viewer") -> None:
     """Replay a run until Ctrl-C, in the window of a viewer."""
     with suppress(KeyboardInterrupt):
         viewer.finish()
