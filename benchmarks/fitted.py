@@ -63,9 +63,9 @@ def main() -> None:
     rod = Granular(intruder=Rod(radius=0.0267, length=0.15))
     for n, m in GRIDS:
         tilts = np.linspace(-0.6, 0.6, m)
+        poses = grid(np.linspace(0.01, 0.1, n), tilts, tilts)
+        report("closed form", Slanted(), poses, DIRECTIONS[0])
         for directions in DIRECTIONS:
-            poses = grid(np.linspace(0.01, 0.1, n), tilts, tilts)
-            report("closed form", Slanted(), poses, directions)
             report("rod in sand", rod, grid(np.linspace(0.02, 0.15, n), tilts, tilts), directions)
 
 

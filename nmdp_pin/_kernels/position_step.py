@@ -438,7 +438,7 @@ def replace_kinks(
     torque: Torque,
     following: np.ndarray,
 ) -> None:
-    """Change gains and torques to those that do around the trial what friction and limits do.
+    """Replace friction and limits of joints by gains and torques that equal them near the trial.
 
     Args:
         scene: what all steps share.
