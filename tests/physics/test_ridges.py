@@ -13,7 +13,7 @@ from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Capsule, Cylinder, HeightField, Mesh, Plane
 
 CELL, TOP = 0.25, 0.2  # [m] of the height fields, and height of their peaks and ridges
-CONE = FrictionCone(stiffness=1e6, power=2)
+CONE = FrictionCone(stiffness=1e6, power=2, recovery=0.0)  # at rest at once
 DEEP = np.sqrt(9.81 / 1e6)  # [m] static depth of 1 kg on one contact
 FORCE = 1e-3  # [-] of the weight, to which contacts bear it at rest
 REST = 1e-4  # [m/s, rad/s] of what lies
