@@ -1,11 +1,13 @@
 """Bounds of joints: read from the description, kept on the robot, told where not enforced."""
 
+import functools
 from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
 from core_samples import FORMS, Problem
+from physics_scenes import CUBE, block
 from urdf_samples import FOOT, HOPPER, hinge, link, robot, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
@@ -214,6 +216,20 @@ def test_a_joint_beyond_its_range_and_an_effort_beyond_its_limit(tmp_path):
     (effort,) = efforts_beyond_limits(bot, np.array([[-12.0]]))
     assert "an effort of 12, its limit is 10" in effort
     assert efforts_beyond_limits(bot, np.array([[9.0]])) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [functools.partial(load_robot, "box"), functools.partial(block, CUBE)],
+    ids=["two", "one"],
+)
+def test_a_base_in_the_ground_counts_though_it_has_contacts(body):
+    """The centre of mass of a body with contact points, on two joints or one, under a plane."""
+    robot = body()
+    q = np.tile(robot.standing, (2, 1))
+    q[:, 2] = -0.3, 0.1
+    depth = buried_depth(robot, Terrain(Plane()), q)
+    np.testing.assert_allclose(depth, [0.3, 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -226,6 +226,16 @@ def test_what_is_left_out_is_told():
         assert part in told
 
 
+@pytest.mark.parametrize("bias", ["0 5 -1", "2 -5 -1"])
+def test_servos_that_drive_away_are_told(bias, tmp_path):
+    """Neither springs of the wrong sign nor constant forces become gains."""
+    general = f'<general joint="pitch" biastype="affine" gainprm="5" biasprm="{bias}"/>'
+    path = write(tmp_path, ONE_LEG.replace('<motor joint="pitch"/>', general), "leg.xml")
+    robot = load_robot(path)
+    assert robot.kp.get("pitch", 0.0) == robot.kd.get("pitch", 0.0) == 0.0
+    assert any("are not those of a motor or servo" in text for text in robot.warnings)
+
+
 @pytest.mark.parametrize("taken", ["universe", "root_rotation"])
 def test_names_that_are_taken(taken, tmp_path):
     """A joint called like pinocchio's world or a base gets another name, and that is told."""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin._files import array_cache, input_file
-from nmdp_pin._files.array_file import read_npy, read_npz
+from nmdp_pin._files.array_file import read_npy, read_npz, write_npz
 from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._files.sample_table import read_samples
@@ -283,3 +283,14 @@ def test_an_array_file_comes_back(tmp_path: Path) -> None:
     """One .npy array, whole numbers kept."""
     np.save(tmp_path / "a.npy", np.arange(4))
     np.testing.assert_array_equal(read_npy(tmp_path / "a.npy", "sample"), np.arange(4))
+
+
+def test_arrays_replace_those_of_their_path_unless_told_not_to(tmp_path):
+    """A file is written anew by default; with replace=False it stays, and the error names it."""
+    path = tmp_path / "a.npz"
+    for value in (1.0, 2.0):
+        write_npz(path, {"x": np.array([value])}, {})
+    with pytest.raises(RecordingError, match=r"a\.npz"):
+        write_npz(path, {"x": np.zeros(1)}, {}, replace=False)
+    with np.load(path) as kept:
+        assert kept["x"] == [2.0]
