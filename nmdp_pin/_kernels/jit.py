@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core import compiler, dispatcher, errors, sigutils
+from numba.core import compiler, dispatcher, errors, sigutils, typed_passes, untyped_passes
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
@@ -28,6 +29,22 @@ _DEFAULTS = {name: option.default for name, option in _Flags.options.items()}
 _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
 
+_PASSES = (  # of Numba's own: kernels have no closures, array expressions and literal loops
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.GenericRewrites,
+    untyped_passes.InlineInlinables,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.InlineOverloads,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {
@@ -40,7 +57,7 @@ _OPTIONS: dict[str, Any] = {
 
 def jit(function: F) -> F:
     """Compile a kernel when it is first called, and keep it."""
-    return _kernel(function, _OPTIONS)
+    return _kernel(function, _OPTIONS, _Pipeline)
 
 
 def inlined(function: F) -> F:
@@ -50,14 +67,27 @@ def inlined(function: F) -> F:
 
 def calling_jit(function: F) -> F:
     """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
-    return _kernel(function, _OPTIONS | {"nogil": False})
+    return _kernel(function, _OPTIONS | {"nogil": False}, compiler.Compiler)
 
 
-def _kernel(function: Any, options: dict[str, Any]) -> Any:
+def _kernel(function: Any, options: dict[str, Any], pipeline: Any) -> Any:
     """The kernel of a function."""
     if _CONFIG.DISABLE_JIT:
         return function
-    return Kernel(function, targetoptions=options | {"nopython": True, "boundscheck": None})
+    targetoptions = options | {"nopython": True, "boundscheck": None}
+    return Kernel(function, targetoptions=targetoptions, pipeline_class=pipeline)
+
+
+class _Pipeline(compiler.CompilerBase):
+    """The passes of the compiler that kernels need."""
+
+    def define_pipelines(self) -> list[Any]:
+        """One sequence of passes."""
+        result = PassManager("kernel")
+        for each in _PASSES:
+            result.add_pass(each, each.__name__)
+        result.finalize()
+        return [result]
 
 
 class Kernel(CPUDispatcher):
@@ -108,6 +138,21 @@ class _Callee:
     """Key of a version that only kernels call."""
 
 
+def _has_arrays(function: Any) -> bool:
+    """Whether a function makes arrays, or calls a kernel that returns some: it must free them."""
+    names = function.__code__.co_names
+    callees = (function.__globals__.get(name) for name in names)
+    return not _MAKERS.isdisjoint(names) or any(
+        _returns_arrays(callee.py_func) for callee in callees if isinstance(callee, Kernel)
+    )
+
+
+def _returns_arrays(function: Any) -> bool:
+    """Whether an annotation says that a function returns an array, or a named tuple of some."""
+    kind = str(function.__annotations__.get("return"))
+    return "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
+
+
 class _Compiler(_FunctionCompiler):
     """Compiler of a kernel."""
 
@@ -118,7 +163,7 @@ class _Compiler(_FunctionCompiler):
         alone = Kernel._depth == 1 or not self.targetoptions["nogil"]
         flags.no_compile = flags.no_cpython_wrapper = not alone
         # kernels that make no arrays count no references
-        flags.nrt = alone or not _MAKERS.isdisjoint(self.py_func.__code__.co_names)
+        flags.nrt = alone or _has_arrays(self.py_func)
         return flags
 
 

@@ -61,6 +61,7 @@ _FEW_GUESSES = 4  # in second order; steps that they do not solve are better mad
 _MOST_MISSED = 4  # lists of contacts that a step tries
 # Relative rounding of M q / h^2 in G: 8 errors that add up, of which 1 to 3 were measured.
 ROUNDING = 8.0 * 2.220446049250313e-16
+PLACE = 1e-13  # [m] to which a contact's place is known, of a configuration of a metre
 _LEAST_REACH = 0.02  # [m] by which an iteration may move a contact at rest
 
 # Counters of a step: iterations, evaluations, rejected iterations and the work in evaluations, the
@@ -234,11 +235,23 @@ def attainable(system: System, stage: Stage, relative: float) -> float:
 
     The rounding errors are those of M q / h^2 in G.
     """
-    square = 0.0
-    for i in range(stage.q_ref.size):
-        square += stage.q_ref[i] * stage.q_ref[i]
-    size = (1.0 + math.sqrt(square)) * stage.rate * stage.acceleration_rate
+    size = _size_of(stage.q_ref) * stage.rate * stage.acceleration_rate
     return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
+
+
+@jit
+def attainable_slip(stage: Stage, speed: float) -> float:
+    """Bound on the slip of a stage [m]: that at a speed, but not below the rounding of places."""
+    return max(speed / stage.rate, PLACE * _size_of(stage.q_ref))
+
+
+@jit
+def _size_of(q: np.ndarray) -> float:
+    """Norm of a configuration, and 1 more."""
+    square = 0.0
+    for i in range(q.size):
+        square += q[i] * q[i]
+    return 1.0 + math.sqrt(square)
 
 
 @jit
@@ -468,7 +481,7 @@ def solve_from_guesses(
         else:
             tolerances = Tolerances(
                 tolerance,
-                share * options.slip / stage.rate,
+                attainable_slip(stage, share * options.slip),
                 max(options.loose * loose * system.tree.weight, tolerance),
                 _FAR * system.tree.weight if number == 0 and predicted else math.inf,
                 _OF_GUESS,

@@ -38,6 +38,7 @@ from nmdp_pin._kernels.stage import (
 )
 from nmdp_pin._kernels.step import (
     OUTCOME,
+    PLACE,
     Memory,
     Options,
     Scheme,
@@ -56,7 +57,6 @@ from nmdp_pin._kernels.vi_newton import (
 )
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
-_PLACE = 1e-13  # [m] to which a contact's place is known, beside a robot of about a metre
 _FREE = 1e-10  # proximal term there
 _MOST_ITERATIONS = 50
 KNOWN = 1e-11  # [m, rad] motions below this are rounding in any case
@@ -109,7 +109,7 @@ def settle(
     saturate_at(system, stage, at)
     tolerances = Tolerances(
         attainable(system, stage, _TIGHT),
-        _PLACE,
+        PLACE,
         np.inf,
         np.inf,
         1.0,

@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import numba
+import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python, rtsys
 
 from nmdp_pin._kernels.jit import jit
 
@@ -60,6 +62,35 @@ def test_a_kernel_of_kernels_is_called_from_python_as_well():
     assert inner(3.0) == 6.0
     assert numba.njit(outer)(4.0) == 9.0
     assert kernel(4.0) == 9.0
+
+
+@jit
+def _row(n: int) -> np.ndarray:
+    return np.zeros(n)
+
+
+@jit
+def _first(n: int) -> float:
+    row = _row(n)
+    return row[0]
+
+
+@jit
+def _call(n: int) -> float:
+    return _first(n)
+
+
+def test_arrays_that_kernels_return_are_freed(monkeypatch):
+    """Also by a kernel that makes none itself, and that Python does not call."""
+    for each in (_row, _first, _call):
+        monkeypatch.setattr(each, "_cache", numba.core.caching.NullCache())
+    _call(3)
+    _nrt_python.memsys_enable_stats()
+    before = rtsys.get_allocation_stats()
+    _call(3)
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    assert after.alloc - before.alloc == after.free - before.free == 1
 
 
 def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
