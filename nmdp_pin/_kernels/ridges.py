@@ -207,7 +207,7 @@ def _add_ridge(
     gaps: np.ndarray,
     found: int,
 ) -> int:
-    """Add the edges of a polytope that cross a ridge."""
+    """Add the edges of a polytope that cross a ridge, by which it is not deeper than by a face."""
     b = Polytope(mesh.vertices, mesh.normals, a.levels[:0], mesh.ridges, 0.0)
     x, f = edge_of(b, r)
     for i in range(len(a.edges)):
@@ -217,9 +217,23 @@ def _add_ridge(
         if not gap < limit or dot(d, minus(centre, x)) <= 0.0:
             continue
         s, t = crossing(p, e, x, f)
-        if max(-s, s - 1.0) * length(e) <= slack and max(-t, t - 1.0) * length(f) <= slack:
+        beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
+        if beyond <= slack and gap >= _face_distance(a, b, r, x) - slack:
             found = _keep(CROSSED, i, r, gap, features, gaps, found)
     return found
+
+
+@jit
+def _face_distance(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
+    """Larger distance of a to the planes of the two faces at ridge r: the way out is not longer."""
+    most = -math.inf
+    for k in range(2, 4):
+        if b.edges[r, k] >= 0:
+            n, least = row_of(b.normals, b.edges[r, k]), math.inf
+            for v in range(len(a.vertices)):
+                least = min(least, dot(n, minus(row_of(a.vertices, v), x)))
+            most = max(most, least)
+    return most - a.rounding
 
 
 @jit

@@ -151,7 +151,8 @@ def test_a_box_slides_over_the_seams_of_a_field(friction: float) -> None:
     level = HeightField(heights=np.zeros((5, 5)), spacing=(CELL, CELL), friction=friction)
     ends = []
     for shapes in ([plane], [plane, level]):
-        simulator = Simulator(robot, Terrain(shapes), CONE, "ne-nmdp")
+        law = FrictionCone(stiffness=1e6, power=2)
+        simulator = Simulator(robot, Terrain(shapes), law, "ne-nmdp")
         state = State(0.0, np.array([0, 0, 0.05 - 0.5 * DEEP, 0, 0, 0, 1.0]), 2.0 * np.eye(6)[0])
         for _ in range(50):
             result = simulator.step(state, Command(), 0.01)
