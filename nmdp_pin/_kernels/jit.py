@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core import compiler, dispatcher, sigutils, typed_passes, untyped_passes
+from numba.core import compiler, dispatcher, sigutils
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 
 from nmdp_pin._kernels.kernel_cache import KernelCache
@@ -23,22 +22,6 @@ _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009 
 
 _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
-
-_PASSES = (  # of Numba's own: kernels have no closures, array expressions and literal loops
-    untyped_passes.TranslateByteCode,
-    untyped_passes.FixupArgs,
-    untyped_passes.IRProcessing,
-    untyped_passes.GenericRewrites,
-    untyped_passes.InlineInlinables,
-    untyped_passes.ReconstructSSA,
-    typed_passes.NopythonTypeInference,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.InlineOverloads,
-    typed_passes.IRLegalization,
-    typed_passes.AnnotateTypes,
-    typed_passes.NativeLowering,
-    typed_passes.NoPythonBackend,
-)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +35,7 @@ _OPTIONS: dict[str, Any] = {
 
 def jit(function: F) -> F:
     """Compile a kernel when it is first called, and keep it."""
-    return _kernel(function, _OPTIONS, _Pipeline)
+    return _kernel(function, _OPTIONS)
 
 
 def inlined(function: F) -> F:
@@ -62,27 +45,14 @@ def inlined(function: F) -> F:
 
 def calling_jit(function: F) -> F:
     """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
-    return _kernel(function, _OPTIONS | {"nogil": False}, compiler.Compiler)
+    return _kernel(function, _OPTIONS | {"nogil": False})
 
 
-def _kernel(function: Any, options: dict[str, Any], pipeline: Any) -> Any:
+def _kernel(function: Any, options: dict[str, Any]) -> Any:
     """The kernel of a function."""
     if _CONFIG.DISABLE_JIT:
         return function
-    targetoptions = options | {"nopython": True, "boundscheck": None}
-    return Kernel(function, targetoptions=targetoptions, pipeline_class=pipeline)
-
-
-class _Pipeline(compiler.CompilerBase):
-    """The passes of the compiler that kernels need."""
-
-    def define_pipelines(self) -> list[Any]:
-        """One sequence of passes."""
-        result = PassManager("kernel")
-        for each in _PASSES:
-            result.add_pass(each, each.__name__)
-        result.finalize()
-        return [result]
+    return Kernel(function, targetoptions=options | {"nopython": True, "boundscheck": None})
 
 
 class Kernel(CPUDispatcher):
@@ -149,19 +119,6 @@ def _returns_arrays(function: Any) -> bool:
     return "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
 
 
-class _Flags(compiler.Flags):
-    """Flags of a kernel, of which one matters to the functions of Numba that kernels call.
-
-    Numba compares all the others as well, for each operation of a kernel.
-    """
-
-    def __hash__(self) -> int:
-        return hash(self.nrt)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Flags) and other.nrt == self.nrt
-
-
 class _Compiler(_FunctionCompiler):
     """Compiler of a kernel."""
 
@@ -173,7 +130,7 @@ class _Compiler(_FunctionCompiler):
         flags.no_compile = flags.no_cpython_wrapper = not alone
         # kernels that make no arrays count no references
         flags.nrt = alone or _has_arrays(self.py_func)
-        return _Flags(flags)
+        return flags
 
 
 @contextlib.contextmanager
