@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
-from numba.core import compiler, dispatcher, errors, sigutils, typed_passes, untyped_passes
+from numba.core import compiler, dispatcher, errors, sigutils
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import PassManager
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
@@ -29,22 +28,6 @@ _DEFAULTS = {name: option.default for name, option in _Flags.options.items()}
 _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "linalg", "ones"}
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
 
-_PASSES = (  # of Numba's own: kernels have no closures, array expressions and literal loops
-    untyped_passes.TranslateByteCode,
-    untyped_passes.FixupArgs,
-    untyped_passes.IRProcessing,
-    untyped_passes.GenericRewrites,
-    untyped_passes.InlineInlinables,
-    untyped_passes.ReconstructSSA,
-    typed_passes.NopythonTypeInference,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.InlineOverloads,
-    typed_passes.IRLegalization,
-    typed_passes.AnnotateTypes,
-    typed_passes.NativeLowering,
-    typed_passes.NoPythonBackend,
-)
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {
@@ -57,7 +40,7 @@ _OPTIONS: dict[str, Any] = {
 
 def jit(function: F) -> F:
     """Compile a kernel when it is first called, and keep it."""
-    return _kernel(function, _OPTIONS, _Pipeline)
+    return _kernel(function, _OPTIONS)
 
 
 def inlined(function: F) -> F:
@@ -67,27 +50,14 @@ def inlined(function: F) -> F:
 
 def calling_jit(function: F) -> F:
     """Compile a kernel that calls Python, for which it takes the interpreter's lock again."""
-    return _kernel(function, _OPTIONS | {"nogil": False}, compiler.Compiler)
+    return _kernel(function, _OPTIONS | {"nogil": False})
 
 
-def _kernel(function: Any, options: dict[str, Any], pipeline: Any) -> Any:
+def _kernel(function: Any, options: dict[str, Any]) -> Any:
     """The kernel of a function."""
     if _CONFIG.DISABLE_JIT:
         return function
-    targetoptions = options | {"nopython": True, "boundscheck": None}
-    return Kernel(function, targetoptions=targetoptions, pipeline_class=pipeline)
-
-
-class _Pipeline(compiler.CompilerBase):
-    """The passes of the compiler that kernels need."""
-
-    def define_pipelines(self) -> list[Any]:
-        """One sequence of passes."""
-        result = PassManager("kernel")
-        for each in _PASSES:
-            result.add_pass(each, each.__name__)
-        result.finalize()
-        return [result]
+    return Kernel(function, targetoptions=options | {"nopython": True, "boundscheck": None})
 
 
 class Kernel(CPUDispatcher):
