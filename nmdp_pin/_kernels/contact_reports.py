@@ -66,7 +66,7 @@ def shares(
     if kind == ON_B:
         points[0] = polytopes.points[own + x]
         return 1
-    if kind in (CROSSED, ON_SIDE):
+    if kind == CROSSED or kind == ON_SIDE:
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
         if candidates.rolling and kind == CROSSED:
