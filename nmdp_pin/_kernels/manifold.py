@@ -150,7 +150,7 @@ def integrate(
     for b in range(len(space.kinds)):
         kind = space.kinds[b]
         i, k = space.first_q[b], space.first_v[b]
-        if kind == REVOLUTE or kind == LINEAR:  # noqa: SIM109  # no tuple in memory
+        if kind == REVOLUTE or kind == LINEAR:  # no tuple in memory
             for j in range(space.first_q[b + 1] - i):
                 out[i + j] = q[i + j] + dq[k + j]
         elif kind == UNBOUNDED:
@@ -205,7 +205,7 @@ def difference(space: Manifold, q0: np.ndarray, q1: np.ndarray, out: np.ndarray)
     for b in range(len(space.kinds)):
         kind = space.kinds[b]
         i, k = space.first_q[b], space.first_v[b]
-        if kind == REVOLUTE or kind == LINEAR:  # noqa: SIM109  # no tuple in memory
+        if kind == REVOLUTE or kind == LINEAR:  # no tuple in memory
             for j in range(space.first_q[b + 1] - i):
                 out[k + j] = q1[i + j] - q0[i + j]
         elif kind == UNBOUNDED:
