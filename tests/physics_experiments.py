@@ -139,6 +139,8 @@ class Rest(NamedTuple):
 def rest(method: str, h: float, duration: float, drop: float | None = None) -> Rest:
     """A cube at its static depth, or dropped from `drop` [m]; its drift once it has settled.
 
+    Contacts of the cube that is dropped do not recover, so it stays as deep as it fell.
+
     Args:
         method: of METHODS.
         h: [s].
@@ -146,7 +148,8 @@ def rest(method: str, h: float, duration: float, drop: float | None = None) -> R
         drop: height [m]; the box has half a second to settle.
     """
     cube = block(CUBE)
-    sim = simulator(cube, ground(), cone(cube), method)
+    law = cone(cube) if drop is None else cone(cube, recovery=0.0)
+    sim = simulator(cube, ground(), law, method)
     state = sim.state(resting(cube))
     if drop is not None:
         state = sim.state(cube.standing + drop * np.eye(7)[2])

@@ -78,7 +78,9 @@ def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
         for j in range(3):
             for k in range(6):
                 at.N[i, j, k] = at.L[i, j, k] = 0.0
-        if candidates.plain[c] or not (candidates.distant or at.depth[i] > 0.0):
+        # objectives of the papers count what does not touch too, within any reach
+        counts = candidates.distant or candidates.reach == math.inf or at.depth[i] > 0.0
+        if candidates.plain[c] or not counts:
             continue
         _bend(candidates, contacts, at, i)
         if contacts.rolls[c]:

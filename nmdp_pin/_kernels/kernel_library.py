@@ -7,6 +7,7 @@ is compiled, which then is optimised with all its callees at once.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,7 @@ class KernelLibrary(JITCodeLibrary):
         for module in self._callees({self}):
             self._final_module.link_in(module)
         _set_linkage(self._final_module, "weak_odr", "internal")
+        _name_internals(self._final_module)
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
@@ -88,6 +90,19 @@ class KernelLibrary(JITCodeLibrary):
             _set_linkage(result, "external", "linkonce_odr")
             self._shared_module = result
         return self._shared_module
+
+
+def _name_internals(module: Any) -> None:
+    """Give what is internal to a module names that no other module has, of any process.
+
+    LLVM finds callees by name, internal ones too, in all the machine code that was loaded. Code
+    that was kept has callees of the same names as new code, where Numba has counted as far, but
+    with other arguments: those that nothing reads are optimised away.
+    """
+    tag = uuid.uuid4().hex
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.linkage.name == "internal":
+            value.name = f"{value.name}.{tag}"
 
 
 def _set_linkage(module: Any, before: str, after: str) -> None:

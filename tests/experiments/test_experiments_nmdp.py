@@ -212,6 +212,7 @@ def test_a_failing_run_is_in_the_table(tmp_path):
     runs = dict(campaign.run(specs))
     jumps = [spec for spec in specs if spec.scenario == JUMP.scenario]
     hopeless = (
+        "contact.recovery=0",
         "integrator.projected_gradient.max_iterations=1",
         "integrator.control.min_step=0.02",
     )

@@ -45,6 +45,22 @@ def test_kernels_are_compiled_at_level_1(monkeypatch):
     assert set(levels) == {int(before)}
 
 
+def test_internal_names_of_machine_code_are_its_own():
+    """Two kernels with callees of one name: LLVM finds callees by name in all that is loaded."""
+    names = []
+    for _ in range(2):
+        inner = jit(twice())
+        kernel = jit(lambda x, inner=inner: inner(x) + inner(x + 1.0))
+        kernel._cache = numba.core.caching.NullCache()
+        assert kernel(3.0) == 14.0
+        (found,) = kernel.overloads.values()
+        module = found.library._final_module
+        values = (*module.functions, *module.global_variables)
+        names.append({each.name for each in values if each.linkage.name == "internal"})
+    assert names[0]
+    assert not names[0] & names[1]
+
+
 def test_a_kernel_of_kernels_is_called_from_python_as_well():
     """What was compiled as a part of another kernel, or of a user's function, gives the same."""
     inner = jit(twice())
