@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,21 +38,11 @@ def plot_recording(
     """
     check_writable(path)
     made = [*motion_panels(recording, motion or Motion()), *run_panels(recording)]
-    panels = [panel for panel in made if panel.varies] or made
-    rows = (len(panels) + 1) // 2
-    figure = new_figure(_WIDTH, _ROW * rows)
-    grid = figure.subplots(rows, 2, sharex=True, squeeze=False)
-    for axis, panel in zip(grid.flat, panels, strict=False):
-        panel.draw(axis)
-    for axis in grid.flat[len(panels) :]:
-        axis.remove()
-    for axis in grid.flat[: len(panels)]:
+    figure, axes = _drawn(made, _ROW)
+    for axis in axes:
         for k in np.flatnonzero(recording.status != 0):
             axis.axvline(recording.t[k], color="red", linewidth=1.2, linestyle=":")
-    for axis in grid.flat[max(len(panels) - 2, 0) : len(panels)]:
-        axis.set_xlabel("time [s]")
-        axis.tick_params(labelbottom=True)
-    grid[0, 0].set_xlim(*_span(recording.t))
+    axes[0].set_xlim(*_span(recording.t))
     figure.suptitle(_title(recording), fontsize=12, fontweight="bold")
     save_figure(figure, path)
 
@@ -82,26 +72,32 @@ def plot_comparison(
         )
     check_comparable(recordings, labels)
     check_writable(path)
-    made = _compared(recordings)
-    panels = [panel for panel in made if panel.varies] or made
-    rows = (len(panels) + 1) // 2
-    figure = new_figure(_WIDTH, _PANEL * rows)
-    axes = figure.subplots(rows, 2, sharex=True, squeeze=False)
-    for axis, panel in zip(axes.flat, panels, strict=False):
-        panel.draw(axis)
-    for axis in axes.flat[len(panels) :]:
-        axis.remove()
-    for axis in axes.flat[max(len(panels) - 2, 0) : len(panels)]:
-        axis.set_xlabel("time [s]")
-        axis.tick_params(labelbottom=True)
+    figure, axes = _drawn(_compared(recordings), _PANEL)
     spans = np.array([_span(recording.t) for recording in recordings])
-    axes[0, 0].set_xlim(spans[:, 0].min(), spans[:, 1].max())
-    lines = axes[0, 0].lines[: len(labels)]
+    axes[0].set_xlim(spans[:, 0].min(), spans[:, 1].max())
+    lines = axes[0].lines[: len(labels)]
     names = [literal(label) for label in labels]
     figure.legend(
         lines, names, loc="outside upper center", ncols=min(len(labels), 4), frameon=False
     )
     save_figure(figure, path)
+
+
+def _drawn(made: list[Panel], height: float) -> tuple[Any, list[Any]]:
+    """A figure of the panels that vary, in rows of two of a height [inch]; their axes."""
+    panels = [panel for panel in made if panel.varies] or made
+    rows = (len(panels) + 1) // 2
+    figure = new_figure(_WIDTH, height * rows)
+    grid = list(figure.subplots(rows, 2, sharex=True, squeeze=False).flat)
+    axes = grid[: len(panels)]
+    for axis, panel in zip(axes, panels, strict=True):
+        panel.draw(axis)
+    for axis in grid[len(panels) :]:
+        axis.remove()
+    for axis in axes[-2:]:
+        axis.set_xlabel("time [s]")
+        axis.tick_params(labelbottom=True)
+    return figure, axes
 
 
 def _compared(recordings: Sequence[Recording]) -> list[Panel]:
