@@ -14,7 +14,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.outcome import failed_step
-from nmdp_pin._integrators.scheme import BACKWARD_EULER, Scheme, scheme_of_order
+from nmdp_pin._integrators.scheme import BACKWARD_EULER, scheme_of_order
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
 from nmdp_pin._integrators.step_response import StepResponse
 from nmdp_pin._kernels import step as kernel
@@ -166,15 +166,13 @@ class Nmdp(Integrator):
         h: float,
         *,
         accuracy: float = np.inf,
-        scheme: Scheme | None = None,
     ) -> StepResult:
-        """See `Integrator.step`; by another scheme of first order, if given.
+        """See `Integrator.step`.
 
         A step of second order is repeated in first order where it does not converge, gains
         energy, or has an impact that rebounds or penetrates too deeply.
         """
-        scheme = scheme or self.scheme
-        form, start, end = self.form, self._start, self._end
+        scheme, form, start, end = self.scheme, self.form, self._start, self._end
         commands = [command.at(state.t + c * h) for c in scheme.c]
         form.write_start(start, state, commands, h, state.warm)
         if self._minimiser is not None:
@@ -248,13 +246,10 @@ class Nmdp(Integrator):
         *,
         names: tuple[str, ...] = (),
         smoothing: float = 0.0,
-        scheme: Scheme | None = None,
     ) -> StepResponse:
-        """See `Integrator.response`; of a step by another scheme of first order, if given."""
-        scheme, end = scheme or self.scheme, result.state
-        judged = scheme.order > 1
-        if result.order < scheme.order:
-            scheme = BACKWARD_EULER
+        """See `Integrator.response`."""
+        end, judged = result.state, self.scheme.order > 1
+        scheme = BACKWARD_EULER if result.order < self.scheme.order else self.scheme
         commands = [command.at(state.t + c * h) for c in scheme.c]
         start = self.form.start(state, commands, h, end.warm)
         x = np.concatenate([end.q, end.v])
