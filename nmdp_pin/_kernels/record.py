@@ -40,6 +40,7 @@ _MOST = 9  # slots of a field: an array of up to four dimensions, or up to nine 
 _NUMERIC = (types.Number, types.Boolean)
 _NUMBERS = {"float": float, "int": int, "bool": bool}
 _RECORDS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # by address
+_TYPES: dict[tuple[Any, ...], RecordType] = {}  # by the class and the kinds of its arrays
 
 
 class RecordType(types.Type):
@@ -121,21 +122,28 @@ def _share(self: Any) -> None:
     """Write the addresses and shapes of the arrays of a new record, and find its type."""
     if _CONFIG.DISABLE_JIT:
         return
-    cls, kinds = type(self), {}
-    for field in dataclasses.fields(self):
-        value = getattr(self, field.name)
-        kinds[field.name] = kind = types.unliteral(numba.typeof(value))
-        if isinstance(kind, types.Array):
+    cls = type(self)
+    key: list[Any] = [cls]
+    for name, place in cls._places.items():
+        value = getattr(self, name)
+        if isinstance(value, np.ndarray):
             slots = [value.ctypes.data, *value.shape, *value.strides]
-        elif isinstance(kind, RecordType):
+            key.append((value.dtype.num, value.ndim, value.flags.num))
+        elif isinstance(value, _Shared):
             slots = [value._address]
-        elif isinstance(kind, types.UniTuple):
+            key.append(value._numba_type_)
+        elif isinstance(value, tuple):
             slots = [each._address for each in value]
+            key.append(tuple(each._numba_type_ for each in value))
         else:
             continue
-        place = cls._places[field.name]
         self._integers[place : place + len(slots)] = slots
-    self._numba_type_ = RecordType(cls, kinds)
+    known = tuple(key)
+    if known not in _TYPES:
+        names = (field.name for field in dataclasses.fields(self))
+        kinds = {name: types.unliteral(numba.typeof(getattr(self, name))) for name in names}
+        _TYPES[known] = RecordType(cls, kinds)
+    self._numba_type_ = _TYPES[known]
     _RECORDS[self._address] = self
 
 
