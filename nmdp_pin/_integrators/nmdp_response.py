@@ -15,12 +15,11 @@ from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels import step as kernel
 from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.impacts import MOVES, UNLOADED
 from nmdp_pin._kernels.implicit_function import Face, StageRates, respond
-from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.stage import Point, evaluate
 from nmdp_pin._kernels.step import Memory
-from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR, settle, stage_rates
+from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR, settle, stage_ends, stage_rates
+from nmdp_pin._kernels.switches import KINDS, find_landings, find_switches
 
 MinimiserOf = Callable[[Form, Memory], StageMinimiser]
 Perturbed = tuple[Form, Form, float]  # two forms around the given one, and their distance
@@ -48,6 +47,8 @@ class DifferentiableForm:
         self._handle = register(self._minimiser, self) if self._minimiser else 0
         self._perturbed: dict[str, list[Perturbed]] = {}
         self._of_shape: dict[tuple[int, int, int], tuple[StageRates, Face]] = {}
+        rows = self.form.shape[0]
+        self._switches = np.empty((rows * (3 + self.form.m), 3), dtype=np.int64)
 
     def response(
         self,
@@ -72,19 +73,21 @@ class DifferentiableForm:
             smoothing: as in `kernels.implicit_function.respond`.
             judged: whether impacts decided on the time scheme.
         """
-        form, memory, model = self.form, self.memory, self.form.model
-        nv, stages = model.nv, len(scheme.a)
+        form, memory, nv, stages = self.form, self.memory, self.form.model.nv, len(scheme.a)
         nz = (1 + stages) * nv
-        options = replace(options, minimiser=self._handle)
-        of_start = np.eye(nz)[:nv], np.eye(nz)[nv : 2 * nv]
-        of_reference = of_start
-        ends = _stage_ends(model, scheme, start, end)
-        material = MaterialRates(model, form.record, scheme, start, memory)
+        if self._handle:
+            options = replace(options, minimiser=self._handle)
+        one = np.eye(nz)
+        of_start = of_reference = one[:nv], one[nv : 2 * nv]
+        ends = np.empty((stages, form.model.nq))
+        stage_ends(form.tree.space, scheme, start, end, ends)
+        material = MaterialRates(form.model, form.record, scheme, start, memory)
         counts = np.zeros(7, dtype=np.int64)
-        n = 3 * nv + sum(self._columns(name) for name in names)
-        Z = np.zeros((nz, n))
-        Z[: 2 * nv, : 2 * nv] = np.eye(2 * nv)
-        switches: list[Switch] = []
+        sizes = {name: self._columns(name) for name in names}
+        n = 3 * nv + sum(sizes.values())
+        Z, dq = np.zeros((nz, n)), np.empty((nv, n))
+        Z[: 2 * nv, : 2 * nv] = one[: 2 * nv, : 2 * nv]
+        switches: dict[Switch, None] = {}
         settled, index, first = True, 0, 0
         for i in range(stages):
             index, same, known = settle(
@@ -108,22 +111,20 @@ class DifferentiableForm:
                 rates = conditions.rates()
             command = commands[min(i, len(commands) - 1)]
             G_p, r_p = self._by_parameters(at, rates, command, names, conditions)
-            dq = np.empty((nv, n))
             if not respond(rates, G_p, r_p, Z, known, smoothing, face, dq):
                 raise np.linalg.LinAlgError("dG/dq is singular")
-            switches += self._touching(at, known) + self._chosen(at)
-            switches += self._kinks(at, rates.first, face)
+            found = find_switches(form.record, memory, at, rates.first, face, known, self._switches)
+            switches |= self._named(found)
             settled = settled and same
             if i + 1 < stages:
-                of_q = np.eye(nv, nz, k=(2 + i) * nv)
+                of_q = one[(2 + i) * nv : (3 + i) * nv]
                 of_v = rates.v_q @ of_q + rates.v_z
                 material.follow(at, of_q, of_v)
                 of_reference = self._second_reference(scheme, start, at, of_start, of_v)
                 Z[(2 + i) * nv : (3 + i) * nv] = dq
         if judged:
-            switches += self._landings(start, at)
+            switches |= self._named(find_landings(form.record, memory, start, at, self._switches))
         whole = np.vstack([dq, rates.v_q @ dq + rates.v_z @ Z])
-        sizes = {name: self._columns(name) for name in names}
         return split_response(whole, sizes, tuple(switches), settled=settled)
 
     def _second_reference(
@@ -169,7 +170,9 @@ class DifferentiableForm:
         """Derivatives of G and r at a point by the torque and the parameters."""
         form, stage = self.form, self.memory.stage
         following = (stage.torque.signs == 0.0)[:, None]
-        of_G, of_r = [-np.diag(following[:, 0] * 1.0)], []
+        of_G, of_r = [np.diag(np.where(following[:, 0], -1.0, 0.0))], []
+        if not names:
+            return of_G[0], np.zeros((len(rates.r), 0))
         for name in names:
             if name in COMMAND:
                 of_torque = residual_by_command(name, form.tree.space, command, at.error, at.v)
@@ -184,7 +187,7 @@ class DifferentiableForm:
                     (G1, r1), (G0, r0) = (self._evaluated(other, at, conditions) for other in pair)
                     of_G.append((G1 - G0)[:, None] / apart)
                     of_r.append((r1 - r0)[:, None] / apart)
-        return np.hstack(of_G), np.hstack(of_r) if of_r else np.zeros((len(rates.r), 0))
+        return np.hstack(of_G), np.hstack(of_r)
 
     def _evaluated(
         self, form: Form, at: Point, conditions: Stationarity | None
@@ -200,61 +203,20 @@ class DifferentiableForm:
         r = [other.work[rows[:touching]].ravel(), other.work[rows[touching:], 0]]
         return other.G, np.concatenate(r)
 
-    def _touching(self, at: Point, known: float) -> list[Switch]:
-        """Contacts at the surface, which are apart on one side, and joints at a stop."""
-        n, joints = int(self.memory.stage.contacts.n[0]), self.form.joints
-        stops = np.flatnonzero(joints.coordinates >= 0)
-        x = at.q[joints.coordinates[stops]]
-        gap = np.minimum(x - joints.lower[stops], joints.upper[stops] - x)
-        near = [*np.flatnonzero(np.abs(at.places.depth[:n]) <= known)]
-        near += [*n + stops[np.abs(gap) <= known]]
-        return [Switch(self._numbered(row), "touch") for row in near]
+    def _named(self, found: int) -> dict[Switch, None]:
+        """The first switches of the memory, each once.
 
-    def _chosen(self, at: Point) -> list[Switch]:
-        """Contacts that bear load on points of rims which are chosen anew for every start."""
-        contacts, table = self.memory.stage.contacts, self.form.candidates
-        n = int(contacts.n[0])
-        index = contacts.index[:n]
-        on_rim = table.semi_axes[index].any(axis=(1, 2)) & ~contacts.rolls[index]
-        loaded = at.w[:n].sum(axis=1) > UNLOADED
-        rows = np.flatnonzero(on_rim & loaded).tolist()
-        return [Switch(number, "rim") for number in dict.fromkeys(map(self._numbered, rows))]
-
-    def _numbered(self, row: int) -> int:
-        """Number of a row in a `Switch`: of its contact point, or behind those of its joint."""
+        A row is numbered by its contact point, or behind those of its joint.
+        """
+        named: dict[Switch, None] = {}
         contacts = self.memory.stage.contacts
         n = int(contacts.n[0])
-        if row < n:
-            return int(self.form.candidates.points[contacts.index[row]])
-        return self.form.n_points + int(row) - n
-
-    def _landings(self, start: kernel.Start, end: Point) -> list[Switch]:
-        """Contacts and joints that are apart at the start, approach, and touch at the end."""
-        form, joints, memory = self.form, self.form.joints, self.memory
-        contacts, places = memory.stage.contacts, memory.origin.places
-        n = int(contacts.n[0])
-        place_contacts(form.candidates, contacts, memory.origin.P, places)
-        speed = np.einsum("ij,ij->i", end.places.normal[:n], memory.velocities[:n])
-        landed = (places.depth[:n] <= 0.0) & (end.places.depth[:n] > 0.0) & (speed < -MOVES)
-        stops = np.flatnonzero(joints.coordinates >= 0)
-        lower, upper = joints.lower[stops], joints.upper[stops]
-        before, after = (q[joints.coordinates[stops]] for q in (start.q, end.q))
-        v = start.v[joints.dofs[stops]]
-        hit = (before > lower) & (after <= lower) & (v < -MOVES)
-        hit |= (before < upper) & (after >= upper) & (v > MOVES)
-        rows = [*np.flatnonzero(landed), *n + stops[hit]]
-        return [Switch(number, "impact") for number in dict.fromkeys(map(self._numbered, rows))]
-
-    def _kinks(self, at: Point, first: np.ndarray, face: Face) -> list[Switch]:
-        """Kinks of the weights at a point."""
-        found = []
-        for x in np.flatnonzero(face.kink):
-            row = int(np.searchsorted(first, x, side="right")) - 1
-            found.append((row, "weight", int(x - first[row])))
-        found += [(int(row), "sum", -1) for row in np.flatnonzero(face.kink_sum)]
-        return [
-            Switch(self._numbered(int(at.active[row])), kind, vertex) for row, kind, vertex in found
-        ]
+        for row, kind, vertex in self._switches[:found].tolist():
+            number = self.form.n_points + row - n
+            if row < n:
+                number = int(self.form.candidates.points[contacts.index[row]])
+            named[Switch(number, KINDS[kind], vertex)] = None
+        return named
 
     def _stage_memory(self, nz: int, k: int, touching: int) -> tuple[StageRates, Face]:
         """Memory for the derivatives of a stage with k rows, of which some are contacts."""
@@ -286,20 +248,3 @@ class DifferentiableForm:
             )
             self._of_shape[key] = rates, face
         return self._of_shape[key]
-
-
-def _stage_ends(
-    model: pin.Model, scheme: kernel.Scheme, start: kernel.Start, end: np.ndarray
-) -> np.ndarray:
-    """Configurations at the ends of the stages, recovered from the end of the step, (s, nq).
-
-    The last stage ends with the step and gives its velocity; the remaining motion is that of the
-    first stage.
-    """
-    q, v = end[: model.nq], end[model.nq :]
-    if len(scheme.a) == 1:
-        return q[None]
-    h = start.h
-    reference = pin.integrate(model, q, -scheme.a[1, 1] * h * v)
-    before = pin.difference(model, start.q, reference) / scheme.a[1, 0]
-    return np.stack([pin.integrate(model, start.q, scheme.a[0, 0] * before), q])

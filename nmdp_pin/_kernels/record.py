@@ -93,6 +93,7 @@ class _Shared:
 
     __slots__ = ("__weakref__", "_address", "_floats", "_integers", "_numba_type_")
     _size: int
+    _numba_type_: RecordType
     _integers: np.ndarray
     _floats: np.ndarray
     _address: int
