@@ -128,8 +128,8 @@ def _of_start(
         turned = np.zeros(square)
         add_turning(tree.space, trial.y, -parts.D0, force, turned)
         result[:, :nv] += turned
-    back = parts.back @ np.linalg.inv(parts.right)
-    result[:, :nv] += 1.0 / h**2 * (2.0 * parts.targets - back @ parts.left) + parts.contacts
+    back = parts.back.T @ np.linalg.inv(parts.right)
+    result[:, :nv] += 1.0 / h**2 * (2.0 * parts.targets.T - back @ parts.left) + parts.contacts
     result[:, nv:] += back / h
     return result, of_v
 

@@ -48,6 +48,7 @@ class DifferentiableForm:
         self._perturbed: dict[str, list[Perturbed]] = {}
         self._of_shape: dict[tuple[int, int, int], tuple[StageRates, Face]] = {}
         rows = self.form.shape[0]
+        self._by_torque = np.zeros((self.form.model.nv, self.form.model.nv))
         self._switches = np.empty((rows * (3 + self.form.m), 3), dtype=np.int64)
 
     def response(
@@ -78,7 +79,7 @@ class DifferentiableForm:
         if self._handle:
             options = replace(options, minimiser=self._handle)
         one = np.eye(nz)
-        of_start = of_reference = one[:nv], one[nv : 2 * nv]
+        of_reference = one[:nv], one[nv : 2 * nv]
         ends = np.empty((stages, form.model.nq))
         stage_ends(form.tree.space, scheme, start, end, ends)
         material = MaterialRates(form.model, form.record, scheme, start, memory)
@@ -119,8 +120,9 @@ class DifferentiableForm:
             if i + 1 < stages:
                 of_q = one[(2 + i) * nv : (3 + i) * nv]
                 of_v = rates.v_q @ of_q + rates.v_z
-                material.follow(at, of_q, of_v)
-                of_reference = self._second_reference(scheme, start, at, of_start, of_v)
+                if form.material:
+                    material.follow(at, of_q, of_v)
+                of_reference = self._second_reference(scheme, start, at, of_v)
                 Z[(2 + i) * nv : (3 + i) * nv] = dq
         if judged:
             switches |= self._named(find_landings(form.record, memory, start, at, self._switches))
@@ -132,18 +134,19 @@ class DifferentiableForm:
         scheme: kernel.Scheme,
         start: kernel.Start,
         first: Point,
-        of_start: tuple[np.ndarray, np.ndarray],
         of_v: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of the reference of the second stage, tangent."""
-        b = scheme.a[1, 0] * start.h
+        """Derivatives by z of the reference of the second stage, of_v being those of the first."""
+        b, nv = scheme.a[1, 0] * start.h, len(start.v)
         share = scheme.a[1, 0] / scheme.a[0, 0]
-        of_q0, of_v0 = of_start
         by_q, by_v = (
             pin.dIntegrate(self.form.model, start.q, b * first.v, argument)
             for argument in (pin.ARG0, pin.ARG1)
         )
-        return by_q @ of_q0 + b * by_v @ of_v, of_v0 + share * (of_v - of_v0)
+        of_q, of_v0 = b * by_v @ of_v, share * of_v
+        of_q[:, :nv] += by_q
+        of_v0[:, nv : 2 * nv] += (1.0 - share) * np.eye(nv)
+        return of_q, of_v0
 
     def _columns(self, name: str) -> int:
         """Number of entries of a parameter."""
@@ -170,9 +173,10 @@ class DifferentiableForm:
         """Derivatives of G and r at a point by the torque and the parameters."""
         form, stage = self.form, self.memory.stage
         following = (stage.torque.signs == 0.0)[:, None]
-        of_G, of_r = [np.diag(np.where(following[:, 0], -1.0, 0.0))], []
+        self._by_torque.flat[:: len(following) + 1] = np.where(following[:, 0], -1.0, 0.0)
         if not names:
-            return of_G[0], np.zeros((len(rates.r), 0))
+            return self._by_torque, np.empty((len(rates.r), 0))
+        of_G, of_r = [self._by_torque], []
         for name in names:
             if name in COMMAND:
                 of_torque = residual_by_command(name, form.tree.space, command, at.error, at.v)

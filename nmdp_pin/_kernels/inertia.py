@@ -149,7 +149,7 @@ def rates_derivative(
     """Derivative of the rates of the placements with respect to the configuration, v held.
 
     The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
-    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (n, 4, 3, nv).
+    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (nv, n, 4, 3).
     """
     parents, first_dofs = tree.parents, tree.first_dofs
     n = len(placements)
@@ -187,7 +187,7 @@ def rates_derivative(
                         value = c[3 + j] * p[k] - c[3 + k] * p[j] + w[j] * x[k] - w[k] * x[j]
                         if r == 3:
                             value += c[i]
-                        derivative[b, r, i, l] = value
+                        derivative[l, b, r, i] = value
             above = parents[above]
 
 
@@ -199,20 +199,23 @@ def reference_derivative(
     change: np.ndarray,
     derivative: np.ndarray,
 ) -> None:
-    """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
+    """The derivative of `inertial_gradient`, which is affine in the reference, as dofs change it.
 
     Args:
         placements: as in the module's description.
         tree: bodies of the tree.
         S: as in the module's description.
-        change: changes of the reference along m directions, shape (m, n, 4, 3).
-        derivative: output with a row for each direction, shape (m, nv).
+        change: changes of the reference by each dof, which are those of bodies that it moves,
+            shape (nv, n, 4, 3).
+        derivative: output with a row for each dof, shape (nv, nv).
     """
     moments, wrenches = tree.moments, np.empty((len(placements), 6))
     for d in range(len(change)):
         for b in range(len(placements)):
             P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
             F[:] = 0.0
+            if tree.moves[b + 1, d] == 0.0:
+                continue
             for i in range(4):
                 x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
                 for j in range(4):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.contacts import Contacts
-from nmdp_pin._kernels.inertia import reference_derivative
+from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.local_array import vector, zero_vector
 from nmdp_pin._kernels.manifold import difference_derivative, integrate
@@ -22,54 +22,8 @@ from nmdp_pin._kernels.penalty import (
 )
 from nmdp_pin._kernels.position_step import Scene, StepReference, StepStart, Trial
 from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.tree import Tree, forward_kinematics, placement_rate, world_motions
+from nmdp_pin._kernels.tree import Tree, forward_kinematics, world_motions
 from nmdp_pin._kernels.vector3 import cross_into, dot, place, rotate, rotate_back
-
-
-@jit
-def placement_derivative(
-    tree: Tree, P: np.ndarray, S: np.ndarray, dof: int, change: np.ndarray
-) -> None:
-    """The derivative of all placements with respect to one dof.
-
-    Args:
-        tree: joints of the tree.
-        P: placements, shape (n + 1, 4, 3).
-        S: motions of the dofs, shape (nv, 6).
-        dof: index of the dof.
-        change: output, changes of the bodies, shape (n, 4, 3).
-    """
-    for b in range(len(tree.parents)):
-        above = b
-        while above >= 0 and tree.first_dofs[above] > dof:
-            above = tree.parents[above]
-        if above >= 0 and dof < tree.first_dofs[above + 1]:
-            placement_rate(P[b + 1], S[dof], change[b])
-        else:
-            change[b] = 0.0
-
-
-@jit
-def target_derivative(
-    scene: Scene, trial: Trial, P: np.ndarray, S: np.ndarray, B: np.ndarray
-) -> None:
-    """The derivative of dE/dq with respect to a motion that carries the targets along.
-
-    Args:
-        scene: data that all steps share.
-        trial: end of the step.
-        P: placements from which the targets move, shape (n + 1, 4, 3).
-        S: motions of the dofs there, shape (nv, 6).
-        B: output, whose column l is that of dof l, shape (nv, nv).
-    """
-    tree = scene.tree
-    n, nv = len(tree.parents), len(S)
-    change, row = np.empty((1, n, 4, 3)), np.empty((1, nv))
-    for dof in range(nv):
-        placement_derivative(tree, P, S, dof, change[0])
-        reference_derivative(trial.P[1:], tree, trial.S, change, row)
-        for k in range(nv):
-            B[k, dof] = row[0, k]
 
 
 @record
@@ -78,7 +32,7 @@ class StartPartials:
 
     Args:
         targets: derivative of dE/dq with respect to a motion of q0 that carries the targets along,
-            shape (nv, nv).
+            a row for each dof of q0, shape (nv, nv).
         back: the same with respect to q_back = integrate(q0, -h v0), shape (nv, nv).
         right: inverse right Jacobian of -h v0, shape (nv, nv).
         left: inverse left Jacobian of it, shape (nv, nv).
@@ -110,6 +64,7 @@ def start_partials(
     """
     tree, nv = scene.tree, len(start.v0)
     q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
+    change = np.empty((nv, len(tree.parents), 4, 3))
     for k in range(nv):
         d[k] = -trial.y[k]
     space = tree.space
@@ -123,9 +78,11 @@ def start_partials(
     integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
-    target_derivative(scene, trial, P, S, parts.back)
+    placements_derivative(P, S, tree.moves, change)
+    reference_derivative(trial.P[1:], tree, trial.S, change, parts.back)
     world_motions(tree, ref.P0, S)
-    target_derivative(scene, trial, ref.P0, S, parts.targets)
+    placements_derivative(ref.P0, S, tree.moves, change)
+    reference_derivative(trial.P[1:], tree, trial.S, change, parts.targets)
     add_contacts(scene, start, ref, trial, S, parts.contacts)
 
 

@@ -84,8 +84,7 @@ class Step:
         """Derivatives of stage i."""
         nv, form, memory = self.model.nv, self.form, self.memory
         start = self.start(np.zeros(self.nz))
-        of_start = np.eye(self.nz)[:nv], np.eye(self.nz)[nv : 2 * nv]
-        of_reference, material = of_start, None
+        of_reference, material = (np.eye(self.nz)[:nv], np.eye(self.nz)[nv : 2 * nv]), None
         open_step(form.record, start, memory)
         for s, q in enumerate([self.q1, self.q] if i else [self.q]):
             self._evaluate(s, q, start)
@@ -99,8 +98,9 @@ class Step:
                 rates.G_z[:] += material.of_inertia(at, *of_reference, rates.v_z)
             if s < i:
                 of_v = rates.v_q @ np.eye(nv, self.nz, k=2 * nv) + rates.v_z
-                material.follow(at, np.eye(nv, self.nz, k=2 * nv), of_v)
-                of_reference = self.made._second_reference(self.scheme, start, at, of_start, of_v)
+                if form.material:
+                    material.follow(at, np.eye(nv, self.nz, k=2 * nv), of_v)
+                of_reference = self.made._second_reference(self.scheme, start, at, of_v)
         return rates
 
 

@@ -124,14 +124,15 @@ def test_hessian_is_the_derivative_of_the_gradient(kinds):
 def test_reference_derivative_is_exact(kinds):
     """The gradient is affine in the reference: a difference of any length gives its derivative."""
     scene = Scene(kinds)
-    change = np.random.default_rng(2).normal(size=(2, *scene.reference.shape))
+    change = np.random.default_rng(2).normal(size=(scene.model.nv, *scene.reference.shape))
+    change *= scene.bodies.moves[1:].T[:, :, None, None]
     here, expected = scene.gradient(scene.q)[1], []
     reference = scene.reference
     for direction in change:
         scene.reference = reference + direction
         expected.append(scene.gradient(scene.q)[1] - here)
     placements, S = scene.at(scene.q)
-    derivative = np.zeros((2, scene.model.nv))
+    derivative = np.zeros((scene.model.nv, scene.model.nv))
     inertia.reference_derivative(placements, scene.bodies, S, change, derivative)
     size = np.abs(expected).max()
     assert derivative == pytest.approx(np.array(expected), abs=ROUNDING * size)
@@ -168,7 +169,7 @@ def test_derivative_of_placements():
 
 def test_derivative_of_the_rates_of_placements():
     """Differences of pinocchio's velocities of the bodies' axes and origins, with v held."""
-    scene, found = Tree(), np.full((5, 4, 3, Tree().nv), np.nan)
+    scene, found = Tree(), np.full((Tree().nv, 5, 4, 3), np.nan)
 
     def rates(q):
         data = scene.at(q)[0]
@@ -181,7 +182,7 @@ def test_derivative_of_the_rates_of_placements():
 
     _, P, S = scene.at(scene.q)
     inertia.rates_derivative(P[1:].copy(), scene.arrays, S, scene.v, found)
-    expected = scene.differences(rates)
+    expected = np.moveaxis(scene.differences(rates), -1, 0)
     assert found == pytest.approx(expected, abs=OF_TREE * np.abs(expected).max())
 
 
