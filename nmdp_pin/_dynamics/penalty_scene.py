@@ -7,9 +7,10 @@ from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_place
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
+from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.levenberg_marquardt import ENTRIES, Minimisation
 from nmdp_pin._kernels.penalty import ContactForces, PenaltyLaw
-from nmdp_pin._kernels.position_step import Scene, StepReference, Trial
+from nmdp_pin._kernels.position_step import Scene, StepReference, StepStart, Trial
 from nmdp_pin.errors import ContactError
 
 
@@ -41,6 +42,20 @@ def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene
         ),
         semidefinite=semidefinite,
     )
+
+
+def new_start(scene: Scene) -> StepStart:
+    """Memory for the data of a step."""
+    nq, nv = int(scene.tree.space.first_q[-1]), int(scene.tree.first_dofs[-1])
+    torque = Torque(
+        constant=np.zeros(nv),
+        kp=np.zeros(nv),
+        kd=np.zeros(nv),
+        q_target=np.zeros(nq),
+        external=np.zeros(nv),
+        signs=np.zeros(nv),
+    )
+    return StepStart(np.zeros(nq), np.zeros(nv), torque, 1.0)
 
 
 def new_memory(scene: Scene) -> Minimisation:

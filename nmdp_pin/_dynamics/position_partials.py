@@ -7,27 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.parameters import COMMAND, residual_by_command
+from nmdp_pin._dynamics.penalty_scene import new_start
 from nmdp_pin._kernels.inertia import inertial_gradient
 from nmdp_pin._kernels.levenberg_marquardt import Minimisation
 from nmdp_pin._kernels.manifold import add_turning, difference_derivative
 from nmdp_pin._kernels.penalty import FRICTIONAL, penalty_forces
-from nmdp_pin._kernels.position_partials import StartPartials, start_partials
-from nmdp_pin._kernels.position_step import Scene, StepStart, Trial, linearise_step, replace_kinks
+from nmdp_pin._kernels.position_partials import StepPartials, step_partials
+from nmdp_pin._kernels.position_step import Scene, StepStart
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
 
 @dataclass(frozen=True, eq=False)
 class PositionPartials:
-    """Partial derivatives of r(q1, start, command, parameters) and v1(q1, start) of a step.
+    """Partial derivatives of r(q1, start, torque, parameters) and v1(q1, start) of a step.
 
     Derivatives with respect to configurations are tangent; the start is (q0, v0).
 
     Args:
         of_q: dr/dq1, shape (nv, nv).
-        of_start: dr/dstart, shape (nv, 2 nv).
-        of_torque: dr/dtau, shape (nv, nv).
+        of_start: dr/d(start, torque), shape (nv, 3 nv).
         velocity_of_q: dv1/dq1 [1/s], shape (nv, nv).
         velocity_of_start: dv1/dstart, shape (nv, 2 nv).
         of_parameters: dr/dp by name, shape (nv, k) each.
@@ -36,57 +37,66 @@ class PositionPartials:
 
     of_q: np.ndarray
     of_start: np.ndarray
-    of_torque: np.ndarray
     velocity_of_q: np.ndarray
     velocity_of_start: np.ndarray
     of_parameters: Mapping[str, np.ndarray]
     touching: np.ndarray
 
 
-def partials_of(
-    scene: Scene,
-    start: StepStart,
-    memory: Minimisation,
-    command: Any,
-    *,
-    names: Iterable[str] = (),
-    n_shapes: int = 0,
-) -> PositionPartials:
-    """The partial derivatives of a step.
+class StepLineariser:
+    """The partial derivatives of the steps of a scene, one at a time, with its own memory.
 
     Args:
         scene: data that all steps share.
-        start: data of the step.
-        memory: memory after `evaluate` at the end of the step.
-        command: command of the step.
-        names: names of the parameters to differentiate with respect to.
         n_shapes: number of shapes that may be touched, each with a friction coefficient.
     """
-    trial, nv = memory.trial, len(start.v0)
-    following, start = _without_kinks(scene, start, trial)
-    joints = scene.joints
-    scene = replace(
-        scene,
-        joints=replace(joints, friction=np.zeros_like(joints.friction), effort=np.full(nv, np.inf)),
-    )
-    linearise_step(scene, start, memory.ref, trial, True)  # writes trial.A
-    of_start, velocity_of_start = _of_start(scene, start, memory)
-    frictional = scene.law.kind == FRICTIONAL
-    of_parameters = {
-        name: _of_parameter(name, scene, start, memory, command, n_shapes) for name in names
-    }
-    for name in COMMAND:
-        if name in of_parameters:
-            of_parameters[name] *= following[:, None]
-    return PositionPartials(
-        of_q=trial.A.copy(),
-        of_start=of_start,
-        of_torque=-following[:, None] * (np.eye(nv) if frictional else trial.D.T),
-        velocity_of_q=trial.D / start.h,
-        velocity_of_start=velocity_of_start,
-        of_parameters=of_parameters,
-        touching=_touching(scene, memory),
-    )
+
+    def __init__(self, scene: Scene, n_shapes: int) -> None:
+        joints, nv = scene.joints, int(scene.tree.first_dofs[-1])
+        self._scene, self._n_shapes = scene, n_shapes
+        without = replace(
+            joints, friction=np.zeros_like(joints.friction), effort=np.full(nv, np.inf)
+        )
+        self._plain = replace(scene, joints=without)
+        self._parts = StepPartials(
+            smooth=new_start(scene),
+            following=np.ones(nv),
+            of_start=np.zeros((nv, 3 * nv)),
+            velocity_of_start=np.zeros((nv, 2 * nv)),
+        )
+
+    def partials(
+        self, start: StepStart, memory: Minimisation, command: Command, names: Iterable[str] = ()
+    ) -> PositionPartials:
+        """The partial derivatives of a step.
+
+        Args:
+            start: data of the step.
+            memory: memory after `evaluate_end` at the end of the step.
+            command: command of the step.
+            names: names of the parameters to differentiate with respect to.
+
+        Raises:
+            numpy.linalg.LinAlgError: the derivative of the velocity is singular.
+        """
+        scene, parts, trial = self._scene, self._parts, memory.trial
+        if not step_partials(scene, self._plain, start, memory.ref, trial, parts):
+            raise np.linalg.LinAlgError("the velocity at the start turns by a full revolution")
+        of_parameters = {}
+        for name in names:
+            of_parameters[name] = _of_parameter(
+                name, self._plain, parts.smooth, memory, command, self._n_shapes
+            )
+            if name in COMMAND:
+                of_parameters[name] *= parts.following[:, None]
+        return PositionPartials(
+            of_q=trial.A.copy(),
+            of_start=parts.of_start.copy(),
+            velocity_of_q=trial.D / start.h,
+            velocity_of_start=parts.velocity_of_start.copy(),
+            of_parameters=of_parameters,
+            touching=_touching(scene, memory),
+        )
 
 
 def _touching(scene: Scene, memory: Minimisation) -> np.ndarray:
@@ -96,55 +106,6 @@ def _touching(scene: Scene, memory: Minimisation) -> np.ndarray:
     near = np.abs(memory.trial.places.depth[:n]) <= _TOUCHING
     result: np.ndarray = scene.candidates.points[contacts.index[:n][near]]
     return result
-
-
-def _of_start(
-    scene: Scene, start: StepStart, memory: Minimisation
-) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of r and of v1 with respect to the start, shapes (nv, 2 nv).
-
-    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
-    q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
-    """
-    tree, trial, nv, h = scene.tree, memory.trial, len(start.v0), start.h
-    square, one = (nv, nv), np.eye(nv)
-    parts = StartPartials(
-        targets=np.empty(square),
-        back=np.empty(square),
-        right=one.copy(),
-        left=one.copy(),
-        contacts=np.zeros(square),
-        D0=one.copy(),
-    )
-    start_partials(scene, start, memory.ref, trial, parts)
-    of_v = np.zeros((nv, 2 * nv))
-    of_v[:, :nv] = parts.D0 / -h
-    rotors = tree.rotors / h
-    result = (start.torque.kd + rotors)[:, None] * of_v
-    result[:, nv:] -= np.diag(rotors)
-    if scene.law.kind != FRICTIONAL:
-        result = trial.D.T @ result
-        force = start.torque.kd * trial.v - start.torque.constant + rotors * (trial.v - start.v0)
-        turned = np.zeros(square)
-        add_turning(tree.space, trial.y, -parts.D0, force, turned)
-        result[:, :nv] += turned
-    back = parts.back.T @ np.linalg.inv(parts.right)
-    result[:, :nv] += 1.0 / h**2 * (2.0 * parts.targets.T - back @ parts.left) + parts.contacts
-    result[:, nv:] += back / h
-    return result, of_v
-
-
-def _without_kinks(scene: Scene, start: StepStart, trial: Trial) -> tuple[np.ndarray, StepStart]:
-    """The step with gains and torques that replace friction and limits near its end.
-
-    Dry friction is a damper or a constant torque, a saturated motor a constant torque. Also 1 for
-    the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
-    """
-    old = start.torque
-    torque = replace(old, constant=old.constant.copy(), kp=old.kp.copy(), kd=old.kd.copy())
-    following = np.ones(len(torque.kp))
-    replace_kinks(scene, start, trial, torque, following)
-    return following, replace(start, torque=torque)
 
 
 def _of_parameter(

@@ -1,5 +1,6 @@
 """Position-based dynamics with friction that depends on the configuration ([P])."""
 
+import functools
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,14 +14,15 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._dynamics.position_partials import PositionPartials, partials_of
+from nmdp_pin._dynamics.penalty_scene import new_start
+from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import plain, torques_of
+from nmdp_pin._dynamics.torques import write_torques
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.position_minimiser import PositionMinimiser
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.levenberg_marquardt import ERROR, EVALUATIONS, ITERATIONS, REJECTED, VALUE
+from nmdp_pin._kernels.linear import solve_in_place
 from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.planes import report_depths, report_wrenches
 from nmdp_pin._kernels.position_step import StepStart
@@ -78,28 +80,28 @@ class PositionBasedStep(Integrator):
             tolerance=tolerance,
             max_iterations=int(limit),
         )
+        self._damping = np.array(robot.model.damping)
+        self._start = new_start(self.minimiser.scene)
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies
 
     def start(self, state: State, command: Command, h: float) -> StepStart:
         """Data of the step for the kernels; arguments as those of `step`."""
-        stage = torques_of(self.model, state.q, command)
-        torque = Torque(
-            constant=stage.constant[0],
-            kp=stage.kp[0],
-            kd=stage.kd[0],
-            q_target=stage.q_target[0],
-            external=stage.external[0],
-            signs=np.zeros(len(state.v)),
-        )
-        return StepStart(plain(state.q), plain(state.v), torque, float(h))
+        start = new_start(self.minimiser.scene)
+        self._write_start(start, state, command, h)
+        return start
+
+    def _write_start(self, start: StepStart, state: State, command: Command, h: float) -> None:
+        start.q0[:], start.v0[:], start.h = state.q, state.v, h
+        write_torques(start.torque, self._damping, state.q, (command,))
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:
         """See `Integrator.step`; `objective` is E or |r|^2 / 2, `residual` |r|."""
-        start = self.start(state, command.at(state.t + h), h)
+        start = self._start
+        self._write_start(start, state, command.at(state.t + h), h)
         status = self.minimiser.solve(start)
         scene, memory = self.minimiser.scene, self.minimiser.memory
         account = memory.account
@@ -147,7 +149,6 @@ class PositionBasedStep(Integrator):
         """
         start = self.start(state, replace(command, tau=None), h)
         torques = np.ascontiguousarray(torques + start.torque.constant)
-        start = replace(start, q0=start.q0.copy(), v0=start.v0.copy())
         return self.minimiser.roll(start, torques, x)
 
     def response(
@@ -161,14 +162,17 @@ class PositionBasedStep(Integrator):
         smoothing: float = 0.0,
     ) -> StepResponse:
         """See `Integrator.response`; without weights there is nothing to smooth."""
-        q1 = result.state.q
-        parts = self.partials(state, command.at(state.t + h), h, q1, names=names)
-        right = np.hstack([parts.of_start, parts.of_torque, *parts.of_parameters.values()])
-        dq = np.linalg.solve(parts.of_q, -right)
-        dv = parts.velocity_of_q @ dq
-        dv[:, : parts.of_start.shape[1]] += parts.velocity_of_start
+        parts = self.partials(state, command.at(state.t + h), h, result.state.q, names=names)
+        X, A = np.hstack([parts.of_start, *parts.of_parameters.values()]), parts.of_q
+        if not solve_in_place(A, X):
+            raise np.linalg.LinAlgError("dr/dq is singular")
+        nv = len(A)
+        whole = np.empty((2 * nv, X.shape[1]))
+        np.negative(X, out=whole[:nv])
+        np.matmul(parts.velocity_of_q, whole[:nv], out=whole[nv:])
+        whole[nv:, : 2 * nv] += parts.velocity_of_start
         return split_response(
-            np.vstack([dq, dv]),
+            whole,
             {name: D.shape[1] for name, D in parts.of_parameters.items()},
             tuple(Switch(int(point), "touch") for point in parts.touching),
         )
@@ -185,10 +189,13 @@ class PositionBasedStep(Integrator):
             q1: configuration at the end of the step, shape (nq,).
             names: names of the parameters to differentiate with respect to.
         """
-        start, scene = self.start(state, command, h), self.minimiser.scene
-        memory = self.minimiser.memory
-        self.minimiser.evaluate_at(start, q1)
-        return partials_of(scene, start, memory, command, names=names, n_shapes=self._n_shapes)
+        self._write_start(self._start, state, command, h)
+        self.minimiser.evaluate_at(self._start, q1)
+        return self._lineariser.partials(self._start, self.minimiser.memory, command, names)
+
+    @functools.cached_property
+    def _lineariser(self) -> StepLineariser:
+        return StepLineariser(self.minimiser.scene, self._n_shapes)
 
     def _objective(self, account: np.ndarray) -> float:
         """Minimised value at the end: E, or |r|^2 / 2 without the metric."""

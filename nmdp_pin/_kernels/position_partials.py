@@ -1,4 +1,4 @@
-"""Derivatives of the residual of a position-based step with respect to its start, its end held.
+"""Partial derivatives of the residual of a position-based step by its end, start and torque.
 
 All derivatives with respect to configurations are tangent.
 """
@@ -10,8 +10,10 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Contacts
 from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
 from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.joints import Torque
+from nmdp_pin._kernels.linear import copy_matrix, copy_vector, solve_in_place
 from nmdp_pin._kernels.local_array import vector, zero_vector
-from nmdp_pin._kernels.manifold import difference_derivative, integrate
+from nmdp_pin._kernels.manifold import add_turning, difference_derivative, integrate
 from nmdp_pin._kernels.penalty import (
     FRICTIONAL,
     PenaltyLaw,
@@ -20,70 +22,170 @@ from nmdp_pin._kernels.penalty import (
     describe_contact,
     new_touch,
 )
-from nmdp_pin._kernels.position_step import Scene, StepReference, StepStart, Trial
+from nmdp_pin._kernels.position_step import (
+    Scene,
+    StepReference,
+    StepStart,
+    Trial,
+    linearise_step,
+    replace_kinks,
+)
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.tree import Tree, forward_kinematics, world_motions
 from nmdp_pin._kernels.vector3 import cross_into, dot, place, rotate, rotate_back
 
 
 @record
-class StartPartials:
-    """Parts of the derivatives with respect to the start; all arrays are written.
+class StepPartials:
+    """Partial derivatives of r(q1, start, torque) and v1(q1, start) of a step; dr/dq1 is trial.A.
 
     Args:
-        targets: derivative of dE/dq with respect to a motion of q0 that carries the targets along,
-            a row for each dof of q0, shape (nv, nv).
-        back: the same with respect to q_back = integrate(q0, -h v0), shape (nv, nv).
-        right: inverse right Jacobian of -h v0, shape (nv, nv).
-        left: inverse left Jacobian of it, shape (nv, nv).
-        contacts: part of dr/dq0 through the references of the slips, shape (nv, nv).
-        D0: derivative of difference(q0, q1) with respect to q0, with the sign changed, shape (nv,
-            nv).
+        smooth: data of the step, with gains and torques in place of friction and limits of joints,
+            which equal them near its end: dry friction is a damper or a constant torque, a
+            saturated motor a constant torque.
+        following: 1, and 0 for the dofs whose motors are saturated, shape (nv,).
+        of_start: derivative of r by q0, v0 and the torque of the joints, shape (nv, 3 nv).
+        velocity_of_start: derivative of v1 by q0 and v0, shape (nv, 2 nv).
     """
 
-    targets: np.ndarray
-    back: np.ndarray
-    right: np.ndarray
-    left: np.ndarray
-    contacts: np.ndarray
-    D0: np.ndarray
+    smooth: StepStart
+    following: np.ndarray
+    of_start: np.ndarray
+    velocity_of_start: np.ndarray
 
 
 @jit
-def start_partials(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, parts: StartPartials
-) -> None:
-    """Write the parts of the derivatives with respect to the start.
+def step_partials(
+    scene: Scene,
+    plain: Scene,
+    start: StepStart,
+    ref: StepReference,
+    trial: Trial,
+    parts: StepPartials,
+) -> bool:
+    """Write the partial derivatives of a step; False where that of its velocity is singular.
+
+    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
+    q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
 
     Args:
-        scene: data that all steps share.
+        scene: what all steps share.
+        plain: the same without friction and limits of joints.
         start: data of the step.
         ref: reference after `begin`.
-        trial: end of the step, after `evaluate`.
-        parts: output; `right`, `left` and `D0` are identities and `contacts` zero before.
+        trial: end of the step, after `evaluate`; its A is written.
+        parts: output.
     """
-    tree, nv = scene.tree, len(start.v0)
-    q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
-    change = np.empty((nv, len(tree.parents), 4, 3))
+    tree, nv, h, result = scene.tree, len(start.v0), start.h, parts.of_start
+    space, torque = tree.space, parts.smooth.torque
+    _copy_start(start, parts.smooth)
+    for k in range(nv):
+        parts.following[k] = 1.0
+    replace_kinks(scene, start, trial, torque, parts.following)
+    linearise_step(plain, parts.smooth, ref, trial, True)
+    D0, left, right, d = np.eye(nv), np.eye(nv), np.eye(nv), np.empty(nv)
     for k in range(nv):
         d[k] = -trial.y[k]
-    space = tree.space
-    difference_derivative(space, d, parts.D0)
+    difference_derivative(space, d, D0)
     for k in range(nv):
-        d[k] = start.h * start.v0[k]
-    difference_derivative(space, d, parts.left)
+        d[k] = h * start.v0[k]
+    difference_derivative(space, d, left)
     for k in range(nv):
         d[k] = -d[k]
-    difference_derivative(space, d, parts.right)
+    difference_derivative(space, d, right)
+    for k in range(nv):
+        weight = torque.kd[k] + tree.rotors[k] / h
+        for l in range(nv):
+            of_v = -D0[k, l] / h
+            parts.velocity_of_start[k, l], parts.velocity_of_start[k, nv + l] = of_v, 0.0
+            result[k, l] = weight * of_v
+            result[k, nv + l] = result[k, 2 * nv + l] = 0.0
+        result[k, nv + k] = -tree.rotors[k] / h
+        result[k, 2 * nv + k] = -parts.following[k]
+    if scene.law.kind != FRICTIONAL:
+        _pull_back(tree, start, torque, trial, D0, result)
+    back, targets = np.empty((nv, nv)), np.empty((nv, nv))
+    q, P, S = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6))
     integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
-    placements_derivative(P, S, tree.moves, change)
-    reference_derivative(trial.P[1:], tree, trial.S, change, parts.back)
+    _target_forces(tree, trial, P, S, back)
     world_motions(tree, ref.P0, S)
-    placements_derivative(ref.P0, S, tree.moves, change)
-    reference_derivative(trial.P[1:], tree, trial.S, change, parts.targets)
-    add_contacts(scene, start, ref, trial, S, parts.contacts)
+    _target_forces(tree, trial, ref.P0, S, targets)
+    add_contacts(scene, start, ref, trial, S, result)
+    turned = np.empty((nv, nv))
+    for k in range(nv):
+        for l in range(nv):
+            turned[k, l] = right[l, k]
+    if not solve_in_place(turned, back):
+        return False
+    for k in range(nv):
+        for l in range(nv):
+            total = 2.0 * targets[l, k]
+            for j in range(nv):
+                if left[j, l] != 0.0:
+                    total -= left[j, l] * back[j, k]
+            result[k, l] += total / (h * h)
+            result[k, nv + l] += back[l, k] / h
+    return True
+
+
+@jit
+def _copy_start(start: StepStart, copy: StepStart) -> None:
+    """Copy the data of a step."""
+    copy.h = start.h
+    copy_vector(start.q0, copy.q0)
+    copy_vector(start.v0, copy.v0)
+    old, new = start.torque, copy.torque
+    copy_vector(old.constant, new.constant)
+    copy_vector(old.kp, new.kp)
+    copy_vector(old.kd, new.kd)
+    copy_vector(old.q_target, new.q_target)
+    copy_vector(old.external, new.external)
+
+
+@jit
+def _pull_back(
+    tree: Tree,
+    start: StepStart,
+    torque: Torque,
+    trial: Trial,
+    D0: np.ndarray,
+    result: np.ndarray,
+) -> None:
+    """Replace the derivative of a force f by that of D'f, f depending on v1 and the torque."""
+    nv, h = len(start.v0), start.h
+    pulled, force, turned = np.zeros(result.shape), np.empty(nv), np.empty((nv, nv))
+    for i in range(nv):
+        for j in range(nv):
+            if trial.D[i, j] != 0.0:
+                for l in range(result.shape[1]):
+                    pulled[j, l] += trial.D[i, j] * result[i, l]
+    for k in range(nv):
+        force[k] = torque.kd[k] * trial.v[k] - torque.constant[k]
+        force[k] += tree.rotors[k] / h * (trial.v[k] - start.v0[k])
+        for l in range(nv):
+            turned[k, l] = -D0[k, l]
+    add_turning(tree.space, trial.y, turned, force, pulled)
+    copy_matrix(pulled, result)
+
+
+@jit
+def _target_forces(
+    tree: Tree, trial: Trial, P: np.ndarray, S: np.ndarray, derivative: np.ndarray
+) -> None:
+    """Derivative of dE/dq at the trial by a motion that carries its targets along.
+
+    Args:
+        tree: joints and bodies.
+        trial: end of the step.
+        P: placements from which the targets move, shape (n + 1, 4, 3).
+        S: motions of the dofs there, shape (nv, 6).
+        derivative: output with a row for each dof of the motion, shape (nv, nv).
+    """
+    change = np.empty((len(S), len(tree.parents), 4, 3))
+    placements_derivative(P, S, tree.moves, change)
+    reference_derivative(trial.P[1:], tree, trial.S, change, derivative)
 
 
 @jit

@@ -173,8 +173,8 @@ def test_derivatives_by_the_start(method, ground, law):
     step, q, state, command = begun(method, ground, law)
     step.evaluate(q)
     assert step.wrenches.any()
-    found = step.method.partials(state, command, H, q).of_start
     nv = step.nv
+    found = step.method.partials(state, command, H, q).of_start[:, : 2 * nv]
 
     def residual(dx):
         start = State(0.0, pin.integrate(step.model, state.q, dx[:nv]), state.v + dx[nv:])
@@ -206,5 +206,5 @@ def test_derivatives_of_contacts_between_bodies(method, kind):
     residual(np.zeros(3 * nv))  # of the contacts that `partials` selected
     A = step.linearise()
     expected = samples.central_differences(residual, 3 * nv)
-    samples.assert_same(of_start, expected[:, : 2 * nv])
+    samples.assert_same(of_start[:, : 2 * nv], expected[:, : 2 * nv])
     samples.assert_same(A, expected[:, 2 * nv :])

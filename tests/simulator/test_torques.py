@@ -1,18 +1,29 @@
 """Torques of commands: one row a stage, or one for all."""
 
+from types import SimpleNamespace
+
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.torques import torques_of
+from nmdp_pin._dynamics.torques import write_torques
 
 
 @pytest.fixture
 def model() -> pin.Model:
     """A robot with damped joints."""
     return samples.robot("wheels+damping").model
+
+
+def torques_of(model, q, commands, rows):
+    """The torques of some stages."""
+    nv = model.nv
+    parts = {name: np.full((rows, nv), np.nan) for name in ("constant", "kp", "kd", "external")}
+    made = SimpleNamespace(**parts, q_target=np.full((rows, model.nq), np.nan))
+    write_torques(made, np.array(model.damping), q, commands)
+    return made
 
 
 def test_a_torque_is_the_sum_of_its_parts(model):
@@ -23,7 +34,7 @@ def test_a_torque_is_the_sum_of_its_parts(model):
     force = rng.standard_normal(model.nv)
     commands.append(Command(force=force))
     commands.append(Command(kd=np.ones(model.nv)))
-    made = torques_of(model, q, *commands)
+    made = torques_of(model, q, commands, rows=len(commands))
     damping = np.array(model.damping)
     assert damping.any()
     for i, told in enumerate(commands):
@@ -41,11 +52,11 @@ def test_a_torque_is_the_sum_of_its_parts(model):
         np.testing.assert_array_equal(made.external[i], force if told.force is not None else 0.0)
 
 
-@pytest.mark.parametrize(("n", "rows"), [(1, 1), (2, 1), (3, 1)])
-def test_one_command_is_one_row(model, n, rows):
-    """However many stages it has; two that are alike but not the same are two."""
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_one_command_is_that_of_all_stages(model, rows):
+    """However many there are."""
     rng = np.random.default_rng(1)
     command, q = samples.command(model, rng), samples.configuration(model, rng)
-    made = torques_of(model, q, *[command] * n)
-    assert all(len(part) == rows for part in made)
-    assert len(torques_of(model, q, command, Command(tau=command.tau)).kp) == 2
+    made, one = (torques_of(model, q, [command], rows=n) for n in (rows, 1))
+    for name, part in vars(made).items():
+        np.testing.assert_array_equal(part, np.repeat(vars(one)[name], rows, axis=0))
