@@ -214,7 +214,6 @@ class Form:
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,
-            acceleration_rate=1.0,
             target=np.zeros((n, 4, 3)),
             torque=Torque(
                 constant=np.zeros(nv),

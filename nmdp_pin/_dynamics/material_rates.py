@@ -43,7 +43,7 @@ class MaterialRates:
         if self._scheme.order == 1:
             moved = self._target_force(at, self._of_positions(of_q, of_v))
             grown = rate * moved + rotors * (v_z - of_v)
-            return self._scheme.acceleration * rate * grown
+            return rate * grown
         if self._rates is None:
             origin = self._memory.origin
             self._rates = self._of_rates(origin, origin.v, of_q, of_v)
@@ -59,7 +59,7 @@ class MaterialRates:
             of_v: derivative of its velocity, shape (nv, nz).
         """
         if self._rates is not None:
-            share = self._scheme.acceleration * self._scheme.a[1, 0] / self._scheme.a[0, 0]
+            share = self._scheme.a[1, 0] / self._scheme.a[0, 0]
             self._rates = (1.0 - share) * self._rates + share * self._of_rates(at, at.v, of_q, of_v)
 
     def _of_positions(self, of_q: np.ndarray, of_v: np.ndarray) -> np.ndarray:

@@ -136,7 +136,7 @@ class DifferentiableForm:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of the reference of the second stage, tangent."""
         b = scheme.a[1, 0] * start.h
-        share = scheme.acceleration * scheme.a[1, 0] / scheme.a[0, 0]
+        share = scheme.a[1, 0] / scheme.a[0, 0]
         of_q0, of_v0 = of_start
         by_q, by_v = (
             pin.dIntegrate(self.form.model, start.q, b * first.v, argument)

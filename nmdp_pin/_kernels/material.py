@@ -14,7 +14,7 @@ from nmdp_pin._kernels.stage import VELOCITIES, Point, Stage, System, copy_kinem
 def material_inertia(system: System, stage: Stage, at: Point) -> None:
     """Write kinematics, and the inertia of material points with its derivative in G and A.
 
-    In first order G is the gradient of rate acceleration_rate E with the inertial potential E and
+    In first order G is the gradient of rate^2 E with the inertial potential E and
     the target X_hat, in second order the change rate (M v - integral of rho (dX/dq)' Z) of the
     momentum, Z being the velocities that the points would have without forces. Pinocchio has
     written the kinematics, and in second order the momentum of the bodies and rotors.
@@ -38,11 +38,11 @@ def material_inertia(system: System, stage: Stage, at: Point) -> None:
                 at.A[k, l] = rate * (at.A[k, l] + dynamics.of_q[k, l])
         add_multiplied_rows(tree.space, dynamics.M, at.D, rate * rate, at.A)
         return
-    wrenches, scale = np.empty((len(tree.parents), 6)), rate * stage.acceleration_rate
+    wrenches, scale = np.empty((len(tree.parents), 6)), rate * rate
     inertial_gradient(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
     inertial_hessian(at.P[1:], stage.target, tree, at.S, wrenches, at.A)
     for k in range(nv):
-        rotor = stage.acceleration_rate * tree.rotors[k]
+        rotor = rate * tree.rotors[k]
         at.G[k] = scale * at.G[k] + rotor * (at.v[k] - stage.v_ref[k])
         for l in range(nv):
             at.A[k, l] *= scale

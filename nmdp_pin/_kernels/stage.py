@@ -1,7 +1,7 @@
 """Equations 0 = G(q, w) of one stage of a step, their values and their derivatives.
 
 A stage is an implicit step from a reference (q_ref, v_ref): v = rate difference(q_ref, q),
-a = acceleration_rate (v - v_ref), and
+a = rate (v - v_ref), and
 
     G(q, w) = inertia - sum J' V(q) w - tau(q, v)            ([N] eq. 6 and 12).
 
@@ -137,8 +137,7 @@ class Stage:
             velocity at the end times the length of the stage.
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
-        rate: rate of the velocity [1/s].
-        acceleration_rate: rate of the acceleration [1/s].
+        rate: rate of the velocity and of the acceleration [1/s].
         target: of POSITIONS, placements that the bodies would reach without forces, of VELOCITIES
             their rates, shape (n, 4, 3).
         torque: torque of the joints.
@@ -150,7 +149,6 @@ class Stage:
     q_ref: np.ndarray
     v_ref: np.ndarray
     rate: float
-    acceleration_rate: float
     target: np.ndarray
     torque: Torque
     contacts: Contacts
@@ -297,7 +295,7 @@ def _add_inertia(system: System, stage: Stage, at: Point) -> None:
         dynamics.q[i] = at.q[i]
     for l in range(nv):
         dynamics.v[l] = at.v[l]
-        dynamics.a[l] = stage.acceleration_rate * (at.v[l] - stage.v_ref[l])
+        dynamics.a[l] = stage.rate * (at.v[l] - stage.v_ref[l])
     if stage.form != NEWTON_EULER:
         call_material_inertia(dynamics.handle, stage.form == VELOCITIES, stage, at)
         return
@@ -307,7 +305,7 @@ def _add_inertia(system: System, stage: Stage, at: Point) -> None:
         at.G[k] = dynamics.tau[k]
         for l in range(nv):
             at.A[k, l] = dynamics.of_q[k, l]
-            of_v[k, l] = dynamics.of_v[k, l] + stage.acceleration_rate * dynamics.M[k, l]
+            of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
     add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
     copy_kinematics(dynamics, at)
 

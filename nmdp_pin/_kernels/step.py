@@ -110,13 +110,10 @@ class Scheme:
     Args:
         order: order of the method on smooth motion.
         a: Butcher matrix, lower triangular, shape (s, s).
-        acceleration: rate of the acceleration over that of the velocity; 1 but in halved steps as
-            the papers print them.
     """
 
     order: int
     a: np.ndarray
-    acceleration: float
 
 
 @record
@@ -235,7 +232,7 @@ def attainable(system: System, stage: Stage, relative: float) -> float:
 
     The rounding errors are those of M q / h^2 in G.
     """
-    size = _size_of(stage.q_ref) * stage.rate * stage.acceleration_rate
+    size = _size_of(stage.q_ref) * stage.rate * stage.rate
     return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
 
 
@@ -320,7 +317,6 @@ def state_stage(
     stage, tree, h = memory.stage, system.tree, start.h
     a = scheme.a[i, i]
     stage.rate = 1.0 / (a * h)
-    stage.acceleration_rate = scheme.acceleration * stage.rate
     stage.displaced = scheme.order == 1
     last = max(start.kp.shape[0] - scheme.a.shape[0] + i, 0)  # a repetition has the last command
     torque = stage.torque
@@ -332,7 +328,7 @@ def state_stage(
         stage.q_ref[k], torque.q_target[k] = start.q[k], start.q_target[last, k]
     if i > 0:
         b = scheme.a[i, 0] * h
-        before = 1.0 / (scheme.a[0, 0] * h) * scheme.acceleration
+        before = 1.0 / (scheme.a[0, 0] * h)
         integrate(tree.space, start.q, b, first.v, stage.q_ref)
         for l in range(start.v.size):
             stage.v_ref[l] = start.v[l] + b * before * (first.v[l] - start.v[l])
@@ -375,7 +371,7 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
                     target = origin.P[b + 1, r, c] + rates[b, r, c] / stage.rate
                 stage.target[b, r, c] = target
         for c in range(3):
-            share = stage.rate * stage.acceleration_rate if stage.displaced else stage.rate
+            share = stage.rate * stage.rate if stage.displaced else stage.rate
             stage.target[b, 3, c] += tree.gravity[c] / share
     stage.form = POSITIONS if stage.displaced else VELOCITIES
 
@@ -523,8 +519,6 @@ def _gains_little(
     energies = memory.energies
     energies[2], energies[3] = energies_of(system, at)
     done = given + power(at) / memory.stage.rate
-    if memory.stage.acceleration_rate != memory.stage.rate:  # as printed, which is not consistent
-        return True
     done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
@@ -619,7 +613,7 @@ def carry(memory: Memory, at: Point) -> None:
             else:
                 memory.w[i, e] = 0.5 if e == 0 else 0.0
     for l in range(at.v.size):
-        memory.ahead[l] = stage.acceleration_rate * (at.v[l] - stage.v_ref[l])
+        memory.ahead[l] = stage.rate * (at.v[l] - stage.v_ref[l])
 
 
 @jit

@@ -184,7 +184,7 @@ def stage_rates(
         of_a = np.empty((nv, nz))
         for k in range(nv):
             for c in range(nz):
-                of_a[k, c] = stage.acceleration_rate * (v_z[k, c] - of_v[k, c])
+                of_a[k, c] = stage.rate * (v_z[k, c] - of_v[k, c])
         add_product(dynamics.M, of_a, G_z)
     for k in range(nv):
         _, _, kd = gains(system.joints, stage.torque, k)
