@@ -14,7 +14,7 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import Joints, stop
-from nmdp_pin._kernels.local_array import matrix
+from nmdp_pin._kernels.record import matrix
 from nmdp_pin._kernels.stage import Point, Stage, System
 from nmdp_pin._kernels.tree import placement_rate
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_solve
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import indices
+from nmdp_pin._kernels.record import indices
 
 RANK = 1e-10  # share of the largest pivot below which a row is redundant
 _SMALL = 64  # rows up to which the factorisation here is faster than a call of LAPACK

@@ -18,14 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.contact_motion import displacement, turn_back
-from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin._kernels.contact_motion import (
+    displacement,
+    stiffness_at_origin,
+    turn_back,
+    wrench_at_origin,
+)
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.linear import copy_matrix
-from nmdp_pin._kernels.local_array import matrix, vector, zero_vector
 from nmdp_pin._kernels.planes import bend_contacts
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_vector
 from nmdp_pin._kernels.vector3 import cross_into, dot, rotate
 
 FRICTIONAL, CONSERVATIVE = 0, 1  # forces of pbfd, and those of pbd, which have an energy

@@ -10,7 +10,6 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Contacts
 from nmdp_pin._kernels.inertia import reference_derivative
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import vector, zero_vector
 from nmdp_pin._kernels.manifold import difference_derivative, integrate
 from nmdp_pin._kernels.penalty import (
     FRICTIONAL,
@@ -21,7 +20,7 @@ from nmdp_pin._kernels.penalty import (
     new_touch,
 )
 from nmdp_pin._kernels.position_step import Scene, StepReference, StepStart, Trial
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import record, vector, zero_vector
 from nmdp_pin._kernels.tree import Tree, forward_kinematics, placement_rate, world_motions
 from nmdp_pin._kernels.vector3 import cross_into, dot, place, rotate, rotate_back
 

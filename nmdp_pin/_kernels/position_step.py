@@ -22,7 +22,6 @@ from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import Joints, Torque, add_springs, motor
 from nmdp_pin._kernels.linear import cholesky, copy_matrix, solve_upper_transposed
-from nmdp_pin._kernels.local_array import matrix
 from nmdp_pin._kernels.manifold import (
     add_rows,
     add_turning,
@@ -40,7 +39,7 @@ from nmdp_pin._kernels.penalty import (
     penalty_stiffness,
 )
 from nmdp_pin._kernels.planes import place_contacts, place_references
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,

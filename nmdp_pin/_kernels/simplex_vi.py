@@ -12,7 +12,7 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.linear import finite, solve_in_place
-from nmdp_pin._kernels.local_array import indices, vector
+from nmdp_pin._kernels.record import indices, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares

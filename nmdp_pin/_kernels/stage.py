@@ -22,8 +22,13 @@ from nmdp_pin._kernels.callbacks import (
     call_vertex_derivative,
     call_vertices,
 )
-from nmdp_pin._kernels.contact_motion import displacement, turn_back, velocity_motion
-from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin._kernels.contact_motion import (
+    displacement,
+    stiffness_at_origin,
+    turn_back,
+    velocity_motion,
+    wrench_at_origin,
+)
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.friction_cone import Cone, cone_derivative, cone_vertices
 from nmdp_pin._kernels.jit import jit
@@ -37,7 +42,6 @@ from nmdp_pin._kernels.joints import (
     saturate,
 )
 from nmdp_pin._kernels.lie import cross_motions
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin._kernels.manifold import (
     add_multiplied_rows,
     add_rows,
@@ -45,7 +49,7 @@ from nmdp_pin._kernels.manifold import (
     difference_derivative,
 )
 from nmdp_pin._kernels.planes import bend_contacts, place_contacts
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,

@@ -18,7 +18,6 @@ from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin._kernels.inertia import placement_rates
 from nmdp_pin._kernels.jit import inlined, jit
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
     missed_contacts,
@@ -27,7 +26,7 @@ from nmdp_pin._kernels.planes import (
     report_wrenches,
     select_contacts,
 )
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.stage import (
     GAP,
     NEWTON_EULER,

@@ -20,9 +20,9 @@ from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import gains, interval
 from nmdp_pin._kernels.linear import add_product
-from nmdp_pin._kernels.local_array import matrix, vector
 from nmdp_pin._kernels.manifold import Manifold, add_rows, difference, difference_derivative
 from nmdp_pin._kernels.planes import missed_contacts
+from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
     SLIP,

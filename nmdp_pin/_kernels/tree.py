@@ -14,7 +14,6 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.lie import coadjoint
-from nmdp_pin._kernels.local_array import matrix, vector
 from nmdp_pin._kernels.manifold import (
     LINEAR,
     PLANAR,
@@ -24,7 +23,7 @@ from nmdp_pin._kernels.manifold import (
     Manifold,
     rotation_of_quaternion,
 )
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector
 from nmdp_pin._kernels.vector3 import compose
 
 

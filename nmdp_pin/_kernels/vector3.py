@@ -21,7 +21,7 @@ def dot(a: Vector3 | np.ndarray, b: Vector3 | np.ndarray) -> float:
 
 
 @jit
-def minus(a: Vector3, b: Vector3) -> Vector3:
+def minus(a: Vector3 | np.ndarray, b: Vector3 | np.ndarray) -> Vector3:
     """The difference a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 

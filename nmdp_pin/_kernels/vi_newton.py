@@ -22,8 +22,8 @@ import numpy as np
 from nmdp_pin._kernels.jit import inlined, jit
 from nmdp_pin._kernels.joints import saturate
 from nmdp_pin._kernels.linear import finite, solve_in_place
-from nmdp_pin._kernels.local_array import indices, vector
 from nmdp_pin._kernels.manifold import integrate
+from nmdp_pin._kernels.record import indices, vector
 from nmdp_pin._kernels.simplex_vi import solve_affine_vi
 from nmdp_pin._kernels.stage import (
     RESIDUAL,
