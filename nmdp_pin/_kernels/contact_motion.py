@@ -189,6 +189,18 @@ def velocity_motion(
 
 
 @jit
+def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
+    """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
+    x, y = np.empty(3), np.empty(3)
+    cross_into(S[3:], c, x)
+    for j in range(3):
+        x[j] = s * (x[j] + S[j])
+        y[j] = s * S[3 + j]
+    rotate_back(M, x, out[:3])
+    rotate_back(M, y, out[3:])
+
+
+@jit
 def wrench_at_origin(
     P: np.ndarray, b: int, point: np.ndarray, wrench: np.ndarray, out: np.ndarray
 ) -> None:

@@ -7,68 +7,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.contacts import Contacts
-from nmdp_pin._kernels.inertia import reference_derivative
+from nmdp_pin._kernels.contact_motion import motion_at, wrench_at_origin
+from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.manifold import difference_derivative, integrate
-from nmdp_pin._kernels.penalty import (
-    FRICTIONAL,
-    PenaltyLaw,
-    Touch,
-    carried_slip,
-    describe_contact,
-    new_touch,
-)
-from nmdp_pin._kernels.position_step import Scene, StepReference, StepStart, Trial
+from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
+from nmdp_pin._kernels.position_step import PositionStep, describe_contact
 from nmdp_pin._kernels.record import record, vector, zero_vector
-from nmdp_pin._kernels.tree import Tree, forward_kinematics, placement_rate, world_motions
-from nmdp_pin._kernels.vector3 import cross_into, dot, place, rotate, rotate_back
+from nmdp_pin._kernels.tree import forward_kinematics, power, world_motions
+from nmdp_pin._kernels.vector3 import cross_into, dot, place
 
 
 @jit
-def placement_derivative(
-    tree: Tree, P: np.ndarray, S: np.ndarray, dof: int, change: np.ndarray
-) -> None:
-    """The derivative of all placements with respect to one dof.
-
-    Args:
-        tree: joints of the tree.
-        P: placements, shape (n + 1, 4, 3).
-        S: motions of the dofs, shape (nv, 6).
-        dof: index of the dof.
-        change: output, changes of the bodies, shape (n, 4, 3).
-    """
-    for b in range(len(tree.parents)):
-        above = b
-        while above >= 0 and tree.first_dofs[above] > dof:
-            above = tree.parents[above]
-        if above >= 0 and dof < tree.first_dofs[above + 1]:
-            placement_rate(P[b + 1], S[dof], change[b])
-        else:
-            change[b] = 0.0
-
-
-@jit
-def target_derivative(
-    scene: Scene, trial: Trial, P: np.ndarray, S: np.ndarray, B: np.ndarray
-) -> None:
+def target_derivative(step: PositionStep, P: np.ndarray, S: np.ndarray, B: np.ndarray) -> None:
     """The derivative of dE/dq with respect to a motion that carries the targets along.
 
     Args:
-        scene: data that all steps share.
-        trial: end of the step.
+        step: the step, evaluated at its end.
         P: placements from which the targets move, shape (n + 1, 4, 3).
         S: motions of the dofs there, shape (nv, 6).
-        B: output, whose column l is that of dof l, shape (nv, nv).
+        B: output, whose row l is that of dof l, shape (nv, nv).
     """
-    tree = scene.tree
-    n, nv = len(tree.parents), len(S)
-    change, row = np.empty((1, n, 4, 3)), np.empty((1, nv))
-    for dof in range(nv):
-        placement_derivative(tree, P, S, dof, change[0])
-        reference_derivative(trial.P[1:], tree, trial.S, change, row)
-        for k in range(nv):
-            B[k, dof] = row[0, k]
+    tree, trial = step.scene.tree, step.trial
+    change = np.empty((len(S), len(tree.parents), 4, 3))
+    placements_derivative(P, S, tree.moves, change)
+    reference_derivative(trial.P[1:], tree, trial.S, change, B)
 
 
 @record
@@ -77,7 +40,7 @@ class StartPartials:
 
     Args:
         targets: derivative of dE/dq with respect to a motion of q0 that carries the targets along,
-            shape (nv, nv).
+            a row for each dof of it, shape (nv, nv).
         back: the same with respect to q_back = integrate(q0, -h v0), shape (nv, nv).
         right: inverse right Jacobian of -h v0, shape (nv, nv).
         left: inverse left Jacobian of it, shape (nv, nv).
@@ -95,22 +58,17 @@ class StartPartials:
 
 
 @jit
-def start_partials(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, parts: StartPartials
-) -> None:
+def start_partials(step: PositionStep, parts: StartPartials) -> None:
     """Write the parts of the derivatives with respect to the start.
 
     Args:
-        scene: data that all steps share.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: end of the step, after `evaluate`.
+        step: the step, evaluated at its end.
         parts: output; `right`, `left` and `D0` are identities and `contacts` zero before.
     """
-    tree, nv = scene.tree, len(start.v0)
-    q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
+    tree, start, P0, nv = step.scene.tree, step.start, step.ref.P0, len(step.start.v0)
+    q, P, S, d = np.empty(len(start.q0)), np.empty_like(P0), np.empty((nv, 6)), np.empty(nv)
     for k in range(nv):
-        d[k] = -trial.y[k]
+        d[k] = -step.trial.y[k]
     space = tree.space
     difference_derivative(space, d, parts.D0)
     for k in range(nv):
@@ -122,10 +80,10 @@ def start_partials(
     integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
-    target_derivative(scene, trial, P, S, parts.back)
-    world_motions(tree, ref.P0, S)
-    target_derivative(scene, trial, ref.P0, S, parts.targets)
-    add_contacts(scene, start, ref, trial, S, parts.contacts)
+    target_derivative(step, P, S, parts.back)
+    world_motions(tree, P0, S)
+    target_derivative(step, P0, S, parts.targets)
+    add_contacts(step, S, parts.contacts)
 
 
 @jit
@@ -187,68 +145,27 @@ def _wrench_change(
 
 
 @jit
-def add_contacts(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, S0: np.ndarray, R: np.ndarray
-) -> None:
+def add_contacts(step: PositionStep, S0: np.ndarray, R: np.ndarray) -> None:
     """Subtract the derivative of the contacts' generalised force by a motion of the start.
 
     Args:
-        scene: data that all steps share.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: end of the step, after `evaluate`.
+        step: the step, evaluated at its end.
         S0: motions of the dofs at the start, shape (nv, 6).
         R: derivative that is changed, shape (nv, nv).
     """
-    contacts, tree, candidates = ref.contacts, scene.tree, scene.candidates
-    t, u, c, c0 = new_touch(), vector(3), vector(3), vector(3)
-    move, turn, part = vector(3), vector(3), vector(3)
-    wrench, world = vector(6), vector(6)
+    contacts, moves, P0, trial = step.ref.contacts, step.scene.tree.moves, step.ref.P0, step.trial
+    t, c0, motion, wrench, world = new_touch(), vector(3), vector(6), vector(6), vector(6)
     for i in range(contacts.n[0]):
-        if not describe_contact(scene.law, start.h, candidates, contacts, trial.places, i, u, t):
+        if not describe_contact(step, i, t):
             continue
-        touched = contacts.bodies[i, 1]
-        place(trial.P[touched], trial.places.centre[i], c)
-        place(ref.P0[contacts.bodies[i, 0]], contacts.held[contacts.index[i]], c0)
-        for side in range(2):
-            body = contacts.bodies[i, side] - 1
-            sign = 1.0 if side == 0 else -1.0
-            while body >= 0:
-                for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-                    s = S0[l]
-                    cross_into(s[3:], c0, part)
-                    for j in range(3):
-                        part[j] = sign * (part[j] + s[j])
-                    rotate_back(ref.P0[touched], part, move)
-                    for j in range(3):
-                        part[j] = sign * s[3 + j]
-                    rotate_back(ref.P0[touched], part, turn)
-                    _wrench_change(scene.law, t, move, turn, wrench)
-                    rotate(trial.P[touched], wrench[:3], world[:3])
-                    rotate(trial.P[touched], wrench[3:], world[3:])
-                    cross_into(c, world[:3], part)
-                    for j in range(3):
-                        world[3 + j] += part[j]
-                    _subtract_force(tree, contacts, i, trial.S, world, l, R)
-                body = tree.parents[body]
-
-
-@jit
-def _subtract_force(
-    tree: Tree,
-    contacts: Contacts,
-    i: int,
-    S: np.ndarray,
-    wrench: np.ndarray,
-    column: int,
-    R: np.ndarray,
-) -> None:
-    """R[:, column] -= generalised force of a wrench of contact i at the world's origin."""
-    for side in range(2):
-        body = contacts.bodies[i, side] - 1
-        sign = 1.0 if side == 0 else -1.0
-        while body >= 0:
-            for k in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-                for j in range(6):
-                    R[k, column] -= sign * S[k, j] * wrench[j]
-            body = tree.parents[body]
+        a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
+        place(P0[a], contacts.held[contacts.index[i]], c0)
+        for l in range(len(S0)):
+            s = moves[a, l] - moves[b, l]
+            if s == 0.0:
+                continue
+            motion_at(P0[b], S0[l], c0, s, motion)
+            _wrench_change(step.scene.law, t, motion[:3], motion[3:], wrench)
+            wrench_at_origin(trial.P, b, trial.places.centre[i], wrench, world)
+            for k in range(len(S0)):
+                R[k, l] -= (moves[a, k] - moves[b, k]) * power(trial.S[k], world)

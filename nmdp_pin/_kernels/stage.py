@@ -24,6 +24,7 @@ from nmdp_pin._kernels.callbacks import (
 )
 from nmdp_pin._kernels.contact_motion import (
     displacement,
+    motion_at,
     stiffness_at_origin,
     turn_back,
     velocity_motion,
@@ -59,7 +60,7 @@ from nmdp_pin._kernels.tree import (
     project_wrenches,
     subtract_from_bodies,
 )
-from nmdp_pin._kernels.vector3 import cross_into, place, rotate_back
+from nmdp_pin._kernels.vector3 import cross_into, place
 
 # Forms of the dynamics: inverse dynamics, and material points compared by positions or velocities.
 NEWTON_EULER, POSITIONS, VELOCITIES = range(3)
@@ -675,18 +676,6 @@ def _contact_rows(
                     J_motion[j, l] -= F[j, k] * y[k]
     if not stage.displaced:
         add_multiplied_rows(tree.space, J_force, at.D, 1.0, J_motion)
-
-
-@jit
-def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
-    """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
-    x, y = vector(3), vector(3)
-    cross_into(S[3:], c, x)
-    for j in range(3):
-        x[j] = s * (x[j] + S[j])
-        y[j] = s * S[3 + j]
-    rotate_back(M, x, out[:3])
-    rotate_back(M, y, out[3:])
 
 
 @jit

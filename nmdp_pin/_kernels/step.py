@@ -41,7 +41,7 @@ from nmdp_pin._kernels.stage import (
     press,
     saturate_at,
 )
-from nmdp_pin._kernels.tree import body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.tree import Tree, body_twists, kinetic_energy, potential_energy
 from nmdp_pin._kernels.vector3 import cross_into, place, rotate
 from nmdp_pin._kernels.vi_newton import (
     BUDGET_SPENT,
@@ -52,7 +52,7 @@ from nmdp_pin._kernels.vi_newton import (
     solve_stage,
 )
 
-LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
+_LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
 _MOST_GUESSES = 8
 _OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
 _FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
@@ -520,7 +520,7 @@ def _gains_little(
     done = given + power(at) / memory.stage.rate
     done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
-    return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
+    return gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0))
 
 
 @jit
@@ -530,15 +530,15 @@ def released(system: System, at: Point, memory: Memory) -> float:
 
 
 @jit
-def allowed_gain(system: System, share: float, moving: float) -> float:
+def allowed_gain(tree: Tree, share: float, moving: float) -> float:
     """The largest acceptable gain of energy [J].
 
     Args:
-        system: what all steps share.
+        tree: joints and bodies.
         share: share of the energy that moves.
         moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
     """
-    return share * moving + LEAST_GAIN * system.tree.weight
+    return share * moving + _LEAST_GAIN * tree.weight
 
 
 @jit
@@ -717,7 +717,7 @@ def _judge(
     done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     gain -= released(system, at, memory)
-    if not gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0)):
+    if not gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0)):
         return ENERGY_GAINED, False
     return judge(
         system,

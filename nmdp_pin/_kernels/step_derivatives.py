@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_minimise, call_vertex_derivative
-from nmdp_pin._kernels.contact_motion import turn_back
+from nmdp_pin._kernels.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.friction_cone import cone_derivative
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.jit import jit
@@ -33,7 +33,6 @@ from nmdp_pin._kernels.stage import (
     evaluate,
     kinematics,
     linearise,
-    motion_at,
     saturate_at,
 )
 from nmdp_pin._kernels.step import (

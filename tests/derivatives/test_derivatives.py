@@ -9,12 +9,12 @@ from six_rows import Glue
 
 from nmdp_pin._dynamics.material_rates import MaterialRates
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.scheme import scheme_of_order
 from nmdp_pin._kernels.stage import evaluate
-from nmdp_pin._kernels.step import Start, open_step, state_stage
+from nmdp_pin._kernels.step import open_step, state_stage
 from nmdp_pin._kernels.step_derivatives import stage_rates
+from nmdp_pin._state.state import State
 
 H = 0.05  # [s]
 ROBOTS = (
@@ -53,16 +53,8 @@ class Step:
     def start(self, dz):
         """The start moved by dz."""
         nv = self.model.nv
-        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, self.form.m))
-        return Start(
-            pin.integrate(self.model, self.q0, dz[:nv]),
-            self.v0 + dz[nv : 2 * nv],
-            np.zeros(nv),
-            *nothing,
-            np.full(self.form.n_joints, 0.5),
-            H,
-            *torques_of(self.model, self.q0, self.command),
-        )
+        q0, v0 = pin.integrate(self.model, self.q0, dz[:nv]), self.v0 + dz[nv : 2 * nv]
+        return self.form.start(State(0.0, q0, v0), [self.command], H, None)
 
     def end(self, i, dz, dq):
         """The end of stage i, after those before it, moved by dz and dq."""

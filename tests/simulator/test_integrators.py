@@ -14,10 +14,9 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
 from nmdp_pin._integrators.scheme import scheme_of_order
-from nmdp_pin._kernels.step import Start, add_wrenches, list_weights, open_step
+from nmdp_pin._kernels.step import add_wrenches, list_weights, open_step
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
@@ -155,8 +154,7 @@ def test_a_contact_that_was_apart_starts_with_its_normal_force():
     assert len(warm.contacts) == len(warm.w) == 0
     np.testing.assert_allclose(warm.joints, 0.5)
     form = samples.FORMS["ne"](system)
-    memory, torques = form.new_memory(), torques_of(robot.model, state.q, PASSIVE)
-    start = Start(state.q, state.v, warm.a, warm.contacts, warm.w, warm.joints, 0.01, *torques)
+    memory, start = form.new_memory(), form.start(state, [PASSIVE], 0.01, warm)
     open_step(form.record, start, memory)
     list_weights(form.record, start, integrator._options(np.inf), memory)
     np.testing.assert_allclose(memory.w[:4], 1.0 / 6.0)
