@@ -158,15 +158,6 @@ def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
 
 
 @jit
-def finite(x: np.ndarray) -> bool:
-    """Whether every entry of a flat array is finite."""
-    total = 0.0
-    for i in range(x.size):
-        total += abs(x[i])
-    return total < np.inf
-
-
-@jit
 def copy_vector(source: np.ndarray, target: np.ndarray) -> None:
     """Target = source; faster to compile than an assignment to a slice."""
     for i in range(len(source)):

@@ -252,7 +252,7 @@ def begin(step: PositionStep) -> bool:
                 ref.target[b, i, j] = 2.0 * ref.P0[b + 1, i, j] - trial.P[b + 1, i, j]
         for j in range(3):
             ref.target[b, 3, j] += tree.gravity[j] * h * h
-    inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, trial.stiffness)
+    inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, 1.0, trial.stiffness)
     add_children(tree.parents, trial.stiffness)
     for b in range(len(tree.parents)):
         for j in range(6):
@@ -346,7 +346,7 @@ def linearise_step(step: PositionStep, exact: bool) -> None:
     tree, torque, contacts, A = scene.tree, start.torque, ref.contacts, trial.A
     nv, space, h, forces = len(start.v0), scene.tree.space, start.h, trial.forces
     target = ref.target if exact else trial.P[1:]
-    inertial_stiffness(trial.P[1:], target, tree.moments, trial.stiffness)
+    inertial_stiffness(trial.P[1:], target, tree.moments, 1.0, trial.stiffness)
     for b in range(len(tree.parents)):
         for i in range(36):
             trial.stiffness[b, i] /= h * h

@@ -40,7 +40,7 @@ from nmdp_pin._kernels.polytopes import (
 )
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.ridges import is_mesh, side_at, side_rates
-from nmdp_pin._kernels.seams import largest_difference, leave_seams
+from nmdp_pin._kernels.seams import leave_seams
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
@@ -53,7 +53,7 @@ from nmdp_pin._kernels.touched_surface import (
     surface_of,
 )
 from nmdp_pin._kernels.triangles import SAME, closest_point, describe_minimum, local_minima, settle
-from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, length, minus, place
+from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, length, minus, place
 
 _FLAT = 1e-9  # [-] of the size of corners, less than which they are flat
 MOST_SHARES = 64  # vertices of a face that may share its force

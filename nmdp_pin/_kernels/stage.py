@@ -403,7 +403,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
         for l in range(at.G.size):
             at.G[l] += force[l]
     if system.derivative == SECANT:
-        _learn_slopes(contacts, at)
+        at.slopes[:n].fill(0.0)
 
 
 @jit
@@ -478,16 +478,6 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
         force = max(abs(at.wrench[i, 0]), LEAST_SHARE * width)
         at.sums[SLIP] = max(at.sums[SLIP], gap / force)
     at.n_active[0] = k
-
-
-@jit
-def _learn_slopes(contacts: Contacts, at: Point) -> None:
-    """Prepare the secants of a point without earlier ones: no slope."""
-    for i in range(contacts.n[0]):
-        for a in range(at.slopes.shape[1]):
-            for e in range(at.slopes.shape[2]):
-                for c in range(3):
-                    at.slopes[i, a, e, c] = 0.0
 
 
 @jit

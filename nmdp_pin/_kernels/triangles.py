@@ -13,7 +13,7 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, length, minus, scaled
+from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, length, minus, scaled
 
 FACE, EDGE, CORNER = 0, 1, 4
 LEAF = 4  # faces of a leaf
@@ -335,7 +335,7 @@ def local_minima(
                 continue
             known = False
             for i in range(count):
-                known |= _is_same(feet, i, foot)
+                known |= largest_difference(feet[i], foot) <= SAME
             if known or (count == most and squared >= squares[count - 1]):
                 continue
             count = min(count + 1, most)
@@ -361,10 +361,3 @@ def _is_minimum(mesh: Triangles, t: int, feature: int, squared: float, p: Vector
         k += 1
         u = _beside(mesh, t, feature, k)
     return True
-
-
-@jit
-def _is_same(feet: np.ndarray, i: int, foot: Vector3) -> bool:
-    """Whether a point is one of those that were found."""
-    gap = max(abs(feet[i, 0] - foot[0]), abs(feet[i, 1] - foot[1]), abs(feet[i, 2] - foot[2]))
-    return gap <= SAME

@@ -51,6 +51,12 @@ def scaled(a: Vector3, t: float) -> Vector3:
 
 
 @jit
+def largest_difference(a: Vector3 | np.ndarray, b: Vector3) -> float:
+    """Largest difference of the coordinates of two points."""
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
+
+
+@jit
 def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """Write the cross product a x b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
