@@ -4,9 +4,8 @@ import numpy as np
 import pinocchio as pin
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._kernels.levenberg_marquardt import Minimisation, open_step
 from nmdp_pin._kernels.penalty import FRICTIONAL
-from nmdp_pin._kernels.position_step import Scene, StepStart, evaluate_step, linearise_step
+from nmdp_pin._kernels.position_step import PositionStep, evaluate_step, linearise_step
 
 
 class PositionMinimisation:
@@ -14,40 +13,33 @@ class PositionMinimisation:
 
     Args:
         model: model that provides the derivative of integrate().
-        scene: what all steps share.
-        memory: scratch memory of the evaluations.
+        step: the step, which is open.
     """
 
-    def __init__(self, model: pin.Model, scene: Scene, memory: Minimisation) -> None:
-        self._model, self._scene, self._memory = model, scene, memory
-
-    def begin(self, start: StepStart) -> bool:
-        """State a step; False where its mass matrix is singular."""
-        self._start, self._stored = start, np.nan
-        return bool(open_step(self._scene, start, self._memory))
+    def __init__(self, model: pin.Model, step: PositionStep) -> None:
+        self._model, self._step = model, step
 
     def evaluate(self, q: np.ndarray) -> tuple[float, float]:
         """Value of the function, and norm of the residual [N, N m]."""
-        memory = self._memory
-        memory.trial.q[:] = q
-        value, error = evaluate_step(self._scene, self._start, memory.ref, memory.trial)
-        if np.isnan(self._stored):
-            self._stored = memory.energies[2] = memory.trial.forces.energies[0]
+        step = self._step
+        step.trial.q[:] = q
+        value, error = evaluate_step(step)
+        if np.isnan(step.energies[2]):
+            step.energies[2] = step.trial.forces.energies[0]
         return value, error
 
     def gradient(self) -> np.ndarray:
         """Gradient with respect to y, shape (nv,)."""
-        trial = self._memory.trial
-        if self._scene.law.kind != FRICTIONAL:
-            return self._scaled(trial.r)
-        linearise_step(self._scene, self._start, self._memory.ref, trial, True)
+        trial = self._step.trial
         s = self._scaled(trial.r)
-        force = trial.A.T @ scipy.linalg.blas.dtrsv(self._memory.ref.U, s, lower=0)
-        return self._scaled(force)
+        if self._step.scene.law.kind != FRICTIONAL:
+            return s
+        linearise_step(self._step, True)
+        return self._scaled(trial.A.T @ scipy.linalg.blas.dtrsv(self._step.ref.U, s, lower=0))
 
     def retract(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The configuration at tangent y from q."""
-        dq = scipy.linalg.blas.dtrsv(self._memory.ref.U, y, lower=0)
+        dq = scipy.linalg.blas.dtrsv(self._step.ref.U, y, lower=0)
         result: np.ndarray = pin.integrate(self._model, q, dq)
         return result
 
@@ -55,12 +47,12 @@ class PositionMinimisation:
         """Gradient with respect to y of the function of `retract(q, y)`, from that at its end."""
         if self._model.nq == self._model.nv:
             return gradient
-        U = self._memory.ref.U
+        U = self._step.ref.U
         dq = scipy.linalg.blas.dtrsv(U, y, lower=0)
         D: np.ndarray = pin.dIntegrate(self._model, q, dq, pin.ARG1)
         return self._scaled(D.T @ (np.triu(U).T @ gradient))
 
     def _scaled(self, force: np.ndarray) -> np.ndarray:
         """U'^-1 force."""
-        result: np.ndarray = scipy.linalg.blas.dtrsv(self._memory.ref.U, force, lower=0, trans=1)
+        result: np.ndarray = scipy.linalg.blas.dtrsv(self._step.ref.U, force, lower=0, trans=1)
         return result

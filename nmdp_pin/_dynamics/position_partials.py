@@ -9,13 +9,11 @@ import numpy as np
 
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.parameters import COMMAND, residual_by_command
-from nmdp_pin._dynamics.penalty_scene import new_start
 from nmdp_pin._kernels.inertia import inertial_gradient
-from nmdp_pin._kernels.levenberg_marquardt import Minimisation
 from nmdp_pin._kernels.manifold import add_turning, difference_derivative
-from nmdp_pin._kernels.penalty import FRICTIONAL, penalty_forces
+from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw
 from nmdp_pin._kernels.position_partials import StepPartials, step_partials
-from nmdp_pin._kernels.position_step import Scene, StepStart
+from nmdp_pin._kernels.position_step import PositionStep, write_contact_forces
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
@@ -44,75 +42,61 @@ class PositionPartials:
 
 
 class StepLineariser:
-    """The partial derivatives of the steps of a scene, one at a time, with its own memory.
+    """The partial derivatives of a step at its end.
 
     Args:
-        scene: data that all steps share.
+        step: the step, which is evaluated at its end before.
         n_shapes: number of shapes that may be touched, each with a friction coefficient.
     """
 
-    def __init__(self, scene: Scene, n_shapes: int) -> None:
-        joints, nv = scene.joints, int(scene.tree.first_dofs[-1])
-        self._scene, self._n_shapes = scene, n_shapes
-        without = replace(
-            joints, friction=np.zeros_like(joints.friction), effort=np.full(nv, np.inf)
-        )
-        self._plain = replace(scene, joints=without)
-        self._parts = StepPartials(
-            smooth=new_start(scene),
-            following=np.ones(nv),
-            of_start=np.zeros((nv, 3 * nv)),
-            velocity_of_start=np.zeros((nv, 2 * nv)),
-        )
+    def __init__(self, step: PositionStep, n_shapes: int) -> None:
+        joints, nv = step.scene.joints, len(step.r)
+        self._step, self._n_shapes = step, n_shapes
+        free, none = np.full(nv, np.inf), np.zeros_like(joints.friction)
+        scene = replace(step.scene, joints=replace(joints, friction=none, effort=free))
+        self._smooth = replace(step, scene=scene, start=copy.deepcopy(step.start))
+        self._parts = StepPartials(np.zeros((nv, 3 * nv)), np.zeros((nv, 2 * nv)))
 
-    def partials(
-        self, start: StepStart, memory: Minimisation, command: Command, names: Iterable[str] = ()
-    ) -> PositionPartials:
-        """The partial derivatives of a step.
+    def partials(self, command: Command, names: Iterable[str]) -> PositionPartials:
+        """The partial derivatives.
 
         Args:
-            start: data of the step.
-            memory: memory after `evaluate_end` at the end of the step.
             command: command of the step.
             names: names of the parameters to differentiate with respect to.
 
         Raises:
             numpy.linalg.LinAlgError: the derivative of the velocity is singular.
         """
-        scene, parts, trial = self._scene, self._parts, memory.trial
-        if not step_partials(scene, self._plain, start, memory.ref, trial, parts):
+        step, smooth, parts, trial = self._step, self._smooth, self._parts, self._step.trial
+        if not step_partials(step, smooth, parts):
             raise np.linalg.LinAlgError("the velocity at the start turns by a full revolution")
         of_parameters = {}
         for name in names:
-            of_parameters[name] = _of_parameter(
-                name, self._plain, parts.smooth, memory, command, self._n_shapes
-            )
+            of_parameters[name] = _of_parameter(name, smooth, command, self._n_shapes)
             if name in COMMAND:
-                of_parameters[name] *= parts.following[:, None]
+                of_parameters[name] *= (smooth.start.torque.signs == 0.0)[:, None]
         return PositionPartials(
             of_q=trial.A.copy(),
             of_start=parts.of_start.copy(),
-            velocity_of_q=trial.D / start.h,
+            velocity_of_q=trial.D / step.start.h,
             velocity_of_start=parts.velocity_of_start.copy(),
             of_parameters=of_parameters,
-            touching=_touching(scene, memory),
+            touching=_touching(step),
         )
 
 
-def _touching(scene: Scene, memory: Minimisation) -> np.ndarray:
+def _touching(step: PositionStep) -> np.ndarray:
     """Indices of the contact points that are apart on one side and pressed on the other."""
-    contacts = memory.ref.contacts
+    contacts = step.ref.contacts
     n = contacts.n[0]
-    near = np.abs(memory.trial.places.depth[:n]) <= _TOUCHING
-    result: np.ndarray = scene.candidates.points[contacts.index[:n][near]]
+    near = np.abs(step.trial.places.depth[:n]) <= _TOUCHING
+    result: np.ndarray = step.scene.candidates.points[contacts.index[:n][near]]
     return result
 
 
-def _of_parameter(
-    name: str, scene: Scene, start: StepStart, memory: Minimisation, command: Any, n_shapes: int
-) -> np.ndarray:
+def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) -> np.ndarray:
     """dr/dp, shape (nv, k)."""
-    trial, nv = memory.trial, len(start.v0)
+    scene, torque, trial, nv = step.scene, step.start.torque, step.trial, len(step.start.v0)
     frictional = scene.law.kind == FRICTIONAL
     if name in COMMAND:
         result = residual_by_command(name, scene.tree.space, command, trial.e, trial.v)
@@ -122,34 +106,33 @@ def _of_parameter(
             turned = np.zeros((nv, nv))
             D0 = np.eye(nv)
             difference_derivative(scene.tree.space, -trial.e, D0)
-            add_turning(scene.tree.space, trial.e, -D0, start.torque.kp * trial.e, turned)
+            add_turning(scene.tree.space, trial.e, -D0, torque.kp * trial.e, turned)
             return trial.D_t.T @ result + turned
         return (trial.D_t if name == "kp" else trial.D).T @ result
     if name == "mass":
-        return _of_masses(scene, start, memory)
+        return _of_masses(step)
     if name == "stiffness":
-        unit, none = (replace(scene.law, stiffness=value) for value in (1.0, 0.0))
-        wrenches = _wrenches(scene, start, memory, unit) - _wrenches(scene, start, memory, none)
-        return -_generalised(scene, memory, wrenches)[:, None]
+        unit, none = (_wrenches(step, replace(scene.law, stiffness=s)) for s in (1.0, 0.0))
+        return -_generalised(step, unit - none)[:, None]
     result = np.zeros((nv, n_shapes))
-    n, places = memory.ref.contacts.n[0], trial.places
+    n, places = step.ref.contacts.n[0], trial.places
     friction, shape = places.friction.copy(), places.surface[:n]
     try:
         parts = []
         for value in (1.0, 0.0):
             places.friction[:] = value
-            parts.append(_wrenches(scene, start, memory, scene.law))
+            parts.append(_wrenches(step, scene.law))
     finally:
         places.friction[:] = friction
     for index in np.unique(shape[shape >= 0]):
         own = np.where((shape == index)[:, None], parts[0] - parts[1], 0.0)
-        result[:, index] = -_generalised(scene, memory, own)
+        result[:, index] = -_generalised(step, own)
     return result
 
 
-def _of_masses(scene: Scene, start: StepStart, memory: Minimisation) -> np.ndarray:
+def _of_masses(step: PositionStep) -> np.ndarray:
     """Derivative with respect to masses, as in `parameters`."""
-    tree, trial, nv = scene.tree, memory.trial, len(start.v0)
+    tree, trial, nv = step.scene.tree, step.trial, len(step.start.v0)
     n = len(tree.parents)
     result, wrenches = np.empty((nv, n)), np.empty((n, 6))
     for b in range(n):
@@ -161,29 +144,22 @@ def _of_masses(scene: Scene, start: StepStart, memory: Minimisation) -> np.ndarr
             moments[b, 3, 3] = 1.0
         column = np.empty(nv)
         one = replace(tree, moments=moments)
-        inertial_gradient(trial.P[1:], memory.ref.target, one, trial.S, wrenches, column)
-        result[:, b] = column / start.h**2
+        inertial_gradient(trial.P[1:], step.ref.target, one, trial.S, wrenches, column)
+        result[:, b] = column / step.start.h**2
     return result
 
 
-def _wrenches(scene: Scene, start: StepStart, memory: Minimisation, law: Any) -> np.ndarray:
+def _wrenches(step: PositionStep, law: PenaltyLaw) -> np.ndarray:
     """Wrenches of the contacts at the world's origin under another law, shape (n, 6)."""
-    trial, contacts = memory.trial, memory.ref.contacts
-    forces = copy.deepcopy(trial.forces)
-    penalty_forces(law, start.h, scene.candidates, contacts, trial.places, trial.P, forces)
-    result: np.ndarray = forces.origin[: contacts.n[0]]
+    trial = replace(step.trial, forces=copy.deepcopy(step.trial.forces))
+    write_contact_forces(replace(step, scene=replace(step.scene, law=law), trial=trial))
+    result: np.ndarray = trial.forces.origin[: step.ref.contacts.n[0]]
     return result
 
 
-def _generalised(scene: Scene, memory: Minimisation, wrenches: np.ndarray) -> np.ndarray:
+def _generalised(step: PositionStep, wrenches: np.ndarray) -> np.ndarray:
     """The generalised force of the contacts' wrenches at the world's origin, shape (nv,)."""
-    tree, contacts = scene.tree, memory.ref.contacts
-    carried, touched = contacts.bodies[: len(wrenches)].T
-    bodies = np.zeros((len(tree.parents) + 1, 6))
-    np.add.at(bodies, carried, wrenches)
-    np.subtract.at(bodies, touched, wrenches)
-    for b in range(len(tree.parents) - 1, -1, -1):
-        bodies[tree.parents[b] + 1] += bodies[b + 1]
-    body_of = np.repeat(np.arange(len(tree.parents)), np.diff(tree.first_dofs))
-    result: np.ndarray = np.vecdot(memory.trial.S, bodies[body_of + 1])
+    moves, (carried, touched) = step.scene.tree.moves, step.ref.contacts.bodies[: len(wrenches)].T
+    shares = moves[carried] - moves[touched]
+    result: np.ndarray = np.vecdot(step.trial.S, shares.T @ wrenches)
     return result

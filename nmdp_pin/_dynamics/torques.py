@@ -1,4 +1,4 @@
-"""Torques of commands, as kernels take them."""
+"""Torques of commands, as the kernels take them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from nmdp_pin._kernels.step import Start
 
 
 def write_torques(
-    torques: Torque | Start, damping: np.ndarray, q: np.ndarray, commands: Sequence[Command]
+    torques: Start | Torque, damping: np.ndarray, q: np.ndarray, commands: Sequence[Command]
 ) -> None:
-    """Write the torques constant - kp difference(q_target, q) - kd v of commands.
+    """Write the torques of commands.
 
     Args:
-        torques: output, a row for each stage, or the arrays of one.
+        torques: output, a row for each stage, or of one stage.
         damping: viscous damping of the joints [N m s/rad, N s/m], shape (nv,).
         q: configuration that stands for missing targets, shape (nq,).
         commands: commands of the stages; one is that of all.

@@ -14,18 +14,25 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._dynamics.penalty_scene import new_start
+from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._dynamics.torques import write_torques
 from nmdp_pin._integrators.integrator import Integrator, StepResult
-from nmdp_pin._integrators.position_minimiser import PositionMinimiser
+from nmdp_pin._integrators.position_minimiser import minimise, minimise_by_gradients
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin._kernels.levenberg_marquardt import ERROR, EVALUATIONS, ITERATIONS, REJECTED, VALUE
+from nmdp_pin._kernels.levenberg_marquardt import (
+    ERROR,
+    EVALUATIONS,
+    ITERATIONS,
+    REJECTED,
+    VALUE,
+    evaluate_end,
+    roll,
+)
 from nmdp_pin._kernels.linear import solve_in_place
 from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.planes import report_depths, report_wrenches
-from nmdp_pin._kernels.position_step import StepStart
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -73,51 +80,44 @@ class PositionBasedStep(Integrator):
         self.model, self._n_points = robot.model, len(robot.contact_points)
         self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self.law = system.law.for_weight(self.weight)
-        self.minimiser = PositionMinimiser(
-            replace(system, law=self.law),
-            kind=self.kind,
-            optimiser=self.optimiser,
-            tolerance=tolerance,
-            max_iterations=int(limit),
-        )
-        self._damping = np.array(robot.model.damping)
-        self._start = new_start(self.minimiser.scene)
+        semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
+        scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
+        self.memory = new_step(scene, float(tolerance), int(limit))
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies
 
-    def start(self, state: State, command: Command, h: float) -> StepStart:
-        """Data of the step for the kernels; arguments as those of `step`."""
-        start = new_start(self.minimiser.scene)
-        self._write_start(start, state, command, h)
-        return start
-
-    def _write_start(self, start: StepStart, state: State, command: Command, h: float) -> None:
+    def state_step(self, state: State, command: Command, h: float) -> None:
+        """Write the start of the step in `memory`; arguments as those of `step`."""
+        start = self.memory.start
         start.q0[:], start.v0[:], start.h = state.q, state.v, h
-        write_torques(start.torque, self._damping, state.q, (command,))
+        write_torques(start.torque, self.memory.scene.joints.damping, state.q, [command])
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:
         """See `Integrator.step`; `objective` is E or |r|^2 / 2, `residual` |r|."""
-        start = self._start
-        self._write_start(start, state, command.at(state.t + h), h)
-        status = self.minimiser.solve(start)
-        scene, memory = self.minimiser.scene, self.minimiser.memory
-        account = memory.account
-        trial, error = memory.trial, float(account[ERROR])
-        ok = status.ok
+        self.state_step(state, command.at(state.t + h), h)
+        memory = self.memory
+        if self.optimiser == "lbfgs":
+            status = minimise_by_gradients(self.model, memory)
+        else:
+            status = minimise(memory)
+        account, trial, ok = memory.account, memory.trial, status.ok
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
         if ok:
-            contacts = memory.ref.contacts
-            report_depths(scene.candidates, contacts, trial.places, depths)
-            of_contacts = trial.forces.wrenches
-            report_wrenches(scene.candidates, contacts, trial.places, of_contacts, wrenches)
+            candidates, contacts, places = (
+                memory.scene.candidates,
+                memory.ref.contacts,
+                trial.places,
+            )
+            report_depths(candidates, contacts, places, depths)
+            report_wrenches(candidates, contacts, places, trial.forces.wrenches, wrenches)
         factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
         return StepResult(
             state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,
             status=status,
-            tau=trial.tau - start.torque.external if ok else np.zeros(len(state.v)),
+            tau=trial.tau - memory.start.torque.external if ok else np.zeros(len(state.v)),
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=depths,
@@ -125,7 +125,7 @@ class PositionBasedStep(Integrator):
             evaluations=int(account[EVALUATIONS]),
             work=int(account[EVALUATIONS]),
             step_sizes=(h,),
-            residual=error if status is not Status.SINGULAR else math.nan,
+            residual=float(account[ERROR]) if status is not Status.SINGULAR else math.nan,
             objective=self._objective(account) if ok else 0.0,
             kinetic_energy=float(memory.energies[0]) if ok else 0.0,
             potential_energy=float(memory.energies[1]) if ok else 0.0,
@@ -147,9 +147,11 @@ class PositionBasedStep(Integrator):
             h: length of a step [s].
             x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
-        start = self.start(state, replace(command, tau=None), h)
-        torques = np.ascontiguousarray(torques + start.torque.constant)
-        return self.minimiser.roll(start, torques, x)
+        if self.optimiser == "lbfgs":
+            return 0
+        self.state_step(state, replace(command, tau=None), h)
+        torques = np.ascontiguousarray(torques + self.memory.start.torque.constant)
+        return int(roll(self.memory, torques, x))
 
     def response(
         self,
@@ -189,13 +191,13 @@ class PositionBasedStep(Integrator):
             q1: configuration at the end of the step, shape (nq,).
             names: names of the parameters to differentiate with respect to.
         """
-        self._write_start(self._start, state, command, h)
-        self.minimiser.evaluate_at(self._start, q1)
-        return self._lineariser.partials(self._start, self.minimiser.memory, command, names)
+        self.state_step(state, command, h)
+        evaluate_end(self.memory, q1)
+        return self._lineariser.partials(command, names)
 
     @functools.cached_property
     def _lineariser(self) -> StepLineariser:
-        return StepLineariser(self.minimiser.scene, self._n_shapes)
+        return StepLineariser(self.memory, self._n_shapes)
 
     def _objective(self, account: np.ndarray) -> float:
         """Minimised value at the end: E, or |r|^2 / 2 without the metric."""

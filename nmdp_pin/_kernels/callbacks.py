@@ -101,3 +101,20 @@ def call_minimise(
     """Solution of the shared stage by a solver in Python, from and in one of the shared points."""
     with objmode():
         callee(handle).minimise(point, rate, order, budget, counts)
+
+
+@calling_jit
+def call_complete(
+    handle: int,
+    i: int,
+    index: int,
+    settled: bool,
+    known: float,
+    rates: Any,
+    G_p: np.ndarray,
+    r_p: np.ndarray,
+) -> float:
+    """What Python knows of the derivatives of a stage; see `DifferentiableForm.complete`."""
+    with objmode(known="float64"):
+        known = callee(handle).complete(i, index, settled, known, rates, G_p, r_p)
+    return known

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import matrix, zero_matrix, zero_vector
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, zero_matrix, zero_vector
 
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
 _CEILING = -0.5  # z of the normal below which the tangents are built from the other pole

@@ -14,9 +14,10 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import Joints, stop
-from nmdp_pin._kernels.local_array import matrix
+from nmdp_pin._kernels.record import matrix
 from nmdp_pin._kernels.stage import Point, Stage, System
 from nmdp_pin._kernels.tree import placement_rate
+from nmdp_pin._kernels.vector3 import dot
 
 ENERGY_GAINED, REBOUNDED, SANK = 7, 9, 10  # outcomes, as in `nmdp_pin._state.status`
 
@@ -164,7 +165,7 @@ def judge(
         suspects[i] = False
         if some_thrown and end.thrown[i] and touching[i] and not loaded.unloaded[i]:
             # A robot that moves up pushes itself off; one that comes down is thrown up.
-            suspects[i] = i >= n or _along(first.places.normal[i], velocities[rows]) <= MOVES
+            suspects[i] = i >= n or dot(first.places.normal[i], velocities[rows]) <= MOVES
         if end.sliding[i] and _slides_back(end.slip[i], velocities[i]):
             suspects[i] = True
         doubtful |= suspects[i]
@@ -184,15 +185,10 @@ def confirm(
 
 
 @jit
-def _along(a: np.ndarray, b: np.ndarray) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@jit
 def _approaches(joints: Joints, n: int, i: int, first: Point, velocities: np.ndarray) -> bool:
     """Whether a contact approaches its surface at the start, or a joint its stop."""
     if i < n:
-        return _along(first.places.normal[i], velocities[i]) < -MOVES
+        return dot(first.places.normal[i], velocities[i]) < -MOVES
     return stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
 
 
@@ -222,8 +218,8 @@ def _largest_load(n: int, i: int, at: Point) -> float:
 @jit
 def _slides_back(slip: np.ndarray, velocity: np.ndarray) -> bool:
     """Whether a row slides at the end against its motion at the start."""
-    size = math.sqrt(_along(slip, slip))
-    return size > MOVES and _along(slip, velocity) < -MOVES * size
+    size = math.sqrt(dot(slip, slip))
+    return size > MOVES and dot(slip, velocity) < -MOVES * size
 
 
 @jit

@@ -9,6 +9,7 @@ contact, or of a joint with a stop or dry friction.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from nmdp_pin._kernels.linear import (
     solve_in_place,
     solve_redundant,
 )
-from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.simplex_vi import solve_affine_vi
 from nmdp_pin._kernels.vi_newton import block_scales
 
@@ -34,8 +34,7 @@ _ZERO = 1e-6  # residual of a system that counts as solved, and multiplier that 
 _REGULAR = 1e-11  # relative; added to a matrix that may be singular
 
 
-@record
-class StageRates:
+class StageRates(NamedTuple):
     """Derivatives of the equations of a stage at its end, with nw weights in k rows.
 
     Args:
@@ -67,8 +66,7 @@ class StageRates:
     bends: np.ndarray
 
 
-@record
-class Face:
+class Face(NamedTuple):
     """Face of the simplices on which the weights stay.
 
     Args:
@@ -88,6 +86,39 @@ class Face:
     slack: np.ndarray
     multiplier: np.ndarray
     scale: np.ndarray
+
+
+@jit
+def new_rates(nv: int, nz: int, k: int, nw: int, moving: bool) -> StageRates:
+    """Memory for the derivatives of a stage with nw weights in k rows, with r_w if `moving`."""
+    return StageRates(
+        np.empty((nv, nv)),
+        np.empty((nv, nz)),
+        np.empty((nv, nv)),
+        np.empty((nv, nz)),
+        np.empty(k + 1, np.int64),
+        np.empty(nw),
+        np.empty((nw, nv)),
+        np.empty(nw),
+        np.empty((nw, nv)),
+        np.empty((nw, nw) if moving else (0, 0)),
+        np.empty((nw, nz)),
+        np.empty((nw, nv)),
+    )
+
+
+@jit
+def new_face(k: int, nw: int) -> Face:
+    """Memory for the face of nw weights in k rows."""
+    return Face(
+        np.zeros(nw, np.bool_),
+        np.zeros(k, np.bool_),
+        np.zeros(nw, np.bool_),
+        np.zeros(k, np.bool_),
+        np.zeros(nw),
+        np.zeros(k),
+        np.zeros(nw),
+    )
 
 
 @jit

@@ -16,7 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
+from nmdp_pin._kernels.manifold import add_multiplied_rows, add_rows
+from nmdp_pin._kernels.record import matrix, vector, zero_matrix
+from nmdp_pin._kernels.stage import VELOCITIES, Point, Stage, System, copy_kinematics
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,
@@ -28,6 +30,34 @@ from nmdp_pin._kernels.vector3 import cross_into
 
 
 @jit
+def body_wrench(P: np.ndarray, D: np.ndarray, Sigma: np.ndarray, F: np.ndarray) -> float:
+    """The integrals of rho d and of rho X x d, written into F, and of rho |d|^2, d = D' x~.
+
+    Args:
+        P: placement, shape (4, 3).
+        D: difference of placements, shape (4, 3).
+        Sigma: second moment, shape (4, 4).
+        F: output, at the world's origin, shape (6,).
+    """
+    value = 0.0
+    F[:] = 0.0
+    for i in range(4):
+        x, y, z = 0.0, 0.0, 0.0  # row i of Sigma D
+        for j in range(4):
+            x += Sigma[i, j] * D[j, 0]
+            y += Sigma[i, j] * D[j, 1]
+            z += Sigma[i, j] * D[j, 2]
+        p = P[i]
+        value += x * D[i, 0] + y * D[i, 1] + z * D[i, 2]
+        F[3] += p[1] * z - p[2] * y
+        F[4] += p[2] * x - p[0] * z
+        F[5] += p[0] * y - p[1] * x
+        if i == 3:
+            F[0], F[1], F[2] = x, y, z
+    return value
+
+
+@jit
 def inertial_wrenches(
     placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, wrenches: np.ndarray
 ) -> float:
@@ -36,34 +66,28 @@ def inertial_wrenches(
     They are the integrals of rho (X - X_hat) and of rho X x (X - X_hat), written into `wrenches`,
     at the world's origin, shape (n, 6).
     """
-    value = 0.0
+    D, value = matrix(4, 3), 0.0
     for b in range(len(placements)):
-        P, Q, Sigma, F = placements[b], reference[b], moments[b], wrenches[b]
-        F[:] = 0.0
         for i in range(4):
-            x, y, z = 0.0, 0.0, 0.0  # row i of Sigma D
-            for j in range(4):
-                x += Sigma[i, j] * (P[j, 0] - Q[j, 0])
-                y += Sigma[i, j] * (P[j, 1] - Q[j, 1])
-                z += Sigma[i, j] * (P[j, 2] - Q[j, 2])
-            p = P[i]
-            value += x * (p[0] - Q[i, 0]) + y * (p[1] - Q[i, 1]) + z * (p[2] - Q[i, 2])
-            F[3] += p[1] * z - p[2] * y
-            F[4] += p[2] * x - p[0] * z
-            F[5] += p[0] * y - p[1] * x
-            if i == 3:
-                F[0], F[1], F[2] = x, y, z
+            for a in range(3):
+                D[i, a] = placements[b, i, a] - reference[b, i, a]
+        value += body_wrench(placements[b], D, moments[b], wrenches[b])
     return 0.5 * value
 
 
 @jit
 def inertial_stiffness(
-    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, stiffness: np.ndarray
+    placements: np.ndarray,
+    reference: np.ndarray,
+    moments: np.ndarray,
+    own: float,
+    stiffness: np.ndarray,
 ) -> None:
     """Derivatives of `inertial_wrenches` with respect to motions of single bodies.
 
     [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], where c and c_hat are the integrals of rho X and
-    rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36).
+    rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36). The
+    part of m and c is that of X itself, and is multiplied by `own`: with 0 it is left out.
     """
     Y = zero_matrix(3, 3)
     c = zero_matrix(2, 3)
@@ -85,9 +109,10 @@ def inertial_stiffness(
         for j in range(3):
             c[0, j] = Sigma[3, 0] * P[0, j] + Sigma[3, 1] * P[1, j]
             c[0, j] += Sigma[3, 2] * P[2, j] + Sigma[3, 3] * P[3, j]
+            c[0, j] *= own
         trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
         K[:] = 0.0
-        K[0] = K[7] = K[14] = Sigma[3, 3]
+        K[0] = K[7] = K[14] = own * Sigma[3, 3]
         K[4], K[5] = c[0, 2], -c[0, 1]
         K[9], K[11] = -c[0, 2], c[0, 0]
         K[15], K[16] = c[0, 1], -c[0, 0]
@@ -133,7 +158,7 @@ def inertial_hessian(
     Its shape is (nv, nv); `wrenches` are those that `inertial_gradient` wrote.
     """
     stiffness = np.empty((len(placements), 36))
-    inertial_stiffness(placements, reference, tree.moments, stiffness)
+    inertial_stiffness(placements, reference, tree.moments, 1.0, stiffness)
     add_children(tree.parents, stiffness)
     project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, hessian)
 
@@ -192,6 +217,33 @@ def rates_derivative(
 
 
 @jit
+def momentum_wrenches(
+    placements: np.ndarray,
+    Z: np.ndarray,
+    tree: Tree,
+    S: np.ndarray,
+    wrenches: np.ndarray,
+    force: np.ndarray,
+) -> None:
+    """Minus the integral of rho (dX/dq)' Z, of vectors that are affine on each body.
+
+    Args:
+        placements: as in the module's description.
+        Z: the vectors, as differences of placements, shape (n, 4, 3).
+        tree: bodies of the tree.
+        S: as in the module's description.
+        wrenches: output, sums over the subtrees, shape (n, 6).
+        force: output, shape (nv,).
+    """
+    for b in range(len(placements)):
+        body_wrench(placements[b], Z[b], tree.moments[b], wrenches[b])
+        for i in range(6):
+            wrenches[b, i] = -wrenches[b, i]
+    add_children(tree.parents, wrenches)
+    project_wrenches(S, tree.first_dofs, wrenches, force)
+
+
+@jit
 def reference_derivative(
     placements: np.ndarray,
     tree: Tree,
@@ -209,24 +261,15 @@ def reference_derivative(
             shape (nv, n, 4, 3).
         derivative: output with a row for each dof, shape (nv, nv).
     """
-    moments, wrenches = tree.moments, np.empty((len(placements), 6))
+    wrenches = np.empty((len(placements), 6))
     for d in range(len(change)):
         for b in range(len(placements)):
-            P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
-            F[:] = 0.0
-            if tree.moves[b + 1, d] == 0.0:
-                continue
-            for i in range(4):
-                x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
-                for j in range(4):
-                    x -= Sigma[i, j] * Q[j, 0]
-                    y -= Sigma[i, j] * Q[j, 1]
-                    z -= Sigma[i, j] * Q[j, 2]
-                F[3] += P[i, 1] * z - P[i, 2] * y
-                F[4] += P[i, 2] * x - P[i, 0] * z
-                F[5] += P[i, 0] * y - P[i, 1] * x
-                if i == 3:
-                    F[0], F[1], F[2] = x, y, z
+            if tree.moves[b + 1, d] != 0.0:
+                body_wrench(placements[b], change[d, b], tree.moments[b], wrenches[b])
+            else:
+                wrenches[b] = 0.0
+            for i in range(6):
+                wrenches[b, i] = -wrenches[b, i]
         add_children(tree.parents, wrenches)
         project_wrenches(S, tree.first_dofs, wrenches, derivative[d])
 
@@ -267,49 +310,6 @@ def placements_derivative(
 
 
 @jit
-def point_momenta(
-    P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
-) -> None:
-    """Negative momenta of bodies whose points have the velocities Z, and their derivatives.
-
-    The momenta about the world's origin are the integrals of rho Z and of rho X x Z. As a body
-    moves with Z held they change by [[0, 0], [[c]x, tr(Y) 1 - Y]], where c and Y are the integrals
-    of rho Z and of rho X Z'.
-
-    Args:
-        P: placements of all joints, shape (n + 1, 4, 3).
-        Z: velocities, affine on each body, as rates of placements, shape (n, 4, 3).
-        moments: second moments of the bodies, shape (n, 4, 4).
-        wrenches: output, shape (n, 6).
-        stiffness: output, row-major, shape (n, 36).
-    """
-    Y, c = matrix(3, 3), vector(3)
-    for b in range(Z.shape[0]):
-        Y[:] = 0.0
-        for i in range(4):
-            for a in range(3):
-                total = 0.0
-                for j in range(4):
-                    total += moments[b, i, j] * Z[b, j, a]
-                c[a] = total
-            for e in range(3):
-                for a in range(3):
-                    Y[e, a] += P[b + 1, i, e] * c[a]
-        trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
-        F, K = wrenches[b], stiffness[b]
-        K[:] = 0.0
-        for a in range(3):
-            F[a] = -c[a]
-            for e in range(3):
-                K[21 + 6 * a + e] = -Y[a, e]
-            K[21 + 7 * a] += trace
-        F[3], F[4], F[5] = Y[2, 1] - Y[1, 2], Y[0, 2] - Y[2, 0], Y[1, 0] - Y[0, 1]
-        K[19], K[20] = -c[2], c[1]
-        K[24], K[26] = c[2], -c[0]
-        K[30], K[31] = -c[1], c[0]
-
-
-@jit
 def momentum_change(
     tree: Tree,
     P: np.ndarray,
@@ -331,8 +331,46 @@ def momentum_change(
     """
     n = expected.shape[0]
     wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))
-    point_momenta(P, expected, tree.moments, wrenches, stiffness)
-    add_children(tree.parents, wrenches)
+    momentum_wrenches(P[1:], expected, tree, S, wrenches, G)
+    inertial_stiffness(P[1:], expected, tree.moments, 0.0, stiffness)
     add_children(tree.parents, stiffness)
-    project_wrenches(S, tree.first_dofs, wrenches, G)
     project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, A)
+
+
+@jit
+def material_inertia(system: System, stage: Stage, at: Point) -> None:
+    """Write kinematics, and the inertia of material points with its derivative in G and A.
+
+    In first order G is the gradient of rate^2 E with the inertial potential E and
+    the target X_hat, in second order the change rate (M v - integral of rho (dX/dq)' Z) of the
+    momentum, Z being the velocities that the points would have without forces. Pinocchio has
+    written the kinematics, and in second order the momentum of the bodies and rotors.
+
+    Args:
+        system: what all steps share.
+        stage: equations of the stage.
+        at: the point.
+    """
+    dynamics, tree, rate = system.dynamics, system.tree, stage.rate
+    nv = at.v.size
+    copy_kinematics(dynamics, at)
+    for k in range(nv):
+        for l in range(nv):
+            at.A[k, l] = 0.0
+    if stage.form == VELOCITIES:
+        momentum_change(tree, at.P, at.S, stage.target, at.G, at.A)
+        for k in range(nv):
+            at.G[k] = rate * (at.G[k] + dynamics.tau[k] - tree.rotors[k] * stage.v_ref[k])
+            for l in range(nv):
+                at.A[k, l] = rate * (at.A[k, l] + dynamics.of_q[k, l])
+        add_multiplied_rows(tree.space, dynamics.M, at.D, rate * rate, at.A)
+        return
+    wrenches, scale = np.empty((len(tree.parents), 6)), rate * rate
+    inertial_gradient(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
+    inertial_hessian(at.P[1:], stage.target, tree, at.S, wrenches, at.A)
+    for k in range(nv):
+        rotor = rate * tree.rotors[k]
+        at.G[k] = scale * at.G[k] + rotor * (at.v[k] - stage.v_ref[k])
+        for l in range(nv):
+            at.A[k, l] *= scale
+    add_rows(tree.space, tree.rotors, at.D, scale, at.A)

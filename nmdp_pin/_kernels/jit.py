@@ -16,8 +16,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
 
-from nmdp_pin._kernels.kernel_cache import KernelCache
-from nmdp_pin._kernels.kernel_library import KernelLibrary
+from nmdp_pin._kernels.kernel_cache import KernelCache, KernelLibrary
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub

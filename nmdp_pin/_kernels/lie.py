@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import zero_matrix, zero_vector
+from nmdp_pin._kernels.record import zero_matrix, zero_vector
 
 _TERMS = 28  # number of terms of the series of c; at an angle of pi the next one is below 1e-16
 _SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients

@@ -11,7 +11,7 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_solve
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import indices
+from nmdp_pin._kernels.record import indices
 
 RANK = 1e-10  # share of the largest pivot below which a row is redundant
 _SMALL = 64  # rows up to which the factorisation here is faster than a call of LAPACK
@@ -155,15 +155,6 @@ def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
         for k in range(r):
             B[i, k] /= A[i, i]
             X[order[i], k] = B[i, k]
-
-
-@jit
-def finite(x: np.ndarray) -> bool:
-    """Whether every entry of a flat array is finite."""
-    total = 0.0
-    for i in range(x.size):
-        total += abs(x[i])
-    return total < np.inf
 
 
 @jit

@@ -21,8 +21,7 @@ from nmdp_pin._kernels.lie import (
     translation_exp,
     translation_log,
 )
-from nmdp_pin._kernels.local_array import matrix, vector, zero_vector
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_vector
 
 # Kinds of the factors, by their coordinates.
 REVOLUTE = 0  # an angle

@@ -7,32 +7,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.contacts import Contacts
+from nmdp_pin._kernels.contact_motion import motion_at, wrench_at_origin
 from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.linear import copy_matrix, copy_vector, solve_in_place
-from nmdp_pin._kernels.local_array import vector, zero_vector
 from nmdp_pin._kernels.manifold import add_turning, difference_derivative, integrate
-from nmdp_pin._kernels.penalty import (
-    FRICTIONAL,
-    PenaltyLaw,
-    Touch,
-    carried_slip,
-    describe_contact,
-    new_touch,
-)
+from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
 from nmdp_pin._kernels.position_step import (
-    Scene,
-    StepReference,
+    PositionStep,
     StepStart,
     Trial,
+    describe_contact,
     linearise_step,
     replace_kinks,
 )
-from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.tree import Tree, forward_kinematics, world_motions
-from nmdp_pin._kernels.vector3 import cross_into, dot, place, rotate, rotate_back
+from nmdp_pin._kernels.record import record, vector, zero_vector
+from nmdp_pin._kernels.tree import Tree, forward_kinematics, power, world_motions
+from nmdp_pin._kernels.vector3 import cross_into, dot, place
 
 
 @record
@@ -40,50 +31,33 @@ class StepPartials:
     """Partial derivatives of r(q1, start, torque) and v1(q1, start) of a step; dr/dq1 is trial.A.
 
     Args:
-        smooth: data of the step, with gains and torques in place of friction and limits of joints,
-            which equal them near its end: dry friction is a damper or a constant torque, a
-            saturated motor a constant torque.
-        following: 1, and 0 for the dofs whose motors are saturated, shape (nv,).
         of_start: derivative of r by q0, v0 and the torque of the joints, shape (nv, 3 nv).
         velocity_of_start: derivative of v1 by q0 and v0, shape (nv, 2 nv).
     """
 
-    smooth: StepStart
-    following: np.ndarray
     of_start: np.ndarray
     velocity_of_start: np.ndarray
 
 
 @jit
-def step_partials(
-    scene: Scene,
-    plain: Scene,
-    start: StepStart,
-    ref: StepReference,
-    trial: Trial,
-    parts: StepPartials,
-) -> bool:
+def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials) -> bool:
     """Write the partial derivatives of a step; False where that of its velocity is singular.
 
     The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
     q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
 
     Args:
-        scene: what all steps share.
-        plain: the same without friction and limits of joints.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: end of the step, after `evaluate`; its A is written.
+        step: the step, evaluated at its end.
+        smooth: the step without friction and limits of joints; its start is written, with gains and
+            torques in their place.
         parts: output.
     """
-    tree, nv, h, result = scene.tree, len(start.v0), start.h, parts.of_start
-    space, torque = tree.space, parts.smooth.torque
-    _copy_start(start, parts.smooth)
-    for k in range(nv):
-        parts.following[k] = 1.0
-    replace_kinks(scene, start, trial, torque, parts.following)
-    linearise_step(plain, parts.smooth, ref, trial, True)
-    D0, left, right, d = np.eye(nv), np.eye(nv), np.eye(nv), np.empty(nv)
+    start, torque, trial, tree = smooth.start, smooth.start.torque, step.trial, step.scene.tree
+    nv, space, result = len(trial.v), tree.space, parts.of_start
+    _copy_start(step.start, start)
+    replace_kinks(step, torque)
+    linearise_step(smooth, True)
+    h, D0, left, right, d = start.h, np.eye(nv), np.eye(nv), np.eye(nv), np.empty(nv)
     for k in range(nv):
         d[k] = -trial.y[k]
     difference_derivative(space, d, D0)
@@ -101,18 +75,18 @@ def step_partials(
             result[k, l] = weight * of_v
             result[k, nv + l] = result[k, 2 * nv + l] = 0.0
         result[k, nv + k] = -tree.rotors[k] / h
-        result[k, 2 * nv + k] = -parts.following[k]
-    if scene.law.kind != FRICTIONAL:
-        _pull_back(tree, start, torque, trial, D0, result)
+        result[k, 2 * nv + k] = -1.0 if torque.signs[k] == 0.0 else 0.0
+    if step.scene.law.kind != FRICTIONAL:
+        _pull_back(smooth, D0, result)
     back, targets = np.empty((nv, nv)), np.empty((nv, nv))
-    q, P, S = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6))
+    q, P, S = np.empty(len(start.q0)), np.empty_like(step.ref.P0), np.empty((nv, 6))
     integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
     _target_forces(tree, trial, P, S, back)
-    world_motions(tree, ref.P0, S)
-    _target_forces(tree, trial, ref.P0, S, targets)
-    add_contacts(scene, start, ref, trial, S, result)
+    world_motions(tree, step.ref.P0, S)
+    _target_forces(tree, trial, step.ref.P0, S, targets)
+    add_contacts(step, S, result)
     turned = np.empty((nv, nv))
     for k in range(nv):
         for l in range(nv):
@@ -133,10 +107,9 @@ def step_partials(
 @jit
 def _copy_start(start: StepStart, copy: StepStart) -> None:
     """Copy the data of a step."""
-    copy.h = start.h
+    copy.h, old, new = start.h, start.torque, copy.torque
     copy_vector(start.q0, copy.q0)
     copy_vector(start.v0, copy.v0)
-    old, new = start.torque, copy.torque
     copy_vector(old.constant, new.constant)
     copy_vector(old.kp, new.kp)
     copy_vector(old.kd, new.kd)
@@ -145,16 +118,10 @@ def _copy_start(start: StepStart, copy: StepStart) -> None:
 
 
 @jit
-def _pull_back(
-    tree: Tree,
-    start: StepStart,
-    torque: Torque,
-    trial: Trial,
-    D0: np.ndarray,
-    result: np.ndarray,
-) -> None:
+def _pull_back(step: PositionStep, D0: np.ndarray, result: np.ndarray) -> None:
     """Replace the derivative of a force f by that of D'f, f depending on v1 and the torque."""
-    nv, h = len(start.v0), start.h
+    start, torque, trial, tree = step.start, step.start.torque, step.trial, step.scene.tree
+    nv, h = len(trial.v), start.h
     pulled, force, turned = np.zeros(result.shape), np.empty(nv), np.empty((nv, nv))
     for i in range(nv):
         for j in range(nv):
@@ -247,68 +214,27 @@ def _wrench_change(
 
 
 @jit
-def add_contacts(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, S0: np.ndarray, R: np.ndarray
-) -> None:
+def add_contacts(step: PositionStep, S0: np.ndarray, R: np.ndarray) -> None:
     """Subtract the derivative of the contacts' generalised force by a motion of the start.
 
     Args:
-        scene: data that all steps share.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: end of the step, after `evaluate`.
+        step: the step, evaluated at its end.
         S0: motions of the dofs at the start, shape (nv, 6).
         R: derivative that is changed, shape (nv, nv).
     """
-    contacts, tree, candidates = ref.contacts, scene.tree, scene.candidates
-    t, u, c, c0 = new_touch(), vector(3), vector(3), vector(3)
-    move, turn, part = vector(3), vector(3), vector(3)
-    wrench, world = vector(6), vector(6)
+    contacts, moves, P0, trial = step.ref.contacts, step.scene.tree.moves, step.ref.P0, step.trial
+    t, c0, motion, wrench, world = new_touch(), vector(3), vector(6), vector(6), vector(6)
     for i in range(contacts.n[0]):
-        if not describe_contact(scene.law, start.h, candidates, contacts, trial.places, i, u, t):
+        if not describe_contact(step, i, t):
             continue
-        touched = contacts.bodies[i, 1]
-        place(trial.P[touched], trial.places.centre[i], c)
-        place(ref.P0[contacts.bodies[i, 0]], contacts.held[contacts.index[i]], c0)
-        for side in range(2):
-            body = contacts.bodies[i, side] - 1
-            sign = 1.0 if side == 0 else -1.0
-            while body >= 0:
-                for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-                    s = S0[l]
-                    cross_into(s[3:], c0, part)
-                    for j in range(3):
-                        part[j] = sign * (part[j] + s[j])
-                    rotate_back(ref.P0[touched], part, move)
-                    for j in range(3):
-                        part[j] = sign * s[3 + j]
-                    rotate_back(ref.P0[touched], part, turn)
-                    _wrench_change(scene.law, t, move, turn, wrench)
-                    rotate(trial.P[touched], wrench[:3], world[:3])
-                    rotate(trial.P[touched], wrench[3:], world[3:])
-                    cross_into(c, world[:3], part)
-                    for j in range(3):
-                        world[3 + j] += part[j]
-                    _subtract_force(tree, contacts, i, trial.S, world, l, R)
-                body = tree.parents[body]
-
-
-@jit
-def _subtract_force(
-    tree: Tree,
-    contacts: Contacts,
-    i: int,
-    S: np.ndarray,
-    wrench: np.ndarray,
-    column: int,
-    R: np.ndarray,
-) -> None:
-    """R[:, column] -= generalised force of a wrench of contact i at the world's origin."""
-    for side in range(2):
-        body = contacts.bodies[i, side] - 1
-        sign = 1.0 if side == 0 else -1.0
-        while body >= 0:
-            for k in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-                for j in range(6):
-                    R[k, column] -= sign * S[k, j] * wrench[j]
-            body = tree.parents[body]
+        a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
+        place(P0[a], contacts.held[contacts.index[i]], c0)
+        for l in range(len(S0)):
+            s = moves[a, l] - moves[b, l]
+            if s == 0.0:
+                continue
+            motion_at(P0[b], S0[l], c0, s, motion)
+            _wrench_change(step.scene.law, t, motion[:3], motion[3:], wrench)
+            wrench_at_origin(trial.P, b, trial.places.centre[i], wrench, world)
+            for k in range(len(S0)):
+                R[k, l] -= (moves[a, k] - moves[b, k]) * power(trial.S[k], world)

@@ -30,7 +30,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles
+from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles, next_leaf
 from nmdp_pin._kernels.vector3 import Vector3, ahead, cross, dot, length, minus, rotate, scaled
 
 
@@ -75,44 +75,33 @@ def find_ridges(
         features: output, kinds, features of a and of the mesh, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
-    root, leaves, begin = mesh.trees[m, 0], mesh.trees[m, 1], mesh.trees[m, 2]
     low, high, stack = np.empty(3), np.empty(3), np.empty(DEPTH, np.int64)
     for j in range(3):
         low[j] = min(before.vertices[:, j].min(), a.vertices[:, j].min()) - limit - a.rounding
         high[j] = max(before.vertices[:, j].max(), a.vertices[:, j].max()) + limit + a.rounding
-    stack[0], n, found, centre = 1, 1, 0, middle(before)
-    while n > 0:
-        n -= 1
-        node = stack[n]
-        if not _overlaps(mesh.boxes[root + node, :3], mesh.boxes[root + node, 3:], low, high):
-            continue
-        if node < leaves:
-            stack[n], stack[n + 1] = 2 * node + 1, 2 * node
-            n += 2
-            continue
-        for k in range(begin + LEAF * (node - leaves), begin + LEAF * (node - leaves + 1)):
+    stack[0], found, centre = 1, 0, middle(before)
+    leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, 1)
+    while leaf >= 0:
+        for k in range(leaf, leaf + LEAF):
             t = mesh.order[k]
             for i in range(3 if t >= 0 else 0):
                 v, r = mesh.corners[t, i], mesh.ridge_of[t, i]
-                x = mesh.vertices[v]
-                if mesh.peaks[v] and mesh.fans[mesh.first[v]] == t and _overlaps(x, x, low, high):
+                counts = mesh.peaks[v] and mesh.fans[mesh.first[v]] == t
+                if counts and _is_in_box(row_of(mesh.vertices, v), low, high):
                     found = _add_peak(
                         mesh, v, before, a, centre, limit, slack, features, gaps, found
                     )
                 if r >= 0 and t < mesh.across[t, i]:
                     found = _add_ridge(mesh, r, a, centre, limit, slack, features, gaps, found)
+        leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, left)
     return found
 
 
 @jit
-def _overlaps(
-    low: np.ndarray, high: np.ndarray, other_low: np.ndarray, other_high: np.ndarray
-) -> bool:
-    """Whether boxes with these corners overlap."""
-    apart = False
-    for j in range(3):
-        apart |= low[j] > other_high[j] or high[j] < other_low[j]
-    return not apart
+def _is_in_box(x: Vector3, low: np.ndarray, high: np.ndarray) -> bool:
+    """Whether a point is in a box."""
+    above, below = minus(x, low), minus(high, x)
+    return min(min(above[0], above[1], above[2]), min(below[0], below[1], below[2])) >= 0.0
 
 
 @jit

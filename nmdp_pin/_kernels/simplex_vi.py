@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.linear import finite, solve_in_place
-from nmdp_pin._kernels.local_array import indices, vector
+from nmdp_pin._kernels.linear import all_finite, solve_in_place
+from nmdp_pin._kernels.record import indices, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
@@ -103,7 +103,7 @@ def solve_on_face(
                 A[c, a] = 1.0
     if not solve_in_place(A, right):
         return False
-    if not finite(right.ravel()):
+    if not all_finite(right.ravel()):
         return False
     for a in range(free):
         x[rows[a]] = right[a, 0]
@@ -166,7 +166,7 @@ def solve_affine_vi(
             block_of[e] = b
         if not (unit[b] > 0.0 and unit[b] < np.inf):
             return False
-    if not finite(constant):
+    if not all_finite(constant):
         return False
     face = np.zeros(n + blocks, np.bool_)
     tried = np.empty((MOST_FACES, n + blocks), np.bool_)

@@ -22,8 +22,14 @@ from nmdp_pin._kernels.callbacks import (
     call_vertex_derivative,
     call_vertices,
 )
-from nmdp_pin._kernels.contact_motion import displacement, turn_back, velocity_motion
-from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin._kernels.contact_motion import (
+    displacement,
+    motion_at,
+    stiffness_at_origin,
+    turn_back,
+    velocity_motion,
+    wrench_at_origin,
+)
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.friction_cone import Cone, cone_derivative, cone_vertices
 from nmdp_pin._kernels.jit import jit
@@ -37,7 +43,6 @@ from nmdp_pin._kernels.joints import (
     saturate,
 )
 from nmdp_pin._kernels.lie import cross_motions
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin._kernels.manifold import (
     add_multiplied_rows,
     add_rows,
@@ -45,7 +50,7 @@ from nmdp_pin._kernels.manifold import (
     difference_derivative,
 )
 from nmdp_pin._kernels.planes import bend_contacts, place_contacts
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,
@@ -55,7 +60,7 @@ from nmdp_pin._kernels.tree import (
     project_wrenches,
     subtract_from_bodies,
 )
-from nmdp_pin._kernels.vector3 import cross_into, place, rotate_back
+from nmdp_pin._kernels.vector3 import cross_into, place
 
 # Forms of the dynamics: inverse dynamics, and material points compared by positions or velocities.
 NEWTON_EULER, POSITIONS, VELOCITIES = range(3)
@@ -398,7 +403,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
         for l in range(at.G.size):
             at.G[l] += force[l]
     if system.derivative == SECANT:
-        _learn_slopes(contacts, at)
+        at.slopes[:n].fill(0.0)
 
 
 @jit
@@ -473,16 +478,6 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
         force = max(abs(at.wrench[i, 0]), LEAST_SHARE * width)
         at.sums[SLIP] = max(at.sums[SLIP], gap / force)
     at.n_active[0] = k
-
-
-@jit
-def _learn_slopes(contacts: Contacts, at: Point) -> None:
-    """Prepare the secants of a point without earlier ones: no slope."""
-    for i in range(contacts.n[0]):
-        for a in range(at.slopes.shape[1]):
-            for e in range(at.slopes.shape[2]):
-                for c in range(3):
-                    at.slopes[i, a, e, c] = 0.0
 
 
 @jit
@@ -671,18 +666,6 @@ def _contact_rows(
                     J_motion[j, l] -= F[j, k] * y[k]
     if not stage.displaced:
         add_multiplied_rows(tree.space, J_force, at.D, 1.0, J_motion)
-
-
-@jit
-def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
-    """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
-    x, y = vector(3), vector(3)
-    cross_into(S[3:], c, x)
-    for j in range(3):
-        x[j] = s * (x[j] + S[j])
-        y[j] = s * S[3 + j]
-    rotate_back(M, x, out[:3])
-    rotate_back(M, y, out[3:])
 
 
 @jit

@@ -18,7 +18,6 @@ from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin._kernels.inertia import placement_rates
 from nmdp_pin._kernels.jit import inlined, jit
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
     missed_contacts,
@@ -27,7 +26,7 @@ from nmdp_pin._kernels.planes import (
     report_wrenches,
     select_contacts,
 )
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.stage import (
     GAP,
     NEWTON_EULER,
@@ -42,7 +41,7 @@ from nmdp_pin._kernels.stage import (
     press,
     saturate_at,
 )
-from nmdp_pin._kernels.tree import body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.tree import Tree, body_twists, kinetic_energy, potential_energy
 from nmdp_pin._kernels.vector3 import cross_into, place, rotate
 from nmdp_pin._kernels.vi_newton import (
     BUDGET_SPENT,
@@ -53,7 +52,7 @@ from nmdp_pin._kernels.vi_newton import (
     solve_stage,
 )
 
-LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
+_LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
 _MOST_GUESSES = 8
 _OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
 _FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
@@ -521,7 +520,7 @@ def _gains_little(
     done = given + power(at) / memory.stage.rate
     done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
-    return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
+    return gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0))
 
 
 @jit
@@ -531,15 +530,15 @@ def released(system: System, at: Point, memory: Memory) -> float:
 
 
 @jit
-def allowed_gain(system: System, share: float, moving: float) -> float:
+def allowed_gain(tree: Tree, share: float, moving: float) -> float:
     """The largest acceptable gain of energy [J].
 
     Args:
-        system: what all steps share.
+        tree: joints and bodies.
         share: share of the energy that moves.
         moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
     """
-    return share * moving + LEAST_GAIN * system.tree.weight
+    return share * moving + _LEAST_GAIN * tree.weight
 
 
 @jit
@@ -718,7 +717,7 @@ def _judge(
     done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     gain -= released(system, at, memory)
-    if not gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0)):
+    if not gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0)):
         return ENERGY_GAINED, False
     return judge(
         system,

@@ -14,21 +14,15 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_minimise, call_vertex_derivative
-from nmdp_pin._kernels.contact_motion import turn_back
+from nmdp_pin._kernels.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.friction_cone import cone_derivative
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import gains, interval
 from nmdp_pin._kernels.linear import add_product
-from nmdp_pin._kernels.local_array import matrix, vector
-from nmdp_pin._kernels.manifold import (
-    Manifold,
-    add_rows,
-    difference,
-    difference_derivative,
-    integrate,
-)
+from nmdp_pin._kernels.manifold import Manifold, add_rows, difference, difference_derivative
 from nmdp_pin._kernels.planes import missed_contacts
+from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
     SLIP,
@@ -39,7 +33,6 @@ from nmdp_pin._kernels.stage import (
     evaluate,
     kinematics,
     linearise,
-    motion_at,
     saturate_at,
 )
 from nmdp_pin._kernels.step import (
@@ -68,31 +61,6 @@ _MOST_ITERATIONS = 50
 KNOWN = 1e-11  # [m, rad] motions below this are rounding in any case
 NEAR = 10.0  # multiple of the solver's residual motion, used where the end is not settled
 _SAME = 1e-4  # [m, rad] farthest move of the end by further iterations to the same solution
-
-
-@jit
-def stage_ends(
-    space: Manifold, scheme: Scheme, start: Start, end: np.ndarray, ends: np.ndarray
-) -> None:
-    """Configurations at the ends of the stages, recovered from the end of the step.
-
-    The last stage ends with the step and gives its velocity; the remaining motion is that of the
-    first stage.
-
-    Args:
-        space: configuration space.
-        scheme: time scheme.
-        start: start of the step.
-        end: [q; v] at its end, shape (nq + nv,).
-        ends: output, shape (s, nq).
-    """
-    nq, a, h, before = start.q.size, scheme.a, start.h, np.empty(start.v.size)
-    last = ends.shape[0] - 1
-    ends[last] = end[:nq]
-    if last == 1:
-        integrate(space, ends[1], -a[1, 1] * h, end[nq:], ends[0])
-        difference(space, start.q, ends[0], before)
-        integrate(space, start.q, a[0, 0] / a[1, 0], before, ends[0])
 
 
 @jit

@@ -81,7 +81,7 @@ def query(
             if kinds[s, 0] != MESH:
                 continue
             m = kinds[s, 2]
-            apart = box_gap(triangles, triangles.trees[m, 0] + 1, p)
+            apart = box_gap(triangles, triangles.trees[m, 0] + 1, p, p)
             if apart > 0.0 and apart >= least * abs(least):
                 continue
             phi, own, own_bends = _mesh_surface(triangles, m, p, shapes[s, 16], other)

@@ -14,7 +14,6 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.lie import coadjoint
-from nmdp_pin._kernels.local_array import matrix, vector
 from nmdp_pin._kernels.manifold import (
     LINEAR,
     PLANAR,
@@ -24,7 +23,7 @@ from nmdp_pin._kernels.manifold import (
     Manifold,
     rotation_of_quaternion,
 )
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector
 from nmdp_pin._kernels.vector3 import compose
 
 
@@ -366,23 +365,19 @@ def add_pairs(
     """
     row, column, carried = vector(6), vector(6), vector(6)
     for i in range(n):
-        b = bodies[i, 1] - 1
-        while b >= 0:
-            for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
-                s = S[l]
-                wrench_rates(stiffness[i], s, row, column)
-                coadjoint(s, wrenches[i], carried)  # S_k . carried = (S_l x S_k) . F
-                a = bodies[i, 0] - 1
-                while a >= 0:
-                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
-                        for j in range(6):
-                            A[k, l] += S[k, j] * (column[j] + carried[j])
-                            A[l, k] += row[j] * S[k, j]
-                    a = tree.parents[a]
-                a = bodies[i, 1] - 1
-                while a >= 0:
-                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
-                        for j in range(6):
-                            A[k, l] -= S[k, j] * carried[j]
-                    a = tree.parents[a]
-            b = tree.parents[b]
+        a, b = bodies[i, 0], bodies[i, 1]
+        if b == 0:
+            continue
+        for l in range(len(S)):
+            if tree.moves[b, l] == 0.0:
+                continue
+            wrench_rates(stiffness[i], S[l], row, column)
+            coadjoint(S[l], wrenches[i], carried)  # S_k . carried = (S_l x S_k) . F
+            for j in range(6):
+                column[j] += carried[j]
+            for k in range(len(S)):
+                if tree.moves[a, k] != 0.0:
+                    A[k, l] += power(S[k], column)
+                    A[l, k] += power(S[k], row)
+                if tree.moves[b, k] != 0.0:
+                    A[k, l] -= power(S[k], carried)

@@ -21,7 +21,7 @@ def dot(a: Vector3 | np.ndarray, b: Vector3 | np.ndarray) -> float:
 
 
 @jit
-def minus(a: Vector3, b: Vector3) -> Vector3:
+def minus(a: Vector3 | np.ndarray, b: Vector3 | np.ndarray) -> Vector3:
     """The difference a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
@@ -48,6 +48,12 @@ def length(a: Vector3) -> float:
 def scaled(a: Vector3, t: float) -> Vector3:
     """The product t a."""
     return t * a[0], t * a[1], t * a[2]
+
+
+@jit
+def largest_difference(a: Vector3 | np.ndarray, b: Vector3) -> float:
+    """Largest difference of the coordinates of two points."""
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
 
 
 @jit

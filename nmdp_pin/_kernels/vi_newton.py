@@ -21,9 +21,9 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import inlined, jit
 from nmdp_pin._kernels.joints import saturate
-from nmdp_pin._kernels.linear import finite, solve_in_place
-from nmdp_pin._kernels.local_array import indices, vector
+from nmdp_pin._kernels.linear import all_finite, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
+from nmdp_pin._kernels.record import indices, vector
 from nmdp_pin._kernels.simplex_vi import solve_affine_vi
 from nmdp_pin._kernels.stage import (
     RESIDUAL,
@@ -80,26 +80,6 @@ class Tolerances(NamedTuple):
 def work_of(dofs: int, weights: int) -> int:
     """Work of an iteration with so many dofs and weights, in evaluations; 0 where they are few."""
     return int((weights / (_FEW + dofs)) ** 3)
-
-
-@jit
-def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
-    """Solve A dq = -G; False where A is singular or dq is not finite.
-
-    Args:
-        A: dG/dq, shape (n, n).
-        G: dynamics residual, shape (n,).
-        dq: output, shape (n,).
-    """
-    n = G.size
-    x = np.empty((n, 1))
-    for i in range(n):
-        x[i, 0] = -G[i]
-    if not solve_in_place(A.copy(), x):
-        return False
-    for i in range(n):
-        dq[i] = x[i, 0]
-    return finite(dq)
 
 
 @jit
@@ -174,7 +154,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
     for i in range(w1.shape[0]):
         for e in range(m):
             w1[i, e] = at.w[i, e]
-    if not finite(X.ravel()):
+    if not all_finite(X.ravel()):
         return SINGULAR
     if k == 0:
         return CONVERGED

@@ -12,7 +12,7 @@ from numba import objmode
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import Torque
-from nmdp_pin._kernels.local_array import indices, matrix, vector, zero_matrix, zero_vector
+from nmdp_pin._kernels.record import indices, matrix, vector, zero_matrix, zero_vector
 from nmdp_pin._kernels.stage import Stage
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State

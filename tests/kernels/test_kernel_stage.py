@@ -10,9 +10,10 @@ from kernel_scenes import DIFFERENCE, KINDS, STEP, Contacts, H, Tree, array_of
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
+from nmdp_pin._kernels.contact_motion import motion_at
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.joints import LEAST_SHARE
-from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise, motion_at
+from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
 from nmdp_pin._kernels.step import add_wrenches
 from nmdp_pin._kernels.step_derivatives import stage_rates
 from nmdp_pin._terrain import Plane, Terrain

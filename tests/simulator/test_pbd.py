@@ -263,7 +263,7 @@ def test_the_step_solves_the_residual(method):
     result = step.method.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
     step.begin(state, command, 0.02)
-    tolerance = step.minimiser.limits(step.start).tolerance
+    tolerance = step.memory.bound
     r = step.evaluate(result.state.q)
     assert np.linalg.norm(r) == pytest.approx(result.residual, abs=tolerance)
     assert result.residual <= tolerance
