@@ -156,7 +156,11 @@ def copied(folder: Path) -> Path:
 def passes(copy: Path, module: str, tests: list[str], patience: float | None = None) -> bool:
     """Whether the tests of a module pass; a run without end does not."""
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:randomly", "-m", "not slow"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(copy),  # of the programs that tests start
+    }
     if module.startswith(KERNELS):
         environment["NUMBA_DISABLE_JIT"] = "1"
         command += ["-W", "ignore::RuntimeWarning"]  # compiled code does not warn of 1 / 0
