@@ -105,7 +105,7 @@ def replacements(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=bool()):
             yield str(not node.value)
         case ast.Constant(value=int() | float()):
-            yield str(node.value + 1)
+            yield str(node.value + 1 if node.value + 1 != node.value else 2 * node.value)
         case ast.Name() if node.id in NAMES:
             yield NAMES[node.id]
         case ast.Attribute() if node.attr in NAMES:

@@ -17,7 +17,7 @@ from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._robot import ContactPoints, Robot, free_body, together, touching
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._terrain import Box, Sphere
+from nmdp_pin._terrain import Box, Capsule, Ellipsoid, Sphere
 
 SOLVED = 1e-7  # [kg m/s] that residuals of 1e-8 of the weight of 3 kg add up to over 80 steps
 ROUNDING = 3e-12  # [kg m/s]; momentum of 2 kg m/s over 80 steps of two stages
@@ -247,3 +247,22 @@ def test_objective_never_rises(objective, monkeypatch):
     assert len(values) > 5
     for K in values:
         assert (np.diff(K) <= 1e-12 * K[:-1] + 1e-15).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "of_box"),
+    [
+        (Sphere(radius=0.1, position=(0.2, 0.1, -0.3)), 0),
+        (Ellipsoid(radii=(0.1, 0.2, 0.3), position=(0.2, 0.1, -0.3), rpy=(0.1, 0.5, 1.0)), 0),
+        (Capsule(radius=0.1, length=0.2, position=(0.2, 0.1, -0.3)), 8),
+    ],
+)
+def test_what_consists_of_its_points_needs_no_corners(shape, of_box):
+    """A ball or an ellipsoid touches a box by its own point alone; a capsule is touched, too."""
+    box = free_body("box", Box(size=(0.2, 0.3, 0.4)), mass=1.0, position=(1.0, 0.0, 0.0))
+    robot = touching(together(free_body("round", shape, mass=1.0), [box]))
+    points = robot.contact_points
+    (body, other) = sorted({*points.joints.tolist()})
+    of_round = int((points.joints[points.touches == 0] == body).sum())
+    assert int((points.touches == other).sum()) == of_round
+    assert int((points.touches == body).sum()) == of_box

@@ -18,6 +18,8 @@ mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
 
 # Of numbers of order 1: rounding of two codes that start from the same compiled numbers.
 SAME = 1e-10
+# MuJoCo stores the vertices of meshes in single precision.
+SINGLE = 1e-6
 
 ONE_LEG = """<mujoco model="one-leg">
 <compiler angle="radian"/><default><joint armature="0.2"/></default>
@@ -201,6 +203,18 @@ def test_the_keyframe_is_the_standing_pose(tmp_path):
     np.testing.assert_array_equal(red, [1.0, 0.0, 0.0, 1.0])
 
 
+def test_shapes_have_the_masses_of_the_file(tmp_path):
+    """Each shape of 1000 kg/m3 has the mass of its body, about the body's centre of mass."""
+    bot = load_robot(write(tmp_path, ALL, "all.xml"))
+    shapes = [s for s in bot.require_collisions().geometryObjects if s.parentJoint]
+    assert len(shapes) == 5
+    for item in shapes:
+        inertia = bot.model.inertias[item.parentJoint]
+        assert 1000.0 * item.geometry.computeVolume() == pytest.approx(inertia.mass, rel=SINGLE)
+        centre = item.placement.act(item.geometry.computeCOM())
+        np.testing.assert_allclose(centre, inertia.lever, atol=SINGLE)
+
+
 @pytest.mark.parametrize("name", ["ant", "half_cheetah", "hopper", "humanoid", "walker2d"])
 def test_robots_of_gymnasium(name):
     """All their motors drive, and they run from one command."""
@@ -265,7 +279,7 @@ def test_files_that_it_includes(tmp_path):
             '<include file="more.xml"/><actuator>',
             "Error opening file 'more.xml'.*line 9",
         ),
-        ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword"),
+        ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword: 'screw'"),
         ("<worldbody>", '<asset><mesh file="/etc/passwd"/></asset><worldbody>', "no decoder"),
         (
             "<worldbody>",

@@ -1,8 +1,11 @@
 """Options of load_robot: base, joints, variant, contacts, meshes and packages."""
 
+import itertools
+
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from urdf_samples import (
     FOOT,
     HOPPER,
@@ -17,6 +20,7 @@ from urdf_samples import (
 )
 
 from nmdp_pin._robot import ContactPoint, Robot, check_robot, load_robot
+from nmdp_pin._robot.contact_geometry import directions, hold_out
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import RobotError
@@ -25,6 +29,8 @@ from nmdp_pin.errors import RobotError
 ROUNDING = 1e-12
 # Meshes are stored in single precision.
 SINGLE = 1e-7
+# Of means over 400 directions: an error of quadrature.
+EVEN = 5e-3
 
 
 def test_foreign_urdf_gets_the_plain_defaults(tmp_path):
@@ -161,7 +167,7 @@ def test_feet_and_what_lies_lowest_are_chosen(tmp_path):
     """Of each branch the last link with geometry; a trunk that hangs lower is added."""
     ball = shape("collision", '<sphere radius="0.05"/>')
     text = robot(
-        link("trunk", shapes=shape("collision", '<sphere radius="0.1"/>', "0 0 -1")),
+        link("trunk", shapes=shape("collision", '<sphere radius="0.8"/>', "0 0 -0.3")),
         link("thigh", shapes=ball),
         link("shank", shapes=FOOT),
         link("arm", shapes=ball),
@@ -178,6 +184,51 @@ def test_feet_and_what_lies_lowest_are_chosen(tmp_path):
     assert whole.names == ("shank", "arm", "trunk", "thigh")
     assert load_robot(path).contact_points.names == whole.names
     assert load_robot(path, base="fixed", contacts="feet").contact_points.names == ("shank", "arm")
+
+
+def test_each_arm_of_a_fixed_base_ends_in_a_hand(tmp_path):
+    """The first joint of the model may be the end of a branch."""
+    text = robot(
+        link("base"),
+        link("left", shapes=FOOT),
+        link("right", shapes=FOOT),
+        hinge("l", "base", "left"),
+        hinge("r", "base", "right"),
+    )
+    points = load_robot(write(tmp_path, text), base="fixed", contacts="feet").contact_points
+    assert points.names == ("left", "right")
+
+
+def test_a_level_sole_has_its_corners(tmp_path):
+    """Of a foot that is wider above, the four corners below and the four above."""
+    sole = [(x, y, 0.0) for x in (-0.05, 0.05) for y in (-0.1, 0.1)]
+    ankle = [(3.0 * x, 3.0 * y, 0.1) for x, y, _ in sole]
+    trimesh.convex.convex_hull(np.array(sole + ankle)).export(tmp_path / "foot.stl")
+    loaded = load_robot(write(tmp_path, robot(link("body", shapes=mesh("collision", "foot.stl")))))
+    found = sorted(map(tuple, np.round(loaded.contact_points.positions, 6) + 0.0))
+    np.testing.assert_allclose(found, sorted(sole + ankle), atol=SINGLE)
+
+
+def test_directions_are_unit_and_even():
+    """400 directions: the mean is zero, their second moment that of the sphere."""
+    n = directions(400)
+    np.testing.assert_allclose(np.linalg.norm(n, axis=1), 1.0, atol=ROUNDING)
+    np.testing.assert_allclose(n.mean(axis=0), 0.0, atol=EVEN)
+    np.testing.assert_allclose(n.T @ n / len(n), np.eye(3) / 3.0, atol=EVEN)
+    nearest = np.sort(n @ n.T, axis=1)[:, -2]
+    assert np.degrees(np.arccos(nearest)).min() > 4.0  # a square grid would have 10
+
+
+def test_as_many_points_stay_as_may():
+    """Eight corners hold out a box; nine points that all matter are thinned to eight."""
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+    def held(places, limit):
+        points = [ContactPoint(name=str(k), link="body", position=p) for k, p in enumerate(places)]
+        return hold_out([points], limit)
+
+    assert len(held(corners.tolist(), 8)) == 8
+    assert len(held([*corners.tolist(), [0.0, 0.0, 3.0]], 8)) < 9
 
 
 def test_no_collision_geometry_means_no_contacts(tmp_path):
