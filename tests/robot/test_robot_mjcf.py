@@ -250,6 +250,17 @@ def test_servos_that_drive_away_are_told(bias, tmp_path):
     assert any("are not those of a motor or servo" in text for text in robot.warnings)
 
 
+def test_controllers_of_plugins_are_told(tmp_path):
+    """What a plugin computes is no torque of a motor."""
+    plugin = '<plugin plugin="mujoco.pid"><instance name="pid"><config key="kp" value="4"/>'
+    text = ONE_LEG.replace(
+        "<default>", f"<extension>{plugin}</instance></plugin></extension><default>"
+    )
+    text = text.replace("<motor ", '<plugin plugin="mujoco.pid" instance="pid" ')
+    robot = load_robot(write(tmp_path, text, "leg.xml"))
+    assert any("are not those of a motor or servo" in text for text in robot.warnings)
+
+
 @pytest.mark.parametrize("taken", ["universe", "root_rotation"])
 def test_names_that_are_taken(taken, tmp_path):
     """A joint called like pinocchio's world or a base gets another name, and that is told."""
