@@ -246,6 +246,31 @@ def test_sub_steps_are_chained(method, control, order):
         assert scenes.error((found.dx_dx @ d)[:, None], slope[:, None], H, False) <= RELATIVE
 
 
+@pytest.mark.parametrize("field", ["of_state", "of_torque"])
+def test_one_number_that_overflows_is_a_status(field, monkeypatch):
+    """All derivatives are NaN then, and nothing is raised."""
+    sim, state = scenes.box("ne-nmdp", "sliding")
+    respond = type(sim.integrator).response
+
+    def overflow(*args, **options):
+        found = respond(*args, **options)
+        getattr(found, field)[0, 1] = np.inf
+        return found
+
+    monkeypatch.setattr(type(sim.integrator), "response", overflow)
+    found = step_derivatives(sim, state, None, H)
+    assert found.status is Status.NOT_FINITE
+    assert np.isnan(found.dx_dx).all()
+
+
+def test_a_step_that_is_given_is_not_made_again(monkeypatch):
+    """Its last sub-step is known, and so is a step without sub-steps."""
+    sim, state = scenes.box("ne-nmdp", "sliding")
+    result, differentiate = sim.step(state, None, H), StepDifferentiator(sim)
+    monkeypatch.setattr(type(sim.integrator), "step", None)
+    assert differentiate(state, None, H, result=result).status.ok
+
+
 def test_a_step_of_second_order_made_in_first():
     """An impact that would rebound is made in first order, and differentiated so: below 1e-5."""
     sim, state = scenes.box("ne-nmdp", "sliding", 2)
