@@ -118,6 +118,8 @@ def replacements(node: ast.AST) -> Iterator[str]:
 
 def without_text(tree: ast.AST) -> Iterator[ast.AST]:
     """Nodes that compute: no annotations, decorators, messages of errors, strict zips."""
+    # For reshape() any negative number is the one that is left to it.
+    reshaped = isinstance(tree, ast.Call) and getattr(tree.func, "attr", "") == "reshape"
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -126,7 +128,8 @@ def without_text(tree: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(node, ast.AST) and not isinstance(node, ast.Raise | ast.JoinedStr):
                 yield node
-                yield from without_text(node)
+                if not (reshaped and isinstance(node, ast.UnaryOp)):
+                    yield from without_text(node)
 
 
 def mutants(module: str) -> list[Mutant]:
