@@ -3,8 +3,12 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
+from urdf_samples import link, mesh, robot, shape, write
 
-from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
+from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robot
+from nmdp_pin._dynamics.candidates import candidates_of
+from nmdp_pin._kernels.contacts import MINIMA, RIM
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 
@@ -118,3 +122,42 @@ def test_tiles_have_no_corners_that_are_felt() -> None:
         heights.append(state.q[2])
     assert state.q[0] == pytest.approx(0.8, rel=0.01)
     assert np.ptp(heights[5:]) < DEEP
+
+
+BLOCK = trimesh.creation.box((0.2, 0.3, 0.4))
+STL = robot(link("body", shapes=mesh("collision", "block.stl")))
+
+
+@pytest.mark.parametrize(
+    ("ground", "body", "count"),
+    [
+        (Box(size=(1.0, 1.0, 1.0)), Capsule(radius=0.1, length=0.2), 8),
+        (Box(size=(1.0, 1.0, 1.0)), Box(size=(0.2, 0.3, 0.4)), 0),  # corners are of polytopes
+        (Box(size=(1.0, 1.0, 1.0)), Sphere(radius=0.1), 0),
+        (Sphere(radius=0.1), Box(size=(0.2, 0.3, 0.4)), 1),
+        (Capsule(radius=0.1, length=0.2), Cylinder(radius=0.1, length=0.2), 2),
+        (Cylinder(radius=0.1, length=0.2), Box(size=(0.2, 0.3, 0.4)), 2 * RIM),
+        (Sphere(radius=0.1), STL, MINIMA),
+        (Cylinder(radius=0.1, length=0.2), STL, 2 * RIM),
+        (Ellipsoid(radii=(0.1, 0.2, 0.3)), STL, 1),
+    ],
+)
+def test_how_often_points_of_the_world_touch(ground, body, count, tmp_path):
+    """A ball once, but a mesh at several minima of its distance; each disc at several places."""
+    if isinstance(body, str):
+        BLOCK.export(tmp_path / "block.stl")
+        loaded = load_robot(write(tmp_path, body), visuals=False)
+    else:
+        loaded = free_body("body", body, mass=1.0)
+    bodies = candidates_of(loaded, Terrain(ground)).bodies
+    assert (bodies[:, 0] == 0).sum() == count
+
+
+def test_points_of_the_world_leave_alone_what_has_points_of_its_own(tmp_path):
+    """A box of which the user gave one corner touches by this alone."""
+    box = robot(link("body", shapes=shape("collision", '<box size="0.2 0.4 0.6"/>')))
+    corner = ("corner", "body", (-0.1, -0.2, -0.3), 0.0)
+    given = load_robot(write(tmp_path, box), contacts=[corner])
+    for loaded, count in ((given, 0), (load_robot(tmp_path / "sample.urdf"), 1)):
+        bodies = candidates_of(loaded, Terrain(Sphere(radius=0.1))).bodies
+        assert (bodies[:, 0] == 0).sum() == count

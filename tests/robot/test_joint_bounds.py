@@ -8,7 +8,7 @@ from urdf_samples import HOPPER, write
 
 from nmdp_pin import load_robot
 from nmdp_pin._dynamics.joint_bounds import joints_of, largest_loads
-from nmdp_pin._dynamics.kinematic_tree import support_of
+from nmdp_pin._dynamics.kinematic_tree import second_moments, support_of
 
 G = 9.81  # [m s^-2], of `largest_loads`
 
@@ -49,3 +49,15 @@ def test_dofs_move_what_hangs_on_them():
     for joint in range(model.njoints):
         J = pin.getJointJacobian(model, data, joint, pin.LOCAL)
         np.testing.assert_array_equal(supports[joint] == 1.0, np.abs(J).max(axis=0) > 0.0)
+
+
+def test_second_moments_are_those_of_the_inertias():
+    """About the origins of the joints: tr(S) 1 - S is the inertia, beside mass and lever."""
+    model = load_robot("go2", visuals=False).model
+    for S, inertia in zip(second_moments(model), list(model.inertias)[1:], strict=True):
+        about_origin = inertia.matrix()[3:, 3:]
+        turned = np.trace(S[:3, :3]) * np.eye(3) - S[:3, :3]
+        np.testing.assert_allclose(turned, about_origin, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(S[:3, 3], inertia.mass * inertia.lever, rtol=1e-12)
+        np.testing.assert_array_equal(S, S.T)
+        assert S[3, 3] == inertia.mass
