@@ -8,9 +8,10 @@ from urdf_samples import link, mesh, robot, shape, write
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robot
 from nmdp_pin._dynamics.candidates import candidates_of
+from nmdp_pin._kernels.contacts import FLAT as FLAT_CONTACTS
 from nmdp_pin._kernels.contacts import MINIMA, RIM
 from nmdp_pin._robot import free_body
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
 CONE = FrictionCone(stiffness=1e7, power=2, recovery=0.0)  # what rests is still
 GRAVITY = 9.81  # [m/s^2]
@@ -161,3 +162,23 @@ def test_points_of_the_world_leave_alone_what_has_points_of_its_own(tmp_path):
     for loaded, count in ((given, 0), (load_robot(tmp_path / "sample.urdf"), 1)):
         bodies = candidates_of(loaded, Terrain(Sphere(radius=0.1))).bodies
         assert (bodies[:, 0] == 0).sum() == count
+
+
+def test_spheres_around_blocks_are_those_of_their_boxes():
+    """Around the points, and around the world: planes have no end, polytopes no sphere."""
+    body = free_body("body", Box(size=(0.2, 0.4, 0.4)), mass=1.0)  # 0.3 m from corner to centre
+    ball = Sphere(radius=0.1, position=(1.0, 2.0, 3.0))
+    far = Sphere(radius=0.1, position=(1.0, 2.0, 5.0))
+    for ground, centre, radius in (
+        ([ball], (1.0, 2.0, 3.0), np.sqrt(0.03)),
+        ([ball, far], (1.0, 2.0, 4.0), np.sqrt(0.02 + 1.1**2)),
+        ([ball, Plane()], (0.0, 0.0, 0.0), np.inf),
+    ):
+        spheres = candidates_of(body, Terrain(ground)).spheres
+        np.testing.assert_allclose(spheres[0], [(0, 0, 0, 0.3), (*centre, radius)], atol=1e-12)
+    wheel = free_body("wheel", Cylinder(radius=0.3, length=0.8), mass=1.0)
+    spheres = candidates_of(wheel, Terrain(ball)).spheres
+    np.testing.assert_allclose(spheres[0, 0], [0.0, 0.0, 0.0, 0.7], atol=1e-12)  # 0.4 and a disc
+    found = candidates_of(body, Terrain(Box(size=(1.0, 1.0, 1.0))))
+    assert found.blocks.tolist() == [0, FLAT_CONTACTS]
+    assert np.isinf(found.spheres).all()
