@@ -199,6 +199,16 @@ def test_each_arm_of_a_fixed_base_ends_in_a_hand(tmp_path):
     assert points.names == ("left", "right")
 
 
+def test_a_hopper_stands_on_its_foot(tmp_path):
+    """Of two bodies the lower one; of one body both links that are fixed to it."""
+    ball = shape("collision", '<sphere radius="0.05"/>')
+    parts = link("body", shapes=ball), link("leg", shapes=FOOT)
+    hopper = write(tmp_path, robot(*parts, hinge("hip", "body", "leg")))
+    assert load_robot(hopper, contacts="feet").contact_points.names == ("leg",)
+    rigid = write(tmp_path, robot(*parts, hinge("hip", "body", "leg", kind="fixed")))
+    assert load_robot(rigid, contacts="feet").contact_points.names == ("body", "leg")
+
+
 def test_a_level_sole_has_its_corners(tmp_path):
     """Of a foot that is wider above, the four corners below and the four above."""
     sole = [(x, y, 0.0) for x in (-0.05, 0.05) for y in (-0.1, 0.1)]
