@@ -166,7 +166,8 @@ def test_points_of_the_world_leave_alone_what_has_points_of_its_own(tmp_path):
 
 def test_spheres_around_blocks_are_those_of_their_boxes():
     """Around the points, and around the world: planes have no end, polytopes no sphere."""
-    body = free_body("body", Box(size=(0.2, 0.4, 0.4)), mass=1.0)  # 0.3 m from corner to centre
+    box = Box(size=(0.2, 0.4, 0.4), position=(0.5, 0.2, -0.1))  # 0.3 m from corner to centre
+    body = free_body("body", box, mass=1.0)
     ball = Sphere(radius=0.1, position=(1.0, 2.0, 3.0))
     far = Sphere(radius=0.1, position=(1.0, 2.0, 5.0))
     for ground, centre, radius in (
@@ -175,7 +176,9 @@ def test_spheres_around_blocks_are_those_of_their_boxes():
         ([ball, Plane()], (0.0, 0.0, 0.0), np.inf),
     ):
         spheres = candidates_of(body, Terrain(ground)).spheres
-        np.testing.assert_allclose(spheres[0], [(0, 0, 0, 0.3), (*centre, radius)], atol=1e-12)
+        np.testing.assert_allclose(
+            spheres[0], [(0.5, 0.2, -0.1, 0.3), (*centre, radius)], atol=1e-12
+        )
     wheel = free_body("wheel", Cylinder(radius=0.3, length=0.8), mass=1.0)
     spheres = candidates_of(wheel, Terrain(ball)).spheres
     np.testing.assert_allclose(spheres[0, 0], [0.0, 0.0, 0.0, 0.7], atol=1e-12)  # 0.4 and a disc

@@ -11,6 +11,8 @@ from urdf_samples import write
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
 from nmdp_pin._robot import check_robot
+from nmdp_pin._robot.mjcf_model import MjcfModel
+from nmdp_pin._robot.mjcf_motors import motors_of
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import MissingExtra, RobotError
 
@@ -201,6 +203,36 @@ def test_the_keyframe_is_the_standing_pose(tmp_path):
     assert bot.model.existFrame("eye")
     red = bot.require_visuals().geometryObjects[1].meshColor
     np.testing.assert_array_equal(red, [1.0, 0.0, 0.0, 1.0])
+
+
+def test_one_free_body_is_a_floating_base():
+    """Which pinocchio's model is without; two bodies that move have their joints in the world."""
+    one = MjcfModel(mujoco.MjModel.from_xml_string(ONE_LEG))
+    assert one.floats
+    assert list(one.model.names) == ["universe", "roll", "pitch"]
+    two = MjcfModel(mujoco.MjModel.from_xml_string(ALL))
+    assert not two.floats
+    assert list(two.model.names)[-2:] == ["free", "free_rotation"]
+    held = ONE_LEG.replace("<freejoint/>", '<joint name="lift" type="slide"/>')
+    fixed = MjcfModel(mujoco.MjModel.from_xml_string(held))
+    assert not fixed.floats
+    assert list(fixed.model.names) == ["universe", "lift", "roll", "pitch"]
+
+
+def test_bounds_of_joints_behind_a_floating_base():
+    """Armature, friction, damping, ranges and efforts are those of the dofs that are left."""
+    text = ONE_LEG.replace('armature="0.2"', 'armature="0.2" damping="0.7"')
+    m = mujoco.MjModel.from_xml_string(text)
+    read = MjcfModel(m)
+    read.set_bounds(motors_of(m, read.joints))
+    np.testing.assert_array_equal(read.model.armature, [0.2, 0.2])
+    np.testing.assert_array_equal(read.model.damping, [0.7, 0.7])
+    np.testing.assert_array_equal(read.model.upperDryFrictionLimit, [0.0, 0.3])
+    np.testing.assert_array_equal(read.model.lowerDryFrictionLimit, [0.0, -0.3])
+    np.testing.assert_array_equal(read.model.upperEffortLimit[1], 9.0)
+    np.testing.assert_array_equal(read.model.lowerEffortLimit[1], -9.0)
+    assert (read.model.lowerPositionLimit[0], read.model.upperPositionLimit[0]) == (-1.0, 1.0)
+    assert read.model.upperPositionLimit[1] > 1e300
 
 
 def test_shapes_have_the_masses_of_the_file(tmp_path):
