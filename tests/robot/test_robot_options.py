@@ -379,6 +379,22 @@ def test_report_of_a_good_robot():
     assert {row.use for row in check_robot("chain").joints} == {"free"}
 
 
+def test_rows_of_a_report(tmp_path):
+    """Bounds in SI units, "" where there is none; places of contact points."""
+    wheel = hinge("wheel", "leg", "tyre", kind="continuous")
+    limit = '<limit lower="-1" upper="1" effort="10" velocity="5"/></joint>'
+    free = wheel.replace(limit, "</joint>")
+    assert free != wheel
+    text = HOPPER.replace("</robot>", link("tyre") + free + "</robot>")
+    report = check_robot(write(tmp_path, text), base="fixed")
+    assert [tuple(row) for row in report.joints] == [
+        ("hip", "RY", "-1", "1", "10", "5", "driven"),
+        ("wheel", "RUBY", "", "", "", "", "driven"),
+    ]
+    assert report.contacts[0][:2] == ("leg", "hip")
+    assert [float(x) for x in report.contacts[0][2:]] == [0.0, 0.0, -0.4, 0.05]
+
+
 def test_report_of_an_unknown_robot():
     """An unknown name is an error of the report, not an exception."""
     report = check_robot("spidre")
