@@ -17,6 +17,7 @@ import pytest
 from nmdp_pin._files import array_cache
 from nmdp_pin._files.array_file import read_npy, read_npz, write_npz
 from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
+from nmdp_pin._files.journal import Journal
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._files.sample_table import read_samples
 from nmdp_pin._files.state_file import load_state
@@ -157,9 +158,11 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
             read_input(path, "file")
         with pytest.raises(RecordingError):
             load_state(path)
-    for path in (fifo, sparse, tmp_path / "link.toml"):
+    for path in (fifo, tmp_path / "link.toml"):
         with pytest.raises(ScenarioError):
             Scenario.load(path)
+    with pytest.raises(ScenarioError, match=f"may have at most {2**24}$"):
+        Scenario.load(sparse)
     assert len(read_input(sparse, "file", largest=2**24 + 1)) == 2**24 + 1
     for most, read in (
         (2**24, lambda path: read_input(path, "file", largest=2**24)),
@@ -338,3 +341,13 @@ def test_arrays_replace_those_of_their_path_unless_told_not_to(tmp_path):
         write_npz(path, {"x": np.array([{}], dtype=object)}, {})
     with np.load(path) as kept:
         assert kept["x"] == [2.0]
+
+
+def test_a_journal_may_be_gone_when_it_is_removed(tmp_path: Path) -> None:
+    """Its user may have been faster."""
+    for faster in (False, True):
+        journal = Journal(tmp_path / "a")
+        if faster:
+            (tmp_path / "a").unlink()
+        journal.close(remove=True)
+        assert not (tmp_path / "a").exists()
