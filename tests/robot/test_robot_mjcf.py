@@ -219,6 +219,25 @@ def test_one_free_body_is_a_floating_base():
     assert list(fixed.model.names) == ["universe", "lift", "roll", "pitch"]
 
 
+def test_a_posture_places_a_floating_base():
+    """By position and quaternion; joints are told by name, balls with the real part last."""
+    read = MjcfModel(mujoco.MjModel.from_xml_string(ONE_LEG))
+    turn = np.array([0.5, 0.5, -0.5, 0.5])  # w, x, y, z
+    found, root = read.posture(np.array([1.0, 2.0, 3.0, *turn, 0.6, 0.7]))
+    assert found == {"roll": 0.6, "pitch": 0.7}
+    expected = pin.XYZQUATToSE3(np.array([1.0, 2.0, 3.0, *turn[1:], turn[0]]))
+    assert root.isApprox(expected, SAME)
+    other = MjcfModel(mujoco.MjModel.from_xml_string(ALL))
+    found, root = other.posture(np.array([0.3, 0.2, *turn, 0.05, 0.06, 2.0, 1.0, 0.5, *turn]))
+    assert root.isIdentity()
+    assert {name: found[name] for name in ("yaw", "lift", "l", "r")} == {
+        **{"yaw": 0.3, "lift": 0.2, "l": 0.05, "r": 0.06}
+    }
+    for name in ("ball", "free_rotation"):
+        np.testing.assert_allclose(found[name], [*turn[1:], turn[0]], atol=SAME)
+    np.testing.assert_array_equal(found["free"], [2.0, 1.0, 0.5])
+
+
 def test_bounds_of_joints_behind_a_floating_base():
     """Armature, friction, damping, ranges and efforts are those of the dofs that are left."""
     text = ONE_LEG.replace('armature="0.2"', 'armature="0.2" damping="0.7"')

@@ -9,7 +9,7 @@ from urdf_samples import PYRAMID_CORNERS, link, mesh, pyramid, robot, shape, wri
 
 from nmdp_pin._robot import MOST_CONTACT_POINTS, check_robot, free_body, load_robot
 from nmdp_pin._scenario import Scenario
-from nmdp_pin._terrain import Ellipsoid
+from nmdp_pin._terrain import Cone, Cylinder, Ellipsoid
 from nmdp_pin.errors import RobotError, ScenarioError
 
 ON_SURFACE = 1e-12  # [m]; what rounding leaves of a place on a shape
@@ -125,6 +125,21 @@ def test_points_lie_on_the_shape(tmp_path, geometry, distance):
     assert np.abs(distance(local)).max() < ON_SURFACE
     assert np.abs(local.mean(axis=0)).max() < CENTRED
     assert np.linalg.matrix_rank(local) == 3
+
+
+def test_rims_and_tips_come_first():
+    """Of a cylinder eight points on its two rims, of a cone seven on its rim and its tip."""
+    for solid, upper in (
+        (Cylinder(radius=0.1, length=0.4), 0.1),
+        (Cone(radius=0.1, length=0.4), 0.0),
+    ):
+        body = free_body("body", solid, mass=1.0, contact_points=8)
+        x = body.contact_points.positions
+        np.testing.assert_allclose(np.abs(x[:, 2]), 0.2, atol=ON_SURFACE)
+        across = np.hypot(x[:, 0], x[:, 1])
+        np.testing.assert_allclose(across[x[:, 2] < 0.0], 0.1, atol=ON_SURFACE)
+        np.testing.assert_allclose(across[x[:, 2] > 0.0], upper, atol=ON_SURFACE)
+        assert 0 < (x[:, 2] > 0.0).sum() < 8
 
 
 def test_points_lie_on_an_ellipsoid():
