@@ -10,7 +10,7 @@ from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robo
 from nmdp_pin._dynamics.candidates import candidates_of
 from nmdp_pin._kernels.contacts import FLAT as FLAT_CONTACTS
 from nmdp_pin._kernels.contacts import MINIMA, RIM
-from nmdp_pin._robot import free_body
+from nmdp_pin._robot import free_body, together
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
 CONE = FrictionCone(stiffness=1e7, power=2, recovery=0.0)  # what rests is still
@@ -185,3 +185,14 @@ def test_spheres_around_blocks_are_those_of_their_boxes():
     found = candidates_of(body, Terrain(Box(size=(1.0, 1.0, 1.0))))
     assert found.blocks.tolist() == [0, FLAT_CONTACTS]
     assert np.isinf(found.spheres).all()
+
+
+def test_forces_of_the_world_are_reported_on_the_body_that_feels_them():
+    """Of two equal boxes each has its own points."""
+    box = Box(size=(0.2, 0.3, 0.4))
+    pair = together(free_body("a", box, mass=1.0), [free_body("b", box, mass=1.0)])
+    found = candidates_of(pair, Terrain(Sphere(radius=0.1)))
+    world = found.bodies[:, 0] == 0
+    carriers = pair.contact_points.joints[found.points[world]]
+    assert sorted({*carriers.tolist()}) == sorted({*pair.contact_points.joints.tolist()})
+    np.testing.assert_array_equal(carriers, found.bodies[world, 1])

@@ -19,10 +19,11 @@ from urdf_samples import (
     write,
 )
 
-from nmdp_pin._robot import ContactPoint, Robot, check_robot, load_robot
+from nmdp_pin._robot import ContactPoint, Robot, check_robot, free_body, load_robot
 from nmdp_pin._robot.contact_geometry import directions, hold_out
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Cylinder, Ellipsoid
 from nmdp_pin.errors import RobotError
 
 # What is left of a placement there and back.
@@ -141,6 +142,18 @@ def test_contacts_from_primitives(kind, tmp_path):
         np.testing.assert_allclose(corner, [[0.0, 0.0, 0.3]] * 2, atol=ROUNDING)
         disc = np.diag([0.1, 0.1, 0.0])
         np.testing.assert_allclose(points.semi_axes, [disc, disc], atol=ROUNDING)
+
+
+def test_bottoms_of_what_is_round():
+    """A cylinder that leans by 30 degrees and an ellipsoid, in closed form."""
+    lean = np.radians(30.0)
+    can = free_body("can", Cylinder(radius=0.1, length=0.4), mass=1.0, rpy=(lean, 0.0, 0.0))
+    ends = 0.2 * np.cos(lean) * np.array([-1.0, 1.0]) - 0.1 * np.sin(lean)
+    bottoms = can.contact_points.bottoms(can.model, can.standing)
+    np.testing.assert_allclose(bottoms, ends, atol=ROUNDING)
+    egg = free_body("egg", Ellipsoid(radii=(0.1, 0.2, 0.3)), mass=1.0, rpy=(lean, 0.0, 0.0))
+    (bottom,) = egg.contact_points.bottoms(egg.model, egg.standing)
+    assert bottom == pytest.approx(-np.hypot(0.2 * np.sin(lean), 0.3 * np.cos(lean)))
 
 
 def test_contacts_from_a_mesh(tmp_path):
