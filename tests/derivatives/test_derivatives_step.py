@@ -71,7 +71,9 @@ def test_a_ball_whose_weights_are_minimised():
 def test_a_box_on_penalty_contacts(method, regime):
     """Of pbd and pbfd, which have no weights: the error is below 1e-5, no kink reported."""
     sim, state = scenes.box(method, regime)
-    assert not check(sim, state, Command(), H).one_sided
+    found = check(sim, state, Command(), H)
+    assert not found.one_sided
+    assert found.settled
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])

@@ -271,6 +271,18 @@ def test_what_consists_of_its_points_needs_no_corners(shape, of_box):
     assert int((points.touches == body).sum()) == of_box
 
 
+@pytest.mark.parametrize("field", ["radii", "positions", "semi_axes"])
+def test_what_has_other_points_needs_corners(field):
+    """An ellipsoid whose point is another than its own, and a ball, are touched by a box."""
+    for solid in (Sphere(radius=0.1), Ellipsoid(radii=(0.1, 0.2, 0.3))):
+        body = free_body("round", solid, mass=1.0)
+        points = body.contact_points
+        other = replace(points, **{field: getattr(points, field) + 0.01})
+        box = free_body("box", Box(size=(0.2, 0.3, 0.4)), mass=1.0, position=(1.0, 0.0, 0.0))
+        robot = touching(together(replace(body, contact_points=other), [box]))
+        assert (robot.contact_points.touches == points.joints[0]).sum() == 8
+
+
 def test_surfaces_are_those_of_the_description(tmp_path):
     """Shapes, sizes and places of the collision geometry; none is replaced by its hull."""
     kinds = {
