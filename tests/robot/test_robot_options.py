@@ -398,11 +398,13 @@ def test_rows_of_a_report(tmp_path):
     limit = '<limit lower="-1" upper="1" effort="10" velocity="5"/></joint>'
     free = wheel.replace(limit, "</joint>")
     assert free != wheel
-    text = HOPPER.replace("</robot>", link("tyre") + free + "</robot>")
+    spin = hinge("spin", "tyre", "nut", kind="continuous")
+    text = HOPPER.replace("</robot>", link("tyre") + free + link("nut") + spin + "</robot>")
     report = check_robot(write(tmp_path, text), base="fixed")
     assert [tuple(row) for row in report.joints] == [
         ("hip", "RY", "-1", "1", "10", "5", "driven"),
         ("wheel", "RUBY", "", "", "", "", "driven"),
+        ("spin", "RUBY", "", "", "10", "5", "driven"),
     ]
     assert report.contacts[0][:2] == ("leg", "hip")
     assert [float(x) for x in report.contacts[0][2:]] == [0.0, 0.0, -0.4, 0.05]
