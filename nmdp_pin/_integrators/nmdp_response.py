@@ -39,18 +39,17 @@ class DifferentiableForm:
     """A form with the exact derivative of its contact model, and memory for derivatives of steps.
 
     Args:
-        form: form of the dynamics; the contact model need not have a derivative.
+        form: form of the dynamics; in zeroth order the contact model need not have a derivative.
         minimiser: function of the form and its memory that makes the solver of its stages; None:
             Newton's method.
     """
 
     def __init__(self, form: Form, minimiser: MinimiserOf | None = None) -> None:
-        system = form.system
-        if not system.law.differentiable:
-            system = replace(system, law=FiniteDifferences(model=system.law))
-        exact = system is form.system and not form.zeroth_order
-        reach = form.candidates.reach
-        self.form = form if exact else Form(system, material=form.material, reach=reach)
+        self.form, system = form, form.system
+        if form.zeroth_order:
+            if not system.law.differentiable:
+                system = replace(system, law=FiniteDifferences(model=system.law))
+            self.form = Form(system, material=form.material, reach=form.candidates.reach)
         self.memory = self.form.new_memory()
         self._linear = self.form.new_linear()
         self._minimiser = None if minimiser is None else minimiser(self.form, self.memory)

@@ -232,6 +232,19 @@ def test_a_base_in_the_ground_counts_though_it_has_contacts(body):
     np.testing.assert_allclose(depth, [0.3, 0.0], atol=1e-12)
 
 
+def test_feet_may_sink(tmp_path):
+    """A leg that hangs 0.2 m in the ground counts only where it has no contact points."""
+    text = robot(
+        link("body"), link("leg", shapes=FOOT), hinge("hip", "body", "leg", xyz="0 0 -0.5")
+    )
+    path = write(tmp_path, text)
+    for contacts, depth in ((["leg"], 0.0), (["body"], 0.2)):
+        hopper = load_robot(path, contacts=contacts)
+        q = hopper.standing.copy()
+        q[2] = 0.3
+        assert buried_depth(hopper, Terrain(Plane()), q[None]) == pytest.approx([depth])
+
+
 @pytest.mark.parametrize(
     ("given", "base", "wanted"),
     [(1.3, "fixed", 1.0), (-2.0, "free-flyer", -1.0), (0.5, "fixed", 0.5)],

@@ -94,6 +94,24 @@ def test_solver_options_reach_the_solver():
     assert _ne_nmdp(vi_newton=ViNewton(slip=1e-5)).method == ViNewton(slip=1e-5)
 
 
+def test_tolerances_follow_the_accuracy():
+    """Of 1 nm/s: 1e-11 of the weight and 0.1 nm/s, in stages of any length."""
+    own, method = ViNewton(), _ne_nmdp()
+    options = method._options(np.inf)
+    assert (options.tolerance, options.slip, options.long) == (own.tolerance, own.slip, 0.003)
+    options = method._options(1e-9)
+    assert (options.tolerance, options.slip, options.long) == pytest.approx((1e-11, 1e-10, 0.0))
+    assert _ne_nmdp(objective="kinetic")._options(1e-9).slip == 0.0
+
+
+def test_objectives_have_no_recovery():
+    """However slow it is."""
+    slow = replace(samples.CONE, recovery=0.5)
+    system = System(samples.robot("robosimian planar"), Terrain([Plane()]), slow)
+    with pytest.raises(IntegratorError, match="no recovery"):
+        INTEGRATORS["ne-nmdp"](system, objective="kinetic")
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
 @pytest.mark.parametrize("objective", [*OBJECTIVES, "dissipation"])

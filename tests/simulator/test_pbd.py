@@ -12,6 +12,7 @@ from nmdp_pin._contact import Penalty, friction_coefficient_for
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._kernels.step import ROUNDING as ROUNDING_OF_STEPS
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
@@ -273,6 +274,20 @@ def test_the_step_solves_the_residual(method):
         assert result.objective == pytest.approx(0.5 * result.residual**2)
     else:
         assert result.objective == pytest.approx(step.value)
+
+
+@pytest.mark.parametrize(("h", "far"), [(1e-2, 0.0), (1e-6, 0.0), (1e-6, -9.0)])
+def test_the_residual_is_not_asked_below_rounding(h, far):
+    """1e-8 of the weight or, of short steps, the rounding of M q / h^2."""
+    slab = block()
+    method = integrator(slab, ground(0.5), "pbfd")
+    q = resting(slab, x=far)
+    start = method.start(State(0.0, q, np.zeros(6)), Command(), h)
+    mass_matrix = pin.crba(slab.model, slab.model.createData(), slab.standing)
+    rounding = ROUNDING_OF_STEPS * mass_matrix.diagonal().max() / h**2 * (1.0 + np.abs(q).max())
+    expected = max(1e-8 * slab.mass * G, rounding)
+    assert method.minimiser.limits(start).tolerance == pytest.approx(expected, rel=1e-12)
+    assert (rounding > 1e-8 * slab.mass * G) == (h < 1e-3)
 
 
 @pytest.mark.parametrize(
