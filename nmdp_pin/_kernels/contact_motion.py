@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.vector3 import Vector3, cross_into, place, relative, rotate, rotate_back
 
 
 @jit
-def relative_placement(P: np.ndarray, a: int, b: int, out: np.ndarray) -> None:
+def relative_placement(P: Array, a: int, b: int, out: Array) -> None:
     """The placement of body a relative to body b."""
     if b != 0:
         relative(P[b], P[a], out)
@@ -23,14 +23,7 @@ def relative_placement(P: np.ndarray, a: int, b: int, out: np.ndarray) -> None:
 
 @jit
 def spin(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    h: float,
-    point: np.ndarray,
-    there: Vector3,
-    M: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, h: float, point: Array, there: Vector3, M: Array
 ) -> None:
     """Placement of body a relative to body b after a time h at constant velocity.
 
@@ -67,13 +60,7 @@ def spin(
 
 @jit
 def relative_velocity(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    point: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, point: Array, out: Array, work: Array
 ) -> None:
     """Velocity of a point of body a relative to body b, in the axes of b.
 
@@ -102,11 +89,7 @@ def relative_velocity(
 
 @jit
 def displacement(
-    placement: np.ndarray,
-    reference: np.ndarray,
-    centre: np.ndarray,
-    arm: np.ndarray,
-    motion: np.ndarray,
+    placement: Array, reference: Array, centre: Array, arm: Array, motion: Array
 ) -> None:
     """Motion since the reference on which a contact's wrench works [m, rad].
 
@@ -144,7 +127,7 @@ def displacement(
 
 
 @jit
-def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> None:
+def turn_back(placement: Array, reference: Array, Q: Array) -> None:
     """Q = R_ref R', the rotation of a carrier back to the reference, shape (3, 3)."""
     for a in range(3):
         for b in range(3):
@@ -157,13 +140,7 @@ def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> No
 
 @jit
 def velocity_motion(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    point: np.ndarray,
-    h: float,
-    motion: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, point: Array, h: float, motion: Array
 ) -> None:
     """Motion on which a contact's wrench works in a time h at the velocity of its end [m, rad].
 
@@ -189,7 +166,7 @@ def velocity_motion(
 
 
 @jit
-def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
+def motion_at(M: Array, S: Array, c: Array, s: float, out: Array) -> None:
     """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
     x, y = np.empty(3), np.empty(3)
     cross_into(S[3:], c, x)
@@ -201,9 +178,7 @@ def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.nda
 
 
 @jit
-def wrench_at_origin(
-    P: np.ndarray, b: int, point: np.ndarray, wrench: np.ndarray, out: np.ndarray
-) -> None:
+def wrench_at_origin(P: Array, b: int, point: Array, wrench: Array, out: Array) -> None:
     """The wrench of a contact about the world's origin, in the world's axes, shape (6,).
 
     Args:
@@ -225,13 +200,7 @@ def wrench_at_origin(
 
 @jit
 def stiffness_at_origin(
-    P: np.ndarray,
-    b: int,
-    centre: np.ndarray,
-    wrench: np.ndarray,
-    D: np.ndarray,
-    carried: bool,
-    out: np.ndarray,
+    P: Array, b: int, centre: Array, wrench: Array, D: Array, carried: bool, out: Array
 ) -> None:
     """Derivative of a wrench at the world's origin by motions relative to the touched body.
 
@@ -277,7 +246,7 @@ def stiffness_at_origin(
 
 
 @jit
-def _turn(axes: np.ndarray, D: np.ndarray) -> None:
+def _turn(axes: Array, D: Array) -> None:
     """Rotate both sides of D to the axes of the world, in place; axes[j] is column j of R."""
     half = np.empty((6, 6))
     for p in range(0, 6, 3):
