@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import copy_matrix
+from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.vector3 import Vector3, cross_into, place, relative, rotate, rotate_back
 
 
@@ -16,9 +16,7 @@ def relative_placement(P: Array, a: int, b: int, out: Array) -> None:
     if b != 0:
         relative(P[b], P[a], out)
         return
-    for r in range(4):
-        for j in range(3):
-            out[r, j] = P[a, r, j]
+    copy_matrix(P[a], out)
 
 
 @jit
@@ -37,7 +35,7 @@ def spin(
         there: where the point is after that time [m].
         M: relative placement at the start, which is overwritten, shape (4, 3).
     """
-    w, v, x = np.empty(3), np.empty(3), np.empty(3)
+    w, v, x = vector(3), vector(3), vector(3)
     for j in range(3):
         x[j] = h * (twists[a, 3 + j] - twists[b, 3 + j])
     rotate_back(P[b], x, w)
@@ -104,7 +102,7 @@ def displacement(
         motion: output, shape (3,) or (6,).
     """
     force = motion.size == 3
-    x, local = np.empty(3), np.empty(3)
+    x, local = vector(3), vector(3)
     for a in range(3):
         x[a] = centre[a] + (arm[a] if force else 0.0)
         local[a] = x[a] - placement[3, a]
@@ -153,7 +151,7 @@ def velocity_motion(
         h: length of the stage [s].
         motion: output, shape (3,) or (6,).
     """
-    work, turn = np.empty(3), np.empty(3)
+    work, turn = vector(3), vector(3)
     relative_velocity(P, twists, a, b, point, motion[:3], work)
     for k in range(3):
         motion[k] *= h
@@ -168,7 +166,7 @@ def velocity_motion(
 @jit
 def motion_at(M: Array, S: Array, c: Array, s: float, out: Array) -> None:
     """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
-    x, y = np.empty(3), np.empty(3)
+    x, y = vector(3), vector(3)
     cross_into(S[3:], c, x)
     for j in range(3):
         x[j] = s * (x[j] + S[j])
@@ -188,7 +186,7 @@ def wrench_at_origin(P: Array, b: int, point: Array, wrench: Array, out: Array) 
         wrench: wrench in the axes of b, shape (3,) or (6,).
         out: output, shape (6,).
     """
-    p = np.empty(3)
+    p = vector(3)
     place(P[b], point, p)
     for a in range(3):
         out[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
@@ -214,7 +212,7 @@ def stiffness_at_origin(
         carried: whether the centre's motion carries the force along.
         out: output, row-major, shape (36,).
     """
-    c, f = np.empty(3), np.empty(3)
+    c, f = vector(3), vector(3)
     place(P[b], centre, c)
     for a in range(3):
         f[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
@@ -248,7 +246,7 @@ def stiffness_at_origin(
 @jit
 def _turn(axes: Array, D: Array) -> None:
     """Rotate both sides of D to the axes of the world, in place; axes[j] is column j of R."""
-    half = np.empty((6, 6))
+    half = matrix(6, 6)
     for p in range(0, 6, 3):
         for i in range(3):
             for q in range(6):
