@@ -7,7 +7,7 @@ from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_place
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.joints import Torque
+from nmdp_pin._dynamics.torques import new_torque
 from nmdp_pin._kernels.levenberg_marquardt import ENTRIES
 from nmdp_pin._kernels.penalty import PenaltyLaw
 from nmdp_pin._kernels.position_step import (
@@ -62,19 +62,7 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
     tree, m = scene.tree, len(scene.candidates.rows)
     n, nq, nv = len(tree.parents), int(tree.space.first_q[-1]), int(tree.first_dofs[-1])
     square = (nv, nv)
-    start = StepStart(
-        q0=np.zeros(nq),
-        v0=np.zeros(nv),
-        torque=Torque(
-            constant=np.zeros(nv),
-            kp=np.zeros(nv),
-            kd=np.zeros(nv),
-            q_target=np.zeros(nq),
-            external=np.zeros(nv),
-            signs=np.zeros(nv),
-        ),
-        h=1.0,
-    )
+    start = StepStart(q0=np.zeros(nq), v0=np.zeros(nv), torque=new_torque(np.zeros(nq), nv), h=1.0)
     reference = StepReference(
         P0=np.zeros((n + 1, 4, 3)),
         S0=np.zeros((nv, 6)),

@@ -10,6 +10,12 @@ from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.step import Start
 
 
+def new_torque(q_target: np.ndarray, nv: int) -> Torque:
+    """No torque, with a target configuration that is kept."""
+    constant, kp, kd, external, signs = np.zeros((5, nv))
+    return Torque(constant, kp, kd, q_target, external, signs)
+
+
 def write_torques(
     torques: Start | Torque, damping: np.ndarray, q: np.ndarray, commands: Sequence[Command]
 ) -> None:

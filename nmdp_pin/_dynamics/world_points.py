@@ -81,7 +81,7 @@ def touches(
         for row, shape in _shapes(surfaces[body], rows_of[body]):
             reported = _reported(robot, body, shape)
             for own, point in points if reported >= 0 else []:
-                if not _feels(shape, own, point):
+                if not _feels(shape, own):
                     continue
                 swept, slots = point.semi_axes.any(), 1
                 if swept and not point.semi_axes[2].any():
@@ -118,8 +118,8 @@ def _world_points(terrain: Terrain, row: int, shape: Shape) -> Iterator[WorldPoi
             yield WorldPoint(row, centre, radius, axes)
 
 
-def _feels(shape: Shape, other: Shape, point: WorldPoint) -> bool:
-    """Whether a shape of a link touches a point of a shape of the world by this alone."""
+def _feels(shape: Shape, other: Shape) -> bool:
+    """Whether a shape of a link touches points of a shape of the world by these alone."""
     if isinstance(shape, Capsule | Cylinder | Cone):
         return True
     return isinstance(shape, Box | Mesh) and not isinstance(other, Box | Mesh)

@@ -1,8 +1,9 @@
 """Minimisation of position-based steps by one of the optimisers."""
 
+import numpy as np
 import pinocchio as pin
+import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._dynamics.position_minimisation import PositionMinimisation
 from nmdp_pin._kernels.levenberg_marquardt import (
     CONVERGED,
     ERROR,
@@ -15,11 +16,62 @@ from nmdp_pin._kernels.levenberg_marquardt import (
     minimise_step,
     open_step,
 )
-from nmdp_pin._kernels.position_step import PositionStep
+from nmdp_pin._kernels.penalty import FRICTIONAL
+from nmdp_pin._kernels.position_step import PositionStep, evaluate_step, linearise_step
 from nmdp_pin._solvers.lbfgs import lbfgs
 from nmdp_pin._state.status import Status
 
 _STATUS = tuple(Status)  # by its code, which the kernels return
+
+
+class PositionMinimisation:
+    """A step in tangents y = U dq, with U'U its metric, so that free motion has the Hessian 1.
+
+    Args:
+        model: model that provides the derivative of integrate().
+        step: the step, which is open.
+    """
+
+    def __init__(self, model: pin.Model, step: PositionStep) -> None:
+        self._model, self._step = model, step
+
+    def evaluate(self, q: np.ndarray) -> tuple[float, float]:
+        """Value of the function, and norm of the residual [N, N m]."""
+        step = self._step
+        step.trial.q[:] = q
+        value, error = evaluate_step(step)
+        if np.isnan(step.energies[2]):
+            step.energies[2] = step.trial.forces.energies[0]
+        return value, error
+
+    def gradient(self) -> np.ndarray:
+        """Gradient with respect to y, shape (nv,)."""
+        trial = self._step.trial
+        s = self._scaled(trial.r)
+        if self._step.scene.law.kind != FRICTIONAL:
+            return s
+        linearise_step(self._step, True)
+        return self._scaled(trial.A.T @ scipy.linalg.blas.dtrsv(self._step.ref.U, s, lower=0))
+
+    def retract(self, q: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The configuration at tangent y from q."""
+        dq = scipy.linalg.blas.dtrsv(self._step.ref.U, y, lower=0)
+        result: np.ndarray = pin.integrate(self._model, q, dq)
+        return result
+
+    def pull_back(self, q: np.ndarray, y: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Gradient with respect to y of the function of `retract(q, y)`, from that at its end."""
+        if self._model.nq == self._model.nv:
+            return gradient
+        U = self._step.ref.U
+        dq = scipy.linalg.blas.dtrsv(U, y, lower=0)
+        D: np.ndarray = pin.dIntegrate(self._model, q, dq, pin.ARG1)
+        return self._scaled(D.T @ (np.triu(U).T @ gradient))
+
+    def _scaled(self, force: np.ndarray) -> np.ndarray:
+        """U'^-1 force."""
+        result: np.ndarray = scipy.linalg.blas.dtrsv(self._step.ref.U, force, lower=0, trans=1)
+        return result
 
 
 def minimise(step: PositionStep) -> Status:

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import copy_matrix
+from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.vector3 import Vector3, cross_into, place, relative, rotate, rotate_back
 
 
 @jit
-def relative_placement(P: np.ndarray, a: int, b: int, out: np.ndarray) -> None:
+def relative_placement(P: Array, a: int, b: int, out: Array) -> None:
     """The placement of body a relative to body b."""
     if b != 0:
         relative(P[b], P[a], out)
         return
-    for r in range(4):
-        for j in range(3):
-            out[r, j] = P[a, r, j]
+    copy_matrix(P[a], out)
 
 
 @jit
 def spin(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    h: float,
-    point: np.ndarray,
-    there: Vector3,
-    M: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, h: float, point: Array, there: Vector3, M: Array
 ) -> None:
     """Placement of body a relative to body b after a time h at constant velocity.
 
@@ -44,7 +35,7 @@ def spin(
         there: where the point is after that time [m].
         M: relative placement at the start, which is overwritten, shape (4, 3).
     """
-    w, v, x = np.empty(3), np.empty(3), np.empty(3)
+    w, v, x = vector(3), vector(3), vector(3)
     for j in range(3):
         x[j] = h * (twists[a, 3 + j] - twists[b, 3 + j])
     rotate_back(P[b], x, w)
@@ -67,13 +58,7 @@ def spin(
 
 @jit
 def relative_velocity(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    point: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, point: Array, out: Array, work: Array
 ) -> None:
     """Velocity of a point of body a relative to body b, in the axes of b.
 
@@ -102,11 +87,7 @@ def relative_velocity(
 
 @jit
 def displacement(
-    placement: np.ndarray,
-    reference: np.ndarray,
-    centre: np.ndarray,
-    arm: np.ndarray,
-    motion: np.ndarray,
+    placement: Array, reference: Array, centre: Array, arm: Array, motion: Array
 ) -> None:
     """Motion since the reference on which a contact's wrench works [m, rad].
 
@@ -121,7 +102,7 @@ def displacement(
         motion: output, shape (3,) or (6,).
     """
     force = motion.size == 3
-    x, local = np.empty(3), np.empty(3)
+    x, local = vector(3), vector(3)
     for a in range(3):
         x[a] = centre[a] + (arm[a] if force else 0.0)
         local[a] = x[a] - placement[3, a]
@@ -144,7 +125,7 @@ def displacement(
 
 
 @jit
-def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> None:
+def turn_back(placement: Array, reference: Array, Q: Array) -> None:
     """Q = R_ref R', the rotation of a carrier back to the reference, shape (3, 3)."""
     for a in range(3):
         for b in range(3):
@@ -157,13 +138,7 @@ def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> No
 
 @jit
 def velocity_motion(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    point: np.ndarray,
-    h: float,
-    motion: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, point: Array, h: float, motion: Array
 ) -> None:
     """Motion on which a contact's wrench works in a time h at the velocity of its end [m, rad].
 
@@ -176,7 +151,7 @@ def velocity_motion(
         h: length of the stage [s].
         motion: output, shape (3,) or (6,).
     """
-    work, turn = np.empty(3), np.empty(3)
+    work, turn = vector(3), vector(3)
     relative_velocity(P, twists, a, b, point, motion[:3], work)
     for k in range(3):
         motion[k] *= h
@@ -189,9 +164,9 @@ def velocity_motion(
 
 
 @jit
-def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
+def motion_at(M: Array, S: Array, c: Array, s: float, out: Array) -> None:
     """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
-    x, y = np.empty(3), np.empty(3)
+    x, y = vector(3), vector(3)
     cross_into(S[3:], c, x)
     for j in range(3):
         x[j] = s * (x[j] + S[j])
@@ -201,9 +176,7 @@ def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.nda
 
 
 @jit
-def wrench_at_origin(
-    P: np.ndarray, b: int, point: np.ndarray, wrench: np.ndarray, out: np.ndarray
-) -> None:
+def wrench_at_origin(P: Array, b: int, point: Array, wrench: Array, out: Array) -> None:
     """The wrench of a contact about the world's origin, in the world's axes, shape (6,).
 
     Args:
@@ -213,7 +186,7 @@ def wrench_at_origin(
         wrench: wrench in the axes of b, shape (3,) or (6,).
         out: output, shape (6,).
     """
-    p = np.empty(3)
+    p = vector(3)
     place(P[b], point, p)
     for a in range(3):
         out[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
@@ -225,13 +198,7 @@ def wrench_at_origin(
 
 @jit
 def stiffness_at_origin(
-    P: np.ndarray,
-    b: int,
-    centre: np.ndarray,
-    wrench: np.ndarray,
-    D: np.ndarray,
-    carried: bool,
-    out: np.ndarray,
+    P: Array, b: int, centre: Array, wrench: Array, D: Array, carried: bool, out: Array
 ) -> None:
     """Derivative of a wrench at the world's origin by motions relative to the touched body.
 
@@ -245,7 +212,7 @@ def stiffness_at_origin(
         carried: whether the centre's motion carries the force along.
         out: output, row-major, shape (36,).
     """
-    c, f = np.empty(3), np.empty(3)
+    c, f = vector(3), vector(3)
     place(P[b], centre, c)
     for a in range(3):
         f[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
@@ -277,9 +244,9 @@ def stiffness_at_origin(
 
 
 @jit
-def _turn(axes: np.ndarray, D: np.ndarray) -> None:
+def _turn(axes: Array, D: Array) -> None:
     """Rotate both sides of D to the axes of the world, in place; axes[j] is column j of R."""
-    half = np.empty((6, 6))
+    half = matrix(6, 6)
     for p in range(0, 6, 3):
         for i in range(3):
             for q in range(6):

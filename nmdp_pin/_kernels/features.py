@@ -1,9 +1,4 @@
-"""Contacts of two polytopes: vertices on faces, and edges that cross.
-
-They are held during a step: their distances are those of points from planes, and of lines; they act
-where the vertex is over the face, and where the edges cross. The centre of a contact of edges is
-the end of the edge, its arm leads to the crossing.
-"""
+"""Contacts of two polytopes: vertices on faces, and edges that cross; see `contacts`."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ from nmdp_pin._kernels.contacts import (
     identity,
     reach_of,
 )
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     NONE,
@@ -42,12 +37,7 @@ from nmdp_pin._kernels.polytopes import (
     row_of,
     separating_direction,
 )
-from nmdp_pin._kernels.ridges import (
-    find_ridges,
-    is_mesh,
-    side_at,
-    touched_polytope,
-)
+from nmdp_pin._kernels.ridges import find_ridges, is_mesh, side_at, touched_polytope
 from nmdp_pin._kernels.vector3 import (
     Vector3,
     ahead,
@@ -66,7 +56,7 @@ _BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
 
 @jit
 def select_features(
-    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts, k: int
+    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts, k: int
 ) -> None:
     """List the contacts of the two polytopes of candidate k; see `select_contacts`."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
@@ -104,7 +94,7 @@ def select_features(
 
 
 @jit
-def missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, k: int) -> bool:
+def missed_features(candidates: Candidates, P: Array, contacts: Contacts, k: int) -> bool:
     """List features of polytopes that touch at placements P besides the contacts; False: none."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
@@ -190,7 +180,7 @@ def _hold_features(
 
 
 @jit
-def _swap_rows(table: np.ndarray, i: int) -> None:
+def _swap_rows(table: Array, i: int) -> None:
     """Swap row i of a table and the one before."""
     for j in range(table.shape[1]):
         table[i, j], table[i - 1, j] = table[i - 1, j], table[i, j]
@@ -299,12 +289,7 @@ def edges_at(
 
 @jit
 def edge_rates(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    i: int,
-    N: np.ndarray,
-    L: np.ndarray,
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of a contact of edges e, f by a motion, shapes (3, 6).
 

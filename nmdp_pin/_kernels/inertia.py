@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import clear_matrix
 from nmdp_pin._kernels.manifold import add_multiplied_rows, add_rows
 from nmdp_pin._kernels.record import matrix, vector, zero_matrix
 from nmdp_pin._kernels.stage import VELOCITIES, Point, Stage, System, copy_kinematics
@@ -30,7 +31,7 @@ from nmdp_pin._kernels.vector3 import cross_into
 
 
 @jit
-def body_wrench(P: np.ndarray, D: np.ndarray, Sigma: np.ndarray, F: np.ndarray) -> float:
+def body_wrench(P: Array, D: Array, Sigma: Array, F: Array) -> float:
     """The integrals of rho d and of rho X x d, written into F, and of rho |d|^2, d = D' x~.
 
     Args:
@@ -59,7 +60,7 @@ def body_wrench(P: np.ndarray, D: np.ndarray, Sigma: np.ndarray, F: np.ndarray) 
 
 @jit
 def inertial_wrenches(
-    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, wrenches: np.ndarray
+    placements: Array, reference: Array, moments: Array, wrenches: Array
 ) -> float:
     """Derivatives of E with respect to motions of the single bodies; returns E [kg m^2].
 
@@ -77,11 +78,7 @@ def inertial_wrenches(
 
 @jit
 def inertial_stiffness(
-    placements: np.ndarray,
-    reference: np.ndarray,
-    moments: np.ndarray,
-    own: float,
-    stiffness: np.ndarray,
+    placements: Array, reference: Array, moments: Array, own: float, stiffness: Array
 ) -> None:
     """Derivatives of `inertial_wrenches` with respect to motions of single bodies.
 
@@ -127,12 +124,7 @@ def inertial_stiffness(
 
 @jit
 def inertial_gradient(
-    placements: np.ndarray,
-    reference: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    wrenches: np.ndarray,
-    gradient: np.ndarray,
+    placements: Array, reference: Array, tree: Tree, S: Array, wrenches: Array, gradient: Array
 ) -> float:
     """The gradient of E with respect to the configuration (tangent); returns E [kg m^2].
 
@@ -146,12 +138,7 @@ def inertial_gradient(
 
 @jit
 def inertial_hessian(
-    placements: np.ndarray,
-    reference: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    wrenches: np.ndarray,
-    hessian: np.ndarray,
+    placements: Array, reference: Array, tree: Tree, S: Array, wrenches: Array, hessian: Array
 ) -> None:
     """Add the derivative of `inertial_gradient` by the configuration (tangent) to `hessian`.
 
@@ -164,13 +151,7 @@ def inertial_hessian(
 
 
 @jit
-def rates_derivative(
-    placements: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    v: np.ndarray,
-    derivative: np.ndarray,
-) -> None:
+def rates_derivative(placements: Array, tree: Tree, S: Array, v: Array, derivative: Array) -> None:
     """Derivative of the rates of the placements with respect to the configuration, v held.
 
     The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
@@ -218,12 +199,7 @@ def rates_derivative(
 
 @jit
 def momentum_wrenches(
-    placements: np.ndarray,
-    Z: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    wrenches: np.ndarray,
-    force: np.ndarray,
+    placements: Array, Z: Array, tree: Tree, S: Array, wrenches: Array, force: Array
 ) -> None:
     """Minus the integral of rho (dX/dq)' Z, of vectors that are affine on each body.
 
@@ -245,11 +221,7 @@ def momentum_wrenches(
 
 @jit
 def reference_derivative(
-    placements: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    change: np.ndarray,
-    derivative: np.ndarray,
+    placements: Array, tree: Tree, S: Array, change: Array, derivative: Array
 ) -> None:
     """The derivative of `inertial_gradient`, which is affine in the reference, as dofs change it.
 
@@ -275,7 +247,7 @@ def reference_derivative(
 
 
 @jit
-def placement_rates(P: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> None:
+def placement_rates(P: Array, twists: Array, rates: Array) -> None:
     """Rates of the placements of bodies.
 
     Args:
@@ -288,9 +260,7 @@ def placement_rates(P: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> Non
 
 
 @jit
-def placements_derivative(
-    P: np.ndarray, S: np.ndarray, moves: np.ndarray, change: np.ndarray
-) -> None:
+def placements_derivative(P: Array, S: Array, moves: Array, change: Array) -> None:
     """Derivatives of the placements of bodies with respect to each dof.
 
     Args:
@@ -310,14 +280,7 @@ def placements_derivative(
 
 
 @jit
-def momentum_change(
-    tree: Tree,
-    P: np.ndarray,
-    S: np.ndarray,
-    expected: np.ndarray,
-    G: np.ndarray,
-    A: np.ndarray,
-) -> None:
+def momentum_change(tree: Tree, P: Array, S: Array, expected: Array, G: Array, A: Array) -> None:
     """G = minus the integral of rho (dX/dq)' Z, and its derivative A.
 
     Args:
@@ -345,18 +308,11 @@ def material_inertia(system: System, stage: Stage, at: Point) -> None:
     the target X_hat, in second order the change rate (M v - integral of rho (dX/dq)' Z) of the
     momentum, Z being the velocities that the points would have without forces. Pinocchio has
     written the kinematics, and in second order the momentum of the bodies and rotors.
-
-    Args:
-        system: what all steps share.
-        stage: equations of the stage.
-        at: the point.
     """
     dynamics, tree, rate = system.dynamics, system.tree, stage.rate
     nv = at.v.size
     copy_kinematics(dynamics, at)
-    for k in range(nv):
-        for l in range(nv):
-            at.A[k, l] = 0.0
+    clear_matrix(at.A)
     if stage.form == VELOCITIES:
         momentum_change(tree, at.P, at.S, stage.target, at.G, at.A)
         for k in range(nv):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
+import numpy as np
 from numba.core import compiler, dispatcher, errors, sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -28,6 +29,8 @@ _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
 
 F = TypeVar("F", bound=Callable[..., Any])
+Array = np.ndarray
+"""The arrays of kernels, whose shapes docstrings say."""
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -119,7 +122,7 @@ def _has_arrays(function: Any) -> bool:
 def _returns_arrays(function: Any) -> bool:
     """Whether an annotation says that a function returns an array, or a named tuple of some."""
     kind = str(function.__annotations__.get("return"))
-    return "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
+    return "Array" in kind or "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
 
 
 class _Compiler(_FunctionCompiler):

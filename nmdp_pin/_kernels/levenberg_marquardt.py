@@ -17,10 +17,12 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import (
     add_gram,
     cholesky,
+    clear_matrix,
+    clear_vector,
     copy_matrix,
     copy_vector,
     lu_factor,
@@ -64,15 +66,14 @@ RUNNING = -1
 
 
 @jit
-def open_account(account: np.ndarray) -> None:
+def open_account(account: Array) -> None:
     """Open an account, shape (ENTRIES,)."""
-    for i in range(ENTRIES):
-        account[i] = 0.0
+    clear_vector(account)
     account[OUTCOME] = RUNNING
 
 
 @jit
-def accepts(account: np.ndarray, f: float, error: float) -> bool:
+def accepts(account: Array, f: float, error: float) -> bool:
     """Judge a trial point, and enter it into the account.
 
     Args:
@@ -96,14 +97,14 @@ def accepts(account: np.ndarray, f: float, error: float) -> bool:
 
 
 @jit
-def reject(account: np.ndarray) -> None:
+def reject(account: Array) -> None:
     """Count an iteration as rejected, and raise lam."""
     account[LAM] = GROW * max(account[LAM], LEAST)
     account[REJECTED] += 1.0
 
 
 @jit
-def goes_on(account: np.ndarray, tolerance: float, max_iterations: int) -> bool:
+def goes_on(account: Array, tolerance: float, max_iterations: int) -> bool:
     """Whether another iteration is to be made; it is counted, or an outcome is entered.
 
     Args:
@@ -137,8 +138,7 @@ def open_step(step: PositionStep) -> bool:
     open_account(step.account)
     for i in range(4):
         step.energies[i] = np.nan
-    for k in range(len(start.torque.signs)):
-        start.torque.signs[k] = 0.0
+    clear_vector(start.torque.signs)
     if not begin(step):
         step.account[OUTCOME] = SINGULAR
         return False
@@ -228,12 +228,9 @@ def _form(step: PositionStep) -> None:
     copy_matrix(step.trial.A, X)
     solve_upper_transposed_rows(U, X)
     solve_upper_transposed(U, s)
-    for i in range(nv):
-        for k in range(nv):
-            step.gram[i, k] = 0.0
+    clear_matrix(step.gram)
     add_gram(X, 1.0, step.gram)
-    for i in range(nv):
-        step.descent[i] = 0.0
+    clear_vector(step.descent)
     for i in range(nv):
         for k in range(nv):
             step.descent[k] -= X[i, k] * s[i]
@@ -288,7 +285,7 @@ def minimise_step(step: PositionStep) -> None:
 
 
 @jit
-def evaluate_end(step: PositionStep, q: np.ndarray) -> None:
+def evaluate_end(step: PositionStep, q: Array) -> None:
     """Evaluate a step at a given end, shape (nq,)."""
     open_step(step)
     copy_vector(q, step.trial.q)
@@ -299,7 +296,7 @@ def evaluate_end(step: PositionStep, q: np.ndarray) -> None:
 
 
 @jit
-def roll(step: PositionStep, torques: np.ndarray, x: np.ndarray) -> int:
+def roll(step: PositionStep, torques: Array, x: Array) -> int:
     """Make steps, one after another, until one fails, and return their number.
 
     Args:

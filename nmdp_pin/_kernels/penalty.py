@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import matrix, record, vector, zero_vector
 from nmdp_pin._kernels.vector3 import cross_into, dot
 
@@ -60,12 +60,12 @@ class Touch(NamedTuple):
         K: curvature, shape (3, 3).
     """
 
-    sizes: np.ndarray
-    n: np.ndarray
-    slip: np.ndarray
-    arm: np.ndarray
-    turn: np.ndarray
-    K: np.ndarray
+    sizes: Array
+    n: Array
+    slip: Array
+    arm: Array
+    turn: Array
+    K: Array
 
 
 @jit
@@ -78,7 +78,7 @@ def new_touch() -> Touch:
 
 @jit
 def measure(
-    law: PenaltyLaw, h: float, depth: float, mu: float, u: np.ndarray, radius: float, t: Touch
+    law: PenaltyLaw, h: float, depth: float, mu: float, u: Array, radius: float, t: Touch
 ) -> None:
     """Fill in slip and sizes; `n` and, of round contacts, `turn` are given.
 
@@ -126,7 +126,7 @@ def friction_energy(law: PenaltyLaw, t: Touch) -> float:
 
 
 @jit
-def carried_slip(t: Touch, carried: np.ndarray, z: np.ndarray, pull: np.ndarray) -> None:
+def carried_slip(t: Touch, carried: Array, z: Array, pull: Array) -> None:
     """Q' u_t, z = r (Q' u_t - u_t) - (n . u) u_t and u_t + K z of conservative friction."""
     r, along = t.sizes[1], t.sizes[2]
     for i in range(3):
@@ -142,17 +142,12 @@ def carried_slip(t: Touch, carried: np.ndarray, z: np.ndarray, pull: np.ndarray)
 
 
 @jit
-def wrench_of(law: PenaltyLaw, t: Touch, wrench: np.ndarray) -> None:
-    """The wrench on the body.
+def wrench_of(law: PenaltyLaw, t: Touch, wrench: Array) -> None:
+    """The wrench on the body about the centre, shape (6,).
 
     Frictional: f = p n - q u_t where the sphere touches. Conservative: minus the gradient of the
     energy, f = (p + c) n - q (u_t + K z) and q o x Q' u_t with o = r n and
     c = C_par (gamma + 1) |u_t|^(beta + 1) d^gamma ([P] f*).
-
-    Args:
-        law: parameters of the penalty law.
-        t: contact at the configuration.
-        wrench: output, about the centre, shape (6,).
     """
     d, p, q = t.sizes[0], t.sizes[3], t.sizes[4]
     force, moment = wrench[:3], wrench[3:]
@@ -171,7 +166,7 @@ def wrench_of(law: PenaltyLaw, t: Touch, wrench: np.ndarray) -> None:
 
 
 @jit
-def slip_derivative(t: Touch, change: np.ndarray) -> None:
+def slip_derivative(t: Touch, change: Array) -> None:
     """Write du_t / d(dx, dphi), shape (3, 6).
 
     With T = 1 - n n', b = n . u, Q the rotation back and o = r n,
@@ -209,7 +204,7 @@ def slip_derivative(t: Touch, change: np.ndarray) -> None:
 
 
 @jit
-def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
+def stretch_along_slip(t: Touch, share: float, change: Array) -> None:
     """Change += share e e' change, e being the direction of the slip; unchanged without slip."""
     speed = t.sizes[6]
     if share == 0.0 or speed == 0.0:
@@ -221,7 +216,7 @@ def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
 
 
 @jit
-def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: np.ndarray, D: np.ndarray) -> None:
+def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: Array, D: Array) -> None:
     """Derivative of `wrench_of` by (dx, dphi), of frictional forces.
 
     Args:
@@ -256,7 +251,7 @@ def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: np.ndarray, D: np.n
 
 
 @jit
-def _skew(a: np.ndarray, out: np.ndarray) -> None:
+def _skew(a: Array, out: Array) -> None:
     """The matrix of a x."""
     out[0, 0] = out[1, 1] = out[2, 2] = 0.0
     out[0, 1], out[0, 2], out[1, 2] = -a[2], a[1], -a[0]
@@ -264,16 +259,11 @@ def _skew(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def gauss_newton(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
-    """The positive semidefinite part of the Hessian of the energy by (dx, dphi).
+def gauss_newton(law: PenaltyLaw, t: Touch, D: Array) -> None:
+    """The positive semidefinite part of the Hessian of the energy by (dx, dphi), (6, 6).
 
     The energy is a convex function of d, linearised, plus the square of the vector
     |u_t|^((beta - 1) / 2) u_t d^((gamma + 1) / 2), linearised.
-
-    Args:
-        law: parameters of the penalty law.
-        t: contact at the configuration.
-        D: output, shape (6, 6).
     """
     d, q, slope = t.sizes[0], t.sizes[4], t.sizes[5]
     change = matrix(3, 6)
@@ -293,14 +283,8 @@ def gauss_newton(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
 
 
 @jit
-def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
-    """Derivative of `wrench_of` by (dx, dphi), of conservative forces: minus the Hessian.
-
-    Args:
-        law: parameters of the penalty law.
-        t: contact at the configuration.
-        D: output, shape (6, 6).
-    """
+def conservative_derivative(law: PenaltyLaw, t: Touch, D: Array) -> None:
+    """Derivative of `wrench_of` by (dx, dphi), if conservative: minus the Hessian, (6, 6)."""
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     n, bent = t.n, t.sizes[7] > 0.0
     carried, z, pull, lever = vector(3), vector(3), vector(3), vector(3)
@@ -354,9 +338,7 @@ def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
 
 
 @jit
-def _turning_normal(
-    t: Touch, change: np.ndarray, carried: np.ndarray, z: np.ndarray, result: np.ndarray
-) -> None:
+def _turning_normal(t: Touch, change: Array, carried: Array, z: Array, result: Array) -> None:
     """d(K z), shape (3, 6).
 
     The curvature of a distance changes by dK z = -K^2 z (n . dx) - (n . z) K^2 dx -

@@ -9,19 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numba import objmode
 
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity
-from nmdp_pin._kernels.contacts import (
-    LOST,
-    Candidates,
-    Contacts,
-    Places,
-    list_contacts,
-    reach_of,
-)
-from nmdp_pin._kernels.jit import calling_jit, jit
+from nmdp_pin._kernels.contacts import LOST, Candidates, Contacts, Places, list_contacts, reach_of
+from nmdp_pin._kernels.jit import Array, calling_jit, jit
+from nmdp_pin._kernels.linear import clear_vector
 from nmdp_pin._kernels.record import address_of, matrix, record_at, vector
 from nmdp_pin._kernels.shapes import (
     bend_shapes,
@@ -45,7 +38,7 @@ _KERNELS: tuple[Any, ...] = (
 
 
 @jit
-def _height(candidates: Candidates, k: int, p: np.ndarray) -> float:
+def _height(candidates: Candidates, k: int, p: Array) -> float:
     """Distance of a point to the plane of candidate k [m]."""
     shape = candidates.shapes[candidates.rows[k]]
     return shape[5] * p[0] + shape[8] * p[1] + shape[11] * p[2] - shape[12]
@@ -53,7 +46,7 @@ def _height(candidates: Candidates, k: int, p: np.ndarray) -> float:
 
 @jit
 def select_contacts(
-    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts
+    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts
 ) -> None:
     """List the candidates that may touch in a time h, by their places at its start and end.
 
@@ -83,7 +76,7 @@ def select_contacts(
 
 
 @jit
-def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
+def missed_contacts(candidates: Candidates, P: Array, contacts: Contacts) -> bool:
     """List candidates besides the contacts that touch at placements P; False where none does."""
     M, c, missed = matrix(4, 3), vector(3), False
     for k in range(candidates.rows.size):
@@ -101,21 +94,17 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
 
 
 @jit
-def place_references(contacts: Contacts, P: np.ndarray) -> None:
+def place_references(contacts: Contacts, P: Array) -> None:
     """Write the placements of the contacts' bodies at the reference of a stage."""
     for i in range(contacts.n[0]):
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], contacts.reference[i])
 
 
 @jit
-def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at: Places) -> None:
-    """Places of the contacts, without the curvatures of closed forms; see `bend_contacts`.
+def place_contacts(candidates: Candidates, contacts: Contacts, P: Array, at: Places) -> None:
+    """Places of the contacts at placements P, shape (n + 1, 4, 3).
 
-    Args:
-        candidates: pairs that may touch.
-        contacts: contacts of the step.
-        P: placements of the bodies, shape (n + 1, 4, 3).
-        at: output.
+    The curvatures of closed forms are left out; see `bend_contacts`.
     """
     for i in range(contacts.n[0]):
         c, p, n = contacts.index[i], at.centre[i], at.normal[i]
@@ -148,12 +137,9 @@ def bend_contacts(candidates: Candidates, contacts: Contacts, at: Places) -> Non
 
 
 @jit
-def report_depths(
-    candidates: Candidates, contacts: Contacts, at: Places, depths: np.ndarray
-) -> None:
+def report_depths(candidates: Candidates, contacts: Contacts, at: Places, depths: Array) -> None:
     """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
-    for p in range(depths.size):
-        depths[p] = 0.0
+    clear_vector(depths)
     if candidates.shaped:
         _call_at(_DEPTHS, candidates, contacts, at, (depths,))
         return
@@ -164,11 +150,7 @@ def report_depths(
 
 @jit
 def report_wrenches(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    wrenches: np.ndarray,
-    of_points: np.ndarray,
+    candidates: Candidates, contacts: Contacts, at: Places, wrenches: Array, of_points: Array
 ) -> None:
     """Add the wrenches of all contacts to those of their contact points.
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.vector3 import (
     Vector3,
@@ -60,27 +60,27 @@ class Polytopes:
         first_points: where in `points` those of a pair begin, shape (k, 2).
     """
 
-    vertices: np.ndarray
-    normals: np.ndarray
-    levels: np.ndarray
-    edges: np.ndarray
-    first: np.ndarray
-    centres: np.ndarray
-    sizes: np.ndarray
-    rounding: np.ndarray
-    rows: np.ndarray
-    pairs: np.ndarray
-    points: np.ndarray
-    first_points: np.ndarray
+    vertices: Array
+    normals: Array
+    levels: Array
+    edges: Array
+    first: Array
+    centres: Array
+    sizes: Array
+    rounding: Array
+    rows: Array
+    pairs: Array
+    points: Array
+    first_points: Array
 
 
 class Polytope(NamedTuple):
     """A polytope in some frame; fields as in `Polytopes`."""
 
-    vertices: np.ndarray
-    normals: np.ndarray
-    levels: np.ndarray
-    edges: np.ndarray
+    vertices: Array
+    normals: Array
+    levels: Array
+    edges: Array
     rounding: float
 
 
@@ -98,7 +98,7 @@ def polytope(polytopes: Polytopes, p: int) -> Polytope:
 
 
 @jit
-def moved(a: Polytope, M: np.ndarray) -> Polytope:
+def moved(a: Polytope, M: Array) -> Polytope:
     """A polytope at the placement M, shape (4, 3)."""
     vertices, normals = np.empty(a.vertices.shape), np.empty(a.normals.shape)
     levels = np.empty(a.levels.shape)
@@ -111,7 +111,7 @@ def moved(a: Polytope, M: np.ndarray) -> Polytope:
 
 
 @jit
-def row_of(table: np.ndarray, i: int) -> Vector3:
+def row_of(table: Array, i: int) -> Vector3:
     """Row i of a table of vectors."""
     return table[i, 0], table[i, 1], table[i, 2]
 
@@ -124,7 +124,7 @@ def edge_of(a: Polytope, i: int) -> tuple[Vector3, Vector3]:
 
 
 @jit
-def _lowest(vertices: np.ndarray, n: Vector3) -> float:
+def _lowest(vertices: Array, n: Vector3) -> float:
     """The least n . x of vertices [m]."""
     least = math.inf
     for i in range(len(vertices)):
@@ -202,7 +202,7 @@ def separating_direction(
 
 
 @jit
-def _edge_slopes(a: Polytope, b: Polytope) -> np.ndarray:
+def _edge_slopes(a: Polytope, b: Polytope) -> Array:
     """Cosines between edges of polytope a and normals of polytope b, shape (e, f)."""
     slopes = np.empty((len(a.edges), len(b.normals)))
     for i in range(len(a.edges)):
@@ -214,7 +214,7 @@ def _edge_slopes(a: Polytope, b: Polytope) -> np.ndarray:
 
 
 @jit
-def _may_cross(a: Polytope, i: int, slopes: np.ndarray, tilt: float) -> bool:
+def _may_cross(a: Polytope, i: int, slopes: Array, tilt: float) -> bool:
     """Whether the normal of an edge and another edge may be in the cone of the former.
 
     The normal to both is between the normals of the faces at edge i where the other edge rises from
@@ -325,8 +325,8 @@ def find_features(
     towards: Vector3,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
 ) -> int:
     """List the features by which two polytopes touch, or may soon; their number.
 
@@ -371,8 +371,8 @@ def _find_vertices(
     limit: float,
     slack: float,
     kind: int,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
     n: int,
 ) -> int:
     """List the vertices of polytope a that touch faces of b; arguments as in `find_features`."""

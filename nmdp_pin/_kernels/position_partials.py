@@ -9,7 +9,7 @@ import numpy as np
 
 from nmdp_pin._kernels.contact_motion import motion_at, wrench_at_origin
 from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import copy_matrix, copy_vector, solve_in_place
 from nmdp_pin._kernels.manifold import add_turning, difference_derivative, integrate
 from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
@@ -35,8 +35,8 @@ class StepPartials:
         velocity_of_start: derivative of v1 by q0 and v0, shape (nv, 2 nv).
     """
 
-    of_start: np.ndarray
-    velocity_of_start: np.ndarray
+    of_start: Array
+    velocity_of_start: Array
 
 
 @jit
@@ -84,9 +84,8 @@ def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
     _target_forces(tree, trial, P, S, back)
-    world_motions(tree, step.ref.P0, S)
-    _target_forces(tree, trial, step.ref.P0, S, targets)
-    add_contacts(step, S, result)
+    _target_forces(tree, trial, step.ref.P0, step.ref.S0, targets)
+    add_contacts(step, result)
     turned = np.empty((nv, nv))
     for k in range(nv):
         for l in range(nv):
@@ -118,7 +117,7 @@ def _copy_start(start: StepStart, copy: StepStart) -> None:
 
 
 @jit
-def _pull_back(step: PositionStep, D0: np.ndarray, result: np.ndarray) -> None:
+def _pull_back(step: PositionStep, D0: Array, result: Array) -> None:
     """Replace the derivative of a force f by that of D'f, f depending on v1 and the torque."""
     start, torque, trial, tree = step.start, step.start.torque, step.trial, step.scene.tree
     nv, h = len(trial.v), start.h
@@ -138,9 +137,7 @@ def _pull_back(step: PositionStep, D0: np.ndarray, result: np.ndarray) -> None:
 
 
 @jit
-def _target_forces(
-    tree: Tree, trial: Trial, P: np.ndarray, S: np.ndarray, derivative: np.ndarray
-) -> None:
+def _target_forces(tree: Tree, trial: Trial, P: Array, S: Array, derivative: Array) -> None:
     """Derivative of dE/dq at the trial by a motion that carries its targets along.
 
     Args:
@@ -156,9 +153,7 @@ def _target_forces(
 
 
 @jit
-def _wrench_change(
-    law: PenaltyLaw, t: Touch, move: np.ndarray, turn: np.ndarray, out: np.ndarray
-) -> None:
+def _wrench_change(law: PenaltyLaw, t: Touch, move: Array, turn: Array, out: Array) -> None:
     """The change of a contact's wrench by a motion of its body at the start of the step.
 
     With the displacement u = x - x_0 + (Q - 1) o it is du = -dx_0 + dphi_0 x (Q o), and
@@ -214,15 +209,13 @@ def _wrench_change(
 
 
 @jit
-def add_contacts(step: PositionStep, S0: np.ndarray, R: np.ndarray) -> None:
-    """Subtract the derivative of the contacts' generalised force by a motion of the start.
+def add_contacts(step: PositionStep, R: Array) -> None:
+    """Subtract the contacts' generalised force, derived by a motion of the start, from R, (nv, nv).
 
-    Args:
-        step: the step, evaluated at its end.
-        S0: motions of the dofs at the start, shape (nv, 6).
-        R: derivative that is changed, shape (nv, nv).
+    The step is evaluated at its end.
     """
-    contacts, moves, P0, trial = step.ref.contacts, step.scene.tree.moves, step.ref.P0, step.trial
+    contacts, moves, trial = step.ref.contacts, step.scene.tree.moves, step.trial
+    P0, S0 = step.ref.P0, step.ref.S0
     t, c0, motion, wrench, world = new_touch(), vector(3), vector(6), vector(6), vector(6)
     for i in range(contacts.n[0]):
         if not describe_contact(step, i, t):

@@ -25,9 +25,16 @@ from nmdp_pin._kernels.contact_motion import (
 )
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import Joints, Torque, add_springs, gains, motor, stop
-from nmdp_pin._kernels.linear import cholesky, copy_matrix, solve_upper_transposed
+from nmdp_pin._kernels.linear import (
+    cholesky,
+    clear_matrix,
+    clear_vector,
+    copy_matrix,
+    copy_vector,
+    solve_upper_transposed,
+)
 from nmdp_pin._kernels.manifold import (
     add_rows,
     add_turning,
@@ -101,8 +108,8 @@ class StepStart:
         h: length [s].
     """
 
-    q0: np.ndarray
-    v0: np.ndarray
+    q0: Array
+    v0: Array
     torque: Torque
     h: float
 
@@ -122,13 +129,13 @@ class StepReference:
         contacts: contacts of the step.
     """
 
-    P0: np.ndarray
-    S0: np.ndarray
-    twists: np.ndarray
-    target: np.ndarray
-    metric: np.ndarray
-    U: np.ndarray
-    energies: np.ndarray
+    P0: Array
+    S0: Array
+    twists: Array
+    target: Array
+    metric: Array
+    U: Array
+    energies: Array
     contacts: Contacts
 
 
@@ -143,10 +150,10 @@ class ContactForces:
         energies: stored by the normal forces and by conservative friction [J], shape (2,).
     """
 
-    wrenches: np.ndarray
-    origin: np.ndarray
-    stiffness: np.ndarray
-    energies: np.ndarray
+    wrenches: Array
+    origin: Array
+    stiffness: Array
+    energies: Array
 
 
 @record
@@ -172,22 +179,22 @@ class Trial:
         space: workspace, shape (4, nv).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    y: np.ndarray
-    e: np.ndarray
-    D: np.ndarray
-    D_t: np.ndarray
-    P: np.ndarray
-    S: np.ndarray
+    q: Array
+    v: Array
+    y: Array
+    e: Array
+    D: Array
+    D_t: Array
+    P: Array
+    S: Array
     places: Places
     forces: ContactForces
-    wrenches: np.ndarray
-    stiffness: np.ndarray
-    r: np.ndarray
-    tau: np.ndarray
-    A: np.ndarray
-    space: np.ndarray
+    wrenches: Array
+    stiffness: Array
+    r: Array
+    tau: Array
+    A: Array
+    space: Array
 
 
 @record
@@ -222,16 +229,16 @@ class PositionStep:
     ref: StepReference
     trial: Trial
     bound: float
-    q: np.ndarray
-    r: np.ndarray
-    F: np.ndarray
-    dx: np.ndarray
-    account: np.ndarray
-    energies: np.ndarray
+    q: Array
+    r: Array
+    F: Array
+    dx: Array
+    account: Array
+    energies: Array
     formed: bool
-    gram: np.ndarray
-    descent: np.ndarray
-    freed: np.ndarray
+    gram: Array
+    descent: Array
+    freed: Array
 
 
 @jit
@@ -254,12 +261,8 @@ def begin(step: PositionStep) -> bool:
             ref.target[b, 3, j] += tree.gravity[j] * h * h
     inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, 1.0, trial.stiffness)
     add_children(tree.parents, trial.stiffness)
-    for b in range(len(tree.parents)):
-        for j in range(6):
-            trial.wrenches[b, j] = 0.0
-    for i in range(nv):
-        for j in range(nv):
-            ref.metric[i, j] = 0.0
+    clear_matrix(trial.wrenches)
+    clear_matrix(ref.metric)
     project_stiffness(
         ref.S0, tree.parents, tree.first_dofs, trial.stiffness, trial.wrenches, ref.metric
     )
@@ -328,9 +331,9 @@ def evaluate_step(step: PositionStep) -> tuple[float, float]:
             trial.r[k] += out[k]
     value += _add_joint_forces(step)
     error, s = 0.0, trial.space[3]
+    copy_vector(trial.r, s)
     for k in range(nv):
         error += trial.r[k] * trial.r[k]
-        s[k] = trial.r[k]
     if scene.law.kind == FRICTIONAL:
         solve_upper_transposed(ref.U, s)
         value = 0.0
@@ -355,9 +358,7 @@ def linearise_step(step: PositionStep, exact: bool) -> None:
     add_children(tree.parents, trial.stiffness)
     wrenches = trial.wrenches if exact else np.zeros_like(trial.wrenches)
     origin = forces.origin if exact else np.zeros_like(forces.origin)
-    for k in range(nv):
-        for l in range(nv):
-            A[k, l] = 0.0
+    clear_matrix(A)
     project_stiffness(trial.S, tree.parents, tree.first_dofs, trial.stiffness, wrenches, A)
     add_pairs(tree, trial.S, contacts.bodies, forces.stiffness, origin, contacts.n[0], A)
     weights, force = trial.space[0], trial.space[1]
@@ -469,9 +470,7 @@ def free_motors(step: PositionStep) -> None:
 def replace_kinks(step: PositionStep, torque: Torque) -> None:
     """Replace friction and limits of joints by gains and torques that equal them near the trial.
 
-    Args:
-        step: the step, evaluated at its end.
-        torque: copy of the torque of the step; changed.
+    The torque is a copy of that of the step.
     """
     joints, y = step.scene.joints, step.trial.y
     for k in range(len(y)):
@@ -512,8 +511,8 @@ def write_contact_forces(step: PositionStep) -> None:
     bend_contacts(step.scene.candidates, contacts, trial.places)
     for i in range(contacts.n[0]):
         w, at = forces.wrenches[i], forces.origin[i]
-        for j in range(6):
-            w[j] = at[j] = 0.0
+        clear_vector(w)
+        clear_vector(at)
         if not describe_contact(step, i, t):
             continue
         wrench_of(law, t, wrench)
@@ -536,8 +535,7 @@ def _write_contact_stiffness(step: PositionStep, exact: bool) -> None:
     t, wrench, D = new_touch(), vector(6), matrix(6, 6)
     for i in range(contacts.n[0]):
         stiffness = trial.forces.stiffness[i]
-        for j in range(36):
-            stiffness[j] = 0.0
+        clear_vector(stiffness)
         if not describe_contact(step, i, t):
             continue
         wrench_of(law, t, wrench)

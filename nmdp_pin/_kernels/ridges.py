@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_A,
@@ -58,8 +58,8 @@ def find_ridges(
     a: Polytope,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
 ) -> int:
     """List the ridges and peaks of a mesh that touch a polytope, or may soon; their number.
 
@@ -98,16 +98,14 @@ def find_ridges(
 
 
 @jit
-def _is_in_box(x: Vector3, low: np.ndarray, high: np.ndarray) -> bool:
+def _is_in_box(x: Vector3, low: Array, high: Array) -> bool:
     """Whether a point is in a box."""
     above, below = minus(x, low), minus(high, x)
     return min(min(above[0], above[1], above[2]), min(below[0], below[1], below[2])) >= 0.0
 
 
 @jit
-def _keep(
-    kind: int, i: int, j: int, gap: float, features: np.ndarray, gaps: np.ndarray, n: int
-) -> int:
+def _keep(kind: int, i: int, j: int, gap: float, features: Array, gaps: Array, n: int) -> int:
     """Add a feature to n of them, instead of the furthest if there are too many; their number."""
     at = n
     if n == len(gaps):
@@ -144,8 +142,8 @@ def _add_peak(
     centre: Vector3,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
     found: int,
 ) -> int:
     """Add what a vertex touches: the face that it had furthest behind it, and rounded sides."""
@@ -192,8 +190,8 @@ def _add_ridge(
     centre: Vector3,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
     found: int,
 ) -> int:
     """Add the edges of a polytope that cross a ridge, by which it is not deeper than by a face."""
@@ -244,7 +242,7 @@ def side_at(
 
 @jit
 def side_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: np.ndarray, L: np.ndarray
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of contact i, on a rounded side, by a motion, shapes (3, 6).
 

@@ -26,11 +26,7 @@ _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt bes
 
 @jit
 def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
-    """Mark the contacts of a sphere whose point on the surface another shape covers.
-
-    Where shapes join, the edge of one of them is no edge of their union: what slides over the seam
-    feels the shape that is nearer alone.
-    """
+    """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0
     least = -math.inf if candidates.distant else 0.0
     while i < n:

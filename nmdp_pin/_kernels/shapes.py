@@ -27,7 +27,7 @@ from nmdp_pin._kernels.features import (
     place_feature,
     select_features,
 )
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_B,
@@ -61,7 +61,7 @@ MOST_SHARES = 64  # vertices of a face that may share its force
 
 @jit
 def select_shapes(
-    candidates: Candidates, contacts: Contacts, P: np.ndarray, twists: np.ndarray, h: float
+    candidates: Candidates, contacts: Contacts, P: Array, twists: Array, h: float
 ) -> None:
     """Note which candidates with other shapes may touch in a time h; see `select_contacts`."""
     M, c, v, x = np.empty((4, 3)), np.empty(3), np.empty(3), np.empty(3)
@@ -112,7 +112,7 @@ def select_shapes(
 
 @jit
 def _are_apart(
-    candidates: Candidates, block: int, P: np.ndarray, twists: np.ndarray, h: float, reach: float
+    candidates: Candidates, block: int, P: Array, twists: Array, h: float, reach: float
 ) -> bool:
     """Whether no point of a block comes within a distance of a shape in a time h."""
     k, M, c = candidates.blocks[block], np.empty((4, 3)), np.empty(3)
@@ -170,7 +170,7 @@ def _add_minima(
 
 
 @jit
-def missed_shapes(candidates: Candidates, contacts: Contacts, P: np.ndarray) -> bool:
+def missed_shapes(candidates: Candidates, contacts: Contacts, P: Array) -> bool:
     """Note candidates with other shapes that touch at placements P; see `missed_contacts`."""
     M, c, missed, end, block = np.empty((4, 3)), np.empty(3), False, 0, 0
     still = np.zeros((len(P), 6))
@@ -210,10 +210,7 @@ def missed_shapes(candidates: Candidates, contacts: Contacts, P: np.ndarray) -> 
 def place_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
     """Depths, normals and arms of the contacts with other shapes than planes, and what is covered.
 
-    Args:
-        candidates: pairs that may touch.
-        contacts: contacts of the step.
-        at: contacts whose placements and centres are known; see `place_contacts`.
+    Placements and centres are known; see `place_contacts`.
     """
     hessian = np.empty((3, 3))
     for i in range(contacts.n[0]):
@@ -300,12 +297,7 @@ def _bend(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> Non
 
 @jit
 def shares(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    i: int,
-    points: np.ndarray,
-    weights: np.ndarray,
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, points: Array, weights: Array
 ) -> int:
     """Contact points at which the force of contact i is reported, and their shares; their number.
 
@@ -363,8 +355,8 @@ def _face_shares(
     a: Polytope,
     face: int,
     p: Vector3,
-    points: np.ndarray,
-    weights: np.ndarray,
+    points: Array,
+    weights: Array,
 ) -> int:
     """Shares of the vertices of a face in the force on it at p; see `shares`."""
     corners, n = np.empty((MOST_SHARES, 3)), 0
@@ -382,7 +374,7 @@ def _face_shares(
 
 
 @jit
-def _share(corners: np.ndarray, p: Vector3, weights: np.ndarray) -> None:
+def _share(corners: Array, p: Vector3, weights: Array) -> None:
     """Write the smallest weights of corners with the resultant and moment of the force at p."""
     middle, S, off, n = np.zeros(3), np.zeros((3, 3)), np.empty(3), len(corners)
     weights[0] = -1.0
@@ -407,9 +399,7 @@ def _share(corners: np.ndarray, p: Vector3, weights: np.ndarray) -> None:
 
 
 @jit
-def share_depths(
-    candidates: Candidates, contacts: Contacts, at: Places, depths: np.ndarray
-) -> None:
+def share_depths(candidates: Candidates, contacts: Contacts, at: Places, depths: Array) -> None:
     """Raise the penetrations of the contact points to those of their contacts, shape (p,)."""
     points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)
     for i in range(contacts.n[0]):
@@ -423,11 +413,7 @@ def share_depths(
 
 @jit
 def share_wrenches(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    wrenches: np.ndarray,
-    of_points: np.ndarray,
+    candidates: Candidates, contacts: Contacts, at: Places, wrenches: Array, of_points: Array
 ) -> None:
     """Add the wrenches of all contacts to those of the points that share them."""
     points, weights = np.empty(MOST_SHARES, np.int64), np.empty(MOST_SHARES)

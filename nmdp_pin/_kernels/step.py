@@ -17,7 +17,8 @@ from nmdp_pin._kernels.contact_motion import relative_placement, relative_veloci
 from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin._kernels.inertia import placement_rates
-from nmdp_pin._kernels.jit import inlined, jit
+from nmdp_pin._kernels.jit import Array, inlined, jit
+from nmdp_pin._kernels.linear import clear_matrix, clear_vector, copy_vector
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
     missed_contacts,
@@ -53,7 +54,18 @@ from nmdp_pin._kernels.vi_newton import (
 )
 
 _LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
-_MOST_GUESSES = 8
+# Initial guesses: share of the predicted motion, whether with the weights of the step before, how
+# loose the guess is, and whether contacts bear their full forces.
+_GUESSES = (
+    (1.0, 1.0, 3.0, 0.0),
+    (0.0, 1.0, 3.0, 0.0),
+    (1.0, 0.0, 10.0, 0.0),
+    (0.5, 1.0, 3.0, 0.0),
+    (0.0, 1.0, 0.3, 0.0),
+    (1.0, 1.0, 3.0, 1.0),
+    (0.0, 0.0, 0.3, 0.0),
+    (0.0, 0.0, 1e3, 0.0),
+)
 _OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
 _FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
 _FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
@@ -112,7 +124,7 @@ class Scheme:
     """
 
     order: int
-    a: np.ndarray
+    a: Array
 
 
 @record
@@ -136,18 +148,18 @@ class Start:
         external: forces from outside at the stages, which are in `constant` as well, (s, nv).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    contacts: np.ndarray
-    w: np.ndarray
-    joints: np.ndarray
+    q: Array
+    v: Array
+    a: Array
+    contacts: Array
+    w: Array
+    joints: Array
     h: float
-    constant: np.ndarray
-    kp: np.ndarray
-    kd: np.ndarray
-    q_target: np.ndarray
-    external: np.ndarray
+    constant: Array
+    kp: Array
+    kd: Array
+    q_target: Array
+    external: Array
 
 
 @record
@@ -176,13 +188,13 @@ class Memory:
     scratch: Point
     points: tuple[Point, ...]
     linear: Linear
-    w: np.ndarray
-    ahead: np.ndarray
-    rates: np.ndarray
-    slopes: np.ndarray
-    velocities: np.ndarray
-    energies: np.ndarray
-    suspects: np.ndarray
+    w: Array
+    ahead: Array
+    rates: Array
+    slopes: Array
+    velocities: Array
+    energies: Array
+    suspects: Array
 
 
 @record
@@ -204,18 +216,18 @@ class End:
         numbers: residual, gap and energies, shape (4,).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    tau: np.ndarray
-    wrenches: np.ndarray
-    depths: np.ndarray
-    error: np.ndarray
-    contacts: np.ndarray
-    w: np.ndarray
-    joints: np.ndarray
-    counts: np.ndarray
-    numbers: np.ndarray
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    wrenches: Array
+    depths: Array
+    error: Array
+    contacts: Array
+    w: Array
+    joints: Array
+    counts: Array
+    numbers: Array
 
 
 @jit
@@ -242,7 +254,7 @@ def attainable_slip(stage: Stage, speed: float) -> float:
 
 
 @jit
-def _size_of(q: np.ndarray) -> float:
+def _size_of(q: Array) -> float:
     """Norm of a configuration, and 1 more."""
     square = 0.0
     for i in range(q.size):
@@ -261,10 +273,8 @@ def share_of_tolerance(options: Options, stage: Stage) -> float:
 def open_step(system: System, start: Start, memory: Memory) -> None:
     """Kinematics, energies and contacts at the start of a step."""
     origin, stage, tree = memory.origin, memory.stage, system.tree
-    for i in range(start.q.size):
-        origin.q[i] = start.q[i]
-    for l in range(start.v.size):
-        origin.v[l] = start.v[l]
+    copy_vector(start.q, origin.q)
+    copy_vector(start.v, origin.v)
     kinematics(system, start.q, origin)
     body_twists(tree, origin.S, start.v, origin.twists)
     memory.energies[0], memory.energies[1] = energies_of(system, origin)
@@ -297,8 +307,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
         most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     for j in range(start.joints.size):
-        for e in range(m):
-            memory.w[n + j, e] = 0.0
+        clear_vector(memory.w[n + j])
         memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
@@ -390,29 +399,13 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
     """
     stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
     h, m = 1.0 / stage.rate, at.w.shape[1]
-    share, weights, loose, full = 1.0, 1.0, 3.0, False
+    if number >= len(_GUESSES):
+        return -1.0
+    share, weights, loose, full = _GUESSES[number]
     if not _predicts(options):
-        share = 0.0
         if number > (1 if options.restarts and options.warm_start else 0):
             return -1.0
-        if number == 1:
-            weights = 0.0
-    elif number == 1:
-        share = 0.0
-    elif number == 2:
-        weights, loose = 0.0, 10.0
-    elif number == 3:
-        share = 0.5
-    elif number == 4:
-        share, loose = 0.0, 0.3
-    elif number == 5:
-        full = True
-    elif number == 6:
-        share, weights, loose = 0.0, 0.0, 0.3
-    elif number == 7:
-        share, weights, loose = 0.0, 0.0, 1e3
-    elif number > 7:
-        return -1.0
+        share, weights, loose, full = 0.0, 1.0 - number, 3.0, 0.0
     step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
@@ -422,7 +415,7 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
     for i in range(n + r):
         for e in range(m):
             at.w[i, e] = weights * memory.w[i, e]
-            if full and i < n:
+            if full > 0.0 and i < n:
                 at.w[i, e] = 1.0 / m
         if weights == 0.0 and i >= n:
             at.w[i, 0] = 0.5
@@ -438,7 +431,7 @@ def solve_from_guesses(
     given: float,
     memory: Memory,
     first: int,
-    counts: np.ndarray,
+    counts: Array,
 ) -> tuple[int, int]:
     """Solve a stage from one guess after another.
 
@@ -558,7 +551,7 @@ def make_stages(
     start: Start,
     memory: Memory,
     base: int,
-    counts: np.ndarray,
+    counts: Array,
 ) -> tuple[int, int, int]:
     """Solve the stages of a step one after another.
 
@@ -576,10 +569,9 @@ def make_stages(
     """
     stages, given = scheme.a.shape[0], 0.0
     speed = list_weights(system, start, options, memory)
-    for l in range(start.v.size):
-        memory.ahead[l] = start.a[l]
+    copy_vector(start.a, memory.ahead)
     first, last, outcome = base, base, CONVERGED
-    guesses = _FEW_GUESSES if scheme.order > 1 else _MOST_GUESSES
+    guesses = _FEW_GUESSES if scheme.order > 1 else len(_GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
         reach = _LEAST_REACH + speed / memory.stage.rate
@@ -736,19 +728,12 @@ def _judge(
 
 @jit
 def _close_step(
-    system: System,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    first: int,
-    last: int,
-    end: End,
+    system: System, scheme: Scheme, start: Start, memory: Memory, first: int, last: int, end: End
 ) -> None:
     """Write the end of a step that was made."""
     at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
     n, k = contacts.n[0], 0
-    for i in range(at.q.size):
-        end.q[i] = at.q[i]
+    copy_vector(at.q, end.q)
     carry(memory, at)
     for l in range(at.v.size):
         end.v[l], end.a[l] = at.v[l], memory.ahead[l]
@@ -756,16 +741,13 @@ def _close_step(
     for x in range(at.n_active[1]):
         i = at.active[x]
         end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
-        for e in range(at.w.shape[1]):
-            end.w[k, e] = at.w[i, e]
+        copy_vector(at.w[i], end.w[k])
         k += 1
     end.counts[TOUCHING] = k
     for j in range(end.joints.size):
         end.joints[j] = memory.w[n + j, 0]
     report_depths(system.candidates, contacts, at.places, end.depths)
-    for p in range(end.depths.size):
-        for a in range(6):
-            end.wrenches[p, a] = 0.0
+    clear_matrix(end.wrenches)
     for s in range(stages):
         add_wrenches(
             system,
@@ -794,7 +776,7 @@ def _close_step(
 
 @jit
 def add_wrenches(
-    system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
+    system: System, contacts: Contacts, weight: float, at: Point, wrenches: Array
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
     n = contacts.n[0]

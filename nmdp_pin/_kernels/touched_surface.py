@@ -1,8 +1,5 @@
 """The surface of the shape that a candidate touches, and the points of swept spheres nearest to it.
 
-A box is felt on the sides on which a step begins: what comes deep into a thin floor is pushed back
-up, and not out of its bottom.
-
 A disc or an ellipsoid is the set of points c + sum_j u_j e_j, |u| <= 1, with its two or three
 semi-axes e_j. The point that is nearest to a shape, or deepest in it, has |u| = 1, and is where
 u has the direction of -g, g_j = n . e_j being the slopes of the signed distance: where the part of
@@ -20,7 +17,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import row_of
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
@@ -116,7 +113,7 @@ def distance_to(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) 
 
 @jit
 def surface_of(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, hessian: np.ndarray
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, hessian: Array
 ) -> tuple[float, Vector3, bool]:
     """Signed distance [m] and normal of the shape of candidate k at a point, and whether it bends.
 
@@ -149,7 +146,7 @@ def _is_disc(candidates: Candidates, k: int) -> bool:
 
 
 @jit
-def _turned_axes(candidates: Candidates, k: int, M: np.ndarray) -> np.ndarray:
+def _turned_axes(candidates: Candidates, k: int, M: Array) -> Array:
     """Semi-axes of a candidate at a placement of its body, shape (3, 3)."""
     E = np.empty((3, 3))
     for j in range(3):
@@ -158,20 +155,20 @@ def _turned_axes(candidates: Candidates, k: int, M: np.ndarray) -> np.ndarray:
 
 
 @jit
-def _slopes(E: np.ndarray, n: Vector3) -> Vector3:
+def _slopes(E: Array, n: Vector3) -> Vector3:
     """The slopes n . e_j."""
     return dot(n, E[0]), dot(n, E[1]), dot(n, E[2])
 
 
 @jit
-def _arm(E: np.ndarray, u: Vector3) -> Vector3:
+def _arm(E: Array, u: Vector3) -> Vector3:
     """The vector sum_j u_j e_j."""
     along = ahead(scaled(row_of(E, 0), u[0]), u[1], row_of(E, 1))
     return ahead(along, u[2], row_of(E, 2))
 
 
 @jit
-def aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> float:
+def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
     """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m]."""
     c, x, slope = np.empty(3), np.empty(3), 0.0
     place(M, candidates.local[k], c)
@@ -235,7 +232,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
 
 
 @jit
-def _turned(E: np.ndarray, H: np.ndarray, u: Vector3, g: Vector3, b: Vector3) -> Vector3:
+def _turned(E: Array, H: Array, u: Vector3, g: Vector3, b: Vector3) -> Vector3:
     """Solution of K x = b of the module's description, b being tangent to the unit sphere at u."""
     K, HE = np.empty((3, 3)), np.empty((3, 3))
     for k in range(3):
@@ -254,14 +251,14 @@ def _turned(E: np.ndarray, H: np.ndarray, u: Vector3, g: Vector3, b: Vector3) ->
 
 
 @jit
-def times(A: np.ndarray, x: Vector3) -> Vector3:
+def times(A: Array, x: Vector3) -> Vector3:
     """The product of a matrix, shape (3, 3), and a vector."""
     return dot(A[0], x), dot(A[1], x), dot(A[2], x)
 
 
 @jit
 def support_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: np.ndarray, L: np.ndarray
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of a contact at a support point by a motion, shapes (3, 6).
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, length, minus, scaled
 
@@ -46,19 +46,19 @@ class Triangles:
         peaks: whether vertices are ends of ridges, shape (v,).
     """
 
-    vertices: np.ndarray
-    corners: np.ndarray
-    normals: np.ndarray
-    cones: np.ndarray
-    across: np.ndarray
-    first: np.ndarray
-    fans: np.ndarray
-    boxes: np.ndarray
-    order: np.ndarray
-    trees: np.ndarray
-    ridges: np.ndarray
-    ridge_of: np.ndarray
-    peaks: np.ndarray
+    vertices: Array
+    corners: Array
+    normals: Array
+    cones: Array
+    across: Array
+    first: Array
+    fans: Array
+    boxes: Array
+    order: Array
+    trees: Array
+    ridges: Array
+    ridge_of: Array
+    peaks: Array
 
 
 @jit
@@ -156,7 +156,7 @@ def describe_minimum(
     foot: Vector3,
     p: Vector3,
     rounding: float,
-    hessian: np.ndarray,
+    hessian: Array,
 ) -> tuple[float, Vector3, bool]:
     """Signed distance [m] at a local minimum, its gradient, and whether there is a Hessian.
 
@@ -227,9 +227,7 @@ def _straight(mesh: Triangles, t: int, feature: int, gap: Vector3, rounding: flo
 
 
 @jit
-def box_gap(
-    mesh: Triangles, node: int, low: Vector3 | np.ndarray, high: Vector3 | np.ndarray
-) -> float:
+def box_gap(mesh: Triangles, node: int, low: Vector3 | Array, high: Vector3 | Array) -> float:
     """Squared distance between the box of a node and another one [m^2]."""
     total = 0.0
     for i in range(3):
@@ -242,10 +240,10 @@ def box_gap(
 def next_leaf(
     mesh: Triangles,
     m: int,
-    low: Vector3 | np.ndarray,
-    high: Vector3 | np.ndarray,
+    low: Vector3 | Array,
+    high: Vector3 | Array,
     limit: float,
-    stack: np.ndarray,
+    stack: Array,
     n: int,
 ) -> tuple[int, int]:
     """Go on to the next leaf of mesh m near a box, the nearer one of two branches first.
@@ -296,7 +294,7 @@ def nearest_face(mesh: Triangles, m: int, p: Vector3) -> int:
 
 @jit
 def local_minima(
-    mesh: Triangles, m: int, p: Vector3, limit: float, rounding: float, found: np.ndarray
+    mesh: Triangles, m: int, p: Vector3, limit: float, rounding: float, found: Array
 ) -> int:
     """Faces of the local minima of the distance to mesh m, nearest first; their number.
 
