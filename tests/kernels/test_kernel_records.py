@@ -222,5 +222,5 @@ def test_arrays_have_the_shapes_that_are_told(make, method):
         sizes |= {"k": form.n_candidates, "r": form.n_joints, "p": form.n_points, "m": form.m}
         records = [form.record, form.new_memory(), form.new_start(2), form.new_end()]
     else:
-        records = [method.minimiser.scene, method.minimiser.memory]
+        records = [method.memory]
     assert [wrong for record in records for wrong in wrong_shapes(record, sizes)] == []
