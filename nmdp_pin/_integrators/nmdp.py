@@ -160,12 +160,7 @@ class Nmdp(Integrator):
         return self.scheme.order
 
     def step(
-        self,
-        state: State,
-        command: CommandSource,
-        h: float,
-        *,
-        accuracy: float = np.inf,
+        self, state: State, command: CommandSource, h: float, *, accuracy: float = np.inf
     ) -> StepResult:
         """See `Integrator.step`.
 

@@ -13,13 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.linear import (
-    add_product,
-    eliminate,
-    solve_in_place,
-    solve_redundant,
-)
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import add_product, eliminate, solve_in_place, solve_redundant
 from nmdp_pin._kernels.simplex_vi import solve_affine_vi
 from nmdp_pin._kernels.vi_newton import block_scales
 
@@ -52,18 +47,18 @@ class StageRates(NamedTuple):
         bends: rows whose products with the responses dq/dw estimate dr_j/dw_j, (nw, nv).
     """
 
-    G_q: np.ndarray
-    G_z: np.ndarray
-    v_q: np.ndarray
-    v_z: np.ndarray
-    first: np.ndarray
-    w: np.ndarray
-    forces: np.ndarray
-    r: np.ndarray
-    r_q: np.ndarray
-    r_w: np.ndarray
-    r_z: np.ndarray
-    bends: np.ndarray
+    G_q: Array
+    G_z: Array
+    v_q: Array
+    v_z: Array
+    first: Array
+    w: Array
+    forces: Array
+    r: Array
+    r_q: Array
+    r_w: Array
+    r_z: Array
+    bends: Array
 
 
 class Face(NamedTuple):
@@ -79,13 +74,13 @@ class Face(NamedTuple):
         scale: curvature of each row [J], shape (nw,).
     """
 
-    free: np.ndarray
-    tight: np.ndarray
-    kink: np.ndarray
-    kink_sum: np.ndarray
-    slack: np.ndarray
-    multiplier: np.ndarray
-    scale: np.ndarray
+    free: Array
+    tight: Array
+    kink: Array
+    kink_sum: Array
+    slack: Array
+    multiplier: Array
+    scale: Array
 
 
 @jit
@@ -124,13 +119,13 @@ def new_face(k: int, nw: int) -> Face:
 @jit
 def respond(
     rates: StageRates,
-    G_p: np.ndarray,
-    r_p: np.ndarray,
-    Z: np.ndarray,
+    G_p: Array,
+    r_p: Array,
+    Z: Array,
     known: float,
     smoothing: float,
     face: Face,
-    dq: np.ndarray,
+    dq: Array,
 ) -> bool:
     """Derivatives of q at the end of a stage by n numbers; False where dG/dq is singular.
 
@@ -193,7 +188,7 @@ def respond(
 
 
 @jit
-def _find_face(rates: StageRates, moves: np.ndarray, known: float, face: Face) -> bool:
+def _find_face(rates: StageRates, moves: Array, known: float, face: Face) -> bool:
     """Write the face on which the weights stay; True where some multipliers vanish on it.
 
     The multiplier of a weight counts as none where the weight would move q by less than `known`;
@@ -288,7 +283,7 @@ def _open_face(rates: StageRates, face: Face) -> None:
 
 
 @jit
-def _positive_solutions(B: np.ndarray, positive: np.ndarray) -> None:
+def _positive_solutions(B: Array, positive: Array) -> None:
     """Mark the entries that are above zero in some solution of B d = 0, d >= 0.
 
     With the least residual y = B (1 + e), e >= 0, every solution has (B'y) . d = 0 with B'y >= 0: d
@@ -349,9 +344,7 @@ def _positive_solutions(B: np.ndarray, positive: np.ndarray) -> None:
 
 
 @jit
-def _solve_on_face(
-    rates: StageRates, face: Face, H: np.ndarray, turned: np.ndarray, dw: np.ndarray
-) -> None:
+def _solve_on_face(rates: StageRates, face: Face, H: Array, turned: Array, dw: Array) -> None:
     """Dw on the face, shape (nw, n).
 
     Along tight sums weights move in an orthonormal basis of the changes that keep the sum: a single
@@ -387,9 +380,7 @@ def _solve_on_face(
 
 
 @jit
-def face_basis(
-    free: np.ndarray, tight: np.ndarray, first: np.ndarray, scale: np.ndarray, basis: np.ndarray
-) -> int:
+def face_basis(free: Array, tight: Array, first: Array, scale: Array, basis: Array) -> int:
     """Changes of the weights along a face as columns, over the roots of the curvatures.
 
     They are unit vectors, or orthonormal ones that keep the sum where it is tight.
@@ -427,12 +418,7 @@ def face_basis(
 
 @jit
 def _solve_smoothed(
-    rates: StageRates,
-    face: Face,
-    H: np.ndarray,
-    turned: np.ndarray,
-    smoothing: float,
-    dw: np.ndarray,
+    rates: StageRates, face: Face, H: Array, turned: Array, smoothing: float, dw: Array
 ) -> None:
     """Dw with complementarity w s = kappa in place of w s = 0, kappa = smoothing^2, shape (nw, n).
 

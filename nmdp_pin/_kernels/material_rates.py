@@ -11,12 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.inertia import (
-    placements_derivative,
-    rates_derivative,
-    reference_derivative,
-)
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.inertia import placements_derivative, rates_derivative, reference_derivative
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import add_product, solve_in_place
 from nmdp_pin._kernels.manifold import Manifold, difference_derivative
 from nmdp_pin._kernels.stage import Point, Stage, System
@@ -31,8 +27,8 @@ class Parts(NamedTuple):
         by_z: those of the dofs, shape (4, nv, nz).
     """
 
-    change: np.ndarray
-    by_z: np.ndarray
+    change: Array
+    by_z: Array
 
 
 @jit
@@ -43,9 +39,7 @@ def new_parts(system: System, nz: int) -> Parts:
 
 
 @jit
-def integrate_derivatives(
-    space: Manifold, d: np.ndarray, by_q: np.ndarray, by_d: np.ndarray
-) -> bool:
+def integrate_derivatives(space: Manifold, d: Array, by_q: Array, by_d: Array) -> bool:
     """Derivatives of integrate(q, d), tangent: by_q = Jr Jl^-1 and by_d = Jr.
 
     Args:
@@ -82,8 +76,8 @@ def open_parts(
     stage: Stage,
     start: Start,
     memory: Memory,
-    of_q: np.ndarray,
-    of_v: np.ndarray,
+    of_q: Array,
+    of_v: Array,
     parts: Parts,
 ) -> bool:
     """Write the parts of the first stage; False where a derivative is singular.
@@ -122,13 +116,7 @@ def open_parts(
 
 @jit
 def write_rates(
-    system: System,
-    at: Point,
-    share: float,
-    of_q: np.ndarray,
-    of_v: np.ndarray,
-    parts: Parts,
-    first: int,
+    system: System, at: Point, share: float, of_q: Array, of_v: Array, parts: Parts, first: int
 ) -> None:
     """Write two parts: the share of an end in the rates of the placements.
 
@@ -154,7 +142,7 @@ def write_rates(
 
 
 @jit
-def _write_placements(system: System, at: Point, change: np.ndarray) -> None:
+def _write_placements(system: System, at: Point, change: Array) -> None:
     placements_derivative(at.P, at.S, system.tree.moves, change)
 
 
@@ -165,9 +153,9 @@ def add_inertia_rates(
     at: Point,
     parts: Parts,
     number: int,
-    of_v: np.ndarray,
-    v_z: np.ndarray,
-    G_z: np.ndarray,
+    of_v: Array,
+    v_z: Array,
+    G_z: Array,
 ) -> None:
     """Add the derivative of the inertia by z, the end of the stage held, to G_z.
 

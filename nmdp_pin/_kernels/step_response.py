@@ -6,7 +6,7 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_complete
 from nmdp_pin._kernels.implicit_function import new_face, new_rates, respond
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import add_product
 from nmdp_pin._kernels.manifold import Manifold, difference, integrate
 from nmdp_pin._kernels.material_rates import (
@@ -23,9 +23,7 @@ from nmdp_pin._kernels.switches import find_landings, find_switches
 
 
 @jit
-def stage_ends(
-    space: Manifold, scheme: Scheme, start: Start, end: np.ndarray, ends: np.ndarray
-) -> None:
+def stage_ends(space: Manifold, scheme: Scheme, start: Start, end: Array, ends: Array) -> None:
     """Configurations at the ends of the stages, recovered from the end of the step.
 
     The last stage ends with the step and gives its velocity; the remaining motion is that of the
@@ -49,13 +47,7 @@ def stage_ends(
 
 @jit
 def second_reference(
-    space: Manifold,
-    scheme: Scheme,
-    start: Start,
-    v: np.ndarray,
-    of_v1: np.ndarray,
-    of_q: np.ndarray,
-    of_v: np.ndarray,
+    space: Manifold, scheme: Scheme, start: Start, v: Array, of_v1: Array, of_q: Array, of_v: Array
 ) -> bool:
     """Derivatives by z of the reference of the second stage; False where one is singular.
 
@@ -91,14 +83,14 @@ def respond_to_start(
     options: Options,
     scheme: Scheme,
     start: Start,
-    end: np.ndarray,
+    end: Array,
     smoothing: float,
     judged: bool,
     handle: int,
     memory: Memory,
     linear: Linear,
-    whole: np.ndarray,
-    switches: np.ndarray,
+    whole: Array,
+    switches: Array,
 ) -> tuple[bool, bool, int]:
     """Derivatives of the end of a step by its start, the torque and np parameters.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nmdp_pin._kernels.impacts import MOVES, UNLOADED
 from nmdp_pin._kernels.implicit_function import Face
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.stage import Point, System
 from nmdp_pin._kernels.step import Memory, Start
@@ -22,10 +20,10 @@ def find_switches(
     system: System,
     memory: Memory,
     at: Point,
-    first: np.ndarray,
+    first: Array,
     face: Face,
     known: float,
-    switches: np.ndarray,
+    switches: Array,
 ) -> int:
     """Switches at the end of a stage, and their number.
 
@@ -64,9 +62,7 @@ def find_switches(
 
 
 @jit
-def find_landings(
-    system: System, memory: Memory, start: Start, end: Point, switches: np.ndarray
-) -> int:
+def find_landings(system: System, memory: Memory, start: Start, end: Point, switches: Array) -> int:
     """Contacts and joints that are apart at the start, approach, and touch at the end.
 
     Args:
@@ -100,7 +96,7 @@ def find_landings(
 
 
 @jit
-def _any(axes: np.ndarray) -> bool:
+def _any(axes: Array) -> bool:
     """Whether a sphere is swept over a disc or an ellipsoid, whose semi-axes are given."""
     for i in range(3):
         for j in range(3):
@@ -110,7 +106,7 @@ def _any(axes: np.ndarray) -> bool:
 
 
 @jit
-def _add(switches: np.ndarray, number: int, row: int, kind: int, vertex: int) -> int:
+def _add(switches: Array, number: int, row: int, kind: int, vertex: int) -> int:
     """Write one switch behind the others; returns the new number."""
     switches[number, 0], switches[number, 1], switches[number, 2] = row, kind, vertex
     return number + 1

@@ -11,12 +11,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.scheme import scheme_of_order
 from nmdp_pin._kernels.implicit_function import new_rates
-from nmdp_pin._kernels.material_rates import (
-    add_inertia_rates,
-    new_parts,
-    open_parts,
-    write_rates,
-)
+from nmdp_pin._kernels.material_rates import add_inertia_rates, new_parts, open_parts, write_rates
 from nmdp_pin._kernels.stage import evaluate
 from nmdp_pin._kernels.step import open_step, state_stage
 from nmdp_pin._kernels.step_derivatives import stage_rates

@@ -229,12 +229,7 @@ def test_first_touch_while_sliding(depth, order):
 
 @pytest.mark.parametrize(
     ("control", "order"),
-    [
-        (ErrorControl(rtol=0.2), 1),
-        (ErrorControl(rtol=0.3), 2),
-        (Halving(), 1),
-        (Halving(), 2),
-    ],
+    [(ErrorControl(rtol=0.2), 1), (ErrorControl(rtol=0.3), 2), (Halving(), 1), (Halving(), 2)],
 )
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_sub_steps_are_chained(method, control, order):
@@ -372,10 +367,7 @@ def test_a_failed_step_has_no_derivatives():
 
 @pytest.mark.parametrize(
     ("method", "options", "message"),
-    [
-        ("ne-ncp", {}, "no derivatives of 'ne-ncp'"),
-        ("ne-mdp", {}, "ne-nmdp"),
-    ],
+    [("ne-ncp", {}, "no derivatives of 'ne-ncp'"), ("ne-mdp", {}, "ne-nmdp")],
 )
 def test_what_has_no_derivatives_says_so(method, options, message):
     """A typed error that says what to use."""

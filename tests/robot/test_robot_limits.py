@@ -18,11 +18,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._robot import JointLimits, Mimic, check_robot, free_body, together
-from nmdp_pin._robot.feasibility import (
-    buried_depth,
-    efforts_beyond_limits,
-    joints_beyond_range,
-)
+from nmdp_pin._robot.feasibility import buried_depth, efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.overlaps import GROUND, OverlapCheck
 from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
@@ -33,11 +29,7 @@ ROUNDING = 1e-9
 SOLVED = 1e-6
 # Between its contact points a link may lie this deep in the ground [m].
 BETWEEN = 0.015
-LAWS = {
-    "ne-ncp": DryFriction(),
-    "pbd": Penalty(),
-    "pbfd": Penalty(),
-}
+LAWS = {"ne-ncp": DryFriction(), "pbd": Penalty(), "pbfd": Penalty()}
 
 
 def gripper(*, friction: float = 0.5) -> str:

@@ -221,8 +221,7 @@ def test_what_is_odd_and_harmless_is_a_warning(tmp_path):
 def test_extensions_are_left_behind(tmp_path, capfd):
     """Blocks for other programs, blanks around numbers and nameless materials do no harm."""
     text = HOPPER.replace('mass value="1.0"', 'mass value=" 1.0\n"').replace(
-        "<robot",
-        '<robot xmlns:drake="http://x" drake:y="1"',
+        "<robot", '<robot xmlns:drake="http://x" drake:y="1"'
     )
     extra = (
         '<gazebo><plugin filename="x.so"/></gazebo><transmission name="t"/>'
