@@ -9,9 +9,11 @@ import numpy as np
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.features import edge_rates, place_feature
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, ON_SIDE
+from nmdp_pin._kernels.polytopes import CROSSED, ON_ROUND, ON_SIDE, RIM
 from nmdp_pin._kernels.ridges import side_rates
+from nmdp_pin._kernels.rims import rim_rates
 from nmdp_pin._kernels.seams import leave_seams
+from nmdp_pin._kernels.sides import round_rates
 from nmdp_pin._kernels.support_points import place_support_point, support_rates
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import surface_of
@@ -89,6 +91,10 @@ def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
             edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
             side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == RIM and candidates.rolling:
+            rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == ON_ROUND and candidates.rolling:
+            round_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif at.curved[i]:
             for j in range(3):
                 for k in range(3):

@@ -10,7 +10,9 @@ from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_B,
+    ON_ROUND,
     ON_SIDE,
+    RIM,
     Polytope,
     Polytopes,
     edge_of,
@@ -18,6 +20,7 @@ from nmdp_pin._kernels.polytopes import (
     row_of,
 )
 from nmdp_pin._kernels.ridges import is_mesh, side_at
+from nmdp_pin._kernels.sides import side_at_edge
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, minus
 
 _FLAT = 1e-9  # [-] of the size of corners, less than which they are flat
@@ -50,7 +53,8 @@ def shares(
     c, polytopes = contacts.index[i], candidates.polytopes
     pair = candidates.pairs[c]
     points[0], weights[0] = candidates.points[c], 1.0
-    if pair < 0 and candidates.bodies[c, 0] == 0:
+    alone = pair < 0 or contacts.features[c, 0] >= RIM
+    if alone and candidates.bodies[c, 0] == 0:
         n, corners = 0, np.empty((MOST_SHARES, 3))
         for p in range(len(candidates.carriers)):
             if candidates.carriers[p] == candidates.bodies[c, 1] and n < MOST_SHARES:
@@ -58,7 +62,7 @@ def shares(
                 n += 1
         _share(corners[:n], ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
         return n
-    if pair < 0:
+    if pair < 0 or contacts.features[c, 0] == RIM:
         return 1
     kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
     a = polytope(polytopes, polytopes.pairs[pair, 0])
@@ -66,11 +70,13 @@ def shares(
     if kind == ON_B:
         points[0] = polytopes.points[own + x]
         return 1
-    if kind == CROSSED or kind == ON_SIDE:
+    if kind == CROSSED or kind == ON_SIDE or kind == ON_ROUND:
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
         if candidates.rolling and kind == CROSSED:
             s = edges_at(candidates, contacts, at, i)[4]
+        elif candidates.rolling and kind == ON_ROUND:
+            s = side_at_edge(candidates, contacts, at, i, np.empty((1, 3, 3)))[1]
         elif candidates.rolling:
             s = side_at(candidates, contacts, at, i)[1]
         points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s

@@ -12,7 +12,7 @@ import numpy as np
 
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, row_of
+from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_of
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
@@ -97,7 +97,7 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
     """
     c, polytopes = contacts.index[i], candidates.polytopes
     kind, y = contacts.features[c, 0], contacts.features[c, 2]
-    if kind == ON_B:
+    if kind == ON_B or kind == ON_ROUND:
         return False
     n, mesh = row_of(at.normal, i), candidates.triangles
     foot = ahead(ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), at.depth[i], n)
@@ -112,7 +112,8 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
                 return True
         return False
     b = touched_polytope(candidates, candidates.pairs[c])
-    for edge in range(y if kind == CROSSED else 0, y + 1 if kind == CROSSED else len(b.edges)):
+    own = kind == CROSSED or kind == RIM
+    for edge in range(y if own else 0, y + 1 if own else len(b.edges)):
         if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
             continue
         for k in range(2, 4):

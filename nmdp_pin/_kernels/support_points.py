@@ -17,6 +17,7 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import row_of
+from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import surface_at, surface_of
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, settle
@@ -35,6 +36,7 @@ from nmdp_pin._kernels.vector3 import (
 
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
+_LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
 _TURNS = 10  # largest number of Newton steps to a support point
 
 
@@ -133,6 +135,9 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
+    if phi < 0.0 and candidates.kinds[row, 0] == BOX:  # at an edge, which touches by itself
+        g = _slopes(E, n)
+        at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]
