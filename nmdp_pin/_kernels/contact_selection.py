@@ -46,7 +46,7 @@ def select_shapes(
         here = (c[0], c[1], c[2])
         there = ahead(here, h, (v[0], v[1], v[2]))
         if candidates.kinds[row, 0] == BOX:
-            contacts.faces[k] = seen_faces(candidates, row, here)
+            contacts.faces[k] = seen_faces(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):

@@ -91,6 +91,11 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> fl
         if slope > SAME * size:
             u = scaled(g, -1.0 / slope)
         p = ahead(middle, 1.0, _arm(E, u))
+    if candidates.kinds[candidates.rows[k], 0] == BOX:
+        u = _before_a_face(candidates, contacts, k, E, middle, u)
+        slope = length(
+            _slopes(E, surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))[1])
+        )
     for _ in range(candidates.slots[k] if disc else 0):
         u = (-u[1], u[0], 0.0)
     arm = _arm(E, u)
@@ -105,6 +110,26 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> fl
 
 
 @jit
+def _before_a_face(
+    candidates: Candidates, contacts: Contacts, k: int, E: np.ndarray, middle: Vector3, u: Vector3
+) -> Vector3:
+    """The nearest of a point of a disc or ellipsoid and those farthest into the faces of a box.
+
+    From a middle beside a face Newton's method would go to another one.
+    """
+    row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
+    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
+    for j in range(3):
+        g = _slopes(E, (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j]))
+        if faces & (1 << j) and length(g) > SAME * length(row_of(E, 0)):
+            v = scaled(g, (-1.0 if faces & (8 << j) else 1.0) / length(g))
+            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+            if phi < least:
+                least, u = phi, v
+    return u
+
+
+@jit
 def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
     """Contact i at its support point, found by Newton's method from the point that is held."""
     c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
@@ -115,6 +140,8 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     u = _slopes(E, minus(held, middle))
     u0, size = dot(E[0], E[0]), length(row_of(E, 0))
     u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
+    if candidates.kinds[row, 0] == BOX:
+        u = _before_a_face(candidates, contacts, c, E, middle, u)
     phi, n, bends = 0.0, u, False
     for turn in range(_TURNS):
         x = ahead(middle, 1.0, _arm(E, u))

@@ -15,7 +15,7 @@ from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
 from nmdp_pin._kernels.triangles import describe_minimum, nearest_face, settle
-from nmdp_pin._kernels.vector3 import Vector3, ahead, scaled
+from nmdp_pin._kernels.vector3 import Vector3, ahead, rotate, scaled
 
 
 @jit
@@ -40,11 +40,24 @@ def surface_at(
 
 
 @jit
-def seen_faces(candidates: Candidates, row: int, p: Vector3) -> int:
-    """Faces of a box that are seen from a point, or the one that is nearest to a point inside."""
-    local, faces, nearest, most = seen_from(candidates.shapes, row, p), 0, 0, -math.inf
+def seen_faces(candidates: Candidates, k: int, p: Vector3, M: np.ndarray) -> int:
+    """Faces of a box before which candidate k is, or the one that is the nearest way out.
+
+    Args:
+        candidates: pairs that may touch.
+        k: candidate.
+        p: centre of its sphere, or of what it is swept over, in the frame of the box's body [m].
+        M: placement of its body, shape (4, 3).
+    """
+    row, shapes, axis = candidates.rows[k], candidates.shapes, np.empty(3)
+    local, faces, nearest, most = seen_from(shapes, row, p), 0, 0, -math.inf
     for j in range(3):
-        beyond = abs(local[j]) - candidates.shapes[row, 12 + j]
+        square = 0.0  # of how far a disc or an ellipsoid reaches along the axis
+        for i in range(3):
+            rotate(M, candidates.semi_axes[k, i], axis)
+            along = shapes[row, 3 + j] * axis[0] + shapes[row, 6 + j] * axis[1]
+            square += (along + shapes[row, 9 + j] * axis[2]) ** 2
+        beyond = abs(local[j]) - shapes[row, 12 + j] - math.sqrt(square)
         if local[j] >= 0.0:
             faces |= 8 << j
         if beyond > 0.0:
