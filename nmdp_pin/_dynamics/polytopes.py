@@ -154,7 +154,7 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
             found += [_ring(side, shape, end) for end in sides]
         if isinstance(shape, Cone):
             found.append(_solid(side, shape))
-        return found if isinstance(shape, Capsule) or body == 0 else [*found, _prism(side, shape)]
+        return found if isinstance(shape, Capsule) else [*found, _prism(side, shape)]
     if isinstance(shape, Ellipsoid):
         none = np.zeros((0, 3))
         return [_solid(_Hull(body, row, none, none, np.zeros(0), _LONE_EDGE), shape)]

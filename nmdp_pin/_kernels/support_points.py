@@ -12,12 +12,14 @@ with the curvature H of the shape, and K also gives the derivatives of the point
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.polytopes import row_of
-from nmdp_pin._kernels.primitives import BOX
+from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import surface_at, surface_of
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, settle
@@ -37,6 +39,7 @@ from nmdp_pin._kernels.vector3 import (
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
+_STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
 _TURNS = 10  # largest number of Newton steps to a support point
 
 
@@ -83,19 +86,29 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> fl
     place(M, candidates.local[k], c)
     E, middle = _turned_axes(candidates, k, M), (c[0], c[1], c[2])
     size, disc = length(row_of(E, 0)), _is_disc(candidates, k)
-    u, p = (1.0, 0.0, 0.0), middle  # without a nearest point, the first semi-axis is chosen
-    for _ in range(2):
-        _, n = surface_at(candidates, contacts, k, p)
+    u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
+    _, n = surface_at(candidates, contacts, k, middle)
+    share, least = 1.0, math.inf
+    for _ in range(_STEPS):
         g = _slopes(E, n)
         slope = length(g)
-        if slope > SAME * size:
-            u = scaled(g, -1.0 / slope)
-        p = ahead(middle, 1.0, _arm(E, u))
+        if slope <= SAME * size:
+            break
+        v = scaled(g, -1.0 / slope)
+        if least < math.inf:
+            v = ahead(scaled(u, 1.0 - share), share, v)
+            if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
+                break
+            v = scaled(v, 1.0 / length(v))
+        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+        if phi < least:
+            u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
+        else:
+            share *= 0.5
     if candidates.kinds[candidates.rows[k], 0] == BOX:
         u = _before_a_face(candidates, contacts, k, E, middle, u)
-        slope = length(
-            _slopes(E, surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))[1])
-        )
+    _, n = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
+    slope = length(_slopes(E, n))
     for _ in range(candidates.slots[k] if disc else 0):
         u = (-u[1], u[0], 0.0)
     arm = _arm(E, u)
@@ -162,7 +175,9 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
-    if phi < 0.0 and candidates.kinds[row, 0] == BOX:  # at an edge, which touches by itself
+    kind = candidates.kinds[row, 0]
+    pointed = kind == BOX or (not _is_disc(candidates, c) and (kind == CYLINDER or kind == CONE))
+    if phi < 0.0 and pointed:  # at an edge or a rim, which touches by itself
         g = _slopes(E, n)
         at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
     for j in range(3):
