@@ -75,12 +75,13 @@ def polytope_pairs(
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
-        of_world = one.body == 0 and (one.ring or other.solid)
+        of_world = one.body == 0 and (one.ring is not other.ring or other.solid)
+        of_world = of_world and (one.ring or other.solid)
         if (one.body, other.body) not in facing and not of_world:
             continue
         if of_world and (other.body, 0) not in facing:
             continue
-        ordered = one.ring or other.solid or one.body < other.body
+        ordered = one.ring is not other.ring or other.solid or one.body < other.body
         if ((other.body, one.body) in facing and not ordered) or not _may_touch(one, other):
             continue
         own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
@@ -106,14 +107,12 @@ def _may_touch(one: _Hull, other: _Hull) -> bool:
         felt = len(one.normals) == 0 and other.rim == 0.0  # ellipsoids on sides of cylinders
         return other.solid and len(one.edges) > 0 and one.axis is None and not felt
     if one.ring or other.ring:
-        return one.ring and len(other.normals) > 0 and other.axis is None
+        return one.ring and (other.ring or (len(other.normals) > 0 and other.axis is None))
     if not len(one.vertices):
         return False
     if not len(other.vertices):
         return True
-    if one.axis is not None or other.axis is not None:  # prisms, which stand for rims on rims
-        return one.axis is not None and other.axis is not None
-    return True
+    return one.axis is None is other.axis  # prisms feel meshes of the world alone
 
 
 def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
@@ -154,7 +153,7 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
             found += [_ring(side, shape, end) for end in sides]
         if isinstance(shape, Cone):
             found.append(_solid(side, shape))
-        return found if isinstance(shape, Capsule) else [*found, _prism(side, shape)]
+        return found if isinstance(shape, Capsule) or body == 0 else [*found, _prism(side, shape)]
     if isinstance(shape, Ellipsoid):
         none = np.zeros((0, 3))
         return [_solid(_Hull(body, row, none, none, np.zeros(0), _LONE_EDGE), shape)]

@@ -294,7 +294,7 @@ def place_feature(
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
     elif kind == RIM and candidates.rolling:
-        arm, _, _, n, gap, meets = rim_at(candidates, contacts, at, i)
+        arm, _, _, _, _, n, gap, meets = rim_at(candidates, contacts, at, i)
         at.depth[i] = -gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], arm[j]
@@ -350,4 +350,4 @@ def edge_rates(
     polytopes, arm, none = candidates.polytopes, scaled(e, s), (0.0, 0.0, 0.0)
     radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
     gap = dot(n, minus(ahead(row_of(at.centre, i), 1.0, arm), q))
-    curve_rates(arm, e, none, gap, scaled(f, 1.0 / length(f)), n, radius, N, L)
+    curve_rates(arm, e, none, f, none, gap, n, radius, N, L)

@@ -112,6 +112,8 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
                 return True
         return False
     b = touched_polytope(candidates, candidates.pairs[c])
+    if len(b.edges) == 0:  # another rim
+        return False
     own = kind == CROSSED or kind == RIM
     for edge in range(y if own else 0, y + 1 if own else len(b.edges)):
         if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:

@@ -176,7 +176,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
     kind = candidates.kinds[row, 0]
-    pointed = kind == BOX or (not _is_disc(candidates, c) and (kind == CYLINDER or kind == CONE))
+    pointed = kind == BOX or kind == CYLINDER or kind == CONE
     if phi < 0.0 and pointed:  # at an edge or a rim, which touches by itself
         g = _slopes(E, n)
         at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
