@@ -40,7 +40,7 @@ _STANDING = 0.05  # [-] sine of the angle between disc and surface below which n
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
 _STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
-_TURNS = 10  # largest number of Newton steps to a support point
+_TURNS = 20  # largest number of Newton steps to a support point, or halves of them
 
 
 @jit
@@ -155,7 +155,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
     if candidates.kinds[row, 0] == BOX:
         u = _before_a_face(candidates, contacts, c, E, middle, u)
-    phi, n, bends = 0.0, u, False
+    phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
         x = ahead(middle, 1.0, _arm(E, u))
         if candidates.kinds[row, 0] == MESH:
@@ -167,11 +167,20 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
             phi, n, bends = surface_of(candidates, contacts, c, x, own)
             if bends:
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
+        if phi > before + _AIMED * size and turn < _TURNS - 1:  # too far: back half the way
+            step = scaled(step, 0.5)
+            u = ahead(start, -1.0, step)
+            u = scaled(u, 1.0 / length(u))
+            continue
         g = _slopes(E, n)
         tangent = ahead(g, -dot(g, u), u)
         if length(tangent) <= _AIMED * size or turn == _TURNS - 1:
             break
-        u = ahead(u, -1.0, _turned(E, H, u, g, tangent)) if bends else scaled(g, -1.0)
+        before, start, step = phi, u, ahead(u, 1.0 / length(g), g)
+        if bends:
+            step = _turned(E, H, u, g, tangent)
+            before = phi
+        u = ahead(u, -1.0, step)
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
