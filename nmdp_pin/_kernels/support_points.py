@@ -106,9 +106,7 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> fl
         else:
             share *= 0.5
     if candidates.kinds[candidates.rows[k], 0] == BOX:
-        u = _before_a_face(candidates, contacts, k, E, middle, u)
-    _, n = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
-    slope = length(_slopes(E, n))
+        u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
     for _ in range(candidates.slots[k] if disc else 0):
         u = (-u[1], u[0], 0.0)
     arm = _arm(E, u)
@@ -124,11 +122,18 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: np.ndarray) -> fl
 
 @jit
 def _before_a_face(
-    candidates: Candidates, contacts: Contacts, k: int, E: np.ndarray, middle: Vector3, u: Vector3
-) -> Vector3:
+    candidates: Candidates,
+    contacts: Contacts,
+    k: int,
+    E: np.ndarray,
+    middle: Vector3,
+    u: Vector3,
+    slope: float,
+) -> tuple[Vector3, float]:
     """The nearest of a point of a disc or ellipsoid and those farthest into the faces of a box.
 
-    From a middle beside a face Newton's method would go to another one.
+    With it goes the slope |g| by which it was found. From a middle beside a face Newton's method
+    would go to another one.
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
     least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
@@ -138,8 +143,8 @@ def _before_a_face(
             v = scaled(g, (-1.0 if faces & (8 << j) else 1.0) / length(g))
             phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
             if phi < least:
-                least, u = phi, v
-    return u
+                least, u, slope = phi, v, length(g)
+    return u, slope
 
 
 @jit
@@ -154,7 +159,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     u0, size = dot(E[0], E[0]), length(row_of(E, 0))
     u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
     if candidates.kinds[row, 0] == BOX:
-        u = _before_a_face(candidates, contacts, c, E, middle, u)
+        u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
     phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
         x = ahead(middle, 1.0, _arm(E, u))
@@ -186,7 +191,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     at.depth[i], at.curved[i] = r - phi, bends
     kind = candidates.kinds[row, 0]
     pointed = kind == BOX or kind == CYLINDER or kind == CONE
-    if phi < 0.0 and pointed:  # at an edge or a rim, which touches by itself
+    if pointed:  # not at an edge, a rim or a tip, which touch by themselves
         g = _slopes(E, n)
         at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
     for j in range(3):

@@ -13,10 +13,17 @@ from nmdp_pin._robot import free_body
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
-DEEP = 5e-5  # [m] overlap of random poses
-COAL = 2e-6  # [m] to which coal finds distances
+DEEP = 1e-5  # [m] overlap of random poses
+COAL = 1e-6  # [m] to which coal finds distances
 ALIGNED = 0.5  # [-] cosine between normals; coal's of curved shapes are good to a few degrees
-TIPS = 0.03  # of poses whose tip lies beside an edge, where other directions out are as short
+DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
+# Share of poses with a corner or a tip beside an edge, where several contacts share the way out.
+SHARP = {
+    ("cylinder", "box"): 0.2,
+    ("cylinder", "cylinder"): 0.02,
+    ("cone", "box"): 0.2,
+    ("cone", "cylinder"): 0.1,
+}
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
 TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
@@ -89,7 +96,7 @@ def test_the_deepest_contact_is_coals(name: str, ground: str) -> None:
                 found.append(at.depth[i])
         if not found or max(found) != pytest.approx(depth, abs=COAL):
             wrong += 1
-    assert wrong <= (TIPS * 100 if name == "cone" else 0)
+    assert wrong <= 100 * SHARP.get((name, ground), 0.0)
 
 
 BARS = [Box(size=(0.02, 0.4, 0.1), position=(x, 0.0, -0.05)) for x in (-0.08, 0.04)]
@@ -157,7 +164,7 @@ def test_a_wheel_meets_a_kerb() -> None:
         gap = np.hypot(state.q[0] - edge, state.q[2] - height) - radius
         inside = state.q[0] < edge and state.q[2] > height  # where the edge is the nearest part
         felt += inside and gap < 0.0
-        assert not inside or gap > -4e-3
+        assert not inside or gap > -DEEPEST
     assert felt > 10
 
 
@@ -198,8 +205,10 @@ def test_derivatives(name: str, method: str, order: int) -> None:
         at = ground[0].placement
         gap, n = distance(solid, at.actInv(M), ground[0])
         M.translation = M.translation - (gap + 3e-3) * (at.rotation @ n)
-    v = np.concatenate([R.T @ [0.4, 0.3, -0.3], [0.3, -0.5, 0.4]])
+    onto = np.array([0.2, 0.3, 0.0]) - 0.4 * (at.rotation @ n)
+    v = np.concatenate([R.T @ onto, [0.3, -0.5, 0.4]])
     state = State(0.0, pin.SE3ToXYZQUAT(M), v)
     result = simulator.step(state, Command(), 0.005)
+    assert result.status.ok
     assert (np.abs(result.contact_forces).max(axis=1) > 0.0).sum() >= 1
     check(simulator, state, Command(), 0.005)
