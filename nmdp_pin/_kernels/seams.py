@@ -171,6 +171,8 @@ def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
     """Whether two candidates are of the same sphere, or of the same place on a rim."""
     if candidates.points[c] != candidates.points[d] or candidates.slots[c] != candidates.slots[d]:
         return False
+    if candidates.pairs[c] >= 0:  # which is reported there alone
+        return False
     p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
     return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
 

@@ -143,7 +143,7 @@ def test_a_cylinder_stands_on_a_beam(yaw: float, order: int) -> None:
     static = np.sqrt(9.81 / (4.0 * STIFFNESS))
     place = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw), np.array([0.0, 0.0, 0.05 - 0.8 * static]))
     state = at_rest(Cylinder(radius=0.05, length=0.1), BEAM, place, 0.01, order)
-    assert 0.4 * static < 0.05 - state.q[2] < 1.1 * static
+    assert 0.4 * static < 0.05 - state.q[2] < 1.3 * static  # without recovery it may be deeper
     turned = pin.log3(place.rotation.T @ pin.Quaternion(state.q[3:]).matrix())
     assert np.abs(turned).max() < 1e-3
 
@@ -206,7 +206,7 @@ def test_derivatives(name: str, method: str, order: int) -> None:
         gap, n = distance(solid, at.actInv(M), ground[0])
         M.translation = M.translation - (gap + 3e-3) * (at.rotation @ n)
     onto = np.array([0.2, 0.3, 0.0]) - 0.4 * (at.rotation @ n)
-    v = np.concatenate([R.T @ onto, [0.3, -0.5, 0.4]])
+    v = np.concatenate([onto, [0.3, -0.5, 0.4]])
     state = State(0.0, pin.SE3ToXYZQUAT(M), v)
     result = simulator.step(state, Command(), 0.005)
     assert result.status.ok
