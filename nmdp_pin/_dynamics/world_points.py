@@ -14,7 +14,7 @@ from nmdp_pin._dynamics.polytopes import convex_corners, placed
 from nmdp_pin._kernels.contacts import MINIMA, RIM
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_geometry import directions, extreme_points
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Shape, Terrain
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Terrain
 from nmdp_pin._terrain.primitives import Primitive
 
 _SAME = 1e-9  # [m] between the points of a shape and contact points
@@ -81,7 +81,7 @@ def touches(
         for row, shape in _shapes(surfaces[body], rows_of[body]):
             reported = _reported(robot, body, shape)
             for own, point in points if reported >= 0 else []:
-                if not _feels(shape, own):
+                if not _feels(shape, own, point):
                     continue
                 swept, slots = point.semi_axes.any(), 1
                 if swept and not point.semi_axes[2].any():
@@ -118,10 +118,12 @@ def _world_points(terrain: Terrain, row: int, shape: Shape) -> Iterator[WorldPoi
             yield WorldPoint(row, centre, radius, axes)
 
 
-def _feels(shape: Shape, other: Shape) -> bool:
-    """Whether a shape of a link touches points of a shape of the world by these alone."""
+def _feels(shape: Shape, other: Shape, point: WorldPoint) -> bool:
+    """Whether a shape of a link touches a point of a shape of the world by this alone."""
     if isinstance(shape, Capsule | Cylinder | Cone):
         return True
+    if isinstance(shape, Ellipsoid):
+        return point.radius == 0.0 and not point.semi_axes[2].any()
     return isinstance(shape, Box | Mesh) and not isinstance(other, Box | Mesh)
 
 

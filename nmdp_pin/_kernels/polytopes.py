@@ -5,7 +5,8 @@ normal of a pair of features points out of b: it is a normal of b, the opposite 
 that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
-of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`).
+of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`),
+one without edges a rim (`rims.py`), a cone or an ellipsoid (`sides.py`).
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
-# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a.
-NONE, ON_B, ON_A, CROSSED, ON_SIDE = -1, 0, 1, 2, 3
-KINDS = 5  # of contacts, with NONE
+# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a; a
+# rim and an edge of b; an edge on a cone or an ellipsoid.
+NONE, ON_B, ON_A, CROSSED, ON_SIDE, RIM, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
+KINDS = 7  # of contacts, with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
@@ -264,7 +266,7 @@ def edge_distance(
     n = scaled(n, 1.0 / size)
     if side_of(a, i, b, j, n, towards) < 0.0:
         n = scaled(n, -1.0)
-    if tilt < 1.0 and not (_in_cone(b, j, f, n, tilt) and _in_cone(a, i, e, scaled(n, -1.0), tilt)):
+    if tilt < 1.0 and not (in_cone(b, j, f, n, tilt) and in_cone(a, i, e, scaled(n, -1.0), tilt)):
         return n, math.inf
     return n, dot(n, minus(p, x))
 
@@ -280,7 +282,7 @@ def side_of(a: Polytope, i: int, b: Polytope, j: int, n: Vector3, towards: Vecto
 
 
 @jit
-def _in_cone(a: Polytope, i: int, e: Vector3, n: Vector3, tilt: float) -> bool:
+def in_cone(a: Polytope, i: int, e: Vector3, n: Vector3, tilt: float) -> bool:
     """Whether a normal to an edge e is one of the polytope's, or nearly."""
     if a.edges[i, 2] < 0:
         return True

@@ -197,6 +197,7 @@ def _add_ridge(
     """Add the edges of a polytope that cross a ridge, by which it is not deeper than by a face."""
     b = Polytope(mesh.vertices, mesh.normals, a.levels[:0], mesh.ridges, 0.0)
     x, f = edge_of(b, r)
+    way_out = _way_over_ridge(a, b, r, x)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         d, gap = edge_distance(a, i, b, r, TILT, minus(centre, x))
@@ -205,13 +206,14 @@ def _add_ridge(
             continue
         s, t = crossing(p, e, x, f)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        if beyond <= slack and gap >= _face_distance(a, b, r, x) - slack:
+        shallow = gap >= max(way_out, _way_over_edge(a, i, x, f)) - slack
+        if beyond <= slack and shallow:
             found = _keep(CROSSED, i, r, gap, features, gaps, found)
     return found
 
 
 @jit
-def _face_distance(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
+def _way_over_ridge(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
     """Larger distance of a to the planes of the two faces at ridge r: the way out is not longer."""
     most = -math.inf
     for k in range(2, 4):
@@ -221,6 +223,18 @@ def _face_distance(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
                 least = min(least, dot(n, minus(row_of(a.vertices, v), x)))
             most = max(most, least)
     return most - a.rounding
+
+
+@jit
+def _way_over_edge(a: Polytope, i: int, x: Vector3, f: Vector3) -> float:
+    """Likewise of a ridge from x to x + f to the planes of the two faces at edge i of a."""
+    most = -math.inf
+    for k in range(2, 4):
+        face = a.edges[i, k]
+        if face >= 0:
+            n = row_of(a.normals, face)
+            most = max(most, dot(n, x) + min(dot(n, f), 0.0) - a.levels[face])
+    return most
 
 
 @jit

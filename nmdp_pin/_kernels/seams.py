@@ -12,7 +12,7 @@ import numpy as np
 
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, row_of
+from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_of
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
@@ -85,7 +85,7 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
     """
     c, polytopes = contacts.index[i], candidates.polytopes
     kind, y = contacts.features[c, 0], contacts.features[c, 2]
-    if kind == ON_B:
+    if kind == ON_B or kind == ON_ROUND:
         return False
     n, mesh, foot = row_of(at.normal, i), candidates.triangles, _foot(at, i)
     if kind == ON_A:
@@ -99,7 +99,10 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
                 return True
         return False
     b = touched_polytope(candidates, candidates.pairs[c])
-    for edge in range(y if kind == CROSSED else 0, y + 1 if kind == CROSSED else len(b.edges)):
+    if len(b.edges) == 0:  # another rim
+        return False
+    own = kind == CROSSED or kind == RIM
+    for edge in range(y if own else 0, y + 1 if own else len(b.edges)):
         if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
             continue
         for k in range(2, 4):
@@ -154,6 +157,8 @@ def _way_out(candidates: Candidates, row: int, p: Vector3, n: Vector3) -> tuple[
 def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
     """Whether two candidates are of the same sphere, or of the same place on a rim."""
     if candidates.points[c] != candidates.points[d] or candidates.slots[c] != candidates.slots[d]:
+        return False
+    if candidates.pairs[c] >= 0:  # which is reported there alone
         return False
     p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
     return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]

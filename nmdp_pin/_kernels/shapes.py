@@ -31,7 +31,9 @@ from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_B,
+    ON_ROUND,
     ON_SIDE,
+    RIM,
     Polytope,
     Polytopes,
     edge_of,
@@ -40,7 +42,9 @@ from nmdp_pin._kernels.polytopes import (
 )
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.ridges import is_mesh, side_at, side_rates
+from nmdp_pin._kernels.rims import rim_rates
 from nmdp_pin._kernels.seams import leave_seams
+from nmdp_pin._kernels.sides import round_rates, side_at_edge
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
@@ -86,7 +90,7 @@ def select_shapes(
         here = (c[0], c[1], c[2])
         there = ahead(here, h, (v[0], v[1], v[2]))
         if candidates.kinds[row, 0] == BOX:
-            contacts.faces[k] = seen_faces(candidates, row, here)
+            contacts.faces[k] = seen_faces(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):
@@ -273,6 +277,10 @@ def bend_shapes(candidates: Candidates, contacts: Contacts, at: Places) -> None:
             edge_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif contacts.features[c, 0] == ON_SIDE and candidates.rolling:
             side_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == RIM and candidates.rolling:
+            rim_rates(candidates, contacts, at, i, at.N[i], at.L[i])
+        elif contacts.features[c, 0] == ON_ROUND and candidates.rolling:
+            round_rates(candidates, contacts, at, i, at.N[i], at.L[i])
         elif at.curved[i]:
             for j in range(3):
                 for k in range(3):
@@ -316,7 +324,8 @@ def shares(
     c, polytopes = contacts.index[i], candidates.polytopes
     pair = candidates.pairs[c]
     points[0], weights[0] = candidates.points[c], 1.0
-    if pair < 0 and candidates.bodies[c, 0] == 0:
+    alone = pair < 0 or contacts.features[c, 0] >= RIM
+    if alone and candidates.bodies[c, 0] == 0:
         n, corners = 0, np.empty((MOST_SHARES, 3))
         for p in range(len(candidates.carriers)):
             if candidates.carriers[p] == candidates.bodies[c, 1] and n < MOST_SHARES:
@@ -324,7 +333,7 @@ def shares(
                 n += 1
         _share(corners[:n], ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), weights)
         return n
-    if pair < 0:
+    if pair < 0 or contacts.features[c, 0] == RIM:
         return 1
     kind, x, y = contacts.features[c, 0], contacts.features[c, 1], contacts.features[c, 2]
     a = polytope(polytopes, polytopes.pairs[pair, 0])
@@ -332,11 +341,13 @@ def shares(
     if kind == ON_B:
         points[0] = polytopes.points[own + x]
         return 1
-    if kind == CROSSED or kind == ON_SIDE:
+    if kind == CROSSED or kind == ON_SIDE or kind == ON_ROUND:
         start, e = edge_of(a, x)
         s = dot(minus(row_of(contacts.held, c), start), e) / dot(e, e)
         if candidates.rolling and kind == CROSSED:
             s = edges_at(candidates, contacts, at, i)[4]
+        elif candidates.rolling and kind == ON_ROUND:
+            s = side_at_edge(candidates, contacts, at, i, np.empty((1, 3, 3)))[1]
         elif candidates.rolling:
             s = side_at(candidates, contacts, at, i)[1]
         points[0], weights[0] = polytopes.points[own + a.edges[x, 0]], 1.0 - s

@@ -27,6 +27,7 @@ from nmdp_pin._kernels.planes import (
     report_wrenches,
     select_contacts,
 )
+from nmdp_pin._kernels.polytopes import RIM
 from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.stage import (
     GAP,
@@ -784,7 +785,8 @@ def add_wrenches(
     for x in range(at.n_active[1]):
         i = at.active[x]
         c, f = contacts.index[i], at.wrench[i]
-        alone = system.candidates.pairs[c] < 0 and system.candidates.bodies[c, 0] > 0
+        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == RIM
+        alone = alone and system.candidates.bodies[c, 0] > 0
         cross_into(at.places.arm[i], f, moment)
         for a in range(3):
             seen[a] = weight * f[a]

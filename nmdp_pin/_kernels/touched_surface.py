@@ -19,7 +19,7 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import row_of
-from nmdp_pin._kernels.primitives import BOX
+from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
 from nmdp_pin._kernels.vector3 import (
@@ -37,7 +37,9 @@ from nmdp_pin._kernels.vector3 import (
 
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
-_TURNS = 10  # largest number of Newton steps to a support point
+_LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
+_STEPS, _NEAR = 30, 1e-3  # steps down the slopes to such a point, and the last one [-]
+_TURNS = 20  # largest number of Newton steps to a support point, or halves of them
 
 
 @jit
@@ -62,11 +64,24 @@ def surface_at(
 
 
 @jit
-def seen_faces(candidates: Candidates, row: int, p: Vector3) -> int:
-    """Faces of a box that are seen from a point, or the one that is nearest to a point inside."""
-    local, faces, nearest, most = seen_from(candidates.shapes, row, p), 0, 0, -math.inf
+def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
+    """Faces of a box before which candidate k is, or the one that is the nearest way out.
+
+    Args:
+        candidates: pairs that may touch.
+        k: candidate.
+        p: centre of its sphere, or of what it is swept over, in the frame of the box's body [m].
+        M: placement of its body, shape (4, 3).
+    """
+    row, shapes, axis = candidates.rows[k], candidates.shapes, np.empty(3)
+    local, faces, nearest, most = seen_from(shapes, row, p), 0, 0, -math.inf
     for j in range(3):
-        beyond = abs(local[j]) - candidates.shapes[row, 12 + j]
+        square = 0.0  # of how far a disc or an ellipsoid reaches along the axis
+        for i in range(3):
+            rotate(M, candidates.semi_axes[k, i], axis)
+            along = shapes[row, 3 + j] * axis[0] + shapes[row, 6 + j] * axis[1]
+            square += (along + shapes[row, 9 + j] * axis[2]) ** 2
+        beyond = abs(local[j]) - shapes[row, 12 + j] - math.sqrt(square)
         if local[j] >= 0.0:
             faces |= 8 << j
         if beyond > 0.0:
@@ -174,14 +189,27 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
     place(M, candidates.local[k], c)
     E, middle = _turned_axes(candidates, k, M), (c[0], c[1], c[2])
     size, disc = length(row_of(E, 0)), _is_disc(candidates, k)
-    u, p = (1.0, 0.0, 0.0), middle  # without a nearest point, the first semi-axis is chosen
-    for _ in range(2):
-        _, n = surface_at(candidates, contacts, k, p)
+    u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
+    _, n = surface_at(candidates, contacts, k, middle)
+    share, least = 1.0, math.inf
+    for _ in range(_STEPS):
         g = _slopes(E, n)
         slope = length(g)
-        if slope > SAME * size:
-            u = scaled(g, -1.0 / slope)
-        p = ahead(middle, 1.0, _arm(E, u))
+        if slope <= SAME * size:
+            break
+        v = scaled(g, -1.0 / slope)
+        if least < math.inf:
+            v = ahead(scaled(u, 1.0 - share), share, v)
+            if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
+                break
+            v = scaled(v, 1.0 / length(v))
+        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+        if phi < least:
+            u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
+        else:
+            share *= 0.5
+    if candidates.kinds[candidates.rows[k], 0] == BOX:
+        u, slope = _before_a_face(candidates, contacts, k, E, middle, u, slope)
     for _ in range(candidates.slots[k] if disc else 0):
         u = (-u[1], u[0], 0.0)
     arm = _arm(E, u)
@@ -196,6 +224,33 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
 
 
 @jit
+def _before_a_face(
+    candidates: Candidates,
+    contacts: Contacts,
+    k: int,
+    E: Array,
+    middle: Vector3,
+    u: Vector3,
+    slope: float,
+) -> tuple[Vector3, float]:
+    """The nearest of a point of a disc or ellipsoid and those farthest into the faces of a box.
+
+    With it goes the slope |g| by which it was found. From a middle beside a face Newton's method
+    would go to another one.
+    """
+    row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
+    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
+    for j in range(3):
+        g = _slopes(E, (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j]))
+        if faces & (1 << j) and length(g) > SAME * length(row_of(E, 0)):
+            v = scaled(g, (-1.0 if faces & (8 << j) else 1.0) / length(g))
+            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+            if phi < least:
+                least, u, slope = phi, v, length(g)
+    return u, slope
+
+
+@jit
 def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> None:
     """Contact i at its support point, found by Newton's method from the point that is held."""
     c, M, centre = contacts.index[i], at.placements[i], at.centre[i]
@@ -206,7 +261,9 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     u = _slopes(E, minus(held, middle))
     u0, size = dot(E[0], E[0]), length(row_of(E, 0))
     u = (u[0] / u0, u[1] / dot(E[1], E[1]), u[2] / max(dot(E[2], E[2]), _AIMED * u0))
-    phi, n, bends = 0.0, u, False
+    if candidates.kinds[row, 0] == BOX:
+        u, _ = _before_a_face(candidates, contacts, c, E, middle, u, 0.0)
+    phi, n, bends, before, start, step = 0.0, u, False, math.inf, u, u
     for turn in range(_TURNS):
         x = ahead(middle, 1.0, _arm(E, u))
         if candidates.kinds[row, 0] == MESH:
@@ -218,14 +275,28 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
             phi, n, bends = surface_of(candidates, contacts, c, x, own)
             if bends:
                 turn_tensor(candidates.shapes, row, own, at.curvature, i)
+        if phi > before + _AIMED * size and turn < _TURNS - 1:  # too far: back half the way
+            step = scaled(step, 0.5)
+            u = ahead(start, -1.0, step)
+            u = scaled(u, 1.0 / length(u))
+            continue
         g = _slopes(E, n)
         tangent = ahead(g, -dot(g, u), u)
         if length(tangent) <= _AIMED * size or turn == _TURNS - 1:
             break
-        u = ahead(u, -1.0, _turned(E, H, u, g, tangent)) if bends else scaled(g, -1.0)
+        before, start, step = phi, u, ahead(u, 1.0 / length(g), g)
+        if bends:
+            step = _turned(E, H, u, g, tangent)
+            before = phi
+        u = ahead(u, -1.0, step)
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
+    kind = candidates.kinds[row, 0]
+    pointed = kind == BOX or kind == CYLINDER or kind == CONE
+    if pointed:  # not at an edge, a rim or a tip, which touch by themselves
+        g = _slopes(E, n)
+        at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]
