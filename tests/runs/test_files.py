@@ -315,13 +315,18 @@ def test_a_version_is_that_of_all_modules(tmp_path: Path) -> None:
 
 
 def test_the_cache_folder_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """XDG_CACHE_HOME, where it is an absolute path."""
+    """XDG_CACHE_HOME, where it is an absolute path; other systems have places of their own."""
     monkeypatch.setattr(array_cache.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert array_cache.cache_folder().parent.name == ".cache"
     assert os.path.isabs(array_cache.cache_folder())
+    monkeypatch.setattr(array_cache.sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
+    monkeypatch.setattr(array_cache.sys, "platform", "darwin")
+    assert array_cache.cache_folder() == Path.home() / "Library" / "Caches" / "nmdp-pin"
 
 
 def test_an_array_file_comes_back(tmp_path: Path) -> None:
