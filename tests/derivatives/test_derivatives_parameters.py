@@ -114,11 +114,12 @@ def test_parameters(method, order, name):
     assert scenes.error(D[:, columns] * unit, expected, H, of_state=False) <= RELATIVE
 
 
-def test_targets_of_a_spherical_joint():
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd", "pbfd"])
+def test_targets_of_a_spherical_joint(method):
     """On a floating base with gains of its own, targets are tangent: the error is below 1e-5."""
     robot, rng = samples.robot("wheels+damping"), np.random.default_rng(2)
     q = samples.configuration(robot.model, rng)
-    sim = scenes.simulator(robot, Terrain([Plane(height=-10.0)]), "ne-nmdp", order=2)
+    sim = scenes.simulator(robot, Terrain([Plane(height=-10.0)]), method, order=2)
     state = sim.state(q, rng.standard_normal(robot.model.nv))
     command = samples.command(robot.model, rng)
     result = sim.step(state, command, H)

@@ -380,7 +380,7 @@ def test_what_has_no_derivatives_says_so(method, options, message):
 
 
 def test_derivatives_of_steps_that_failed_stay_so():
-    """A chain has the status of the first of its parts that failed."""
+    """A chain has the status of the first of its parts that failed, and products are plain."""
     sim, state = scenes.box("ne-nmdp", "flight")
     good = step_derivatives(sim, state, None, H, with_respect_to=("mass",))
     bad, worse = replace(good, status=Status.SINGULAR), replace(good, status=Status.NOT_FINITE)
@@ -392,6 +392,11 @@ def test_derivatives_of_steps_that_failed_stay_so():
     np.testing.assert_array_equal(both.dx_dx, good.dx_dx @ good.dx_dx)
     twice = good.dx_dx @ good.parameters["mass"] + good.parameters["mass"]
     np.testing.assert_array_equal(both.parameters["mass"], twice)
+    covector = np.arange(12.0)
+    products = good.vjp(covector)
+    np.testing.assert_array_equal(products["x"], covector @ good.dx_dx)
+    np.testing.assert_array_equal(products["u"], covector @ good.dx_du)
+    np.testing.assert_array_equal(products["mass"], covector @ good.parameters["mass"])
     assert not good.then(replace(good, settled=False)).settled
     assert not replace(good, settled=False).then(good).settled
 

@@ -11,6 +11,7 @@ from urdf_samples import write
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
 from nmdp_pin._robot import check_robot
+from nmdp_pin._robot.mjcf import _refuse
 from nmdp_pin._robot.mjcf_model import MjcfModel
 from nmdp_pin._robot.mjcf_motors import motors_of
 from nmdp_pin._scenario import Scenario
@@ -217,6 +218,19 @@ def test_one_free_body_is_a_floating_base():
     fixed = MjcfModel(mujoco.MjModel.from_xml_string(held))
     assert not fixed.floats
     assert list(fixed.model.names) == ["universe", "lift", "roll", "pitch"]
+
+
+def test_ranges_may_be_of_any_size():
+    """Other numbers may not, and those of losses are not negative."""
+    for name, value in (("jnt_range", 1e300), ("body_mass", 1e9), ("dof_damping", 0.0)):
+        m = mujoco.MjModel.from_xml_string(ONE_LEG)
+        getattr(m, name)[-1:] = value
+        _refuse(m, "leg.xml")
+    for name, value in (("jnt_range", np.inf), ("body_mass", 1e11), ("dof_damping", -1e-9)):
+        m = mujoco.MjModel.from_xml_string(ONE_LEG)
+        getattr(m, name)[-1:] = value
+        with pytest.raises(RobotError, match=name):
+            _refuse(m, "leg.xml")
 
 
 def test_a_posture_places_a_floating_base():

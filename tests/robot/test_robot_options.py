@@ -20,7 +20,7 @@ from urdf_samples import (
 )
 
 from nmdp_pin._robot import ContactPoint, Robot, check_robot, free_body, load_robot
-from nmdp_pin._robot.contact_geometry import directions, hold_out
+from nmdp_pin._robot.contact_geometry import _extent, directions, hold_out
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Cylinder, Ellipsoid
@@ -230,6 +230,13 @@ def test_a_level_sole_has_its_corners(tmp_path):
     loaded = load_robot(write(tmp_path, robot(link("body", shapes=mesh("collision", "foot.stl")))))
     found = sorted(map(tuple, np.round(loaded.contact_points.positions, 6) + 0.0))
     np.testing.assert_allclose(found, sorted(sole + ankle), atol=SINGLE)
+
+
+def test_extent_of_what_is_swept():
+    """The farthest point of a disc and its sphere, and of a ball, from the origin."""
+    centre, disc = np.array([0.3, 0.4, 0.5]), np.diag([0.2, 0.2, 0.0])
+    assert _extent(centre, 0.1, disc) == pytest.approx(np.hypot(0.5 + 0.2, 0.5) + 0.1)
+    assert _extent(centre, 0.1, np.zeros((3, 3))) == pytest.approx(np.sqrt(0.5) + 0.1)
 
 
 def test_directions_are_unit_and_even():

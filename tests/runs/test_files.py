@@ -315,13 +315,18 @@ def test_a_version_is_that_of_all_modules(tmp_path: Path) -> None:
 
 
 def test_the_cache_folder_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """XDG_CACHE_HOME, where it is an absolute path."""
+    """XDG_CACHE_HOME, where it is an absolute path; other systems have places of their own."""
     monkeypatch.setattr(array_cache.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert array_cache.cache_folder().parent.name == ".cache"
     assert os.path.isabs(array_cache.cache_folder())
+    monkeypatch.setattr(array_cache.sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
+    monkeypatch.setattr(array_cache.sys, "platform", "darwin")
+    assert array_cache.cache_folder() == Path.home() / "Library" / "Caches" / "nmdp-pin"
 
 
 def test_an_array_file_comes_back(tmp_path: Path) -> None:
@@ -343,8 +348,14 @@ def test_arrays_replace_those_of_their_path_unless_told_not_to(tmp_path):
         assert kept["x"] == [2.0]
 
 
-def test_a_journal_may_be_gone_when_it_is_removed(tmp_path: Path) -> None:
-    """Its user may have been faster."""
+def test_a_journal_may_be_gone_when_it_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its user may have been faster. Its beginning is on the disk before its chunks are."""
+    synced: list[int] = []
+    monkeypatch.setattr("nmdp_pin._files.journal.os.fsync", synced.append)
+    Journal(tmp_path / "a").close()
+    assert len(synced) == 1
     for faster in (False, True):
         journal = Journal(tmp_path / "a")
         if faster:
