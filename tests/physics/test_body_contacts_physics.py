@@ -256,12 +256,12 @@ def test_objective_never_rises(objective, monkeypatch):
     ("shape", "of_box"),
     [
         (Sphere(radius=0.1, position=(0.2, 0.1, -0.3)), 0),
-        (Ellipsoid(radii=(0.1, 0.2, 0.3), position=(0.2, 0.1, -0.3), rpy=(0.1, 0.5, 1.0)), 0),
+        (Ellipsoid(radii=(0.1, 0.2, 0.3), position=(0.2, 0.1, -0.3), rpy=(0.1, 0.5, 1.0)), 8),
         (Capsule(radius=0.1, length=0.2, position=(0.2, 0.1, -0.3)), 8),
     ],
 )
-def test_what_consists_of_its_points_needs_no_corners(shape, of_box):
-    """A ball or an ellipsoid touches a box by its own point alone; a capsule is touched, too."""
+def test_which_shapes_corners_touch(shape, of_box):
+    """A ball touches a box by its own point alone; corners touch ellipsoids and capsules, too."""
     box = free_body("box", Box(size=(0.2, 0.3, 0.4)), mass=1.0, position=(1.0, 0.0, 0.0))
     robot = touching(together(free_body("round", shape, mass=1.0), [box]))
     points = robot.contact_points

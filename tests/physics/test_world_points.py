@@ -137,14 +137,14 @@ STL = robot(link("body", shapes=mesh("collision", "block.stl")))
         (Box(size=(1.0, 1.0, 1.0)), Sphere(radius=0.1), 0),
         (Sphere(radius=0.1), Box(size=(0.2, 0.3, 0.4)), 1),
         (Capsule(radius=0.1, length=0.2), Cylinder(radius=0.1, length=0.2), 2),
-        (Cylinder(radius=0.1, length=0.2), Box(size=(0.2, 0.3, 0.4)), 2 * RIM),
+        (Cylinder(radius=0.1, length=0.2), Box(size=(0.2, 0.3, 0.4)), 2 * (RIM + FLAT_CONTACTS)),
         (Sphere(radius=0.1), STL, MINIMA),
-        (Cylinder(radius=0.1, length=0.2), STL, 2 * RIM),
+        (Cylinder(radius=0.1, length=0.2), STL, 2 * (RIM + FLAT_CONTACTS)),
         (Ellipsoid(radii=(0.1, 0.2, 0.3)), STL, 1),
     ],
 )
 def test_how_often_points_of_the_world_touch(ground, body, count, tmp_path):
-    """A ball once, but a mesh at several minima of its distance; each disc at several places."""
+    """A ball once, but a mesh at several minima of its distance; each disc and rim at several places."""
     if isinstance(body, str):
         BLOCK.export(tmp_path / "block.stl")
         loaded = load_robot(write(tmp_path, body), visuals=False)

@@ -280,7 +280,7 @@ def test_the_step_solves_the_residual(method):
 def test_only_gauss_newton_of_an_energy_needs_a_semidefinite_matrix(method, optimiser):
     """That of pbfd is the square of a matrix, "lm" damps, L-BFGS has none."""
     made = integrator(block(), ground(0.5), method, optimiser=optimiser)
-    assert made.minimiser.scene.semidefinite == ((method, optimiser) == ("pbd", "jtj-lm"))
+    assert made.memory.scene.semidefinite == ((method, optimiser) == ("pbd", "jtj-lm"))
 
 
 @pytest.mark.parametrize(("h", "far"), [(1e-2, 0.0), (1e-6, 0.0), (1e-6, -9.0)])
