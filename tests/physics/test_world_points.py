@@ -144,7 +144,7 @@ STL = robot(link("body", shapes=mesh("collision", "block.stl")))
     ],
 )
 def test_how_often_points_of_the_world_touch(ground, body, count, tmp_path):
-    """A ball once, but a mesh at several minima of its distance; discs and rims at several places."""
+    """A ball once; meshes at minima of the distance, discs and rims at several places."""
     if isinstance(body, str):
         BLOCK.export(tmp_path / "block.stl")
         loaded = load_robot(write(tmp_path, body), visuals=False)
