@@ -20,7 +20,8 @@ Two polytopes have up to `FLAT` contacts, at vertices of one on faces of the oth
 cross. They are held during a step: their distances are those of points from planes, and of lines;
 they act where the vertex is over the face, and where the edges cross. The centre of a contact of
 edges is the end of the edge, its arm leads to the crossing. A polytope and a mesh of the world have
-as many, at peaks and ridges of the mesh.
+as many, at peaks and ridges of the mesh; so have a rim and a polytope or another rim (`rims`), and
+a polytope and a cone or an ellipsoid (`sides`), at places that move along both.
 
 A contact has a centre c, a normal n, a penetration d and an arm o to the point x = c + o where its
 force acts; for a sphere of radius r the arm is -r n, and for one that is swept it leads to the
