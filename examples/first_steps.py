@@ -11,8 +11,7 @@ def main() -> None:
     """Simulate two seconds of Robosimian's jump on ice and on the floor."""
     for friction in (0.05, 0.7):
         scenario = Scenario.load(
-            "robosimian-jump",
-            overrides=["duration=2.0", f"terrain.shapes.0.friction={friction}"],
+            "robosimian-jump", overrides=["duration=2.0", f"terrain.shapes.0.friction={friction}"]
         )
         run(scenario, out="first_steps.npz", replace=True)
 

@@ -124,8 +124,7 @@ def sand(
     runs: Runs = None,
     workers: Workers = None,
     dt: Annotated[
-        list[float] | None,
-        typer.Option(help="Step in seconds, repeatable; default: 5 to 50 ms."),
+        list[float] | None, typer.Option(help="Step in seconds, repeatable; default: 5 to 50 ms.")
     ] = None,
     duration: Duration = None,
     page: Page = None,

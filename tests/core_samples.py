@@ -218,10 +218,7 @@ def world_wrenches(problem: StageEquations, at: StagePoint) -> np.ndarray:
 
 
 def derivative_of(
-    problem: StageEquations,
-    q: np.ndarray,
-    w: np.ndarray,
-    value: Callable[[StagePoint], np.ndarray],
+    problem: StageEquations, q: np.ndarray, w: np.ndarray, value: Callable[[StagePoint], np.ndarray]
 ) -> np.ndarray:
     """Central differences of something of a point with respect to q, tangent."""
 

@@ -84,7 +84,7 @@ def standing(
     robot = load_robot("robosimian", base=base, visuals=False)
     lowest = (samples.centres(robot, robot.standing)[:, 2] - robot.contact_points.radii).min()
     ground = Terrain([Plane(height=float(lowest) + DEPTH, friction=0.1 if pushed else 0.7)])
-    recovery = 0.0 if "objective" in METHODS[method][1] else RECOVERY
+    recovery = 0.0 if "objective" in (METHODS | PENALTIES)[method][1] else RECOVERY
     sim = simulator(robot, ground, method, order=order, recovery=recovery)
     kp, kd = np.zeros((2, robot.model.nv))
     kp[robot.driven], kd[robot.driven] = 1000.0, 10.0

@@ -6,6 +6,7 @@ import pinocchio as pin
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._kernels import position_step as kernels
+from nmdp_pin._kernels.planes import place_references
 
 
 class Step:
@@ -14,25 +15,25 @@ class Step:
     def __init__(self, method, law, robot, ground, **options):
         self.method = INTEGRATORS[method](System(robot, ground, law), **options)
         self.robot, self.model, self.nv = robot, robot.model, robot.model.nv
-        self.minimiser = self.method.minimiser
-        self.memory, self.scene = self.minimiser.memory, self.minimiser.scene
+        self.memory = self.method.memory
+        self.scene, self.start = self.memory.scene, self.memory.start
         self.ref, self.point = self.memory.ref, self.memory.trial
 
     def begin(self, state, command, h):
         """State the step; all candidates are contacts."""
-        self.start = self.method.start(state, command, h)
-        assert kernels.begin(self.scene, self.start, self.ref, self.point)
-        kernels.start_contacts(self.scene, self.ref)
+        self.method.state_step(state, command, h)
+        assert kernels.begin(self.memory)
+        place_references(self.ref.contacts, self.ref.P0)
 
     def evaluate(self, q):
         """The residual, shape (nv,)."""
         self.point.q[:] = q
-        self.value, self.error = kernels.evaluate_step(self.scene, self.start, self.ref, self.point)
+        self.value, self.error = kernels.evaluate_step(self.memory)
         return self.point.r.copy()
 
     def linearise(self, *, exact=True):
         """dr/dq, or its positive semidefinite part."""
-        kernels.linearise_step(self.scene, self.start, self.ref, self.point, exact)
+        kernels.linearise_step(self.memory, exact)
         return self.point.A.copy()
 
     def retract(self, q, dq):

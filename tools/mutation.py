@@ -105,7 +105,7 @@ def replacements(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=bool()):
             yield str(not node.value)
         case ast.Constant(value=int() | float()):
-            yield str(node.value + 1)
+            yield str(node.value + 1 if node.value + 1 != node.value else 2 * node.value)
         case ast.Name() if node.id in NAMES:
             yield NAMES[node.id]
         case ast.Attribute() if node.attr in NAMES:
@@ -118,6 +118,8 @@ def replacements(node: ast.AST) -> Iterator[str]:
 
 def without_text(tree: ast.AST) -> Iterator[ast.AST]:
     """Nodes that compute: no annotations, decorators, messages of errors, strict zips."""
+    # For reshape() any negative number is the one that is left to it.
+    reshaped = isinstance(tree, ast.Call) and getattr(tree.func, "attr", "") == "reshape"
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -126,7 +128,8 @@ def without_text(tree: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(node, ast.AST) and not isinstance(node, ast.Raise | ast.JoinedStr):
                 yield node
-                yield from without_text(node)
+                if not (reshaped and isinstance(node, ast.UnaryOp)):
+                    yield from without_text(node)
 
 
 def mutants(module: str) -> list[Mutant]:
@@ -156,7 +159,11 @@ def copied(folder: Path) -> Path:
 def passes(copy: Path, module: str, tests: list[str], patience: float | None = None) -> bool:
     """Whether the tests of a module pass; a run without end does not."""
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:randomly", "-m", "not slow"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(copy),  # of the programs that tests start
+    }
     if module.startswith(KERNELS):
         environment["NUMBA_DISABLE_JIT"] = "1"
         command += ["-W", "ignore::RuntimeWarning"]  # compiled code does not warn of 1 / 0

@@ -88,12 +88,7 @@ def _steps_of(study: NmdpStudy, method: str) -> list[float]:
 
 def _spec(study: NmdpStudy, case: _Case, who: Competitor, dt: float) -> RunSpec:
     return study.spec(
-        case.motion,
-        who.method,
-        dt,
-        longest=case.duration,
-        objective=who.objective,
-        order=who.order,
+        case.motion, who.method, dt, longest=case.duration, objective=who.objective, order=who.order
     )
 
 

@@ -72,11 +72,7 @@ def _stem(name: str, motions: Sequence[Motion], motion: Motion, study: NmdpStudy
 
 
 def _tables(
-    name: str,
-    quantity: Quantity,
-    motions: Sequence[Motion],
-    study: NmdpStudy,
-    folder: Path,
+    name: str, quantity: Quantity, motions: Sequence[Motion], study: NmdpStudy, folder: Path
 ) -> tuple[Table, ...]:
     """One figure of each run: the largest tilt, the largest rise, or the distance at the end."""
     what, measure, digits = _MEASURES[quantity]
@@ -154,11 +150,7 @@ def _draw(
 
 
 def _panel(
-    axis: Axes,
-    curves: dict[RunSpec, Curve],
-    runs: Runs,
-    limits: tuple[float, float],
-    title: str,
+    axis: Axes, curves: dict[RunSpec, Curve], runs: Runs, limits: tuple[float, float], title: str
 ) -> None:
     for color, (spec, curve) in zip(_shades(len(curves)), curves.items(), strict=True):
         leaves = bool((curve.y < limits[0]).any() or (curve.y > limits[1]).any())

@@ -18,10 +18,7 @@ MDP_STEPS = tuple(k / 1000 for k in range(1, 11))
 NMDP_STEPS = tuple(k / 1000 for k in range(5, 51, 5))
 """Steps of all other methods [s]: 5 to 50 ms in 5 ms."""
 
-SPANS = {
-    "published": (MDP_STEPS[:5], NMDP_STEPS[5:]),
-    "wide": ((*MDP_STEPS, 0.014), NMDP_STEPS),
-}
+SPANS = {"published": (MDP_STEPS[:5], NMDP_STEPS[5:]), "wide": ((*MDP_STEPS, 0.014), NMDP_STEPS)}
 """Steps of NE-MDP and of all other methods [s].
 
 Those in the legends of Fig. 4 and 5, 1 to 5 ms and 30 to 50 ms; or all that the text speaks of,

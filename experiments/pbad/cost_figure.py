@@ -13,12 +13,7 @@ import numpy as np
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin.experiments.data_file import read_data, value, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
-from nmdp_pin.experiments.pbad.paper import (
-    BASELINE,
-    CONTACT_POINTS,
-    LARGE_STEP,
-    SAFE_STEP,
-)
+from nmdp_pin.experiments.pbad.paper import BASELINE, CONTACT_POINTS, LARGE_STEP, SAFE_STEP
 from nmdp_pin.experiments.pbad.study import PbadStudy
 from nmdp_pin.experiments.run_spec import RunSpec
 from nmdp_pin.experiments.table import Table, number, span

@@ -96,9 +96,5 @@ def _draw(path: Path, scale: float) -> None:
 
 
 CALIBRATION: Figure[SandStudy] = Figure(
-    "calibration",
-    "the lift of a rod in sand, measured and computed",
-    _specs,
-    _make,
-    tables=_tables,
+    "calibration", "the lift of a rod in sand, measured and computed", _specs, _make, tables=_tables
 )

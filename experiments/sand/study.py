@@ -65,9 +65,5 @@ class SandStudy(Study):
     def drag(self, dt: float) -> RunSpec:
         """The probe is dragged to and fro for 8 s."""
         return RunSpec(
-            scenario="probe-sand",
-            method="ne-nmdp",
-            dt=dt,
-            duration=self.length(8.0),
-            preset="sand",
+            scenario="probe-sand", method="ne-nmdp", dt=dt, duration=self.length(8.0), preset="sand"
         )

@@ -58,6 +58,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
     table = np.concatenate(kinds)
     points = robot.contact_points
     polytopes, needless = polytope_pairs(robot, surfaces, rows_of)
+    of_pairs = np.array(owners, np.int64)[polytopes.rows[polytopes.pairs]]
     pairs: list[tuple[int, int, int, int]] = []  # point, slot, row, pair of polytopes
     for point, (axes, joint) in enumerate(
         zip(points.semi_axes, points.touches.tolist(), strict=True)
@@ -75,6 +76,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         pairs += [(point, RIM + k, int(polytopes.rows[b]), pair) for k in range(FLAT)]
     index, slots, rows, of_polytopes = np.array(pairs, np.int64).reshape(-1, 4).T.copy()
     bodies = np.stack([points.joints, points.touches], axis=1).astype(np.int64)[index]
+    bodies[of_polytopes >= 0] = of_pairs[of_polytopes[of_polytopes >= 0]]
     local, axes = points.positions[index], points.semi_axes[index]
     radii, shown = np.asarray(points.radii, dtype=float)[index], rows.copy()
     for k, touch in enumerate(of_world, n):

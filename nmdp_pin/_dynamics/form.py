@@ -16,12 +16,11 @@ from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import write_torques
+from nmdp_pin._dynamics.torques import new_torque, write_torques
 from nmdp_pin._kernels import stage
 from nmdp_pin._kernels.callbacks import register
 from nmdp_pin._kernels.contacts import REACH, Contacts
 from nmdp_pin._kernels.friction_cone import Cone
-from nmdp_pin._kernels.joints import Torque
 from nmdp_pin._kernels.stage import Linear, Point, Stage
 from nmdp_pin._kernels.step import End, Memory, Start
 from nmdp_pin._state.state import State, WarmStart
@@ -214,16 +213,8 @@ class Form:
             q_ref=standing,
             v_ref=np.zeros(nv),
             rate=1.0,
-            acceleration_rate=1.0,
             target=np.zeros((n, 4, 3)),
-            torque=Torque(
-                constant=np.zeros(nv),
-                kp=np.zeros(nv),
-                kd=np.zeros(nv),
-                q_target=standing.copy(),
-                external=np.zeros(nv),
-                signs=np.zeros(nv),
-            ),
+            torque=new_torque(standing.copy(), nv),
             contacts=contacts or new_contacts(self.candidates),
         )
 

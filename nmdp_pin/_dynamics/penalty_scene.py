@@ -7,9 +7,17 @@ from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_place
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.levenberg_marquardt import ENTRIES, Minimisation
-from nmdp_pin._kernels.penalty import ContactForces, PenaltyLaw
-from nmdp_pin._kernels.position_step import Scene, StepReference, Trial
+from nmdp_pin._dynamics.torques import new_torque
+from nmdp_pin._kernels.levenberg_marquardt import ENTRIES
+from nmdp_pin._kernels.penalty import PenaltyLaw
+from nmdp_pin._kernels.position_step import (
+    ContactForces,
+    PositionStep,
+    Scene,
+    StepReference,
+    StepStart,
+    Trial,
+)
 from nmdp_pin.errors import ContactError
 
 
@@ -43,11 +51,18 @@ def scene_of(system: System[Penalty], *, kind: int, semidefinite: bool) -> Scene
     )
 
 
-def new_memory(scene: Scene) -> Minimisation:
-    """Memory for the steps of a scene, one at a time."""
+def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionStep:
+    """Memory for the steps of a scene, one at a time.
+
+    Args:
+        scene: what all steps share.
+        tolerance: bound on the residual, relative to the weight.
+        max_iterations: largest number of linear solves.
+    """
     tree, m = scene.tree, len(scene.candidates.rows)
     n, nq, nv = len(tree.parents), int(tree.space.first_q[-1]), int(tree.first_dofs[-1])
     square = (nv, nv)
+    start = StepStart(q0=np.zeros(nq), v0=np.zeros(nv), torque=new_torque(np.zeros(nq), nv), h=1.0)
     reference = StepReference(
         P0=np.zeros((n + 1, 4, 3)),
         S0=np.zeros((nv, 6)),
@@ -81,18 +96,22 @@ def new_memory(scene: Scene) -> Minimisation:
         A=np.zeros(square),
         space=np.zeros((4, nv)),
     )
-    return Minimisation(
+    return PositionStep(
+        scene=scene,
+        start=start,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
         ref=reference,
         trial=trial,
+        bound=0.0,
         q=np.zeros(nq),
         r=np.zeros(nv),
         F=np.zeros(square),
         dx=np.zeros(nv),
         account=np.zeros(ENTRIES),
         energies=np.zeros(4),
+        formed=False,
         gram=np.zeros(square),
         descent=np.zeros(nv),
-        formed=np.zeros(1),
-        signs=np.zeros(nv),
         freed=np.zeros(nv),
     )

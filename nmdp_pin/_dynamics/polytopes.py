@@ -9,7 +9,17 @@ import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._kernels.polytopes import Polytopes
 from nmdp_pin._robot import Robot
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, HeightField, Mesh, Shape, Terrain
+from nmdp_pin._terrain import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Shape,
+    Terrain,
+)
 from nmdp_pin._terrain.shape import Solid
 
 _SAME = 1e-9  # [m, -] between corners and contact points, and between normals of one face
@@ -35,6 +45,8 @@ class _Hull:
     rim: float = 0.0  # radius of the rims that are its ends [m]
     inner: bool = False  # whether the shape reaches beyond it
     axis: np.ndarray | None = None  # rims, or rim and tip, that touch as well [m], shape (2, 3)
+    ring: bool = False  # whether it is a rim, with a vertex in its centre and one along its axis
+    solid: bool = False  # whether it stands for a cone or ellipsoid
 
 
 def polytope_pairs(
@@ -63,11 +75,18 @@ def polytope_pairs(
     pairs, numbers, needless = [], [], set()
     for a, b in itertools.product(range(len(hulls)), repeat=2):
         one, other = hulls[a], hulls[b]
-        if (one.body, other.body) not in facing or not _may_touch(one, other):
+        of_world = one.body == 0 and (one.ring is not other.ring or other.solid)
+        of_world = of_world and (one.ring or other.solid)
+        if (one.body, other.body) not in facing and not of_world:
             continue
-        if (other.body, one.body) in facing and one.body > other.body:
+        if of_world and (other.body, 0) not in facing:
+            continue
+        ordered = one.ring is not other.ring or other.solid or one.body < other.body
+        if ((other.body, one.body) in facing and not ordered) or not _may_touch(one, other):
             continue
         own, opposite = _corners(robot, one, other.body), _corners(robot, other, one.body)
+        if of_world:  # which has no contact points
+            own = np.flatnonzero((points.joints == other.body) & (points.touches == 0)).tolist()[:1]
         if -1 in own:
             continue
         if len(one.normals) and len(other.normals) and one.axis is None is other.axis:
@@ -84,18 +103,16 @@ def polytope_pairs(
 
 def _may_touch(one: _Hull, other: _Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
+    if one.solid or other.solid:
+        felt = len(one.normals) == 0 and other.rim == 0.0  # ellipsoids on sides of cylinders
+        return other.solid and len(one.edges) > 0 and one.axis is None and not felt
+    if one.ring or other.ring:
+        return one.ring and (other.ring or (len(other.normals) > 0 and other.axis is None))
     if not len(one.vertices):
         return False
     if not len(other.vertices):
         return True
-    if one.axis is not None or other.axis is not None:
-        # not the sides of cylinders, which hold prisms of their own
-        solid = [
-            len(hull.normals) > 0 or (len(hull.edges) > 0 and hull.rim == 0.0)
-            for hull in (one, other)
-        ]
-        return min(one.body, other.body) > 0 and all(solid)
-    return True
+    return one.axis is None is other.axis  # prisms feel meshes of the world alone
 
 
 def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
@@ -112,7 +129,7 @@ def _corners(robot: Robot, hull: _Hull, touched: int) -> list[int]:
     if hull.axis is not None:
         gaps = np.linalg.norm(vertices[:, None] - hull.axis[None], axis=2)
         vertices = hull.axis[gaps.argmin(axis=1)]
-    for vertex in vertices:
+    for vertex in vertices[:1] if hull.ring else vertices:
         near = own[np.abs(points.positions[own] - vertex).max(axis=1, initial=0.0) < _SAME]
         found.append(int(near[0]) if len(near) else -1)
     return found
@@ -131,7 +148,15 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
         ends = placed(shape, np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length)
         side = _Hull(body, row, ends, np.zeros((0, 3)), np.zeros(0), _LONE_EDGE, shape.radius, rim)
         found = [] if isinstance(shape, Cone) else [side]
+        if not isinstance(shape, Capsule):
+            sides = (-1.0,) if isinstance(shape, Cone) else (-1.0, 1.0)
+            found += [_ring(side, shape, end) for end in sides]
+        if isinstance(shape, Cone):
+            found.append(_solid(side, shape))
         return found if isinstance(shape, Capsule) or body == 0 else [*found, _prism(side, shape)]
+    if isinstance(shape, Ellipsoid):
+        none = np.zeros((0, 3))
+        return [_solid(_Hull(body, row, none, none, np.zeros(0), _LONE_EDGE), shape)]
     if isinstance(shape, Mesh) and body > 0:
         points = robot.contact_points
         own = (points.joints == body) & (points.radii == 0.0) & ~points.semi_axes.any(axis=(1, 2))
@@ -166,8 +191,24 @@ def placed(shape: Solid, vertices: np.ndarray) -> np.ndarray:
     return result
 
 
+def _ring(side: _Hull, shape: Cylinder | Cone, end: float) -> _Hull:
+    """The rim at an end of a cylinder or cone."""
+    axis = np.array([0.0, 0.0, end])
+    vertices = placed(
+        shape, np.array([0.5 * shape.length, 0.5 * shape.length + shape.radius])[:, None] * axis
+    )
+    return replace(side, vertices=vertices, edges=np.zeros((0, 4), int), ring=True)
+
+
+def _solid(side: _Hull, shape: Cone | Ellipsoid) -> _Hull:
+    """A cone or ellipsoid on whose side edges lie: its centre, with a ball around it."""
+    around = float(np.linalg.norm(shape.half_extents))
+    centre, none = placed(shape, np.zeros((1, 3))), np.zeros((0, 4), int)
+    return replace(side, vertices=centre, edges=none, rounding=around, solid=True)
+
+
 def _prism(side: _Hull, shape: Cylinder | Cone) -> _Hull:
-    """A prism in a cylinder, or a pyramid in a cone, whose edges cross those of other bodies."""
+    """A prism in a cylinder, or a pyramid in a cone, whose edges cross those of others."""
     angles = np.arange(_SIDES) * 2.0 * np.pi / _SIDES
     circle = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
     half, inner = 0.5 * shape.length, 1.0 - _WITHIN

@@ -7,27 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.parameters import COMMAND, residual_by_command
 from nmdp_pin._kernels.inertia import inertial_gradient
-from nmdp_pin._kernels.levenberg_marquardt import Minimisation
 from nmdp_pin._kernels.manifold import add_turning, difference_derivative
-from nmdp_pin._kernels.penalty import FRICTIONAL, penalty_forces
-from nmdp_pin._kernels.position_partials import StartPartials, start_partials
-from nmdp_pin._kernels.position_step import Scene, StepStart, Trial, linearise_step, replace_kinks
+from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw
+from nmdp_pin._kernels.position_partials import StepPartials, step_partials
+from nmdp_pin._kernels.position_step import PositionStep, write_contact_forces
 
 _TOUCHING = 1e-11  # [m] distance up to which a contact is at the surface
 
 
 @dataclass(frozen=True, eq=False)
 class PositionPartials:
-    """Partial derivatives of r(q1, start, command, parameters) and v1(q1, start) of a step.
+    """Partial derivatives of r(q1, start, torque, parameters) and v1(q1, start) of a step.
 
     Derivatives with respect to configurations are tangent; the start is (q0, v0).
 
     Args:
         of_q: dr/dq1, shape (nv, nv).
-        of_start: dr/dstart, shape (nv, 2 nv).
-        of_torque: dr/dtau, shape (nv, nv).
+        of_start: dr/d(start, torque), shape (nv, 3 nv).
         velocity_of_q: dv1/dq1 [1/s], shape (nv, nv).
         velocity_of_start: dv1/dstart, shape (nv, 2 nv).
         of_parameters: dr/dp by name, shape (nv, k) each.
@@ -36,122 +35,68 @@ class PositionPartials:
 
     of_q: np.ndarray
     of_start: np.ndarray
-    of_torque: np.ndarray
     velocity_of_q: np.ndarray
     velocity_of_start: np.ndarray
     of_parameters: Mapping[str, np.ndarray]
     touching: np.ndarray
 
 
-def partials_of(
-    scene: Scene,
-    start: StepStart,
-    memory: Minimisation,
-    command: Any,
-    *,
-    names: Iterable[str] = (),
-    n_shapes: int = 0,
-) -> PositionPartials:
-    """The partial derivatives of a step.
+class StepLineariser:
+    """The partial derivatives of a step at its end.
 
     Args:
-        scene: data that all steps share.
-        start: data of the step.
-        memory: memory after `evaluate` at the end of the step.
-        command: command of the step.
-        names: names of the parameters to differentiate with respect to.
+        step: the step, which is evaluated at its end before.
         n_shapes: number of shapes that may be touched, each with a friction coefficient.
     """
-    trial, nv = memory.trial, len(start.v0)
-    following, start = _without_kinks(scene, start, trial)
-    joints = scene.joints
-    scene = replace(
-        scene,
-        joints=replace(joints, friction=np.zeros_like(joints.friction), effort=np.full(nv, np.inf)),
-    )
-    linearise_step(scene, start, memory.ref, trial, True)  # writes trial.A
-    of_start, velocity_of_start = _of_start(scene, start, memory)
-    frictional = scene.law.kind == FRICTIONAL
-    of_parameters = {
-        name: _of_parameter(name, scene, start, memory, command, n_shapes) for name in names
-    }
-    for name in COMMAND:
-        if name in of_parameters:
-            of_parameters[name] *= following[:, None]
-    return PositionPartials(
-        of_q=trial.A.copy(),
-        of_start=of_start,
-        of_torque=-following[:, None] * (np.eye(nv) if frictional else trial.D.T),
-        velocity_of_q=trial.D / start.h,
-        velocity_of_start=velocity_of_start,
-        of_parameters=of_parameters,
-        touching=_touching(scene, memory),
-    )
+
+    def __init__(self, step: PositionStep, n_shapes: int) -> None:
+        joints, nv = step.scene.joints, len(step.r)
+        self._step, self._n_shapes = step, n_shapes
+        free, none = np.full(nv, np.inf), np.zeros_like(joints.friction)
+        scene = replace(step.scene, joints=replace(joints, friction=none, effort=free))
+        self._smooth = replace(step, scene=scene, start=copy.deepcopy(step.start))
+        self._parts = StepPartials(np.zeros((nv, 3 * nv)), np.zeros((nv, 2 * nv)))
+
+    def partials(self, command: Command, names: Iterable[str]) -> PositionPartials:
+        """The partial derivatives.
+
+        Args:
+            command: command of the step.
+            names: names of the parameters to differentiate with respect to.
+
+        Raises:
+            numpy.linalg.LinAlgError: the derivative of the velocity is singular.
+        """
+        step, smooth, parts, trial = self._step, self._smooth, self._parts, self._step.trial
+        if not step_partials(step, smooth, parts):
+            raise np.linalg.LinAlgError("the velocity at the start turns by a full revolution")
+        of_parameters = {}
+        for name in names:
+            of_parameters[name] = _of_parameter(name, smooth, command, self._n_shapes)
+            if name in COMMAND:
+                of_parameters[name] *= (smooth.start.torque.signs == 0.0)[:, None]
+        return PositionPartials(
+            of_q=trial.A.copy(),
+            of_start=parts.of_start.copy(),
+            velocity_of_q=trial.D / step.start.h,
+            velocity_of_start=parts.velocity_of_start.copy(),
+            of_parameters=of_parameters,
+            touching=_touching(step),
+        )
 
 
-def _touching(scene: Scene, memory: Minimisation) -> np.ndarray:
+def _touching(step: PositionStep) -> np.ndarray:
     """Indices of the contact points that are apart on one side and pressed on the other."""
-    contacts = memory.ref.contacts
+    contacts = step.ref.contacts
     n = contacts.n[0]
-    near = np.abs(memory.trial.places.depth[:n]) <= _TOUCHING
-    result: np.ndarray = scene.candidates.points[contacts.index[:n][near]]
+    near = np.abs(step.trial.places.depth[:n]) <= _TOUCHING
+    result: np.ndarray = step.scene.candidates.points[contacts.index[:n][near]]
     return result
 
 
-def _of_start(
-    scene: Scene, start: StepStart, memory: Minimisation
-) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of r and of v1 with respect to the start, shapes (nv, 2 nv).
-
-    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
-    q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
-    """
-    tree, trial, nv, h = scene.tree, memory.trial, len(start.v0), start.h
-    square, one = (nv, nv), np.eye(nv)
-    parts = StartPartials(
-        targets=np.empty(square),
-        back=np.empty(square),
-        right=one.copy(),
-        left=one.copy(),
-        contacts=np.zeros(square),
-        D0=one.copy(),
-    )
-    start_partials(scene, start, memory.ref, trial, parts)
-    of_v = np.zeros((nv, 2 * nv))
-    of_v[:, :nv] = parts.D0 / -h
-    rotors = tree.rotors / h
-    result = (start.torque.kd + rotors)[:, None] * of_v
-    result[:, nv:] -= np.diag(rotors)
-    if scene.law.kind != FRICTIONAL:
-        result = trial.D.T @ result
-        force = start.torque.kd * trial.v - start.torque.constant + rotors * (trial.v - start.v0)
-        turned = np.zeros(square)
-        add_turning(tree.space, trial.y, -parts.D0, force, turned)
-        result[:, :nv] += turned
-    back = parts.back @ np.linalg.inv(parts.right)
-    result[:, :nv] += 1.0 / h**2 * (2.0 * parts.targets - back @ parts.left) + parts.contacts
-    result[:, nv:] += back / h
-    return result, of_v
-
-
-def _without_kinks(scene: Scene, start: StepStart, trial: Trial) -> tuple[np.ndarray, StepStart]:
-    """The step with gains and torques that replace friction and limits near its end.
-
-    Dry friction is a damper or a constant torque, a saturated motor a constant torque. Also 1 for
-    the dofs whose motors follow the command, 0 for the saturated ones, shape (nv,).
-    """
-    old = start.torque
-    torque = replace(old, constant=old.constant.copy(), kp=old.kp.copy(), kd=old.kd.copy())
-    following = np.ones(len(torque.kp))
-    replace_kinks(scene, start, trial, torque, following)
-    return following, replace(start, torque=torque)
-
-
-def _of_parameter(
-    name: str, scene: Scene, start: StepStart, memory: Minimisation, command: Any, n_shapes: int
-) -> np.ndarray:
+def _of_parameter(name: str, step: PositionStep, command: Any, n_shapes: int) -> np.ndarray:
     """dr/dp, shape (nv, k)."""
-    trial, nv = memory.trial, len(start.v0)
+    scene, torque, trial, nv = step.scene, step.start.torque, step.trial, len(step.start.v0)
     frictional = scene.law.kind == FRICTIONAL
     if name in COMMAND:
         result = residual_by_command(name, scene.tree.space, command, trial.e, trial.v)
@@ -161,34 +106,33 @@ def _of_parameter(
             turned = np.zeros((nv, nv))
             D0 = np.eye(nv)
             difference_derivative(scene.tree.space, -trial.e, D0)
-            add_turning(scene.tree.space, trial.e, -D0, start.torque.kp * trial.e, turned)
+            add_turning(scene.tree.space, trial.e, -D0, torque.kp * trial.e, turned)
             return trial.D_t.T @ result + turned
         return (trial.D_t if name == "kp" else trial.D).T @ result
     if name == "mass":
-        return _of_masses(scene, start, memory)
+        return _of_masses(step)
     if name == "stiffness":
-        unit, none = (replace(scene.law, stiffness=value) for value in (1.0, 0.0))
-        wrenches = _wrenches(scene, start, memory, unit) - _wrenches(scene, start, memory, none)
-        return -_generalised(scene, memory, wrenches)[:, None]
+        unit, none = (_wrenches(step, replace(scene.law, stiffness=s)) for s in (1.0, 0.0))
+        return -_generalised(step, unit - none)[:, None]
     result = np.zeros((nv, n_shapes))
-    n, places = memory.ref.contacts.n[0], trial.places
+    n, places = step.ref.contacts.n[0], trial.places
     friction, shape = places.friction.copy(), places.surface[:n]
     try:
         parts = []
         for value in (1.0, 0.0):
             places.friction[:] = value
-            parts.append(_wrenches(scene, start, memory, scene.law))
+            parts.append(_wrenches(step, scene.law))
     finally:
         places.friction[:] = friction
     for index in np.unique(shape[shape >= 0]):
         own = np.where((shape == index)[:, None], parts[0] - parts[1], 0.0)
-        result[:, index] = -_generalised(scene, memory, own)
+        result[:, index] = -_generalised(step, own)
     return result
 
 
-def _of_masses(scene: Scene, start: StepStart, memory: Minimisation) -> np.ndarray:
+def _of_masses(step: PositionStep) -> np.ndarray:
     """Derivative with respect to masses, as in `parameters`."""
-    tree, trial, nv = scene.tree, memory.trial, len(start.v0)
+    tree, trial, nv = step.scene.tree, step.trial, len(step.start.v0)
     n = len(tree.parents)
     result, wrenches = np.empty((nv, n)), np.empty((n, 6))
     for b in range(n):
@@ -200,29 +144,22 @@ def _of_masses(scene: Scene, start: StepStart, memory: Minimisation) -> np.ndarr
             moments[b, 3, 3] = 1.0
         column = np.empty(nv)
         one = replace(tree, moments=moments)
-        inertial_gradient(trial.P[1:], memory.ref.target, one, trial.S, wrenches, column)
-        result[:, b] = column / start.h**2
+        inertial_gradient(trial.P[1:], step.ref.target, one, trial.S, wrenches, column)
+        result[:, b] = column / step.start.h**2
     return result
 
 
-def _wrenches(scene: Scene, start: StepStart, memory: Minimisation, law: Any) -> np.ndarray:
+def _wrenches(step: PositionStep, law: PenaltyLaw) -> np.ndarray:
     """Wrenches of the contacts at the world's origin under another law, shape (n, 6)."""
-    trial, contacts = memory.trial, memory.ref.contacts
-    forces = copy.deepcopy(trial.forces)
-    penalty_forces(law, start.h, scene.candidates, contacts, trial.places, trial.P, forces)
-    result: np.ndarray = forces.origin[: contacts.n[0]]
+    trial = replace(step.trial, forces=copy.deepcopy(step.trial.forces))
+    write_contact_forces(replace(step, scene=replace(step.scene, law=law), trial=trial))
+    result: np.ndarray = trial.forces.origin[: step.ref.contacts.n[0]]
     return result
 
 
-def _generalised(scene: Scene, memory: Minimisation, wrenches: np.ndarray) -> np.ndarray:
+def _generalised(step: PositionStep, wrenches: np.ndarray) -> np.ndarray:
     """The generalised force of the contacts' wrenches at the world's origin, shape (nv,)."""
-    tree, contacts = scene.tree, memory.ref.contacts
-    carried, touched = contacts.bodies[: len(wrenches)].T
-    bodies = np.zeros((len(tree.parents) + 1, 6))
-    np.add.at(bodies, carried, wrenches)
-    np.subtract.at(bodies, touched, wrenches)
-    for b in range(len(tree.parents) - 1, -1, -1):
-        bodies[tree.parents[b] + 1] += bodies[b + 1]
-    body_of = np.repeat(np.arange(len(tree.parents)), np.diff(tree.first_dofs))
-    result: np.ndarray = np.vecdot(memory.trial.S, bodies[body_of + 1])
+    moves, (carried, touched) = step.scene.tree.moves, step.ref.contacts.bodies[: len(wrenches)].T
+    shares = moves[carried] - moves[touched]
+    result: np.ndarray = np.vecdot(step.trial.S, shares.T @ wrenches)
     return result

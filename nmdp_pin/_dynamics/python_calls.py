@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
 from nmdp_pin._kernels.contacts import Places
-from nmdp_pin._kernels.material import material_inertia
+from nmdp_pin._kernels.inertia import material_inertia
 from nmdp_pin._kernels.record import record_at
 from nmdp_pin._kernels.stage import Dynamics, System
 

@@ -14,7 +14,7 @@ from nmdp_pin._dynamics.polytopes import convex_corners, placed
 from nmdp_pin._kernels.contacts import MINIMA, RIM
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_geometry import directions, extreme_points
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Mesh, Shape, Terrain
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Shape, Terrain
 from nmdp_pin._terrain.primitives import Primitive
 
 _SAME = 1e-9  # [m] between the points of a shape and contact points
@@ -122,6 +122,8 @@ def _feels(shape: Shape, other: Shape, point: WorldPoint) -> bool:
     """Whether a shape of a link touches a point of a shape of the world by this alone."""
     if isinstance(shape, Capsule | Cylinder | Cone):
         return True
+    if isinstance(shape, Ellipsoid):
+        return point.radius == 0.0 and not point.semi_axes[2].any()
     return isinstance(shape, Box | Mesh) and not isinstance(other, Box | Mesh)
 
 

@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import struct
+import sys
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from nmdp_pin.errors import RecordingError
 MAGIC = b"nmdp-pin journal 1\n"
 """Beginning of every journal."""
 
-_LARGEST = 2**50  # [bytes]: read chunk by chunk, so that only whole ones take memory
 _LONGEST = 2**30  # [bytes] of a chunk
 _HEAD = struct.Struct("<Q16s")  # length and checksum of a chunk
 
@@ -95,7 +95,7 @@ class Journal(AbstractContextManager["Journal"]):
         try:
             rest = memoryview(content)
             while rest:
-                rest = rest[self._file.write(rest) or 0 :]
+                rest = rest[self._file.write(rest) :]
             if sync:
                 os.fsync(self._file.fileno())
         except BaseException as error:
@@ -110,7 +110,7 @@ class Journal(AbstractContextManager["Journal"]):
 
 def read_chunks(path: str | os.PathLike[str], what: str) -> list[bytes]:
     """Complete chunks of a journal, which may be growing."""
-    with open_input(path, what, largest=_LARGEST) as file:
+    with open_input(path, what, largest=sys.maxsize) as file:  # chunk by chunk
         begin = file.read(len(MAGIC))
         if not MAGIC.startswith(begin):
             raise RecordingError(

@@ -160,12 +160,7 @@ class Nmdp(Integrator):
         return self.scheme.order
 
     def step(
-        self,
-        state: State,
-        command: CommandSource,
-        h: float,
-        *,
-        accuracy: float = np.inf,
+        self, state: State, command: CommandSource, h: float, *, accuracy: float = np.inf
     ) -> StepResult:
         """See `Integrator.step`.
 
@@ -251,10 +246,16 @@ class Nmdp(Integrator):
         end, judged = result.state, self.scheme.order > 1
         scheme = BACKWARD_EULER if result.order < self.scheme.order else self.scheme
         commands = [command.at(state.t + c * h) for c in scheme.c]
-        start = self.form.start(state, commands, h, end.warm)
-        x = np.concatenate([end.q, end.v])
+        self.form.write_start(self._start, state, commands, h, end.warm)
         return self._differentiable.response(
-            self._options(np.inf), scheme.record, start, x, commands, names, smoothing, judged
+            self._options(np.inf),
+            scheme.record,
+            self._start,
+            np.concatenate([end.q, end.v]),
+            commands,
+            names,
+            smoothing,
+            judged,
         )
 
 

@@ -1,53 +1,64 @@
 """Derivatives of an NMDP step by the implicit function theorem at the ends of its stages."""
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
 from nmdp_pin._contact import FiniteDifferences
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.form import Form
-from nmdp_pin._dynamics.material_rates import MaterialRates
 from nmdp_pin._dynamics.parameters import COMMAND, other_systems, residual_by_command
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
 from nmdp_pin._kernels import step as kernel
 from nmdp_pin._kernels.callbacks import register
-from nmdp_pin._kernels.impacts import MOVES, UNLOADED
-from nmdp_pin._kernels.implicit_function import Face, StageRates, respond
-from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.stage import Point, evaluate
 from nmdp_pin._kernels.step import Memory
-from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR, settle, stage_rates
+from nmdp_pin._kernels.step_derivatives import KNOWN, NEAR
+from nmdp_pin._kernels.step_response import respond_to_start
+from nmdp_pin._kernels.switches import KINDS
 
 MinimiserOf = Callable[[Form, Memory], StageMinimiser]
 Perturbed = tuple[Form, Form, float]  # two forms around the given one, and their distance
+
+
+class _Request(NamedTuple):
+    """Arguments of `DifferentiableForm.response` that the derivatives of stages need."""
+
+    scheme: kernel.Scheme
+    start: kernel.Start
+    commands: Sequence[Command]
+    names: tuple[str, ...]
 
 
 class DifferentiableForm:
     """A form with the exact derivative of its contact model, and memory for derivatives of steps.
 
     Args:
-        form: form of the dynamics; the contact model need not have a derivative.
+        form: form of the dynamics; in zeroth order the contact model need not have a derivative.
         minimiser: function of the form and its memory that makes the solver of its stages; None:
             Newton's method.
     """
 
     def __init__(self, form: Form, minimiser: MinimiserOf | None = None) -> None:
-        system = form.system
-        if not system.law.differentiable:
-            system = replace(system, law=FiniteDifferences(model=system.law))
-        exact = system is form.system and not form.zeroth_order
-        reach = form.candidates.reach
-        self.form = form if exact else Form(system, material=form.material, reach=reach)
+        self.form, system = form, form.system
+        if form.zeroth_order:
+            if not system.law.differentiable:
+                system = replace(system, law=FiniteDifferences(model=system.law))
+            self.form = Form(system, material=form.material, reach=form.candidates.reach)
         self.memory = self.form.new_memory()
         self._linear = self.form.new_linear()
         self._minimiser = None if minimiser is None else minimiser(self.form, self.memory)
         self._handle = register(self._minimiser, self) if self._minimiser else 0
         self._perturbed: dict[str, list[Perturbed]] = {}
-        self._of_shape: dict[tuple[int, int, int], tuple[StageRates, Face]] = {}
+        self._own = register(weakref.proxy(self), self)
+        # Touch, rim and sum of each row, a kink of each weight in two stages, and landings.
+        rows = self.form.shape[0]
+        self._switches = np.empty((rows * (7 + 2 * self.form.m), 3), dtype=np.int64)
 
     def response(
         self,
@@ -72,77 +83,73 @@ class DifferentiableForm:
             smoothing: as in `kernels.implicit_function.respond`.
             judged: whether impacts decided on the time scheme.
         """
-        form, memory, model = self.form, self.memory, self.form.model
-        nv, stages = model.nv, len(scheme.a)
-        nz = (1 + stages) * nv
-        options = replace(options, minimiser=self._handle)
-        of_start = np.eye(nz)[:nv], np.eye(nz)[nv : 2 * nv]
-        of_reference = of_start
-        ends = _stage_ends(model, scheme, start, end)
-        material = MaterialRates(model, form.record, scheme, start, memory)
-        counts = np.zeros(7, dtype=np.int64)
-        n = 3 * nv + sum(self._columns(name) for name in names)
-        Z = np.zeros((nz, n))
-        Z[: 2 * nv, : 2 * nv] = np.eye(2 * nv)
-        switches: list[Switch] = []
-        settled, index, first = True, 0, 0
-        for i in range(stages):
-            index, same, known = settle(
-                form.record, options, scheme, start, i, ends, index, memory, counts
-            )
-            if self._minimiser is not None and not same:
+        nv = self.form.model.nv
+        sizes = {name: self._columns(name) for name in names}
+        whole = np.empty((2 * nv, 3 * nv + sum(sizes.values())))
+        if self._handle:
+            options = replace(options, minimiser=self._handle)
+        self._request = _Request(scheme, start, commands, names)
+        made, settled, found = respond_to_start(
+            self.form.record,
+            options,
+            scheme,
+            start,
+            end,
+            smoothing,
+            judged,
+            self._own if self._handle or names else 0,
+            self.memory,
+            self._linear,
+            whole,
+            self._switches,
+        )
+        if not made:
+            raise np.linalg.LinAlgError("dG/dq is singular")
+        return split_response(whole, sizes, self._named(found), settled=settled)
+
+    def complete(
+        self,
+        i: int,
+        index: int,
+        settled: bool,
+        known: float,
+        rates: StageRates,
+        G_p: np.ndarray,
+        r_p: np.ndarray,
+    ) -> float:
+        """Write what kernels do not know of the derivatives of a stage.
+
+        Args:
+            i: index of the stage.
+            index: index of the point where it ends.
+            settled: whether it is known to its last digits.
+            known: smallest motion that it resolves [m, rad].
+            rates: derivatives of the stage's equations; with a minimiser, r and its are written.
+            G_p: derivatives of G by the torque and the parameters; those by the latter are written.
+            r_p: derivatives of r by the parameters, written.
+
+        Returns:
+            The smallest motion that the stage resolves.
+        """
+        scheme, start, commands, names = self._request
+        at, conditions = self.memory.points[index], None
+        if i == 0:
+            self._first = index
+        if self._minimiser is not None:
+            if not settled:
                 resolution = self._minimiser.resolution(1.0 / (scheme.a[i, i] * start.h))
                 known = max(NEAR * resolution, KNOWN)
-            first = index if i == 0 else first
-            at = memory.points[index]
-            k, touching = at.n_active.tolist()
-            rates, face = self._stage_memory(nz, k, touching)
-            stage_rates(
-                form.record, memory.stage, memory.origin, at, *of_reference, self._linear, rates
-            )
-            if form.material:
-                rates.G_z[:] += material.of_inertia(at, *of_reference, rates.v_z)
-            conditions = None
-            if self._minimiser is not None and k:
-                conditions = self._minimiser.stationarity(scheme, start, i, first, at, rates)
-                rates = conditions.rates()
-            command = commands[min(i, len(commands) - 1)]
-            G_p, r_p = self._by_parameters(at, rates, command, names, conditions)
-            dq = np.empty((nv, n))
-            if not respond(rates, G_p, r_p, Z, known, smoothing, face, dq):
-                raise np.linalg.LinAlgError("dG/dq is singular")
-            switches += self._touching(at, known) + self._chosen(at)
-            switches += self._kinks(at, rates.first, face)
-            settled = settled and same
-            if i + 1 < stages:
-                of_q = np.eye(nv, nz, k=(2 + i) * nv)
-                of_v = rates.v_q @ of_q + rates.v_z
-                material.follow(at, of_q, of_v)
-                of_reference = self._second_reference(scheme, start, at, of_start, of_v)
-                Z[(2 + i) * nv : (3 + i) * nv] = dq
-        if judged:
-            switches += self._landings(start, at)
-        whole = np.vstack([dq, rates.v_q @ dq + rates.v_z @ Z])
-        sizes = {name: self._columns(name) for name in names}
-        return split_response(whole, sizes, tuple(switches), settled=settled)
-
-    def _second_reference(
-        self,
-        scheme: kernel.Scheme,
-        start: kernel.Start,
-        first: Point,
-        of_start: tuple[np.ndarray, np.ndarray],
-        of_v: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of the reference of the second stage, tangent."""
-        b = scheme.a[1, 0] * start.h
-        share = scheme.acceleration * scheme.a[1, 0] / scheme.a[0, 0]
-        of_q0, of_v0 = of_start
-        by_q, by_v = (
-            pin.dIntegrate(self.form.model, start.q, b * first.v, argument)
-            for argument in (pin.ARG0, pin.ARG1)
-        )
-        return by_q @ of_q0 + b * by_v @ of_v, of_v0 + share * (of_v - of_v0)
+            if len(rates.r):
+                conditions = self._minimiser.stationarity(scheme, start, i, self._first, at, rates)
+                conditions.write_rates()
+        command = commands[min(i, len(commands) - 1)]
+        columns_G, columns_r = G_p[:, len(G_p) :], r_p
+        for name in names:
+            of_G, of_r = self._by_parameter(name, at, rates, command, conditions)
+            width = of_G.shape[1]
+            columns_G[:, :width], columns_r[:, :width] = of_G, of_r
+            columns_G, columns_r = columns_G[:, width:], columns_r[:, width:]
+        return known
 
     def _columns(self, name: str) -> int:
         """Number of entries of a parameter."""
@@ -158,33 +165,29 @@ class DifferentiableForm:
             ]
         return self._perturbed[name]
 
-    def _by_parameters(
+    def _by_parameter(
         self,
+        name: str,
         at: Point,
         rates: StageRates,
         command: Command,
-        names: tuple[str, ...],
         conditions: Stationarity | None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of G and r at a point by the torque and the parameters."""
-        form, stage = self.form, self.memory.stage
-        following = (stage.torque.signs == 0.0)[:, None]
-        of_G, of_r = [-np.diag(following[:, 0] * 1.0)], []
-        for name in names:
-            if name in COMMAND:
-                of_torque = residual_by_command(name, form.tree.space, command, at.error, at.v)
-                of_G.append(following * of_torque)
-                of_r.append(
-                    np.zeros((len(rates.r), len(at.v)))
-                    if conditions is None
-                    else conditions.by_command(name)
-                )
-            else:
-                for *pair, apart in self._forms(name):
-                    (G1, r1), (G0, r0) = (self._evaluated(other, at, conditions) for other in pair)
-                    of_G.append((G1 - G0)[:, None] / apart)
-                    of_r.append((r1 - r0)[:, None] / apart)
-        return np.hstack(of_G), np.hstack(of_r) if of_r else np.zeros((len(rates.r), 0))
+        """Derivatives of G and r at a point by a parameter, shapes (nv, k) and (nw, k)."""
+        if name in COMMAND:
+            following = (self.memory.stage.torque.signs == 0.0)[:, None]
+            by_command = residual_by_command(name, self.form.tree.space, command, at.error, at.v)
+            works = np.zeros((len(rates.r), len(at.v)))
+            if conditions is not None:
+                works = conditions.by_command(name)
+            return following * by_command, works
+        of_G, of_r = [], []
+        for *pair, apart in self._forms(name):
+            (G1, r1), (G0, r0) = (self._evaluated(other, at, conditions) for other in pair)
+            of_G.append((G1 - G0) / apart)
+            of_r.append((r1 - r0) / apart)
+        shape = len(of_G), -1
+        return np.reshape(of_G, shape).T, np.reshape(of_r, shape).T
 
     def _evaluated(
         self, form: Form, at: Point, conditions: Stationarity | None
@@ -200,106 +203,17 @@ class DifferentiableForm:
         r = [other.work[rows[:touching]].ravel(), other.work[rows[touching:], 0]]
         return other.G, np.concatenate(r)
 
-    def _touching(self, at: Point, known: float) -> list[Switch]:
-        """Contacts at the surface, which are apart on one side, and joints at a stop."""
-        n, joints = int(self.memory.stage.contacts.n[0]), self.form.joints
-        stops = np.flatnonzero(joints.coordinates >= 0)
-        x = at.q[joints.coordinates[stops]]
-        gap = np.minimum(x - joints.lower[stops], joints.upper[stops] - x)
-        near = [*np.flatnonzero(np.abs(at.places.depth[:n]) <= known)]
-        near += [*n + stops[np.abs(gap) <= known]]
-        return [Switch(self._numbered(row), "touch") for row in near]
+    def _named(self, found: int) -> tuple[Switch, ...]:
+        """The first switches of the memory, each once.
 
-    def _chosen(self, at: Point) -> list[Switch]:
-        """Contacts that bear load on points of rims which are chosen anew for every start."""
-        contacts, table = self.memory.stage.contacts, self.form.candidates
-        n = int(contacts.n[0])
-        index = contacts.index[:n]
-        on_rim = table.semi_axes[index].any(axis=(1, 2)) & ~contacts.rolls[index]
-        loaded = at.w[:n].sum(axis=1) > UNLOADED
-        rows = np.flatnonzero(on_rim & loaded).tolist()
-        return [Switch(number, "rim") for number in dict.fromkeys(map(self._numbered, rows))]
-
-    def _numbered(self, row: int) -> int:
-        """Number of a row in a `Switch`: of its contact point, or behind those of its joint."""
+        A row is numbered by its contact point, or behind those of its joint.
+        """
+        named: dict[Switch, None] = {}
         contacts = self.memory.stage.contacts
         n = int(contacts.n[0])
-        if row < n:
-            return int(self.form.candidates.points[contacts.index[row]])
-        return self.form.n_points + int(row) - n
-
-    def _landings(self, start: kernel.Start, end: Point) -> list[Switch]:
-        """Contacts and joints that are apart at the start, approach, and touch at the end."""
-        form, joints, memory = self.form, self.form.joints, self.memory
-        contacts, places = memory.stage.contacts, memory.origin.places
-        n = int(contacts.n[0])
-        place_contacts(form.candidates, contacts, memory.origin.P, places)
-        speed = np.einsum("ij,ij->i", end.places.normal[:n], memory.velocities[:n])
-        landed = (places.depth[:n] <= 0.0) & (end.places.depth[:n] > 0.0) & (speed < -MOVES)
-        stops = np.flatnonzero(joints.coordinates >= 0)
-        lower, upper = joints.lower[stops], joints.upper[stops]
-        before, after = (q[joints.coordinates[stops]] for q in (start.q, end.q))
-        v = start.v[joints.dofs[stops]]
-        hit = (before > lower) & (after <= lower) & (v < -MOVES)
-        hit |= (before < upper) & (after >= upper) & (v > MOVES)
-        rows = [*np.flatnonzero(landed), *n + stops[hit]]
-        return [Switch(number, "impact") for number in dict.fromkeys(map(self._numbered, rows))]
-
-    def _kinks(self, at: Point, first: np.ndarray, face: Face) -> list[Switch]:
-        """Kinks of the weights at a point."""
-        found = []
-        for x in np.flatnonzero(face.kink):
-            row = int(np.searchsorted(first, x, side="right")) - 1
-            found.append((row, "weight", int(x - first[row])))
-        found += [(int(row), "sum", -1) for row in np.flatnonzero(face.kink_sum)]
-        return [
-            Switch(self._numbered(int(at.active[row])), kind, vertex) for row, kind, vertex in found
-        ]
-
-    def _stage_memory(self, nz: int, k: int, touching: int) -> tuple[StageRates, Face]:
-        """Memory for the derivatives of a stage with k rows, of which some are contacts."""
-        key = (nz, k, touching)
-        if key not in self._of_shape:
-            nv, nw = self.form.model.nv, touching * self.form.m + k - touching
-            rates = StageRates(
-                G_q=np.empty((nv, nv)),
-                G_z=np.empty((nv, nz)),
-                v_q=np.empty((nv, nv)),
-                v_z=np.empty((nv, nz)),
-                first=np.empty(k + 1, dtype=np.int64),
-                w=np.empty(nw),
-                forces=np.empty((nw, nv)),
-                r=np.empty(nw),
-                r_q=np.empty((nw, nv)),
-                r_w=np.empty((nw, nw) if self.form.record.recovery else (0, 0)),
-                r_z=np.empty((nw, nz)),
-                bends=np.empty((nw, nv)),
-            )
-            face = Face(
-                free=np.zeros(nw, dtype=bool),
-                tight=np.zeros(k, dtype=bool),
-                kink=np.zeros(nw, dtype=bool),
-                kink_sum=np.zeros(k, dtype=bool),
-                slack=np.zeros(nw),
-                multiplier=np.zeros(k),
-                scale=np.zeros(nw),
-            )
-            self._of_shape[key] = rates, face
-        return self._of_shape[key]
-
-
-def _stage_ends(
-    model: pin.Model, scheme: kernel.Scheme, start: kernel.Start, end: np.ndarray
-) -> np.ndarray:
-    """Configurations at the ends of the stages, recovered from the end of the step, (s, nq).
-
-    The last stage ends with the step and gives its velocity; the remaining motion is that of the
-    first stage.
-    """
-    q, v = end[: model.nq], end[model.nq :]
-    if len(scheme.a) == 1:
-        return q[None]
-    h = start.h
-    reference = pin.integrate(model, q, -scheme.a[1, 1] * h * v)
-    before = pin.difference(model, start.q, reference) / scheme.a[1, 0]
-    return np.stack([pin.integrate(model, start.q, scheme.a[0, 0] * before), q])
+        for row, kind, vertex in self._switches[:found].tolist():
+            number = self.form.n_points + row - n
+            if row < n:
+                number = int(self.form.candidates.points[contacts.index[row]])
+            named[Switch(number, KINDS[kind], vertex)] = None
+        return tuple(named)

@@ -1,5 +1,6 @@
 """Position-based dynamics with friction that depends on the configuration ([P])."""
 
+import functools
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,17 +14,25 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._dynamics.position_partials import PositionPartials, partials_of
+from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
+from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import plain, torques_of
+from nmdp_pin._dynamics.torques import write_torques
 from nmdp_pin._integrators.integrator import Integrator, StepResult
-from nmdp_pin._integrators.position_minimiser import PositionMinimiser
+from nmdp_pin._integrators.position_minimiser import minimise, minimise_by_gradients
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
-from nmdp_pin._kernels.joints import Torque
-from nmdp_pin._kernels.levenberg_marquardt import ERROR, EVALUATIONS, ITERATIONS, REJECTED, VALUE
+from nmdp_pin._kernels.levenberg_marquardt import (
+    ERROR,
+    EVALUATIONS,
+    ITERATIONS,
+    REJECTED,
+    VALUE,
+    evaluate_end,
+    roll,
+)
+from nmdp_pin._kernels.linear import solve_in_place
 from nmdp_pin._kernels.penalty import CONSERVATIVE, FRICTIONAL
 from nmdp_pin._kernels.planes import report_depths, report_wrenches
-from nmdp_pin._kernels.position_step import StepStart
 from nmdp_pin._options import Count, Number, checked
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
@@ -71,51 +80,44 @@ class PositionBasedStep(Integrator):
         self.model, self._n_points = robot.model, len(robot.contact_points)
         self.weight = float(pin.computeTotalMass(robot.model)) * STANDARD_GRAVITY
         self.law = system.law.for_weight(self.weight)
-        self.minimiser = PositionMinimiser(
-            replace(system, law=self.law),
-            kind=self.kind,
-            optimiser=self.optimiser,
-            tolerance=tolerance,
-            max_iterations=int(limit),
-        )
+        semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
+        scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
+        self.memory = new_step(scene, float(tolerance), int(limit))
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies
 
-    def start(self, state: State, command: Command, h: float) -> StepStart:
-        """Data of the step for the kernels; arguments as those of `step`."""
-        stage = torques_of(self.model, state.q, command)
-        torque = Torque(
-            constant=stage.constant[0],
-            kp=stage.kp[0],
-            kd=stage.kd[0],
-            q_target=stage.q_target[0],
-            external=stage.external[0],
-            signs=np.zeros(len(state.v)),
-        )
-        return StepStart(plain(state.q), plain(state.v), torque, float(h))
+    def state_step(self, state: State, command: Command, h: float) -> None:
+        """Write the start of the step in `memory`; arguments as those of `step`."""
+        start = self.memory.start
+        start.q0[:], start.v0[:], start.h = state.q, state.v, h
+        write_torques(start.torque, self.memory.scene.joints.damping, state.q, [command])
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
         self, state: State, command: CommandSource, h: float, *, accuracy: float = math.inf
     ) -> StepResult:
         """See `Integrator.step`; `objective` is E or |r|^2 / 2, `residual` |r|."""
-        start = self.start(state, command.at(state.t + h), h)
-        status = self.minimiser.solve(start)
-        scene, memory = self.minimiser.scene, self.minimiser.memory
-        account = memory.account
-        trial, error = memory.trial, float(account[ERROR])
-        ok = status.ok
+        self.state_step(state, command.at(state.t + h), h)
+        memory = self.memory
+        if self.optimiser == "lbfgs":
+            status = minimise_by_gradients(self.model, memory)
+        else:
+            status = minimise(memory)
+        account, trial, ok = memory.account, memory.trial, status.ok
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
         if ok:
-            contacts = memory.ref.contacts
-            report_depths(scene.candidates, contacts, trial.places, depths)
-            of_contacts = trial.forces.wrenches
-            report_wrenches(scene.candidates, contacts, trial.places, of_contacts, wrenches)
+            candidates, contacts, places = (
+                memory.scene.candidates,
+                memory.ref.contacts,
+                trial.places,
+            )
+            report_depths(candidates, contacts, places, depths)
+            report_wrenches(candidates, contacts, places, trial.forces.wrenches, wrenches)
         factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
         return StepResult(
             state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,
             status=status,
-            tau=trial.tau - start.torque.external if ok else np.zeros(len(state.v)),
+            tau=trial.tau - memory.start.torque.external if ok else np.zeros(len(state.v)),
             contact_forces=wrenches[:, :3],
             wrenches=wrenches,
             contact_depths=depths,
@@ -123,7 +125,7 @@ class PositionBasedStep(Integrator):
             evaluations=int(account[EVALUATIONS]),
             work=int(account[EVALUATIONS]),
             step_sizes=(h,),
-            residual=error if status is not Status.SINGULAR else math.nan,
+            residual=float(account[ERROR]) if status is not Status.SINGULAR else math.nan,
             objective=self._objective(account) if ok else 0.0,
             kinetic_energy=float(memory.energies[0]) if ok else 0.0,
             potential_energy=float(memory.energies[1]) if ok else 0.0,
@@ -145,10 +147,11 @@ class PositionBasedStep(Integrator):
             h: length of a step [s].
             x: output, [q; v] at the ends of the steps, shape (nt, nq + nv).
         """
-        start = self.start(state, replace(command, tau=None), h)
-        torques = np.ascontiguousarray(torques + start.torque.constant)
-        start = replace(start, q0=start.q0.copy(), v0=start.v0.copy())
-        return self.minimiser.roll(start, torques, x)
+        if self.optimiser == "lbfgs":
+            return 0
+        self.state_step(state, replace(command, tau=None), h)
+        torques = np.ascontiguousarray(torques + self.memory.start.torque.constant)
+        return int(roll(self.memory, torques, x))
 
     def response(
         self,
@@ -161,14 +164,17 @@ class PositionBasedStep(Integrator):
         smoothing: float = 0.0,
     ) -> StepResponse:
         """See `Integrator.response`; without weights there is nothing to smooth."""
-        q1 = result.state.q
-        parts = self.partials(state, command.at(state.t + h), h, q1, names=names)
-        right = np.hstack([parts.of_start, parts.of_torque, *parts.of_parameters.values()])
-        dq = np.linalg.solve(parts.of_q, -right)
-        dv = parts.velocity_of_q @ dq
-        dv[:, : parts.of_start.shape[1]] += parts.velocity_of_start
+        parts = self.partials(state, command.at(state.t + h), h, result.state.q, names=names)
+        X, A = np.hstack([parts.of_start, *parts.of_parameters.values()]), parts.of_q
+        if not solve_in_place(A, X):
+            raise np.linalg.LinAlgError("dr/dq is singular")
+        nv = len(A)
+        whole = np.empty((2 * nv, X.shape[1]))
+        np.negative(X, out=whole[:nv])
+        np.matmul(parts.velocity_of_q, whole[:nv], out=whole[nv:])
+        whole[nv:, : 2 * nv] += parts.velocity_of_start
         return split_response(
-            np.vstack([dq, dv]),
+            whole,
             {name: D.shape[1] for name, D in parts.of_parameters.items()},
             tuple(Switch(int(point), "touch") for point in parts.touching),
         )
@@ -185,10 +191,13 @@ class PositionBasedStep(Integrator):
             q1: configuration at the end of the step, shape (nq,).
             names: names of the parameters to differentiate with respect to.
         """
-        start, scene = self.start(state, command, h), self.minimiser.scene
-        memory = self.minimiser.memory
-        self.minimiser.evaluate_at(start, q1)
-        return partials_of(scene, start, memory, command, names=names, n_shapes=self._n_shapes)
+        self.state_step(state, command, h)
+        evaluate_end(self.memory, q1)
+        return self._lineariser.partials(command, names)
+
+    @functools.cached_property
+    def _lineariser(self) -> StepLineariser:
+        return StepLineariser(self.memory, self._n_shapes)
 
     def _objective(self, account: np.ndarray) -> float:
         """Minimised value at the end: E, or |r|^2 / 2 without the metric."""

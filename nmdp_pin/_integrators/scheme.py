@@ -24,14 +24,11 @@ class Scheme:
         name: name of the method.
         order: order of the method on smooth motion.
         a: rows of the Butcher matrix up to the diagonal.
-        acceleration: rate of the acceleration over that of the velocity; it differs from 1 in
-            halved steps as the papers print them (nmdp_pin._papers).
     """
 
     name: str
     order: int
     a: tuple[tuple[float, ...], ...]
-    acceleration: float = 1.0
 
     @functools.cached_property
     def c(self) -> tuple[float, ...]:
@@ -44,7 +41,7 @@ class Scheme:
         a = np.zeros((len(self.a), len(self.a)))
         for row, entries in zip(a, self.a, strict=True):
             row[: len(entries)] = entries
-        return kernel.Scheme(self.order, a, float(self.acceleration))
+        return kernel.Scheme(self.order, a)
 
 
 BACKWARD_EULER = Scheme("backward-euler", 1, ((1.0,),))

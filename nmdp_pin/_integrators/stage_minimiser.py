@@ -55,8 +55,8 @@ class Stationarity(abc.ABC):
     """Conditions r = 0 along free weights, r being the gradient of an objective by the weights."""
 
     @abc.abstractmethod
-    def rates(self) -> StageRates:
-        """The derivatives of the stage with r and its derivatives."""
+    def write_rates(self) -> None:
+        """Write r and its derivatives into those of the stage."""
 
     @abc.abstractmethod
     def by_command(self, name: str) -> np.ndarray:

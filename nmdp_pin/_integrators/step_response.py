@@ -58,7 +58,10 @@ def split_response(
         settled: as in `StepResponse`.
     """
     rows = len(whole)
-    edges = np.cumsum([rows, rows // 2, *sizes.values()])[:-1]
-    of_state, of_torque, *rest = np.split(whole, edges, axis=1)
-    parameters = dict(zip(sizes, rest, strict=True))
+    torque = rows + rows // 2
+    parameters, begin = {}, torque
+    for name, size in sizes.items():
+        parameters[name] = whole[:, begin : begin + size]
+        begin += size
+    of_state, of_torque = whole[:, :rows], whole[:, rows:torque]
     return StepResponse(of_state, of_torque, parameters, switches, settled)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import objmode
 
-from nmdp_pin._kernels.jit import calling_jit
+from nmdp_pin._kernels.jit import Array, calling_jit
 from nmdp_pin._kernels.record import address_of
 
 _HANDLES = itertools.count(1)
@@ -33,7 +33,7 @@ def callee(handle: int) -> Any:
     return _CALLEES[handle]
 
 
-def solve_in(A: np.ndarray, X: np.ndarray) -> bool:
+def solve_in(A: Array, X: Array) -> bool:
     """See `call_solve`."""
     try:
         X[:] = np.linalg.solve(A, X)
@@ -43,7 +43,7 @@ def solve_in(A: np.ndarray, X: np.ndarray) -> bool:
 
 
 @calling_jit
-def call_solve(A: np.ndarray, X: np.ndarray) -> bool:
+def call_solve(A: Array, X: Array) -> bool:
     """Solve A X = B by LAPACK, with B in X; False where A is singular."""
     with objmode(solved="boolean"):
         solved = solve_in(A, X)
@@ -73,7 +73,7 @@ def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) ->
 
 
 @calling_jit
-def call_vertices(handle: int, index: np.ndarray, places: Any, V: np.ndarray) -> None:
+def call_vertices(handle: int, index: Array, places: Any, V: Array) -> None:
     """Vertices of a contact model in Python; see `LawCalls.vertices`."""
     with objmode():
         callee(handle).vertices(index, places, V)
@@ -81,13 +81,7 @@ def call_vertices(handle: int, index: np.ndarray, places: Any, V: np.ndarray) ->
 
 @calling_jit
 def call_vertex_derivative(
-    handle: int,
-    index: np.ndarray,
-    places: Any,
-    w: np.ndarray,
-    wrench: np.ndarray,
-    rows: np.ndarray,
-    D: np.ndarray,
+    handle: int, index: Array, places: Any, w: Array, wrench: Array, rows: Array, D: Array
 ) -> None:
     """Derivative of V w of a contact model in Python; see `LawCalls.vertex_derivative`."""
     with objmode():
@@ -96,8 +90,18 @@ def call_vertex_derivative(
 
 @calling_jit
 def call_minimise(
-    handle: int, point: int, rate: float, order: int, budget: int, counts: np.ndarray
+    handle: int, point: int, rate: float, order: int, budget: int, counts: Array
 ) -> None:
     """Solution of the shared stage by a solver in Python, from and in one of the shared points."""
     with objmode():
         callee(handle).minimise(point, rate, order, budget, counts)
+
+
+@calling_jit
+def call_complete(
+    handle: int, i: int, index: int, settled: bool, known: float, rates: Any, G_p: Array, r_p: Array
+) -> float:
+    """What Python knows of the derivatives of a stage; see `DifferentiableForm.complete`."""
+    with objmode(known="float64"):
+        known = callee(handle).complete(i, index, settled, known, rates, G_p, r_p)
+    return known

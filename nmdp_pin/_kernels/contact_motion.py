@@ -1,36 +1,27 @@
-"""Motions of contacts: placements and velocities of a body relative to another."""
+"""Motions and wrenches of contacts of two bodies."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import copy_matrix
+from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.vector3 import Vector3, cross_into, place, relative, rotate, rotate_back
 
 
 @jit
-def relative_placement(P: np.ndarray, a: int, b: int, out: np.ndarray) -> None:
+def relative_placement(P: Array, a: int, b: int, out: Array) -> None:
     """The placement of body a relative to body b."""
     if b != 0:
         relative(P[b], P[a], out)
         return
-    for r in range(4):
-        for j in range(3):
-            out[r, j] = P[a, r, j]
+    copy_matrix(P[a], out)
 
 
 @jit
 def spin(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    h: float,
-    point: np.ndarray,
-    there: Vector3,
-    M: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, h: float, point: Array, there: Vector3, M: Array
 ) -> None:
     """Placement of body a relative to body b after a time h at constant velocity.
 
@@ -44,7 +35,7 @@ def spin(
         there: where the point is after that time [m].
         M: relative placement at the start, which is overwritten, shape (4, 3).
     """
-    w, v, x = np.empty(3), np.empty(3), np.empty(3)
+    w, v, x = vector(3), vector(3), vector(3)
     for j in range(3):
         x[j] = h * (twists[a, 3 + j] - twists[b, 3 + j])
     rotate_back(P[b], x, w)
@@ -67,13 +58,7 @@ def spin(
 
 @jit
 def relative_velocity(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    point: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, point: Array, out: Array, work: Array
 ) -> None:
     """Velocity of a point of body a relative to body b, in the axes of b.
 
@@ -102,11 +87,7 @@ def relative_velocity(
 
 @jit
 def displacement(
-    placement: np.ndarray,
-    reference: np.ndarray,
-    centre: np.ndarray,
-    arm: np.ndarray,
-    motion: np.ndarray,
+    placement: Array, reference: Array, centre: Array, arm: Array, motion: Array
 ) -> None:
     """Motion since the reference on which a contact's wrench works [m, rad].
 
@@ -121,7 +102,7 @@ def displacement(
         motion: output, shape (3,) or (6,).
     """
     force = motion.size == 3
-    x, local = np.empty(3), np.empty(3)
+    x, local = vector(3), vector(3)
     for a in range(3):
         x[a] = centre[a] + (arm[a] if force else 0.0)
         local[a] = x[a] - placement[3, a]
@@ -144,7 +125,7 @@ def displacement(
 
 
 @jit
-def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> None:
+def turn_back(placement: Array, reference: Array, Q: Array) -> None:
     """Q = R_ref R', the rotation of a carrier back to the reference, shape (3, 3)."""
     for a in range(3):
         for b in range(3):
@@ -157,13 +138,7 @@ def turn_back(placement: np.ndarray, reference: np.ndarray, Q: np.ndarray) -> No
 
 @jit
 def velocity_motion(
-    P: np.ndarray,
-    twists: np.ndarray,
-    a: int,
-    b: int,
-    point: np.ndarray,
-    h: float,
-    motion: np.ndarray,
+    P: Array, twists: Array, a: int, b: int, point: Array, h: float, motion: Array
 ) -> None:
     """Motion on which a contact's wrench works in a time h at the velocity of its end [m, rad].
 
@@ -176,7 +151,7 @@ def velocity_motion(
         h: length of the stage [s].
         motion: output, shape (3,) or (6,).
     """
-    work, turn = np.empty(3), np.empty(3)
+    work, turn = vector(3), vector(3)
     relative_velocity(P, twists, a, b, point, motion[:3], work)
     for k in range(3):
         motion[k] *= h
@@ -186,3 +161,103 @@ def velocity_motion(
         rotate_back(P[b], work, turn)
         for k in range(3):
             motion[3 + k] = turn[k]
+
+
+@jit
+def motion_at(M: Array, S: Array, c: Array, s: float, out: Array) -> None:
+    """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
+    x, y = vector(3), vector(3)
+    cross_into(S[3:], c, x)
+    for j in range(3):
+        x[j] = s * (x[j] + S[j])
+        y[j] = s * S[3 + j]
+    rotate_back(M, x, out[:3])
+    rotate_back(M, y, out[3:])
+
+
+@jit
+def wrench_at_origin(P: Array, b: int, point: Array, wrench: Array, out: Array) -> None:
+    """The wrench of a contact about the world's origin, in the world's axes, shape (6,).
+
+    Args:
+        P: placements, shape (n + 1, 4, 3).
+        b: index of the touched body.
+        point: point where the wrench acts, in the frame of b, shape (3,).
+        wrench: wrench in the axes of b, shape (3,) or (6,).
+        out: output, shape (6,).
+    """
+    p = vector(3)
+    place(P[b], point, p)
+    for a in range(3):
+        out[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
+    cross_into(p, out[:3], out[3:])
+    if wrench.size == 6:
+        for a in range(3):
+            out[3 + a] += P[b, 0, a] * wrench[3] + P[b, 1, a] * wrench[4] + P[b, 2, a] * wrench[5]
+
+
+@jit
+def stiffness_at_origin(
+    P: Array, b: int, centre: Array, wrench: Array, D: Array, carried: bool, out: Array
+) -> None:
+    """Derivative of a wrench at the world's origin by motions relative to the touched body.
+
+    Args:
+        P: placements, shape (n + 1, 4, 3).
+        b: index of the touched body.
+        centre: centre of the contact in the frame of b, shape (3,).
+        wrench: force of the contact in the axes of b, shape (>= 3,).
+        D: derivative of its wrench about the centre by (dx, dphi), in the axes of b, shape (6, 6);
+            overwritten.
+        carried: whether the centre's motion carries the force along.
+        out: output, row-major, shape (36,).
+    """
+    c, f = vector(3), vector(3)
+    place(P[b], centre, c)
+    for a in range(3):
+        f[a] = P[b, 0, a] * wrench[0] + P[b, 1, a] * wrench[1] + P[b, 2, a] * wrench[2]
+    if b != 0:
+        _turn(P[b], D)
+    for j in range(6):  # D times the motion of the centre that one of the origin causes
+        x, y, z = D[j, 0], D[j, 1], D[j, 2]
+        D[j, 3] += c[1] * z - c[2] * y
+        D[j, 4] += c[2] * x - c[0] * z
+        D[j, 5] += c[0] * y - c[1] * x
+    if carried:  # -[f] of the motion of the centre
+        D[3, 1] += f[2]
+        D[3, 2] -= f[1]
+        D[4, 0] -= f[2]
+        D[4, 2] += f[0]
+        D[5, 0] += f[1]
+        D[5, 1] -= f[0]
+        along = f[0] * c[0] + f[1] * c[1] + f[2] * c[2]
+        for i in range(3):  # [f][c] = c f' - (f . c) 1
+            for j in range(3):
+                D[3 + i, 3 + j] += c[i] * f[j]
+            D[3 + i, 3 + i] -= along
+    for k in range(6):
+        x, y, z = D[0, k], D[1, k], D[2, k]
+        out[k], out[6 + k], out[12 + k] = x, y, z
+        out[18 + k] = D[3, k] + c[1] * z - c[2] * y
+        out[24 + k] = D[4, k] + c[2] * x - c[0] * z
+        out[30 + k] = D[5, k] + c[0] * y - c[1] * x
+
+
+@jit
+def _turn(axes: Array, D: Array) -> None:
+    """Rotate both sides of D to the axes of the world, in place; axes[j] is column j of R."""
+    half = matrix(6, 6)
+    for p in range(0, 6, 3):
+        for i in range(3):
+            for q in range(6):
+                half[p + i, q] = (
+                    axes[0, i] * D[p, q] + axes[1, i] * D[p + 1, q] + axes[2, i] * D[p + 2, q]
+                )
+    for q in range(0, 6, 3):
+        for p in range(6):
+            for j in range(3):
+                D[p, q + j] = (
+                    half[p, q] * axes[0, j]
+                    + half[p, q + 1] * axes[1, j]
+                    + half[p, q + 2] * axes[2, j]
+                )

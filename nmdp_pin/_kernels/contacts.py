@@ -31,9 +31,7 @@ penetration by -n . (dx + dphi x o).
 
 from __future__ import annotations
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import KINDS, NONE, ON_A, Polytopes
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.triangles import Triangles
@@ -81,27 +79,27 @@ class Candidates:
         rolling: whether contacts may move along discs and ellipsoids.
     """
 
-    bodies: np.ndarray
-    local: np.ndarray
-    radii: np.ndarray
-    rows: np.ndarray
-    surfaces: np.ndarray
-    points: np.ndarray
-    carriers: np.ndarray
-    places: np.ndarray
-    semi_axes: np.ndarray
-    slots: np.ndarray
-    kinds: np.ndarray
-    shapes: np.ndarray
+    bodies: Array
+    local: Array
+    radii: Array
+    rows: Array
+    surfaces: Array
+    points: Array
+    carriers: Array
+    places: Array
+    semi_axes: Array
+    slots: Array
+    kinds: Array
+    shapes: Array
     triangles: Triangles
-    owners: np.ndarray
-    blocks: np.ndarray
-    spheres: np.ndarray
+    owners: Array
+    blocks: Array
+    spheres: Array
     polytopes: Polytopes
-    pairs: np.ndarray
-    plain: np.ndarray
+    pairs: Array
+    plain: Array
     shaped: bool
-    recovery: np.ndarray
+    recovery: Array
     reach: float
     distant: bool
     rolling: bool
@@ -128,17 +126,17 @@ class Contacts:
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
 
-    n: np.ndarray
-    index: np.ndarray
-    bodies: np.ndarray
-    listed: np.ndarray
-    faces: np.ndarray
-    held: np.ndarray
-    rolls: np.ndarray
-    features: np.ndarray
-    planes: np.ndarray
-    directions: np.ndarray
-    reference: np.ndarray
+    n: Array
+    index: Array
+    bodies: Array
+    listed: Array
+    faces: Array
+    held: Array
+    rolls: Array
+    features: Array
+    planes: Array
+    directions: Array
+    reference: Array
 
 
 @record
@@ -161,18 +159,18 @@ class Places:
         surface: indices of the shapes among those of the world and the bodies, -1: none, (k,).
     """
 
-    placements: np.ndarray
-    centre: np.ndarray
-    depth: np.ndarray
-    normal: np.ndarray
-    arm: np.ndarray
-    curvature: np.ndarray
-    curved: np.ndarray
-    N: np.ndarray
-    L: np.ndarray
-    covered: np.ndarray
-    friction: np.ndarray
-    surface: np.ndarray
+    placements: Array
+    centre: Array
+    depth: Array
+    normal: Array
+    arm: Array
+    curvature: Array
+    curved: Array
+    N: Array
+    L: Array
+    covered: Array
+    friction: Array
+    surface: Array
 
 
 @jit

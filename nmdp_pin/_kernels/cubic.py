@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 
 
 @jit
 def cubic(
-    breaks: np.ndarray,
-    coefficients: np.ndarray,
-    t: float,
-    q_index: np.ndarray,
-    v_index: np.ndarray,
-    q: np.ndarray,
-    v: np.ndarray,
+    breaks: Array, coefficients: Array, t: float, q_index: Array, v_index: Array, q: Array, v: Array
 ) -> None:
     """Write the values at t of n curves and their slopes.
 

@@ -1,9 +1,4 @@
-"""Contacts of two polytopes: vertices on faces, and edges that cross.
-
-They are held during a step: their distances are those of points from planes, and of lines; they act
-where the vertex is over the face, and where the edges cross. The centre of a contact of edges is
-the end of the edge, its arm leads to the crossing.
-"""
+"""Contacts of two polytopes: vertices on faces, and edges that cross; see `contacts`."""
 
 from __future__ import annotations
 
@@ -22,14 +17,16 @@ from nmdp_pin._kernels.contacts import (
     identity,
     reach_of,
 )
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     NONE,
     ON_A,
     ON_B,
+    ON_ROUND,
     ON_SIDE,
     PARALLEL,
+    RIM,
     Polytope,
     crossing,
     edge_distance,
@@ -42,12 +39,15 @@ from nmdp_pin._kernels.polytopes import (
     row_of,
     separating_direction,
 )
-from nmdp_pin._kernels.ridges import (
-    find_ridges,
-    is_mesh,
-    side_at,
-    touched_polytope,
+from nmdp_pin._kernels.ridges import find_ridges, is_mesh, side_at, touched_polytope
+from nmdp_pin._kernels.rims import (
+    curve_rates,
+    find_crossings,
+    hold_crossing,
+    is_rim,
+    rim_at,
 )
+from nmdp_pin._kernels.sides import find_sides, hold_side, is_solid, side_at_edge
 from nmdp_pin._kernels.vector3 import (
     Vector3,
     ahead,
@@ -66,7 +66,7 @@ _BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
 
 @jit
 def select_features(
-    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts, k: int
+    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts, k: int
 ) -> None:
     """List the contacts of the two polytopes of candidate k; see `select_contacts`."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
@@ -91,20 +91,21 @@ def select_features(
     at_end = moved(one, M)
     if is_mesh(polytopes, second):
         reach = NEARBY + travel
-        _hold_features(candidates, contacts, k, before, at_end, other, reach, _BORDER + travel)
+        _hold_features(candidates, contacts, k, M, before, at_end, other, reach, _BORDER + travel)
         return
-    towards, gap = separating_direction(before, at_end, other, reach)
-    if not gap <= reach:
-        return
-    for j in range(3):
-        contacts.directions[pair, j] = towards[j]
-    _hold_features(candidates, contacts, k, before, at_end, other, reach, _BORDER)
+    if not (is_rim(polytopes, first) or is_solid(polytopes, second)):
+        towards, gap = separating_direction(before, at_end, other, reach)
+        if not gap <= reach:
+            return
+        for j in range(3):
+            contacts.directions[pair, j] = towards[j]
+    _hold_features(candidates, contacts, k, M, before, at_end, other, reach, _BORDER)
     if candidates.rolling:  # crossings that are held where they are expected act nowhere else
-        _hold_features(candidates, contacts, k, before, at_end, other, reach, REACH + travel)
+        _hold_features(candidates, contacts, k, M, before, at_end, other, reach, REACH + travel)
 
 
 @jit
-def missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, k: int) -> bool:
+def missed_features(candidates: Candidates, P: Array, contacts: Contacts, k: int) -> bool:
     """List features of polytopes that touch at placements P besides the contacts; False: none."""
     polytopes, pair = candidates.polytopes, candidates.pairs[k]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
@@ -115,13 +116,15 @@ def missed_features(candidates: Candidates, P: np.ndarray, contacts: Contacts, k
     if not beside < polytopes.sizes[first] + polytopes.sizes[second]:
         return False
     here, other = moved(polytope(polytopes, first), M), touched_polytope(candidates, pair)
-    if not is_mesh(polytopes, second) and length(row_of(contacts.directions, pair)) == 0.0:
+    convex = not (is_mesh(polytopes, second) or is_solid(polytopes, second))
+    convex = convex and not is_rim(polytopes, first)
+    if convex and length(row_of(contacts.directions, pair)) == 0.0:
         towards, gap = separating_direction(here, here, other, 0.0)
         if gap > 0.0:
             return False
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
-    return _hold_features(candidates, contacts, k, here, here, other, 0.0, _BORDER)
+    return _hold_features(candidates, contacts, k, M, here, here, other, 0.0, _BORDER)
 
 
 @jit
@@ -129,6 +132,7 @@ def _hold_features(
     candidates: Candidates,
     contacts: Contacts,
     k: int,
+    M: Array,
     before: Polytope,
     a: Polytope,
     b: Polytope,
@@ -143,6 +147,7 @@ def _hold_features(
         candidates: pairs that may touch.
         contacts: contacts of the step.
         k: first candidate of the pair.
+        M: placement of the first polytope, shape (4, 3).
         before: first polytope at the start.
         a: first polytope.
         b: second polytope.
@@ -150,12 +155,16 @@ def _hold_features(
         slack: distance beyond borders and ends up to which features are contacts [m].
     """
     found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
-    touching = np.empty(FLAT, np.bool_)
-    towards = row_of(contacts.directions, candidates.pairs[k])
-    if is_mesh(candidates.polytopes, candidates.polytopes.pairs[candidates.pairs[k], 1]):
+    touching, pair, polytopes = np.empty(FLAT, np.bool_), candidates.pairs[k], candidates.polytopes
+    if is_mesh(polytopes, polytopes.pairs[pair, 1]):
         mesh, m = candidates.triangles, candidates.kinds[candidates.rows[k], 2]
         n = find_ridges(mesh, m, before, a, limit, slack, found, gaps)
+    elif is_rim(polytopes, polytopes.pairs[pair, 0]):
+        n = find_crossings(candidates, pair, before, a, b, limit, slack, found, gaps)
+    elif is_solid(polytopes, polytopes.pairs[pair, 1]):
+        n = find_sides(candidates, pair, a, limit, found, gaps)
     else:
+        towards = row_of(contacts.directions, pair)
         n = find_features(a, b, towards, limit, slack, found, gaps)
     for i in range(k, k + FLAT):
         touching[i - k] = limit > 0.0
@@ -177,7 +186,12 @@ def _hold_features(
         gaps[x], touching[i - k] = math.inf, True
         contacts.features[i] = found[x]
         contacts.listed[i] = added = True
-        _hold_feature(candidates, contacts, i, before, a, b)
+        if found[x, 0] == RIM:
+            hold_crossing(candidates, contacts, i, M, a, b)
+        elif found[x, 0] == ON_ROUND:
+            hold_side(candidates, contacts, i, a)
+        else:
+            _hold_feature(candidates, contacts, i, before, a, b)
     for i in range(k + 1, k + FLAT):
         for j in range(i, k, -1):
             if identity(candidates, contacts, j) >= identity(candidates, contacts, j - 1):
@@ -190,7 +204,7 @@ def _hold_features(
 
 
 @jit
-def _swap_rows(table: np.ndarray, i: int) -> None:
+def _swap_rows(table: Array, i: int) -> None:
     """Swap row i of a table and the one before."""
     for j in range(table.shape[1]):
         table[i, j], table[i - 1, j] = table[i - 1, j], table[i, j]
@@ -269,6 +283,21 @@ def place_feature(
         at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
+    elif kind == RIM and candidates.rolling:
+        arm, _, _, _, _, n, gap, meets = rim_at(candidates, contacts, at, i)
+        at.depth[i] = -gap
+        for j in range(3):
+            at.normal[i, j], at.arm[i, j] = n[j], arm[j]
+    elif kind == ON_ROUND and candidates.rolling:
+        H = np.empty((1, 3, 3))
+        e, s, n, phi, meets = side_at_edge(candidates, contacts, at, i, H)
+        at.depth[i] = radius - phi
+        for j in range(3):
+            at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
+    elif kind == RIM:
+        at.depth[i] -= radius
+        for j in range(3):
+            at.arm[i, j] = 0.0
     if not meets:
         at.depth[i], at.covered[i] = -REACH, True
 
@@ -299,32 +328,11 @@ def edges_at(
 
 @jit
 def edge_rates(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    i: int,
-    N: np.ndarray,
-    L: np.ndarray,
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
 ) -> None:
-    """Derivatives of normal and arm of a contact of edges e, f by a motion, shapes (3, 6).
-
-    n = e x f / |e x f| has dn = (1 - n n') (de x f) / |e x f|, de = dphi x e. The crossing c + s e
-    has (c - q + s e) . m = 0, m = f x n, q being a point of the other edge; the arm is s e - r n.
-    """
+    """Derivatives of normal and arm of a contact of edges by a motion, shapes (3, 6)."""
     e, f, q, n, s, _ = edges_at(candidates, contacts, at, i)
-    polytopes = candidates.polytopes
+    polytopes, arm, none = candidates.polytopes, scaled(e, s), (0.0, 0.0, 0.0)
     radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
-    both = cross(e, f)
-    scale = (1.0 if dot(both, n) > 0.0 else -1.0) / length(both)
-    m, lever = cross(f, n), ahead(minus(row_of(at.centre, i), q), s, e)
-    across = dot(e, m)
-    for k in range(6):
-        dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
-        de = cross(turn, e)
-        dn = scaled(cross(de, f), scale)
-        dn = ahead(dn, -dot(n, dn), n)
-        ds = -(dot(ahead(dc, s, de), m) + dot(lever, cross(f, dn))) / across
-        for j in range(3):
-            N[j, k] = dn[j]
-            L[j, k] = ds * e[j] + s * de[j] - radius * dn[j]
+    gap = dot(n, minus(ahead(row_of(at.centre, i), 1.0, arm), q))
+    curve_rates(arm, e, none, f, none, gap, n, radius, N, L)

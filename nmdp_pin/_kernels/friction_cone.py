@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import matrix, zero_matrix, zero_vector
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import clear_matrix
+from nmdp_pin._kernels.record import matrix, record, zero_matrix, zero_vector
 
 _TOUCH = 1e-300  # [m^p]; below it d^p underflows
 _CEILING = -0.5  # z of the normal below which the tangents are built from the other pole
@@ -23,14 +21,14 @@ class Cone:
         zeta: force without contact [m^p].
     """
 
-    tangents: np.ndarray
+    tangents: Array
     stiffness: float
     power: int
     zeta: float
 
 
 @jit
-def tangent_frame(normal: np.ndarray, R: np.ndarray) -> None:
+def tangent_frame(normal: Array, R: Array) -> None:
     """Write the least rotation R from the nearer pole with R e_z = n, shape (3, 3)."""
     n0, n1, n2 = normal[0], normal[1], normal[2]
     sign = -1.0 if n2 < _CEILING else 1.0
@@ -42,7 +40,7 @@ def tangent_frame(normal: np.ndarray, R: np.ndarray) -> None:
 
 
 @jit
-def cone_vertices(cone: Cone, depth: float, normal: np.ndarray, mu: float, V: np.ndarray) -> bool:
+def cone_vertices(cone: Cone, depth: float, normal: Array, mu: float, V: Array) -> bool:
     """Vertices of one contact, shape (3, m); False where they are zero.
 
     Args:
@@ -54,9 +52,7 @@ def cone_vertices(cone: Cone, depth: float, normal: np.ndarray, mu: float, V: np
     """
     size = cone.stiffness * (max(depth, 0.0) ** cone.power + cone.zeta)
     if size == 0.0:
-        for a in range(3):
-            for j in range(V.shape[1]):
-                V[a, j] = 0.0
+        clear_matrix(V)
         return False
     R = matrix(3, 3)
     tangent_frame(normal, R)
@@ -71,13 +67,13 @@ def cone_vertices(cone: Cone, depth: float, normal: np.ndarray, mu: float, V: np
 def cone_derivative(
     cone: Cone,
     depth: float,
-    normal: np.ndarray,
+    normal: Array,
     mu: float,
-    w: np.ndarray,
-    force: np.ndarray,
-    of_depth: np.ndarray,
-    N: np.ndarray,
-    D: np.ndarray,
+    w: Array,
+    force: Array,
+    of_depth: Array,
+    N: Array,
+    D: Array,
 ) -> None:
     """Derivative of f = V w = k (d^p + zeta) R s of one contact, s the weighted mean of the edges.
 
@@ -126,9 +122,7 @@ def cone_derivative(
 
 
 @jit
-def all_vertices(
-    cone: Cone, depth: np.ndarray, normal: np.ndarray, mu: np.ndarray, V: np.ndarray
-) -> None:
+def all_vertices(cone: Cone, depth: Array, normal: Array, mu: Array, V: Array) -> None:
     """`cone_vertices` of n contacts, V of shape (n, 3, m)."""
     for i in range(len(depth)):
         cone_vertices(cone, depth[i], normal[i], mu[i], V[i])
@@ -137,13 +131,13 @@ def all_vertices(
 @jit
 def all_derivatives(
     cone: Cone,
-    depth: np.ndarray,
-    normal: np.ndarray,
-    curvature: np.ndarray,
-    mu: np.ndarray,
-    w: np.ndarray,
-    force: np.ndarray,
-    D: np.ndarray,
+    depth: Array,
+    normal: Array,
+    curvature: Array,
+    mu: Array,
+    w: Array,
+    force: Array,
+    D: Array,
 ) -> None:
     """`cone_derivative` of n spheres, of which D, shape (n, 3, 3), is the part of translations.
 

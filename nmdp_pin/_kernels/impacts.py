@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import Joints, stop
-from nmdp_pin._kernels.local_array import matrix
+from nmdp_pin._kernels.linear import clear_vector
+from nmdp_pin._kernels.record import matrix
 from nmdp_pin._kernels.stage import Point, Stage, System
 from nmdp_pin._kernels.tree import placement_rate
+from nmdp_pin._kernels.vector3 import dot
 
 ENERGY_GAINED, REBOUNDED, SANK = 7, 9, 10  # outcomes, as in `nmdp_pin._state.status`
 
@@ -38,10 +40,10 @@ class Ends(NamedTuple):
         slip: velocities along which friction acts, shape (n + r, 3).
     """
 
-    unloaded: np.ndarray
-    thrown: np.ndarray
-    sliding: np.ndarray
-    slip: np.ndarray
+    unloaded: Array
+    thrown: Array
+    sliding: Array
+    slip: Array
 
 
 @jit
@@ -112,8 +114,8 @@ def judge(
     gain: float,
     done: float,
     kinetic: float,
-    velocities: np.ndarray,
-    suspects: np.ndarray,
+    velocities: Array,
+    suspects: Array,
 ) -> tuple[int, bool]:
     """Whether the contacts of a step of two stages are plastic.
 
@@ -164,7 +166,7 @@ def judge(
         suspects[i] = False
         if some_thrown and end.thrown[i] and touching[i] and not loaded.unloaded[i]:
             # A robot that moves up pushes itself off; one that comes down is thrown up.
-            suspects[i] = i >= n or _along(first.places.normal[i], velocities[rows]) <= MOVES
+            suspects[i] = i >= n or dot(first.places.normal[i], velocities[rows]) <= MOVES
         if end.sliding[i] and _slides_back(end.slip[i], velocities[i]):
             suspects[i] = True
         doubtful |= suspects[i]
@@ -172,9 +174,7 @@ def judge(
 
 
 @jit
-def confirm(
-    system: System, stage: Stage, at: Point, velocities: np.ndarray, suspects: np.ndarray
-) -> bool:
+def confirm(system: System, stage: Stage, at: Point, velocities: Array, suspects: Array) -> bool:
     """Whether the suspects also leave or slide back in a step of first order that ends there."""
     end = ends_of(system, stage, at, stage.rate)
     for i in range(stage.contacts.n[0] + system.joints.dofs.size):
@@ -184,15 +184,10 @@ def confirm(
 
 
 @jit
-def _along(a: np.ndarray, b: np.ndarray) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-@jit
-def _approaches(joints: Joints, n: int, i: int, first: Point, velocities: np.ndarray) -> bool:
+def _approaches(joints: Joints, n: int, i: int, first: Point, velocities: Array) -> bool:
     """Whether a contact approaches its surface at the start, or a joint its stop."""
     if i < n:
-        return _along(first.places.normal[i], velocities[i]) < -MOVES
+        return dot(first.places.normal[i], velocities[i]) < -MOVES
     return stop(joints, i - n, first.q)[1] * velocities[i, 0] < -MOVES
 
 
@@ -220,18 +215,17 @@ def _largest_load(n: int, i: int, at: Point) -> float:
 
 
 @jit
-def _slides_back(slip: np.ndarray, velocity: np.ndarray) -> bool:
+def _slides_back(slip: Array, velocity: Array) -> bool:
     """Whether a row slides at the end against its motion at the start."""
-    size = math.sqrt(_along(slip, slip))
-    return size > MOVES and _along(slip, velocity) < -MOVES * size
+    size = math.sqrt(dot(slip, slip))
+    return size > MOVES and dot(slip, velocity) < -MOVES * size
 
 
 @jit
-def _centre_velocity(system: System, at: Point, out: np.ndarray) -> None:
+def _centre_velocity(system: System, at: Point, out: Array) -> None:
     """Velocity of the centre of mass of the robot [m/s], shape (3,)."""
     tree, rate, mass = system.tree, matrix(4, 3), 0.0
-    for a in range(3):
-        out[a] = 0.0
+    clear_vector(out)
     for b in range(len(tree.parents)):
         placement_rate(at.P[b + 1], at.twists[b + 1], rate)
         mass += tree.moments[b, 3, 3]

@@ -9,17 +9,12 @@ contact, or of a joint with a stop or dry friction.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.linear import (
-    add_product,
-    eliminate,
-    solve_in_place,
-    solve_redundant,
-)
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import add_product, eliminate, solve_in_place, solve_redundant
 from nmdp_pin._kernels.simplex_vi import solve_affine_vi
 from nmdp_pin._kernels.vi_newton import block_scales
 
@@ -34,8 +29,7 @@ _ZERO = 1e-6  # residual of a system that counts as solved, and multiplier that 
 _REGULAR = 1e-11  # relative; added to a matrix that may be singular
 
 
-@record
-class StageRates:
+class StageRates(NamedTuple):
     """Derivatives of the equations of a stage at its end, with nw weights in k rows.
 
     Args:
@@ -53,22 +47,21 @@ class StageRates:
         bends: rows whose products with the responses dq/dw estimate dr_j/dw_j, (nw, nv).
     """
 
-    G_q: np.ndarray
-    G_z: np.ndarray
-    v_q: np.ndarray
-    v_z: np.ndarray
-    first: np.ndarray
-    w: np.ndarray
-    forces: np.ndarray
-    r: np.ndarray
-    r_q: np.ndarray
-    r_w: np.ndarray
-    r_z: np.ndarray
-    bends: np.ndarray
+    G_q: Array
+    G_z: Array
+    v_q: Array
+    v_z: Array
+    first: Array
+    w: Array
+    forces: Array
+    r: Array
+    r_q: Array
+    r_w: Array
+    r_z: Array
+    bends: Array
 
 
-@record
-class Face:
+class Face(NamedTuple):
     """Face of the simplices on which the weights stay.
 
     Args:
@@ -81,25 +74,58 @@ class Face:
         scale: curvature of each row [J], shape (nw,).
     """
 
-    free: np.ndarray
-    tight: np.ndarray
-    kink: np.ndarray
-    kink_sum: np.ndarray
-    slack: np.ndarray
-    multiplier: np.ndarray
-    scale: np.ndarray
+    free: Array
+    tight: Array
+    kink: Array
+    kink_sum: Array
+    slack: Array
+    multiplier: Array
+    scale: Array
+
+
+@jit
+def new_rates(nv: int, nz: int, k: int, nw: int, moving: bool) -> StageRates:
+    """Memory for the derivatives of a stage with nw weights in k rows, with r_w if `moving`."""
+    return StageRates(
+        np.empty((nv, nv)),
+        np.empty((nv, nz)),
+        np.empty((nv, nv)),
+        np.empty((nv, nz)),
+        np.empty(k + 1, np.int64),
+        np.empty(nw),
+        np.empty((nw, nv)),
+        np.empty(nw),
+        np.empty((nw, nv)),
+        np.empty((nw, nw) if moving else (0, 0)),
+        np.empty((nw, nz)),
+        np.empty((nw, nv)),
+    )
+
+
+@jit
+def new_face(k: int, nw: int) -> Face:
+    """Memory for the face of nw weights in k rows."""
+    return Face(
+        np.zeros(nw, np.bool_),
+        np.zeros(k, np.bool_),
+        np.zeros(nw, np.bool_),
+        np.zeros(k, np.bool_),
+        np.zeros(nw),
+        np.zeros(k),
+        np.zeros(nw),
+    )
 
 
 @jit
 def respond(
     rates: StageRates,
-    G_p: np.ndarray,
-    r_p: np.ndarray,
-    Z: np.ndarray,
+    G_p: Array,
+    r_p: Array,
+    Z: Array,
     known: float,
     smoothing: float,
     face: Face,
-    dq: np.ndarray,
+    dq: Array,
 ) -> bool:
     """Derivatives of q at the end of a stage by n numbers; False where dG/dq is singular.
 
@@ -162,7 +188,7 @@ def respond(
 
 
 @jit
-def _find_face(rates: StageRates, moves: np.ndarray, known: float, face: Face) -> bool:
+def _find_face(rates: StageRates, moves: Array, known: float, face: Face) -> bool:
     """Write the face on which the weights stay; True where some multipliers vanish on it.
 
     The multiplier of a weight counts as none where the weight would move q by less than `known`;
@@ -257,7 +283,7 @@ def _open_face(rates: StageRates, face: Face) -> None:
 
 
 @jit
-def _positive_solutions(B: np.ndarray, positive: np.ndarray) -> None:
+def _positive_solutions(B: Array, positive: Array) -> None:
     """Mark the entries that are above zero in some solution of B d = 0, d >= 0.
 
     With the least residual y = B (1 + e), e >= 0, every solution has (B'y) . d = 0 with B'y >= 0: d
@@ -318,9 +344,7 @@ def _positive_solutions(B: np.ndarray, positive: np.ndarray) -> None:
 
 
 @jit
-def _solve_on_face(
-    rates: StageRates, face: Face, H: np.ndarray, turned: np.ndarray, dw: np.ndarray
-) -> None:
+def _solve_on_face(rates: StageRates, face: Face, H: Array, turned: Array, dw: Array) -> None:
     """Dw on the face, shape (nw, n).
 
     Along tight sums weights move in an orthonormal basis of the changes that keep the sum: a single
@@ -356,9 +380,7 @@ def _solve_on_face(
 
 
 @jit
-def face_basis(
-    free: np.ndarray, tight: np.ndarray, first: np.ndarray, scale: np.ndarray, basis: np.ndarray
-) -> int:
+def face_basis(free: Array, tight: Array, first: Array, scale: Array, basis: Array) -> int:
     """Changes of the weights along a face as columns, over the roots of the curvatures.
 
     They are unit vectors, or orthonormal ones that keep the sum where it is tight.
@@ -396,12 +418,7 @@ def face_basis(
 
 @jit
 def _solve_smoothed(
-    rates: StageRates,
-    face: Face,
-    H: np.ndarray,
-    turned: np.ndarray,
-    smoothing: float,
-    dw: np.ndarray,
+    rates: StageRates, face: Face, H: Array, turned: Array, smoothing: float, dw: Array
 ) -> None:
     """Dw with complementarity w s = kappa in place of w s = 0, kappa = smoothing^2, shape (nw, n).
 

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import clear_matrix
+from nmdp_pin._kernels.manifold import add_multiplied_rows, add_rows
+from nmdp_pin._kernels.record import matrix, vector, zero_matrix
+from nmdp_pin._kernels.stage import VELOCITIES, Point, Stage, System, copy_kinematics
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,
@@ -28,42 +31,60 @@ from nmdp_pin._kernels.vector3 import cross_into
 
 
 @jit
+def body_wrench(P: Array, D: Array, Sigma: Array, F: Array) -> float:
+    """The integrals of rho d and of rho X x d, written into F, and of rho |d|^2, d = D' x~.
+
+    Args:
+        P: placement, shape (4, 3).
+        D: difference of placements, shape (4, 3).
+        Sigma: second moment, shape (4, 4).
+        F: output, at the world's origin, shape (6,).
+    """
+    value = 0.0
+    F[:] = 0.0
+    for i in range(4):
+        x, y, z = 0.0, 0.0, 0.0  # row i of Sigma D
+        for j in range(4):
+            x += Sigma[i, j] * D[j, 0]
+            y += Sigma[i, j] * D[j, 1]
+            z += Sigma[i, j] * D[j, 2]
+        p = P[i]
+        value += x * D[i, 0] + y * D[i, 1] + z * D[i, 2]
+        F[3] += p[1] * z - p[2] * y
+        F[4] += p[2] * x - p[0] * z
+        F[5] += p[0] * y - p[1] * x
+        if i == 3:
+            F[0], F[1], F[2] = x, y, z
+    return value
+
+
+@jit
 def inertial_wrenches(
-    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, wrenches: np.ndarray
+    placements: Array, reference: Array, moments: Array, wrenches: Array
 ) -> float:
     """Derivatives of E with respect to motions of the single bodies; returns E [kg m^2].
 
     They are the integrals of rho (X - X_hat) and of rho X x (X - X_hat), written into `wrenches`,
     at the world's origin, shape (n, 6).
     """
-    value = 0.0
+    D, value = matrix(4, 3), 0.0
     for b in range(len(placements)):
-        P, Q, Sigma, F = placements[b], reference[b], moments[b], wrenches[b]
-        F[:] = 0.0
         for i in range(4):
-            x, y, z = 0.0, 0.0, 0.0  # row i of Sigma D
-            for j in range(4):
-                x += Sigma[i, j] * (P[j, 0] - Q[j, 0])
-                y += Sigma[i, j] * (P[j, 1] - Q[j, 1])
-                z += Sigma[i, j] * (P[j, 2] - Q[j, 2])
-            p = P[i]
-            value += x * (p[0] - Q[i, 0]) + y * (p[1] - Q[i, 1]) + z * (p[2] - Q[i, 2])
-            F[3] += p[1] * z - p[2] * y
-            F[4] += p[2] * x - p[0] * z
-            F[5] += p[0] * y - p[1] * x
-            if i == 3:
-                F[0], F[1], F[2] = x, y, z
+            for a in range(3):
+                D[i, a] = placements[b, i, a] - reference[b, i, a]
+        value += body_wrench(placements[b], D, moments[b], wrenches[b])
     return 0.5 * value
 
 
 @jit
 def inertial_stiffness(
-    placements: np.ndarray, reference: np.ndarray, moments: np.ndarray, stiffness: np.ndarray
+    placements: Array, reference: Array, moments: Array, own: float, stiffness: Array
 ) -> None:
     """Derivatives of `inertial_wrenches` with respect to motions of single bodies.
 
     [[m 1, -[c]], [[c_hat], tr(Y) 1 - Y]], where c and c_hat are the integrals of rho X and
-    rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36).
+    rho X_hat, and Y that of rho X X_hat'; written into `stiffness`, row-major, shape (n, 36). The
+    part of m and c is that of X itself, and is multiplied by `own`: with 0 it is left out.
     """
     Y = zero_matrix(3, 3)
     c = zero_matrix(2, 3)
@@ -85,9 +106,10 @@ def inertial_stiffness(
         for j in range(3):
             c[0, j] = Sigma[3, 0] * P[0, j] + Sigma[3, 1] * P[1, j]
             c[0, j] += Sigma[3, 2] * P[2, j] + Sigma[3, 3] * P[3, j]
+            c[0, j] *= own
         trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
         K[:] = 0.0
-        K[0] = K[7] = K[14] = Sigma[3, 3]
+        K[0] = K[7] = K[14] = own * Sigma[3, 3]
         K[4], K[5] = c[0, 2], -c[0, 1]
         K[9], K[11] = -c[0, 2], c[0, 0]
         K[15], K[16] = c[0, 1], -c[0, 0]
@@ -102,12 +124,7 @@ def inertial_stiffness(
 
 @jit
 def inertial_gradient(
-    placements: np.ndarray,
-    reference: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    wrenches: np.ndarray,
-    gradient: np.ndarray,
+    placements: Array, reference: Array, tree: Tree, S: Array, wrenches: Array, gradient: Array
 ) -> float:
     """The gradient of E with respect to the configuration (tangent); returns E [kg m^2].
 
@@ -121,35 +138,24 @@ def inertial_gradient(
 
 @jit
 def inertial_hessian(
-    placements: np.ndarray,
-    reference: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    wrenches: np.ndarray,
-    hessian: np.ndarray,
+    placements: Array, reference: Array, tree: Tree, S: Array, wrenches: Array, hessian: Array
 ) -> None:
     """Add the derivative of `inertial_gradient` by the configuration (tangent) to `hessian`.
 
     Its shape is (nv, nv); `wrenches` are those that `inertial_gradient` wrote.
     """
     stiffness = np.empty((len(placements), 36))
-    inertial_stiffness(placements, reference, tree.moments, stiffness)
+    inertial_stiffness(placements, reference, tree.moments, 1.0, stiffness)
     add_children(tree.parents, stiffness)
     project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, hessian)
 
 
 @jit
-def rates_derivative(
-    placements: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    v: np.ndarray,
-    derivative: np.ndarray,
-) -> None:
+def rates_derivative(placements: Array, tree: Tree, S: Array, v: Array, derivative: Array) -> None:
     """Derivative of the rates of the placements with respect to the configuration, v held.
 
     The motion of a body is the sum of S_k v_k over the dofs above it; a dof l carries those of its
-    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (n, 4, 3, nv).
+    own joint and below along, by S_l x S_k v_k, and the body itself. Written, (nv, n, 4, 3).
     """
     parents, first_dofs = tree.parents, tree.first_dofs
     n = len(placements)
@@ -187,49 +193,61 @@ def rates_derivative(
                         value = c[3 + j] * p[k] - c[3 + k] * p[j] + w[j] * x[k] - w[k] * x[j]
                         if r == 3:
                             value += c[i]
-                        derivative[b, r, i, l] = value
+                        derivative[l, b, r, i] = value
             above = parents[above]
 
 
 @jit
-def reference_derivative(
-    placements: np.ndarray,
-    tree: Tree,
-    S: np.ndarray,
-    change: np.ndarray,
-    derivative: np.ndarray,
+def momentum_wrenches(
+    placements: Array, Z: Array, tree: Tree, S: Array, wrenches: Array, force: Array
 ) -> None:
-    """The derivative of `inertial_gradient`, which is affine in the reference, along changes of it.
+    """Minus the integral of rho (dX/dq)' Z, of vectors that are affine on each body.
+
+    Args:
+        placements: as in the module's description.
+        Z: the vectors, as differences of placements, shape (n, 4, 3).
+        tree: bodies of the tree.
+        S: as in the module's description.
+        wrenches: output, sums over the subtrees, shape (n, 6).
+        force: output, shape (nv,).
+    """
+    for b in range(len(placements)):
+        body_wrench(placements[b], Z[b], tree.moments[b], wrenches[b])
+        for i in range(6):
+            wrenches[b, i] = -wrenches[b, i]
+    add_children(tree.parents, wrenches)
+    project_wrenches(S, tree.first_dofs, wrenches, force)
+
+
+@jit
+def reference_derivative(
+    placements: Array, tree: Tree, S: Array, change: Array, derivative: Array
+) -> None:
+    """The derivative of `inertial_gradient`, which is affine in the reference, as dofs change it.
 
     Args:
         placements: as in the module's description.
         tree: bodies of the tree.
         S: as in the module's description.
-        change: changes of the reference along m directions, shape (m, n, 4, 3).
-        derivative: output with a row for each direction, shape (m, nv).
+        change: changes of the reference by each dof, which are those of bodies that it moves,
+            shape (nv, n, 4, 3).
+        derivative: output with a row for each dof, shape (nv, nv).
     """
-    moments, wrenches = tree.moments, np.empty((len(placements), 6))
+    wrenches = np.empty((len(placements), 6))
     for d in range(len(change)):
         for b in range(len(placements)):
-            P, Q, Sigma, F = placements[b], change[d, b], moments[b], wrenches[b]
-            F[:] = 0.0
-            for i in range(4):
-                x, y, z = 0.0, 0.0, 0.0  # row i of -Sigma dP_hat
-                for j in range(4):
-                    x -= Sigma[i, j] * Q[j, 0]
-                    y -= Sigma[i, j] * Q[j, 1]
-                    z -= Sigma[i, j] * Q[j, 2]
-                F[3] += P[i, 1] * z - P[i, 2] * y
-                F[4] += P[i, 2] * x - P[i, 0] * z
-                F[5] += P[i, 0] * y - P[i, 1] * x
-                if i == 3:
-                    F[0], F[1], F[2] = x, y, z
+            if tree.moves[b + 1, d] != 0.0:
+                body_wrench(placements[b], change[d, b], tree.moments[b], wrenches[b])
+            else:
+                wrenches[b] = 0.0
+            for i in range(6):
+                wrenches[b, i] = -wrenches[b, i]
         add_children(tree.parents, wrenches)
         project_wrenches(S, tree.first_dofs, wrenches, derivative[d])
 
 
 @jit
-def placement_rates(P: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> None:
+def placement_rates(P: Array, twists: Array, rates: Array) -> None:
     """Rates of the placements of bodies.
 
     Args:
@@ -242,9 +260,7 @@ def placement_rates(P: np.ndarray, twists: np.ndarray, rates: np.ndarray) -> Non
 
 
 @jit
-def placements_derivative(
-    P: np.ndarray, S: np.ndarray, moves: np.ndarray, change: np.ndarray
-) -> None:
+def placements_derivative(P: Array, S: Array, moves: Array, change: Array) -> None:
     """Derivatives of the placements of bodies with respect to each dof.
 
     Args:
@@ -264,57 +280,7 @@ def placements_derivative(
 
 
 @jit
-def point_momenta(
-    P: np.ndarray, Z: np.ndarray, moments: np.ndarray, wrenches: np.ndarray, stiffness: np.ndarray
-) -> None:
-    """Negative momenta of bodies whose points have the velocities Z, and their derivatives.
-
-    The momenta about the world's origin are the integrals of rho Z and of rho X x Z. As a body
-    moves with Z held they change by [[0, 0], [[c]x, tr(Y) 1 - Y]], where c and Y are the integrals
-    of rho Z and of rho X Z'.
-
-    Args:
-        P: placements of all joints, shape (n + 1, 4, 3).
-        Z: velocities, affine on each body, as rates of placements, shape (n, 4, 3).
-        moments: second moments of the bodies, shape (n, 4, 4).
-        wrenches: output, shape (n, 6).
-        stiffness: output, row-major, shape (n, 36).
-    """
-    Y, c = matrix(3, 3), vector(3)
-    for b in range(Z.shape[0]):
-        Y[:] = 0.0
-        for i in range(4):
-            for a in range(3):
-                total = 0.0
-                for j in range(4):
-                    total += moments[b, i, j] * Z[b, j, a]
-                c[a] = total
-            for e in range(3):
-                for a in range(3):
-                    Y[e, a] += P[b + 1, i, e] * c[a]
-        trace = Y[0, 0] + Y[1, 1] + Y[2, 2]
-        F, K = wrenches[b], stiffness[b]
-        K[:] = 0.0
-        for a in range(3):
-            F[a] = -c[a]
-            for e in range(3):
-                K[21 + 6 * a + e] = -Y[a, e]
-            K[21 + 7 * a] += trace
-        F[3], F[4], F[5] = Y[2, 1] - Y[1, 2], Y[0, 2] - Y[2, 0], Y[1, 0] - Y[0, 1]
-        K[19], K[20] = -c[2], c[1]
-        K[24], K[26] = c[2], -c[0]
-        K[30], K[31] = -c[1], c[0]
-
-
-@jit
-def momentum_change(
-    tree: Tree,
-    P: np.ndarray,
-    S: np.ndarray,
-    expected: np.ndarray,
-    G: np.ndarray,
-    A: np.ndarray,
-) -> None:
+def momentum_change(tree: Tree, P: Array, S: Array, expected: Array, G: Array, A: Array) -> None:
     """G = minus the integral of rho (dX/dq)' Z, and its derivative A.
 
     Args:
@@ -328,8 +294,39 @@ def momentum_change(
     """
     n = expected.shape[0]
     wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))
-    point_momenta(P, expected, tree.moments, wrenches, stiffness)
-    add_children(tree.parents, wrenches)
+    momentum_wrenches(P[1:], expected, tree, S, wrenches, G)
+    inertial_stiffness(P[1:], expected, tree.moments, 0.0, stiffness)
     add_children(tree.parents, stiffness)
-    project_wrenches(S, tree.first_dofs, wrenches, G)
     project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, A)
+
+
+@jit
+def material_inertia(system: System, stage: Stage, at: Point) -> None:
+    """Write kinematics, and the inertia of material points with its derivative in G and A.
+
+    In first order G is the gradient of rate^2 E with the inertial potential E and
+    the target X_hat, in second order the change rate (M v - integral of rho (dX/dq)' Z) of the
+    momentum, Z being the velocities that the points would have without forces. Pinocchio has
+    written the kinematics, and in second order the momentum of the bodies and rotors.
+    """
+    dynamics, tree, rate = system.dynamics, system.tree, stage.rate
+    nv = at.v.size
+    copy_kinematics(dynamics, at)
+    clear_matrix(at.A)
+    if stage.form == VELOCITIES:
+        momentum_change(tree, at.P, at.S, stage.target, at.G, at.A)
+        for k in range(nv):
+            at.G[k] = rate * (at.G[k] + dynamics.tau[k] - tree.rotors[k] * stage.v_ref[k])
+            for l in range(nv):
+                at.A[k, l] = rate * (at.A[k, l] + dynamics.of_q[k, l])
+        add_multiplied_rows(tree.space, dynamics.M, at.D, rate * rate, at.A)
+        return
+    wrenches, scale = np.empty((len(tree.parents), 6)), rate * rate
+    inertial_gradient(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
+    inertial_hessian(at.P[1:], stage.target, tree, at.S, wrenches, at.A)
+    for k in range(nv):
+        rotor = rate * tree.rotors[k]
+        at.G[k] = scale * at.G[k] + rotor * (at.v[k] - stage.v_ref[k])
+        for l in range(nv):
+            at.A[k, l] *= scale
+    add_rows(tree.space, tree.rotors, at.D, scale, at.A)

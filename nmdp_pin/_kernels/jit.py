@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import numba
+import numpy as np
 from numba.core import compiler, dispatcher, errors, sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.targetconfig import ConfigStack
 from numba.core.types.functions import BaseFunction
 
-from nmdp_pin._kernels.kernel_cache import KernelCache
-from nmdp_pin._kernels.kernel_library import KernelLibrary
+from nmdp_pin._kernels.kernel_cache import KernelCache, KernelLibrary
 
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _FunctionCompiler: Any = getattr(dispatcher, "_FunctionCompiler")  # noqa: B009  # has no stub
@@ -29,6 +29,8 @@ _MAKERS = {"array", "arange", "copy", "empty", "empty_like", "eye", "flatten", "
 _MAKERS |= {"reshape", "zeros", "zeros_like"}  # names of what makes arrays
 
 F = TypeVar("F", bound=Callable[..., Any])
+Array = np.ndarray
+"""The arrays of kernels, whose shapes docstrings say."""
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -120,7 +122,7 @@ def _has_arrays(function: Any) -> bool:
 def _returns_arrays(function: Any) -> bool:
     """Whether an annotation says that a function returns an array, or a named tuple of some."""
     kind = str(function.__annotations__.get("return"))
-    return "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
+    return "Array" in kind or "ndarray" in kind or isinstance(function.__globals__.get(kind), type)
 
 
 class _Compiler(_FunctionCompiler):

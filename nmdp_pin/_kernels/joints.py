@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import record
 
 LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own force is not its unit
@@ -32,19 +32,19 @@ class Joints:
         mimic_stiffness: stiffness of the springs [N m/rad or N/m], shape (c,).
     """
 
-    coordinates: np.ndarray
-    dofs: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    stiffness: np.ndarray
-    friction: np.ndarray
-    effort: np.ndarray
-    damping: np.ndarray
-    mimic_coordinates: np.ndarray
-    mimic_dofs: np.ndarray
-    multiplier: np.ndarray
-    offset: np.ndarray
-    mimic_stiffness: np.ndarray
+    coordinates: Array
+    dofs: Array
+    lower: Array
+    upper: Array
+    stiffness: Array
+    friction: Array
+    effort: Array
+    damping: Array
+    mimic_coordinates: Array
+    mimic_dofs: Array
+    multiplier: Array
+    offset: Array
+    mimic_stiffness: Array
 
 
 @record
@@ -61,12 +61,12 @@ class Torque:
             do not act; 0 for the others, shape (nv,).
     """
 
-    constant: np.ndarray
-    kp: np.ndarray
-    kd: np.ndarray
-    q_target: np.ndarray
-    external: np.ndarray
-    signs: np.ndarray
+    constant: Array
+    kp: Array
+    kd: Array
+    q_target: Array
+    external: Array
+    signs: Array
 
 
 @jit
@@ -77,7 +77,7 @@ def motor(joints: Joints, torque: Torque, l: int, error: float, v: float) -> flo
 
 
 @jit
-def saturate(joints: Joints, torque: Torque, error: np.ndarray, v: np.ndarray, again: bool) -> bool:
+def saturate(joints: Joints, torque: Torque, error: Array, v: Array, again: bool) -> bool:
     """Write the signs of the motors that are saturated at a state; whether they have changed.
 
     Args:
@@ -109,7 +109,7 @@ def gains(joints: Joints, torque: Torque, l: int) -> tuple[float, float, float]:
 
 
 @jit
-def add_springs(joints: Joints, q: np.ndarray, G: np.ndarray, A: np.ndarray) -> float:
+def add_springs(joints: Joints, q: Array, G: Array, A: Array) -> float:
     """Add the gradient of the springs of mimic joints to G and their Hessian to A; energy [J].
 
     The energy of a spring is k e^2 / 2 with e = q_mimic - multiplier q_primary - offset.
@@ -139,7 +139,7 @@ def add_springs(joints: Joints, q: np.ndarray, G: np.ndarray, A: np.ndarray) -> 
 
 
 @jit
-def stop(joints: Joints, j: int, q: np.ndarray) -> tuple[float, float]:
+def stop(joints: Joints, j: int, q: Array) -> tuple[float, float]:
     """Distance of joint j from the nearer stop, and the direction away from it.
 
     The distance is negative beyond the stop; the direction is 1 or -1, and 0 without a stop.
@@ -155,7 +155,7 @@ def stop(joints: Joints, j: int, q: np.ndarray) -> tuple[float, float]:
 
 
 @jit
-def interval(joints: Joints, j: int, q: np.ndarray) -> tuple[float, float, float, float]:
+def interval(joints: Joints, j: int, q: Array) -> tuple[float, float, float, float]:
     """Least force of joint j and width of the interval, with their derivatives.
 
     Dry friction applies any force in [-friction, friction], a stop one up to stiffness times the

@@ -14,14 +14,15 @@ starts with lam = 0. The account of these is an array of floats.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import (
     add_gram,
     cholesky,
+    clear_matrix,
+    clear_vector,
     copy_matrix,
     copy_vector,
     lu_factor,
@@ -33,26 +34,22 @@ from nmdp_pin._kernels.linear import (
 )
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.penalty import FRICTIONAL
-from nmdp_pin._kernels.planes import missed_contacts, select_contacts
+from nmdp_pin._kernels.planes import missed_contacts, place_references, select_contacts
 from nmdp_pin._kernels.position_step import (
-    Scene,
-    StepReference,
-    StepStart,
-    Trial,
+    PositionStep,
     begin,
     evaluate_step,
     free_motors,
     linearise_step,
-    start_contacts,
 )
-from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.step import LEAST_GAIN
+from nmdp_pin._kernels.record import zero_vector
+from nmdp_pin._kernels.step import ROUNDING, allowed_gain
 from nmdp_pin._kernels.tree import body_twists, kinetic_energy, potential_energy
 
 LEAST = 0.1  # a lam below it is 0; the first rejection makes it GROW times this
 GROW, SHRINK = 10.0, 0.1  # of lam, after a step rejected and after a step taken
 LARGEST = 1e10  # largest lam, beyond which the step vanishes without descent
-ROUNDING = 1e-12  # relative change of f below which the error is compared instead
+SMALL = 1e-12  # relative change of f below which the error is compared instead
 CANCELLED = 1e-11  # relative to the first f: metres cancel in motions below a millimetre
 
 LARGEST_GAIN = 0.5  # share of the energy that moves, which large turns may add (choices.md, 14)
@@ -69,15 +66,14 @@ RUNNING = -1
 
 
 @jit
-def open_account(account: np.ndarray) -> None:
+def open_account(account: Array) -> None:
     """Open an account, shape (ENTRIES,)."""
-    for i in range(ENTRIES):
-        account[i] = 0.0
+    clear_vector(account)
     account[OUTCOME] = RUNNING
 
 
 @jit
-def accepts(account: np.ndarray, f: float, error: float) -> bool:
+def accepts(account: Array, f: float, error: float) -> bool:
     """Judge a trial point, and enter it into the account.
 
     Args:
@@ -90,7 +86,7 @@ def accepts(account: np.ndarray, f: float, error: float) -> bool:
         account[VALUE], account[ERROR], account[FIRST] = f, error, abs(f)
         return True
     change = f - account[VALUE]
-    small = max(ROUNDING * abs(account[VALUE]), CANCELLED * account[FIRST])
+    small = max(SMALL * abs(account[VALUE]), CANCELLED * account[FIRST])
     if change < -small or (change <= small and error < account[ERROR]):
         account[VALUE], account[ERROR] = f, error
         lam = SHRINK * account[LAM]
@@ -101,14 +97,14 @@ def accepts(account: np.ndarray, f: float, error: float) -> bool:
 
 
 @jit
-def reject(account: np.ndarray) -> None:
+def reject(account: Array) -> None:
     """Count an iteration as rejected, and raise lam."""
     account[LAM] = GROW * max(account[LAM], LEAST)
     account[REJECTED] += 1.0
 
 
 @jit
-def goes_on(account: np.ndarray, tolerance: float, max_iterations: int) -> bool:
+def goes_on(account: Array, tolerance: float, max_iterations: int) -> bool:
     """Whether another iteration is to be made; it is counted, or an outcome is entered.
 
     Args:
@@ -131,137 +127,92 @@ def goes_on(account: np.ndarray, tolerance: float, max_iterations: int) -> bool:
     return False
 
 
-class Limits(NamedTuple):
-    """Stopping criteria.
-
-    Args:
-        tolerance: bound on |r| [N, N m].
-        max_iterations: largest number of linear solves.
-    """
-
-    tolerance: float
-    max_iterations: int
-
-
-@record
-class Minimisation:
-    """Memory of a minimisation; all arrays are written.
-
-    Args:
-        ref: quantities that follow from the start.
-        trial: trial point.
-        q: last accepted configuration, shape (nq,).
-        r: residual at q, shape (nv,).
-        F: last factorised matrix, shape (nv, nv).
-        dx: solution of the linear system, shape (nv,).
-        account: account of the minimisation.
-        energies: kinetic and potential energy at the end, energy stored by the contacts at the
-            start, and the ratio of the pivots of F, shape (4,).
-        gram: X'X with X = U'^-1 A, upper triangle, shape (nv, nv).
-        descent: -X'U'^-1 r, shape (nv,).
-        formed: in its only entry 1 where the last two are those of the point accepted last.
-        signs: limits that act on the motors at the point accepted last, shape (nv,).
-        freed: stiffness of motors that is in A beside the derivative, shape (nv,).
-    """
-
-    ref: StepReference
-    trial: Trial
-    q: np.ndarray
-    r: np.ndarray
-    F: np.ndarray
-    dx: np.ndarray
-    account: np.ndarray
-    energies: np.ndarray
-    gram: np.ndarray
-    descent: np.ndarray
-    formed: np.ndarray
-    signs: np.ndarray
-    freed: np.ndarray
-
-
 @jit
-def open_step(scene: Scene, start: StepStart, memory: Minimisation) -> bool:
+def open_step(step: PositionStep) -> bool:
     """State a step from its start, with its contacts; False where it cannot be made."""
-    open_account(memory.account)
+    start, ref, tree, size = step.start, step.ref, step.scene.tree, 0.0
+    for i in range(len(start.q0)):
+        size = max(size, abs(start.q0[i]))
+    error = ROUNDING * tree.inertia / (start.h * start.h) * (1.0 + size)
+    step.bound = max(step.tolerance * tree.weight, error)
+    open_account(step.account)
     for i in range(4):
-        memory.energies[i] = np.nan
-    for k in range(len(memory.signs)):
-        memory.signs[k] = 0.0
-    if not begin(scene, start, memory.ref, memory.trial):
-        memory.account[OUTCOME] = SINGULAR
+        step.energies[i] = np.nan
+    clear_vector(start.torque.signs)
+    if not begin(step):
+        step.account[OUTCOME] = SINGULAR
         return False
-    ref = memory.ref
-    select_contacts(scene.candidates, ref.P0, ref.twists, start.h, ref.contacts)
-    start_contacts(scene, ref)
-    copy_vector(start.q0, memory.trial.q)
+    select_contacts(step.scene.candidates, ref.P0, ref.twists, start.h, ref.contacts)
+    _start_again(step)
     return True
 
 
 @jit
-def advance(scene: Scene, start: StepStart, limits: Limits, memory: Minimisation) -> bool:
-    """Evaluate and judge the trial, and write the next one; False where there is none.
+def _start_again(step: PositionStep) -> None:
+    """Begin at the start, where the bodies of the contacts are."""
+    place_references(step.ref.contacts, step.ref.P0)
+    copy_vector(step.start.q0, step.trial.q)
 
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        limits: stopping criteria.
-        memory: memory after `open_step` or `advance`.
-    """
-    trial, account = memory.trial, memory.account
-    f, error = evaluate_step(scene, start, memory.ref, trial)
+
+@jit
+def advance(step: PositionStep) -> bool:
+    """Evaluate and judge the trial, and write the next one; False where there is none."""
+    trial, account = step.trial, step.account
+    f, error = evaluate_step(step)
     if account[EVALUATIONS] == 0.0:
-        memory.energies[2] = trial.forces.energies[0]
+        step.energies[2] = trial.forces.energies[0]
     accepted = accepts(account, f, error)
     if accepted:
-        copy_vector(trial.q, memory.q)
-        copy_vector(trial.r, memory.r)
-    if not goes_on(account, limits.tolerance, limits.max_iterations):
+        copy_vector(trial.q, step.q)
+        copy_vector(trial.r, step.r)
+    if not goes_on(account, step.bound, step.max_iterations):
         if account[OUTCOME] == CONVERGED:
-            close_step(scene, start, memory)
+            close_step(step)
         return False
     if accepted:
-        linearise_step(scene, start, memory.ref, trial, not scene.semidefinite)
-        free_motors(scene, start, trial, memory.signs, memory.freed)
-        memory.formed[0] = 0.0
+        linearise_step(step, not step.scene.semidefinite)
+        free_motors(step)
+        step.formed = False
     elif account[LAM] > EXACT:
-        for k in range(len(memory.freed)):
-            if memory.freed[k] != 0.0:
-                trial.A[k, k] -= memory.freed[k]
-                memory.freed[k] = memory.formed[0] = 0.0
-    while not _solve(scene, memory):
+        for k in range(len(step.freed)):
+            if step.freed[k] != 0.0:
+                trial.A[k, k] -= step.freed[k]
+                step.freed[k] = 0.0
+                step.formed = False
+    while not _solve(step):
         reject(account)
-        if not goes_on(account, limits.tolerance, limits.max_iterations):
+        if not goes_on(account, step.bound, step.max_iterations):
             return False
-    integrate(scene.tree.space, memory.q, 1.0, memory.dx, trial.q)
+    integrate(step.scene.tree.space, step.q, 1.0, step.dx, trial.q)
     return True
 
 
 @jit
-def _solve(scene: Scene, memory: Minimisation) -> bool:
+def _solve(step: PositionStep) -> bool:
     """The next motion of the configuration; False where its matrix is not positive definite."""
-    lam, A, F, dx, ref = memory.account[LAM], memory.trial.A, memory.F, memory.dx, memory.ref
-    nv = len(dx)
+    lam, A, F, dx = step.account[LAM], step.trial.A, step.F, step.dx
+    nv, frictional = len(dx), step.scene.law.kind == FRICTIONAL
     for i in range(nv):
-        dx[i] = -memory.r[i]
-    if scene.law.kind == FRICTIONAL and lam == 0.0:
+        dx[i] = -step.r[i]
+    if frictional and lam == 0.0:
         copy_matrix(A, F)
         pivots = np.empty(nv, np.int64)
         if not lu_factor(F, pivots):
             return False
         lu_solve(F, pivots, dx.reshape(nv, 1))
         return True
-    if scene.law.kind == FRICTIONAL:
-        if memory.formed[0] == 0.0:
-            _form(memory)
-        copy_matrix(memory.gram, F)
-        copy_vector(memory.descent, dx)
+    if frictional:
+        if not step.formed:
+            _form(step)
+        copy_matrix(step.gram, F)
+        copy_vector(step.descent, dx)
     else:
         for i in range(nv):
             for k in range(i, nv):
                 F[i, k] = 0.5 * (A[i, k] + A[k, i])
     for i in range(nv):
         for k in range(i, nv):
-            F[i, k] += lam * ref.metric[i, k]
+            F[i, k] += lam * step.ref.metric[i, k]
     if not cholesky(F):
         return False
     solve_upper_transposed(F, dx)
@@ -270,137 +221,97 @@ def _solve(scene: Scene, memory: Minimisation) -> bool:
 
 
 @jit
-def _form(memory: Minimisation) -> None:
+def _form(step: PositionStep) -> None:
     """Write X'X and -X'U'^-1 r of the point accepted last, X = U'^-1 A."""
-    nv, U = len(memory.r), memory.ref.U
-    X, s = np.empty((nv, nv)), memory.r.copy()
-    copy_matrix(memory.trial.A, X)
+    nv, U = len(step.r), step.ref.U
+    X, s = np.empty((nv, nv)), step.r.copy()
+    copy_matrix(step.trial.A, X)
     solve_upper_transposed_rows(U, X)
     solve_upper_transposed(U, s)
+    clear_matrix(step.gram)
+    add_gram(X, 1.0, step.gram)
+    clear_vector(step.descent)
     for i in range(nv):
         for k in range(nv):
-            memory.gram[i, k] = 0.0
-    add_gram(X, 1.0, memory.gram)
-    for i in range(nv):
-        memory.descent[i] = 0.0
-    for i in range(nv):
-        for k in range(nv):
-            memory.descent[k] -= X[i, k] * s[i]
-    memory.formed[0] = 1.0
+            step.descent[k] -= X[i, k] * s[i]
+    step.formed = True
 
 
 @jit
-def close_step(scene: Scene, start: StepStart, memory: Minimisation) -> None:
+def close_step(step: PositionStep) -> None:
     """Energies at the end; a point that gains energy, to which no motion leads, is refused.
 
     An implicit step of first order loses energy: v' M (v - v0) is more than the change of
     v' M v / 2, and contact forces only dissipate. Differences over large turns may add a share of
     the energy that moves.
     """
-    trial, ref, energies, tree = memory.trial, memory.ref, memory.energies, scene.tree
+    trial, ref, energies, tree = step.trial, step.ref, step.energies, step.scene.tree
     twists = np.empty((len(tree.parents) + 1, 6))
     body_twists(tree, trial.S, trial.v, twists)
     energies[0] = kinetic_energy(tree, trial.P, twists, trial.v)
     energies[1] = potential_energy(tree, trial.P)
-    energies[3] = pivot_ratio(memory.F)
+    energies[3] = pivot_ratio(step.F)
     work = 0.0
     for k in range(len(trial.v)):
-        work += start.h * trial.tau[k] * trial.v[k]
+        work += step.start.h * trial.tau[k] * trial.v[k]
     gain = energies[0] + energies[1] + trial.forces.energies[0] - work
     gain -= ref.energies[0] + ref.energies[1] + energies[2]
-    moving = ref.energies[0] + max(work, 0.0) + energies[2]
-    if not gain <= LARGEST_GAIN * moving + LEAST_GAIN * tree.weight:
-        memory.account[OUTCOME] = ENERGY_GAINED
+    if not gain <= allowed_gain(tree, LARGEST_GAIN, ref.energies[0] + max(work, 0.0) + energies[2]):
+        step.account[OUTCOME] = ENERGY_GAINED
 
 
 @jit
-def minimise_step(scene: Scene, start: StepStart, limits: Limits, memory: Minimisation) -> None:
-    """Make a step, whose outcome is in the account of the memory.
+def minimise_step(step: PositionStep) -> None:
+    """Make a step, whose outcome is in its account.
 
     It begins again where a candidate touches at its end that is no contact of the step.
-
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        limits: stopping criteria.
-        memory: written.
     """
-    account, iterations, evaluations, rejected = memory.account, 0.0, 0.0, 0.0
-    if not open_step(scene, start, memory):
+    account, spent = step.account, zero_vector(ENTRIES)
+    if not open_step(step):
         return
     for _ in range(MOST_MISSED):
-        while advance(scene, start, limits, memory):
+        while advance(step):
             pass
         if account[OUTCOME] != CONVERGED or not missed_contacts(
-            scene.candidates, memory.trial.P, memory.ref.contacts
+            step.scene.candidates, step.trial.P, step.ref.contacts
         ):
             break
-        iterations, evaluations = (
-            iterations + account[ITERATIONS],
-            evaluations + account[EVALUATIONS],
-        )
-        rejected += account[REJECTED]
+        for i in range(ITERATIONS, EVALUATIONS + 1):
+            spent[i] += account[i]
         open_account(account)
-        start_contacts(scene, memory.ref)
-        copy_vector(start.q0, memory.trial.q)
-    account[ITERATIONS] += iterations
-    account[EVALUATIONS] += evaluations
-    account[REJECTED] += rejected
+        _start_again(step)
+    for i in range(ITERATIONS, EVALUATIONS + 1):
+        account[i] += spent[i]
 
 
 @jit
-def evaluate_end(scene: Scene, start: StepStart, q: np.ndarray, memory: Minimisation) -> None:
-    """Evaluate a step at a given end.
-
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        q: configuration at the end, shape (nq,).
-        memory: reference and trial are written.
-    """
-    open_step(scene, start, memory)
-    copy_vector(q, memory.trial.q)
-    evaluate_step(scene, start, memory.ref, memory.trial)
-    if missed_contacts(scene.candidates, memory.trial.P, memory.ref.contacts):
-        start_contacts(scene, memory.ref)
-        evaluate_step(scene, start, memory.ref, memory.trial)
+def evaluate_end(step: PositionStep, q: Array) -> None:
+    """Evaluate a step at a given end, shape (nq,)."""
+    open_step(step)
+    copy_vector(q, step.trial.q)
+    evaluate_step(step)
+    if missed_contacts(step.scene.candidates, step.trial.P, step.ref.contacts):
+        place_references(step.ref.contacts, step.ref.P0)
+        evaluate_step(step)
 
 
 @jit
-def roll(
-    scene: Scene,
-    start: StepStart,
-    torques: np.ndarray,
-    tolerance: float,
-    rounding: float,
-    max_iterations: int,
-    memory: Minimisation,
-    x: np.ndarray,
-) -> int:
+def roll(step: PositionStep, torques: Array, x: Array) -> int:
     """Make steps, one after another, until one fails, and return their number.
 
     Args:
-        scene: what all steps share.
-        start: data of the first step; its state and torque are overwritten.
+        step: the first step; its start is overwritten.
         torques: feed-forward torque of each step, shape (nt, nv).
-        tolerance: bound on |r| [N, N m].
-        rounding: least value of that bound, over 1 + |q0|_max.
-        max_iterations: as in `Limits`.
-        memory: written.
         x: output, [q; v] at the ends of the steps as far as they are made, shape (nt, nq + nv).
     """
-    nq = len(start.q0)
+    start, nq = step.start, len(step.q)
     for k in range(len(torques)):
         copy_vector(torques[k], start.torque.constant)
-        size = 1.0
-        for i in range(nq):
-            size = max(size, 1.0 + abs(start.q0[i]))
-        limits = Limits(max(tolerance, rounding * size), max_iterations)
-        minimise_step(scene, start, limits, memory)
-        if memory.account[OUTCOME] != CONVERGED:
+        minimise_step(step)
+        if step.account[OUTCOME] != CONVERGED:
             return k
-        copy_vector(memory.q, start.q0)
-        copy_vector(memory.trial.v, start.v0)
-        copy_vector(memory.q, x[k, :nq])
-        copy_vector(memory.trial.v, x[k, nq:])
+        copy_vector(step.q, start.q0)
+        copy_vector(step.trial.v, start.v0)
+        copy_vector(step.q, x[k, :nq])
+        copy_vector(step.trial.v, x[k, nq:])
     return len(torques)

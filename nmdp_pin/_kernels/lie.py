@@ -16,14 +16,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import zero_matrix, zero_vector
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.record import zero_matrix, zero_vector
 
 _TERMS = 28  # number of terms of the series of c; at an angle of pi the next one is below 1e-16
 _SMALL = 1e-2  # [rad^2] squares of angles below which series replace quotients
 
 
-def _series() -> np.ndarray:
+def _series() -> Array:
     """Coefficients |B_2n| / (2n)! of c(x) = sum over n >= 1 of |B_2n| / (2n)! x^(n - 1).
 
     With s = sin(a/2) / (a/2) and x = a^2, x c s = s - cos(a/2).
@@ -51,7 +51,7 @@ def bernoulli(x: float) -> tuple[float, float, float]:
 
 
 @jit
-def quaternion_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+def quaternion_product(a: Array, b: Array, out: Array) -> None:
     """Product of quaternions (x, y, z, w); `out` may be neither of them."""
     out[0] = a[3] * b[0] + b[3] * a[0] + a[1] * b[2] - a[2] * b[1]
     out[1] = a[3] * b[1] + b[3] * a[1] + a[2] * b[0] - a[0] * b[2]
@@ -60,7 +60,7 @@ def quaternion_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def quaternion_exp(w: np.ndarray, out: np.ndarray) -> None:
+def quaternion_exp(w: Array, out: Array) -> None:
     """Unit quaternion of a rotation vector, shape (3,)."""
     x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     if x < _SMALL:
@@ -75,7 +75,7 @@ def quaternion_exp(w: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def quaternion_log(a: np.ndarray, out: np.ndarray) -> None:
+def quaternion_log(a: Array, out: Array) -> None:
     """Rotation vector of a unit quaternion, at most half a turn long."""
     sign = -1.0 if a[3] < 0.0 else 1.0
     w = sign * a[3]
@@ -91,7 +91,7 @@ def quaternion_log(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def translation_exp(v: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+def translation_exp(v: Array, w: Array, out: Array) -> None:
     """Translation of the exponential of a twist (v, w)."""
     x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     if x < _SMALL:
@@ -108,7 +108,7 @@ def translation_exp(v: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def translation_log(p: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+def translation_log(p: Array, w: Array, out: Array) -> None:
     """Linear part of the logarithm of a motion with translation p and rotation vector w."""
     x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     c = bernoulli(x)[0]
@@ -119,7 +119,7 @@ def translation_log(p: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def coadjoint(d: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
+def coadjoint(d: Array, f: Array, out: Array) -> None:
     """Out = ad(d)' f, d = (v, w) and f = (g, m): (g x w, g x v + m x w)."""
     out[0] = f[1] * d[5] - f[2] * d[4]
     out[1] = f[2] * d[3] - f[0] * d[5]
@@ -130,7 +130,7 @@ def coadjoint(d: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def log_derivative(d: np.ndarray, D: np.ndarray) -> None:
+def log_derivative(d: Array, D: Array) -> None:
     """D(d), shape (6, 6): row i of it is D' e_i."""
     x = d[3] * d[3] + d[4] * d[4] + d[5] * d[5]
     c, c1, _ = bernoulli(x)
@@ -146,7 +146,7 @@ def log_derivative(d: np.ndarray, D: np.ndarray) -> None:
 
 
 @jit
-def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> None:
+def log_second_derivative(d: Array, force: Array, H: Array) -> None:
     """The derivative of D(d)' force with respect to d.
 
     Args:
@@ -177,7 +177,7 @@ def log_second_derivative(d: np.ndarray, force: np.ndarray, H: np.ndarray) -> No
 
 
 @jit
-def cross_motions(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+def cross_motions(a: Array, b: Array, out: Array) -> None:
     """Out = ad(a) b: (w_a x v_b + v_a x w_b, w_a x w_b)."""
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3

@@ -10,15 +10,15 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_solve
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import indices
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.record import indices
 
 RANK = 1e-10  # share of the largest pivot below which a row is redundant
 _SMALL = 64  # rows up to which the factorisation here is faster than a call of LAPACK
 
 
 @jit
-def all_finite(values: np.ndarray) -> bool:
+def all_finite(values: Array) -> bool:
     """Whether all numbers are finite, shape (n,)."""
     total = 0.0
     for value in values:
@@ -27,7 +27,7 @@ def all_finite(values: np.ndarray) -> bool:
 
 
 @jit
-def lu_factor(A: np.ndarray, pivots: np.ndarray) -> bool:
+def lu_factor(A: Array, pivots: Array) -> bool:
     """Factorise A in place with partial pivoting; False where it is singular or not finite.
 
     Args:
@@ -57,7 +57,7 @@ def lu_factor(A: np.ndarray, pivots: np.ndarray) -> bool:
 
 
 @jit
-def lu_solve(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray) -> None:
+def lu_solve(LU: Array, pivots: Array, B: Array) -> None:
     """Overwrite B, shape (n, r), by the solution X of A X = B."""
     n, r = B.shape
     for i in range(n):
@@ -83,7 +83,7 @@ def lu_solve(LU: np.ndarray, pivots: np.ndarray, B: np.ndarray) -> None:
 
 
 @jit
-def eliminate(A: np.ndarray, columns: int, B: np.ndarray, order: np.ndarray) -> int:
+def eliminate(A: Array, columns: int, B: Array, order: Array) -> int:
     """Reduce A to an upper triangle in place by rows, with complete pivoting; returns the rank.
 
     Args:
@@ -124,14 +124,14 @@ def eliminate(A: np.ndarray, columns: int, B: np.ndarray, order: np.ndarray) -> 
 
 
 @jit
-def _exchange(A: np.ndarray, i: int, j: int) -> None:
+def _exchange(A: Array, i: int, j: int) -> None:
     """Exchange two rows."""
     for k in range(A.shape[1]):
         A[i, k], A[j, k] = A[j, k], A[i, k]
 
 
 @jit
-def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
+def solve_redundant(A: Array, B: Array, X: Array) -> None:
     """Write a solution of A X = B whose matrix may have redundant rows and columns.
 
     Where it has, some of the entries of X are zero.
@@ -144,9 +144,7 @@ def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
     n, r = B.shape
     order = indices(n)
     rank = eliminate(A, n, B, order)
-    for i in range(n):
-        for k in range(r):
-            X[i, k] = 0.0
+    clear_matrix(X)
     for i in range(rank - 1, -1, -1):
         for j in range(i + 1, rank):
             if A[i, j] != 0.0:
@@ -158,23 +156,29 @@ def solve_redundant(A: np.ndarray, B: np.ndarray, X: np.ndarray) -> None:
 
 
 @jit
-def finite(x: np.ndarray) -> bool:
-    """Whether every entry of a flat array is finite."""
-    total = 0.0
-    for i in range(x.size):
-        total += abs(x[i])
-    return total < np.inf
+def clear_vector(x: Array) -> None:
+    """Make all entries 0; faster to compile than an assignment to a slice."""
+    for i in range(len(x)):
+        x[i] = 0.0
 
 
 @jit
-def copy_vector(source: np.ndarray, target: np.ndarray) -> None:
-    """Target = source; faster to compile than an assignment to a slice."""
+def clear_matrix(A: Array) -> None:
+    """Make all entries 0."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = 0.0
+
+
+@jit
+def copy_vector(source: Array, target: Array) -> None:
+    """Target = source."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
 @jit
-def solve_in_place(A: np.ndarray, X: np.ndarray) -> bool:
+def solve_in_place(A: Array, X: Array) -> bool:
     """Solve A X = B, with B in X; False where A is singular. Both are overwritten.
 
     LAPACK is faster for large matrices only.
@@ -194,7 +198,7 @@ def solve_in_place(A: np.ndarray, X: np.ndarray) -> bool:
 
 
 @jit
-def copy_matrix(source: np.ndarray, target: np.ndarray) -> None:
+def copy_matrix(source: Array, target: Array) -> None:
     """Target = source."""
     for i in range(source.shape[0]):
         for j in range(source.shape[1]):
@@ -202,12 +206,8 @@ def copy_matrix(source: np.ndarray, target: np.ndarray) -> None:
 
 
 @jit
-def cholesky(A: np.ndarray) -> bool:
-    """Overwrite the upper triangle of A by U with U' U = A; False where A is not positive definite.
-
-    Args:
-        A: symmetric, of which the upper triangle is read, shape (n, n).
-    """
+def cholesky(A: Array) -> bool:
+    """Overwrite A's upper triangle, which alone is read, by U with U' U = A; False: none exists."""
     n = len(A)
     for i in range(n):
         pivot = A[i, i]
@@ -225,7 +225,7 @@ def cholesky(A: np.ndarray) -> bool:
 
 
 @jit
-def solve_upper_transposed(U: np.ndarray, x: np.ndarray) -> None:
+def solve_upper_transposed(U: Array, x: Array) -> None:
     """Overwrite x by U'^-1 x, U being upper triangular."""
     n = len(U)
     for i in range(n):
@@ -235,7 +235,7 @@ def solve_upper_transposed(U: np.ndarray, x: np.ndarray) -> None:
 
 
 @jit
-def solve_upper(U: np.ndarray, x: np.ndarray) -> None:
+def solve_upper(U: Array, x: Array) -> None:
     """Overwrite x by U^-1 x, U being upper triangular."""
     for i in range(len(U) - 1, -1, -1):
         total = x[i]
@@ -245,7 +245,7 @@ def solve_upper(U: np.ndarray, x: np.ndarray) -> None:
 
 
 @jit
-def solve_upper_transposed_rows(U: np.ndarray, X: np.ndarray) -> None:
+def solve_upper_transposed_rows(U: Array, X: Array) -> None:
     """Overwrite X by U'^-1 X, U being upper triangular, shapes (n, n)."""
     n = len(U)
     for i in range(n):
@@ -259,7 +259,7 @@ def solve_upper_transposed_rows(U: np.ndarray, X: np.ndarray) -> None:
 
 
 @jit
-def add_gram(X: np.ndarray, factor: float, H: np.ndarray) -> None:
+def add_gram(X: Array, factor: float, H: Array) -> None:
     """Upper triangle of H += factor X' X."""
     n = len(X)
     for r in range(len(X)):
@@ -271,7 +271,7 @@ def add_gram(X: np.ndarray, factor: float, H: np.ndarray) -> None:
 
 
 @jit
-def pivot_ratio(factor: np.ndarray) -> float:
+def pivot_ratio(factor: Array) -> float:
     """Largest over smallest absolute value on the diagonal: a lower bound of the condition."""
     least, most = np.inf, 0.0
     for i in range(len(factor)):
@@ -281,7 +281,7 @@ def pivot_ratio(factor: np.ndarray) -> float:
 
 
 @jit
-def add_product(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
+def add_product(A: Array, B: Array, C: Array) -> None:
     """C += A B."""
     for i in range(A.shape[0]):
         for k in range(A.shape[1]):

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.lie import (
     log_derivative,
     log_second_derivative,
@@ -21,8 +19,7 @@ from nmdp_pin._kernels.lie import (
     translation_exp,
     translation_log,
 )
-from nmdp_pin._kernels.local_array import matrix, vector, zero_vector
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_vector
 
 # Kinds of the factors, by their coordinates.
 REVOLUTE = 0  # an angle
@@ -44,14 +41,14 @@ class Manifold:
         flat: whether all factors are vector spaces of the coordinates.
     """
 
-    kinds: np.ndarray
-    first_q: np.ndarray
-    first_v: np.ndarray
+    kinds: Array
+    first_q: Array
+    first_v: Array
     flat: bool
 
 
 @jit
-def rotation_of_quaternion(q: np.ndarray, R: np.ndarray) -> None:
+def rotation_of_quaternion(q: Array, R: Array) -> None:
     """The rotation of a unit quaternion (x, y, z, w), by its columns.
 
     Args:
@@ -83,7 +80,7 @@ def has_blocks(kind: int) -> bool:
 
 
 @jit
-def _twist(kind: int, d: np.ndarray, twist: np.ndarray) -> None:
+def _twist(kind: int, d: Array, twist: Array) -> None:
     """The twist of a tangent of a planar, spherical or free joint."""
     twist[:] = 0.0
     if kind == PLANAR:
@@ -105,7 +102,7 @@ def _entry(kind: int, k: int) -> int:
 
 
 @jit
-def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
+def _turn_pair(pair: Array, angle: float, out: Array) -> None:
     """Cosine and sine rotated by an angle, of unit length."""
     c, s = math.cos(angle), math.sin(angle)
     x, y = pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c
@@ -115,7 +112,7 @@ def _turn_pair(pair: np.ndarray, angle: float, out: np.ndarray) -> None:
 
 
 @jit
-def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+def _turn_quaternion(q: Array, w: Array, out: Array) -> None:
     """Unit quaternion rotated by a rotation vector."""
     turn, product = vector(4), vector(4)
     quaternion_exp(w, turn)
@@ -127,9 +124,7 @@ def _turn_quaternion(q: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def integrate(
-    space: Manifold, q: np.ndarray, t: float, direction: np.ndarray, out: np.ndarray
-) -> None:
+def integrate(space: Manifold, q: Array, t: float, direction: Array, out: Array) -> None:
     """The configuration at tangent t * direction from q.
 
     Args:
@@ -173,13 +168,13 @@ def integrate(
 
 
 @jit
-def _angle(a: np.ndarray, b: np.ndarray) -> float:
+def _angle(a: Array, b: Array) -> float:
     """Angle from one pair of cosine and sine to another."""
     return math.atan2(a[0] * b[1] - a[1] * b[0], a[0] * b[0] + a[1] * b[1])
 
 
 @jit
-def _rotation_between(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+def _rotation_between(a: Array, b: Array, out: Array) -> None:
     """Rotation vector from one unit quaternion to another."""
     back, turn = vector(4), vector(4)
     back[0], back[1], back[2], back[3] = -a[0], -a[1], -a[2], a[3]
@@ -188,7 +183,7 @@ def _rotation_between(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def difference(space: Manifold, q0: np.ndarray, q1: np.ndarray, out: np.ndarray) -> None:
+def difference(space: Manifold, q0: Array, q1: Array, out: Array) -> None:
     """The tangent that leads from q0 to q1.
 
     Args:
@@ -232,7 +227,7 @@ def difference(space: Manifold, q0: np.ndarray, q1: np.ndarray, out: np.ndarray)
 
 
 @jit
-def difference_derivative(space: Manifold, d: np.ndarray, D: np.ndarray) -> None:
+def difference_derivative(space: Manifold, d: Array, D: Array) -> None:
     """The blocks of D where difference(q0, q1) = d.
 
     The derivative with respect to a tangent at q0 has the blocks -D(-d).
@@ -256,7 +251,7 @@ def difference_derivative(space: Manifold, d: np.ndarray, D: np.ndarray) -> None
 
 
 @jit
-def pull_force(space: Manifold, D: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
+def pull_force(space: Manifold, D: Array, force: Array, out: Array) -> None:
     """Out = D' force, shapes (nv,); out is not force."""
     for b in range(len(space.kinds)):
         k, end = space.first_v[b], space.first_v[b + 1]
@@ -271,7 +266,7 @@ def pull_force(space: Manifold, D: np.ndarray, force: np.ndarray, out: np.ndarra
 
 @jit
 def add_weighted(
-    space: Manifold, L: np.ndarray, D: np.ndarray, weights: np.ndarray, factor: float, A: np.ndarray
+    space: Manifold, L: Array, D: Array, weights: Array, factor: float, A: Array
 ) -> None:
     """A += factor L' diag(weights) D, L being the identity but for blocks as those of D."""
     for b in range(len(space.kinds)):
@@ -286,9 +281,7 @@ def add_weighted(
 
 
 @jit
-def add_turning(
-    space: Manifold, d: np.ndarray, D: np.ndarray, force: np.ndarray, A: np.ndarray
-) -> None:
+def add_turning(space: Manifold, d: Array, D: Array, force: Array, A: Array) -> None:
     """A += the derivative of D' force, which is a function of d, along dd = D; force is held.
 
     Args:
@@ -314,9 +307,7 @@ def add_turning(
 
 
 @jit
-def add_multiplied_rows(
-    space: Manifold, X: np.ndarray, D: np.ndarray, factor: float, Y: np.ndarray
-) -> None:
+def add_multiplied_rows(space: Manifold, X: Array, D: Array, factor: float, Y: Array) -> None:
     """Y += factor X D, shapes (., nv)."""
     for i in range(X.shape[0]):
         for b in range(len(space.kinds)):
@@ -332,9 +323,7 @@ def add_multiplied_rows(
 
 
 @jit
-def add_rows(
-    space: Manifold, weights: np.ndarray, D: np.ndarray, factor: float, A: np.ndarray
-) -> None:
+def add_rows(space: Manifold, weights: Array, D: Array, factor: float, A: Array) -> None:
     """A += factor diag(weights) D."""
     for b in range(len(space.kinds)):
         k, end = space.first_v[b], space.first_v[b + 1]

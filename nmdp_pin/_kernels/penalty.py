@@ -18,15 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.contact_motion import displacement, turn_back
-from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
-from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.linear import copy_matrix
-from nmdp_pin._kernels.local_array import matrix, vector, zero_vector
-from nmdp_pin._kernels.planes import bend_contacts
-from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.vector3 import cross_into, dot, rotate
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.record import matrix, record, vector, zero_vector
+from nmdp_pin._kernels.vector3 import cross_into, dot
 
 FRICTIONAL, CONSERVATIVE = 0, 1  # forces of pbfd, and those of pbd, which have an energy
 
@@ -66,12 +60,12 @@ class Touch(NamedTuple):
         K: curvature, shape (3, 3).
     """
 
-    sizes: np.ndarray
-    n: np.ndarray
-    slip: np.ndarray
-    arm: np.ndarray
-    turn: np.ndarray
-    K: np.ndarray
+    sizes: Array
+    n: Array
+    slip: Array
+    arm: Array
+    turn: Array
+    K: Array
 
 
 @jit
@@ -84,7 +78,7 @@ def new_touch() -> Touch:
 
 @jit
 def measure(
-    law: PenaltyLaw, h: float, depth: float, mu: float, u: np.ndarray, radius: float, t: Touch
+    law: PenaltyLaw, h: float, depth: float, mu: float, u: Array, radius: float, t: Touch
 ) -> None:
     """Fill in slip and sizes; `n` and, of round contacts, `turn` are given.
 
@@ -132,7 +126,7 @@ def friction_energy(law: PenaltyLaw, t: Touch) -> float:
 
 
 @jit
-def carried_slip(t: Touch, carried: np.ndarray, z: np.ndarray, pull: np.ndarray) -> None:
+def carried_slip(t: Touch, carried: Array, z: Array, pull: Array) -> None:
     """Q' u_t, z = r (Q' u_t - u_t) - (n . u) u_t and u_t + K z of conservative friction."""
     r, along = t.sizes[1], t.sizes[2]
     for i in range(3):
@@ -148,17 +142,12 @@ def carried_slip(t: Touch, carried: np.ndarray, z: np.ndarray, pull: np.ndarray)
 
 
 @jit
-def wrench_of(law: PenaltyLaw, t: Touch, wrench: np.ndarray) -> None:
-    """The wrench on the body.
+def wrench_of(law: PenaltyLaw, t: Touch, wrench: Array) -> None:
+    """The wrench on the body about the centre, shape (6,).
 
     Frictional: f = p n - q u_t where the sphere touches. Conservative: minus the gradient of the
     energy, f = (p + c) n - q (u_t + K z) and q o x Q' u_t with o = r n and
     c = C_par (gamma + 1) |u_t|^(beta + 1) d^gamma ([P] f*).
-
-    Args:
-        law: parameters of the penalty law.
-        t: contact at the configuration.
-        wrench: output, about the centre, shape (6,).
     """
     d, p, q = t.sizes[0], t.sizes[3], t.sizes[4]
     force, moment = wrench[:3], wrench[3:]
@@ -177,7 +166,7 @@ def wrench_of(law: PenaltyLaw, t: Touch, wrench: np.ndarray) -> None:
 
 
 @jit
-def slip_derivative(t: Touch, change: np.ndarray) -> None:
+def slip_derivative(t: Touch, change: Array) -> None:
     """Write du_t / d(dx, dphi), shape (3, 6).
 
     With T = 1 - n n', b = n . u, Q the rotation back and o = r n,
@@ -215,7 +204,7 @@ def slip_derivative(t: Touch, change: np.ndarray) -> None:
 
 
 @jit
-def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
+def stretch_along_slip(t: Touch, share: float, change: Array) -> None:
     """Change += share e e' change, e being the direction of the slip; unchanged without slip."""
     speed = t.sizes[6]
     if share == 0.0 or speed == 0.0:
@@ -227,7 +216,7 @@ def stretch_along_slip(t: Touch, share: float, change: np.ndarray) -> None:
 
 
 @jit
-def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: np.ndarray, D: np.ndarray) -> None:
+def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: Array, D: Array) -> None:
     """Derivative of `wrench_of` by (dx, dphi), of frictional forces.
 
     Args:
@@ -262,7 +251,7 @@ def frictional_derivative(law: PenaltyLaw, t: Touch, wrench: np.ndarray, D: np.n
 
 
 @jit
-def _skew(a: np.ndarray, out: np.ndarray) -> None:
+def _skew(a: Array, out: Array) -> None:
     """The matrix of a x."""
     out[0, 0] = out[1, 1] = out[2, 2] = 0.0
     out[0, 1], out[0, 2], out[1, 2] = -a[2], a[1], -a[0]
@@ -270,16 +259,11 @@ def _skew(a: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def gauss_newton(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
-    """The positive semidefinite part of the Hessian of the energy by (dx, dphi).
+def gauss_newton(law: PenaltyLaw, t: Touch, D: Array) -> None:
+    """The positive semidefinite part of the Hessian of the energy by (dx, dphi), (6, 6).
 
     The energy is a convex function of d, linearised, plus the square of the vector
     |u_t|^((beta - 1) / 2) u_t d^((gamma + 1) / 2), linearised.
-
-    Args:
-        law: parameters of the penalty law.
-        t: contact at the configuration.
-        D: output, shape (6, 6).
     """
     d, q, slope = t.sizes[0], t.sizes[4], t.sizes[5]
     change = matrix(3, 6)
@@ -299,14 +283,8 @@ def gauss_newton(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
 
 
 @jit
-def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
-    """Derivative of `wrench_of` by (dx, dphi), of conservative forces: minus the Hessian.
-
-    Args:
-        law: parameters of the penalty law.
-        t: contact at the configuration.
-        D: output, shape (6, 6).
-    """
+def conservative_derivative(law: PenaltyLaw, t: Touch, D: Array) -> None:
+    """Derivative of `wrench_of` by (dx, dphi), if conservative: minus the Hessian, (6, 6)."""
     d, r, p, q, slope = t.sizes[0], t.sizes[1], t.sizes[3], t.sizes[4], t.sizes[5]
     n, bent = t.n, t.sizes[7] > 0.0
     carried, z, pull, lever = vector(3), vector(3), vector(3), vector(3)
@@ -360,9 +338,7 @@ def conservative_derivative(law: PenaltyLaw, t: Touch, D: np.ndarray) -> None:
 
 
 @jit
-def _turning_normal(
-    t: Touch, change: np.ndarray, carried: np.ndarray, z: np.ndarray, result: np.ndarray
-) -> None:
+def _turning_normal(t: Touch, change: Array, carried: Array, z: Array, result: Array) -> None:
     """d(K z), shape (3, 6).
 
     The curvature of a distance changes by dK z = -K^2 z (n . dx) - (n . z) K^2 dx -
@@ -403,138 +379,3 @@ def _turning_normal(
             result[i, j] = K[i, 0] * dz[0, j] + K[i, 1] * dz[1, j] + K[i, 2] * dz[2, j]
             if j < 3:
                 result[i, j] -= bent[i] * n[j] + n[i] * bent[j] + deep * K2[i, j]
-
-
-@record
-class ContactForces:
-    """The forces of all contacts; all arrays are written.
-
-    Args:
-        wrenches: wrenches about the centres, axes of the world [N, N m], shape (k, 6).
-        origin: wrenches at the world's origin, shape (k, 6).
-        stiffness: their derivatives by motions at the world's origin, shape (k, 36).
-        energies: stored by the normal forces and by conservative friction [J], shape (2,).
-    """
-
-    wrenches: np.ndarray
-    origin: np.ndarray
-    stiffness: np.ndarray
-    energies: np.ndarray
-
-
-@jit
-def describe_contact(
-    law: PenaltyLaw,
-    h: float,
-    candidates: Candidates,
-    contacts: Contacts,
-    places: Places,
-    i: int,
-    u: np.ndarray,
-    t: Touch,
-) -> bool:
-    """Describe contact i, with the displacement u of its centre; False where it does not touch."""
-    depth, radius = places.depth[i], -dot(places.arm[i], places.normal[i])
-    if not depth > 0.0:
-        return False
-    for j in range(3):
-        t.n[j], t.arm[j] = places.normal[i, j], 0.0
-    displacement(places.placements[i], contacts.reference[i], places.centre[i], t.arm, u)
-    turn_back(places.placements[i], contacts.reference[i], t.turn)
-    t.sizes[7] = 1.0 if places.curved[i] else 0.0
-    if places.curved[i]:
-        copy_matrix(places.curvature[i], t.K)
-    measure(law, h, depth, places.friction[i], u, radius, t)
-    return True
-
-
-@jit
-def penalty_forces(
-    law: PenaltyLaw,
-    h: float,
-    candidates: Candidates,
-    contacts: Contacts,
-    places: Places,
-    P: np.ndarray,
-    forces: ContactForces,
-) -> None:
-    """Write the wrenches of all contacts and their energies, after `place_contacts`.
-
-    Args:
-        law: penalty law.
-        h: length of the step [s].
-        candidates: pairs that may touch.
-        contacts: contacts of the step.
-        places: contacts at the configuration; curvatures are written.
-        P: placements of the bodies, shape (n + 1, 4, 3).
-        forces: output.
-    """
-    t, u, wrench = new_touch(), vector(3), vector(6)
-    forces.energies[0] = forces.energies[1] = 0.0
-    bend_contacts(candidates, contacts, places)
-    for i in range(contacts.n[0]):
-        w, at = forces.wrenches[i], forces.origin[i]
-        for j in range(6):
-            w[j] = at[j] = 0.0
-        if not places.depth[i] > 0.0:
-            continue
-        describe_contact(law, h, candidates, contacts, places, i, u, t)
-        wrench_of(law, t, wrench)
-        forces.energies[0] += stored_energy(law, t)
-        if law.kind != FRICTIONAL:
-            forces.energies[1] += friction_energy(law, t)
-        b = contacts.bodies[i, 1]
-        rotate(P[b], wrench[:3], w[:3])
-        rotate(P[b], wrench[3:], w[3:])
-        wrench_at_origin(P, b, places.centre[i], wrench, at)
-
-
-@jit
-def penalty_stiffness(
-    law: PenaltyLaw,
-    h: float,
-    candidates: Candidates,
-    contacts: Contacts,
-    places: Places,
-    P: np.ndarray,
-    semidefinite: bool,
-    forces: ContactForces,
-) -> None:
-    """Derivatives of the wrenches at the world's origin by motions relative to the touched bodies.
-
-    Args:
-        law: penalty law.
-        h: length of the step [s].
-        candidates: pairs that may touch.
-        contacts: contacts of the step.
-        places: contacts at the configuration, after `penalty_forces`.
-        P: placements of the bodies, shape (n + 1, 4, 3).
-        semidefinite: whether the derivative is minus the Gauss-Newton part of the Hessian of
-            conservative forces.
-        forces: forces, of which the stiffness is written.
-    """
-    t, u, wrench, D = new_touch(), vector(3), vector(6), matrix(6, 6)
-    for i in range(contacts.n[0]):
-        for j in range(36):
-            forces.stiffness[i, j] = 0.0
-        if not describe_contact(law, h, candidates, contacts, places, i, u, t):
-            continue
-        wrench_of(law, t, wrench)
-        if law.kind == FRICTIONAL:
-            frictional_derivative(law, t, wrench, D)
-        elif semidefinite:
-            gauss_newton(law, t, D)
-            for j in range(6):
-                for k in range(6):
-                    D[j, k] = -D[j, k]
-        else:
-            conservative_derivative(law, t, D)
-        stiffness_at_origin(
-            P,
-            contacts.bodies[i, 1],
-            places.centre[i],
-            wrench,
-            D,
-            not semidefinite,
-            forces.stiffness[i],
-        )

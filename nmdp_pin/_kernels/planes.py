@@ -9,41 +9,36 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numba import objmode
 
 from nmdp_pin._kernels.contact_motion import relative_placement, relative_velocity
-from nmdp_pin._kernels.contact_places import bend_shapes, place_shapes
-from nmdp_pin._kernels.contact_reports import share_depths, share_wrenches
-from nmdp_pin._kernels.contact_selection import missed_shapes, select_shapes
-from nmdp_pin._kernels.contacts import (
-    LOST,
-    Candidates,
-    Contacts,
-    Places,
-    list_contacts,
-    reach_of,
+from nmdp_pin._kernels.contacts import LOST, Candidates, Contacts, Places, list_contacts, reach_of
+from nmdp_pin._kernels.jit import Array, calling_jit, jit
+from nmdp_pin._kernels.linear import clear_vector
+from nmdp_pin._kernels.record import address_of, matrix, record_at, vector
+from nmdp_pin._kernels.shapes import (
+    bend_shapes,
+    missed_shapes,
+    place_shapes,
+    select_shapes,
+    share_depths,
+    share_wrenches,
 )
-from nmdp_pin._kernels.jit import calling_jit, jit
-from nmdp_pin._kernels.local_array import matrix, vector
-from nmdp_pin._kernels.record import address_of, record_at
 from nmdp_pin._kernels.vector3 import length, place
 
-_KERNELS: dict[str, Any] = {
-    kernel.__name__: kernel
-    for kernel in (
-        select_shapes,
-        missed_shapes,
-        place_shapes,
-        bend_shapes,
-        share_depths,
-        share_wrenches,
-    )
-}
+_SELECT, _MISSED, _PLACE, _BEND, _DEPTHS, _WRENCHES = range(6)
+_KERNELS: tuple[Any, ...] = (
+    select_shapes,
+    missed_shapes,
+    place_shapes,
+    bend_shapes,
+    share_depths,
+    share_wrenches,
+)
 
 
 @jit
-def _height(candidates: Candidates, k: int, p: np.ndarray) -> float:
+def _height(candidates: Candidates, k: int, p: Array) -> float:
     """Distance of a point to the plane of candidate k [m]."""
     shape = candidates.shapes[candidates.rows[k]]
     return shape[5] * p[0] + shape[8] * p[1] + shape[11] * p[2] - shape[12]
@@ -51,7 +46,7 @@ def _height(candidates: Candidates, k: int, p: np.ndarray) -> float:
 
 @jit
 def select_contacts(
-    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts
+    candidates: Candidates, P: Array, twists: Array, h: float, contacts: Contacts
 ) -> None:
     """List the candidates that may touch in a time h, by their places at its start and end.
 
@@ -76,12 +71,12 @@ def select_contacts(
             c[j] += h * v[j]
         contacts.listed[k] = not min(least, _height(candidates, k, c)) > reach
     if candidates.shaped:
-        _call_selection(candidates, P, twists, h, contacts)
+        _call(_SELECT, candidates, contacts, (P, twists, h))
     list_contacts(candidates, contacts)
 
 
 @jit
-def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
+def missed_contacts(candidates: Candidates, P: Array, contacts: Contacts) -> bool:
     """List candidates besides the contacts that touch at placements P; False where none does."""
     M, c, missed = matrix(4, 3), vector(3), False
     for k in range(candidates.rows.size):
@@ -91,7 +86,7 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
         place(M, candidates.local[k], c)
         if _height(candidates, k, c) < candidates.radii[k]:
             contacts.listed[k] = missed = True
-    if candidates.shaped and _call_missed(candidates, P, contacts):
+    if candidates.shaped and _call(_MISSED, candidates, contacts, (P,)):
         missed = True
     if missed:
         list_contacts(candidates, contacts)
@@ -99,21 +94,17 @@ def missed_contacts(candidates: Candidates, P: np.ndarray, contacts: Contacts) -
 
 
 @jit
-def place_references(contacts: Contacts, P: np.ndarray) -> None:
+def place_references(contacts: Contacts, P: Array) -> None:
     """Write the placements of the contacts' bodies at the reference of a stage."""
     for i in range(contacts.n[0]):
         relative_placement(P, contacts.bodies[i, 0], contacts.bodies[i, 1], contacts.reference[i])
 
 
 @jit
-def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at: Places) -> None:
-    """Places of the contacts, without the curvatures of closed forms; see `bend_contacts`.
+def place_contacts(candidates: Candidates, contacts: Contacts, P: Array, at: Places) -> None:
+    """Places of the contacts at placements P, shape (n + 1, 4, 3).
 
-    Args:
-        candidates: pairs that may touch.
-        contacts: contacts of the step.
-        P: placements of the bodies, shape (n + 1, 4, 3).
-        at: output.
+    The curvatures of closed forms are left out; see `bend_contacts`.
     """
     for i in range(contacts.n[0]):
         c, p, n = contacts.index[i], at.centre[i], at.normal[i]
@@ -132,7 +123,7 @@ def place_contacts(candidates: Candidates, contacts: Contacts, P: np.ndarray, at
         else:
             at.depth[i] = 0.0
     if candidates.shaped:
-        _call_places(candidates, contacts, at)
+        _call_at(_PLACE, candidates, contacts, at, ())
 
 
 @jit
@@ -142,18 +133,15 @@ def bend_contacts(candidates: Candidates, contacts: Contacts, at: Places) -> Non
     Those of planes are 0, as they are from the beginning.
     """
     if candidates.shaped:
-        _call_bends(candidates, contacts, at)
+        _call_at(_BEND, candidates, contacts, at, ())
 
 
 @jit
-def report_depths(
-    candidates: Candidates, contacts: Contacts, at: Places, depths: np.ndarray
-) -> None:
+def report_depths(candidates: Candidates, contacts: Contacts, at: Places, depths: Array) -> None:
     """Write the penetrations of the contact points, 0 when apart [m], shape (p,)."""
-    for p in range(depths.size):
-        depths[p] = 0.0
+    clear_vector(depths)
     if candidates.shaped:
-        _call_depths(candidates, contacts, at, depths)
+        _call_at(_DEPTHS, candidates, contacts, at, (depths,))
         return
     for i in range(contacts.n[0]):
         p = candidates.points[contacts.index[i]]
@@ -162,11 +150,7 @@ def report_depths(
 
 @jit
 def report_wrenches(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    wrenches: np.ndarray,
-    of_points: np.ndarray,
+    candidates: Candidates, contacts: Contacts, at: Places, wrenches: Array, of_points: Array
 ) -> None:
     """Add the wrenches of all contacts to those of their contact points.
 
@@ -179,73 +163,32 @@ def report_wrenches(
         of_points: wrenches of the contact points, shape (p, 6).
     """
     if candidates.shaped:
-        _call_wrenches(candidates, contacts, at, wrenches, of_points)
+        _call_at(_WRENCHES, candidates, contacts, at, (wrenches, of_points))
         return
     for i in range(contacts.n[0]):
         for j in range(6):
             of_points[candidates.points[contacts.index[i]], j] += wrenches[i, j]
 
 
-def shape_kernel(name: str) -> Any:
+def shape_kernel(number: int) -> Any:
     """A kernel of other shapes. Cached kernels refer to this function, and not to them."""
-    return _KERNELS[name]
+    return _KERNELS[number]
 
 
 @calling_jit
-def _call_selection(
-    candidates: Candidates, P: np.ndarray, twists: np.ndarray, h: float, contacts: Contacts
-) -> None:
-    """See `select_shapes`."""
+def _call(kernel: int, candidates: Candidates, contacts: Contacts, arguments: Any) -> bool:
+    """Call a kernel that lists contacts; whether it is `missed_shapes` and has found some."""
     a, b = address_of(candidates), address_of(contacts)
-    with objmode():
-        shape_kernel("select_shapes")(record_at(a), P, twists, h, record_at(b))
+    with objmode(found="boolean"):
+        found = bool(shape_kernel(kernel)(record_at(a), record_at(b), *arguments))
+    return found
 
 
 @calling_jit
-def _call_missed(candidates: Candidates, P: np.ndarray, contacts: Contacts) -> bool:
-    """See `missed_shapes`."""
-    a, b = address_of(candidates), address_of(contacts)
-    with objmode(missed="boolean"):
-        missed = shape_kernel("missed_shapes")(record_at(a), P, record_at(b))
-    return missed
-
-
-@calling_jit
-def _call_places(candidates: Candidates, contacts: Contacts, at: Places) -> None:
-    """See `place_shapes`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        shape_kernel("place_shapes")(record_at(a), record_at(b), record_at(c))
-
-
-@calling_jit
-def _call_bends(candidates: Candidates, contacts: Contacts, at: Places) -> None:
-    """See `bend_shapes`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        shape_kernel("bend_shapes")(record_at(a), record_at(b), record_at(c))
-
-
-@calling_jit
-def _call_depths(
-    candidates: Candidates, contacts: Contacts, at: Places, depths: np.ndarray
+def _call_at(
+    kernel: int, candidates: Candidates, contacts: Contacts, at: Places, arrays: Any
 ) -> None:
-    """See `share_depths`."""
+    """Call a kernel of contacts at their places."""
     a, b, c = address_of(candidates), address_of(contacts), address_of(at)
     with objmode():
-        shape_kernel("share_depths")(record_at(a), record_at(b), record_at(c), depths)
-
-
-@calling_jit
-def _call_wrenches(
-    candidates: Candidates,
-    contacts: Contacts,
-    at: Places,
-    wrenches: np.ndarray,
-    of_points: np.ndarray,
-) -> None:
-    """See `share_wrenches`."""
-    a, b, c = address_of(candidates), address_of(contacts), address_of(at)
-    with objmode():
-        share = shape_kernel("share_wrenches")
-        share(record_at(a), record_at(b), record_at(c), wrenches, of_points)
+        shape_kernel(kernel)(record_at(a), record_at(b), record_at(c), *arrays)

@@ -5,7 +5,8 @@ normal of a pair of features points out of b: it is a normal of b, the opposite 
 that of two edges. All is seen in the frame of the body of b.
 
 A polytope may be rounded, that is, swept by a ball. One edge, rounded, is the side of a capsule or
-of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`).
+of a cylinder, whose ends have contacts of their own. One without vertices is a mesh (`ridges.py`),
+one without edges a rim (`rims.py`), a cone or an ellipsoid (`sides.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import record
 from nmdp_pin._kernels.vector3 import (
     Vector3,
@@ -29,9 +30,10 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
-# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a.
-NONE, ON_B, ON_A, CROSSED, ON_SIDE = -1, 0, 1, 2, 3
-KINDS = 5  # of contacts, with NONE
+# Kinds of a contact: a vertex on a face of b, of a; edges; a vertex of b on a rounded edge of a; a
+# rim and an edge of b; an edge on a cone or an ellipsoid.
+NONE, ON_B, ON_A, CROSSED, ON_SIDE, RIM, ON_ROUND = -1, 0, 1, 2, 3, 4, 5
+KINDS = 7  # of contacts, with NONE
 RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not as past each other
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
@@ -60,27 +62,27 @@ class Polytopes:
         first_points: where in `points` those of a pair begin, shape (k, 2).
     """
 
-    vertices: np.ndarray
-    normals: np.ndarray
-    levels: np.ndarray
-    edges: np.ndarray
-    first: np.ndarray
-    centres: np.ndarray
-    sizes: np.ndarray
-    rounding: np.ndarray
-    rows: np.ndarray
-    pairs: np.ndarray
-    points: np.ndarray
-    first_points: np.ndarray
+    vertices: Array
+    normals: Array
+    levels: Array
+    edges: Array
+    first: Array
+    centres: Array
+    sizes: Array
+    rounding: Array
+    rows: Array
+    pairs: Array
+    points: Array
+    first_points: Array
 
 
 class Polytope(NamedTuple):
     """A polytope in some frame; fields as in `Polytopes`."""
 
-    vertices: np.ndarray
-    normals: np.ndarray
-    levels: np.ndarray
-    edges: np.ndarray
+    vertices: Array
+    normals: Array
+    levels: Array
+    edges: Array
     rounding: float
 
 
@@ -98,7 +100,7 @@ def polytope(polytopes: Polytopes, p: int) -> Polytope:
 
 
 @jit
-def moved(a: Polytope, M: np.ndarray) -> Polytope:
+def moved(a: Polytope, M: Array) -> Polytope:
     """A polytope at the placement M, shape (4, 3)."""
     vertices, normals = np.empty(a.vertices.shape), np.empty(a.normals.shape)
     levels = np.empty(a.levels.shape)
@@ -111,7 +113,7 @@ def moved(a: Polytope, M: np.ndarray) -> Polytope:
 
 
 @jit
-def row_of(table: np.ndarray, i: int) -> Vector3:
+def row_of(table: Array, i: int) -> Vector3:
     """Row i of a table of vectors."""
     return table[i, 0], table[i, 1], table[i, 2]
 
@@ -124,7 +126,7 @@ def edge_of(a: Polytope, i: int) -> tuple[Vector3, Vector3]:
 
 
 @jit
-def _lowest(vertices: np.ndarray, n: Vector3) -> float:
+def _lowest(vertices: Array, n: Vector3) -> float:
     """The least n . x of vertices [m]."""
     least = math.inf
     for i in range(len(vertices)):
@@ -202,7 +204,7 @@ def separating_direction(
 
 
 @jit
-def _edge_slopes(a: Polytope, b: Polytope) -> np.ndarray:
+def _edge_slopes(a: Polytope, b: Polytope) -> Array:
     """Cosines between edges of polytope a and normals of polytope b, shape (e, f)."""
     slopes = np.empty((len(a.edges), len(b.normals)))
     for i in range(len(a.edges)):
@@ -214,7 +216,7 @@ def _edge_slopes(a: Polytope, b: Polytope) -> np.ndarray:
 
 
 @jit
-def _may_cross(a: Polytope, i: int, slopes: np.ndarray, tilt: float) -> bool:
+def _may_cross(a: Polytope, i: int, slopes: Array, tilt: float) -> bool:
     """Whether the normal of an edge and another edge may be in the cone of the former.
 
     The normal to both is between the normals of the faces at edge i where the other edge rises from
@@ -264,7 +266,7 @@ def edge_distance(
     n = scaled(n, 1.0 / size)
     if side_of(a, i, b, j, n, towards) < 0.0:
         n = scaled(n, -1.0)
-    if tilt < 1.0 and not (_in_cone(b, j, f, n, tilt) and _in_cone(a, i, e, scaled(n, -1.0), tilt)):
+    if tilt < 1.0 and not (in_cone(b, j, f, n, tilt) and in_cone(a, i, e, scaled(n, -1.0), tilt)):
         return n, math.inf
     return n, dot(n, minus(p, x))
 
@@ -280,7 +282,7 @@ def side_of(a: Polytope, i: int, b: Polytope, j: int, n: Vector3, towards: Vecto
 
 
 @jit
-def _in_cone(a: Polytope, i: int, e: Vector3, n: Vector3, tilt: float) -> bool:
+def in_cone(a: Polytope, i: int, e: Vector3, n: Vector3, tilt: float) -> bool:
     """Whether a normal to an edge e is one of the polytope's, or nearly."""
     if a.edges[i, 2] < 0:
         return True
@@ -325,8 +327,8 @@ def find_features(
     towards: Vector3,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
 ) -> int:
     """List the features by which two polytopes touch, or may soon; their number.
 
@@ -371,8 +373,8 @@ def _find_vertices(
     limit: float,
     slack: float,
     kind: int,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
     n: int,
 ) -> int:
     """List the vertices of polytope a that touch faces of b; arguments as in `find_features`."""

@@ -1,4 +1,4 @@
-"""Derivatives of the residual of a position-based step with respect to its start, its end held.
+"""Partial derivatives of the residual of a position-based step by its end, start and torque.
 
 All derivatives with respect to configurations are tangent.
 """
@@ -7,132 +7,153 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.contacts import Contacts
-from nmdp_pin._kernels.inertia import reference_derivative
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.local_array import vector, zero_vector
-from nmdp_pin._kernels.manifold import difference_derivative, integrate
-from nmdp_pin._kernels.penalty import (
-    FRICTIONAL,
-    PenaltyLaw,
-    Touch,
-    carried_slip,
+from nmdp_pin._kernels.contact_motion import motion_at, wrench_at_origin
+from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import copy_matrix, copy_vector, solve_in_place
+from nmdp_pin._kernels.manifold import add_turning, difference_derivative, integrate
+from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
+from nmdp_pin._kernels.position_step import (
+    PositionStep,
+    StepStart,
+    Trial,
     describe_contact,
-    new_touch,
+    linearise_step,
+    replace_kinks,
 )
-from nmdp_pin._kernels.position_step import Scene, StepReference, StepStart, Trial
-from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.tree import Tree, forward_kinematics, placement_rate, world_motions
-from nmdp_pin._kernels.vector3 import cross_into, dot, place, rotate, rotate_back
-
-
-@jit
-def placement_derivative(
-    tree: Tree, P: np.ndarray, S: np.ndarray, dof: int, change: np.ndarray
-) -> None:
-    """The derivative of all placements with respect to one dof.
-
-    Args:
-        tree: joints of the tree.
-        P: placements, shape (n + 1, 4, 3).
-        S: motions of the dofs, shape (nv, 6).
-        dof: index of the dof.
-        change: output, changes of the bodies, shape (n, 4, 3).
-    """
-    for b in range(len(tree.parents)):
-        above = b
-        while above >= 0 and tree.first_dofs[above] > dof:
-            above = tree.parents[above]
-        if above >= 0 and dof < tree.first_dofs[above + 1]:
-            placement_rate(P[b + 1], S[dof], change[b])
-        else:
-            change[b] = 0.0
-
-
-@jit
-def target_derivative(
-    scene: Scene, trial: Trial, P: np.ndarray, S: np.ndarray, B: np.ndarray
-) -> None:
-    """The derivative of dE/dq with respect to a motion that carries the targets along.
-
-    Args:
-        scene: data that all steps share.
-        trial: end of the step.
-        P: placements from which the targets move, shape (n + 1, 4, 3).
-        S: motions of the dofs there, shape (nv, 6).
-        B: output, whose column l is that of dof l, shape (nv, nv).
-    """
-    tree = scene.tree
-    n, nv = len(tree.parents), len(S)
-    change, row = np.empty((1, n, 4, 3)), np.empty((1, nv))
-    for dof in range(nv):
-        placement_derivative(tree, P, S, dof, change[0])
-        reference_derivative(trial.P[1:], tree, trial.S, change, row)
-        for k in range(nv):
-            B[k, dof] = row[0, k]
+from nmdp_pin._kernels.record import record, vector, zero_vector
+from nmdp_pin._kernels.tree import Tree, forward_kinematics, power, world_motions
+from nmdp_pin._kernels.vector3 import cross_into, dot, place
 
 
 @record
-class StartPartials:
-    """Parts of the derivatives with respect to the start; all arrays are written.
+class StepPartials:
+    """Partial derivatives of r(q1, start, torque) and v1(q1, start) of a step; dr/dq1 is trial.A.
 
     Args:
-        targets: derivative of dE/dq with respect to a motion of q0 that carries the targets along,
-            shape (nv, nv).
-        back: the same with respect to q_back = integrate(q0, -h v0), shape (nv, nv).
-        right: inverse right Jacobian of -h v0, shape (nv, nv).
-        left: inverse left Jacobian of it, shape (nv, nv).
-        contacts: part of dr/dq0 through the references of the slips, shape (nv, nv).
-        D0: derivative of difference(q0, q1) with respect to q0, with the sign changed, shape (nv,
-            nv).
+        of_start: derivative of r by q0, v0 and the torque of the joints, shape (nv, 3 nv).
+        velocity_of_start: derivative of v1 by q0 and v0, shape (nv, 2 nv).
     """
 
-    targets: np.ndarray
-    back: np.ndarray
-    right: np.ndarray
-    left: np.ndarray
-    contacts: np.ndarray
-    D0: np.ndarray
+    of_start: Array
+    velocity_of_start: Array
 
 
 @jit
-def start_partials(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, parts: StartPartials
-) -> None:
-    """Write the parts of the derivatives with respect to the start.
+def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials) -> bool:
+    """Write the partial derivatives of a step; False where that of its velocity is singular.
+
+    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
+    q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
 
     Args:
-        scene: data that all steps share.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: end of the step, after `evaluate`.
-        parts: output; `right`, `left` and `D0` are identities and `contacts` zero before.
+        step: the step, evaluated at its end.
+        smooth: the step without friction and limits of joints; its start is written, with gains and
+            torques in their place.
+        parts: output.
     """
-    tree, nv = scene.tree, len(start.v0)
-    q, P, S, d = np.empty(len(start.q0)), np.empty_like(ref.P0), np.empty((nv, 6)), np.empty(nv)
+    start, torque, trial, tree = smooth.start, smooth.start.torque, step.trial, step.scene.tree
+    nv, space, result = len(trial.v), tree.space, parts.of_start
+    _copy_start(step.start, start)
+    replace_kinks(step, torque)
+    linearise_step(smooth, True)
+    h, D0, left, right, d = start.h, np.eye(nv), np.eye(nv), np.eye(nv), np.empty(nv)
     for k in range(nv):
         d[k] = -trial.y[k]
-    space = tree.space
-    difference_derivative(space, d, parts.D0)
+    difference_derivative(space, d, D0)
     for k in range(nv):
-        d[k] = start.h * start.v0[k]
-    difference_derivative(space, d, parts.left)
+        d[k] = h * start.v0[k]
+    difference_derivative(space, d, left)
     for k in range(nv):
         d[k] = -d[k]
-    difference_derivative(space, d, parts.right)
+    difference_derivative(space, d, right)
+    for k in range(nv):
+        weight = torque.kd[k] + tree.rotors[k] / h
+        for l in range(nv):
+            of_v = -D0[k, l] / h
+            parts.velocity_of_start[k, l], parts.velocity_of_start[k, nv + l] = of_v, 0.0
+            result[k, l] = weight * of_v
+            result[k, nv + l] = result[k, 2 * nv + l] = 0.0
+        result[k, nv + k] = -tree.rotors[k] / h
+        result[k, 2 * nv + k] = -1.0 if torque.signs[k] == 0.0 else 0.0
+    if step.scene.law.kind != FRICTIONAL:
+        _pull_back(smooth, D0, result)
+    back, targets = np.empty((nv, nv)), np.empty((nv, nv))
+    q, P, S = np.empty(len(start.q0)), np.empty_like(step.ref.P0), np.empty((nv, 6))
     integrate(space, start.q0, 1.0, d, q)
     forward_kinematics(tree, q, P)
     world_motions(tree, P, S)
-    target_derivative(scene, trial, P, S, parts.back)
-    world_motions(tree, ref.P0, S)
-    target_derivative(scene, trial, ref.P0, S, parts.targets)
-    add_contacts(scene, start, ref, trial, S, parts.contacts)
+    _target_forces(tree, trial, P, S, back)
+    _target_forces(tree, trial, step.ref.P0, step.ref.S0, targets)
+    add_contacts(step, result)
+    turned = np.empty((nv, nv))
+    for k in range(nv):
+        for l in range(nv):
+            turned[k, l] = right[l, k]
+    if not solve_in_place(turned, back):
+        return False
+    for k in range(nv):
+        for l in range(nv):
+            total = 2.0 * targets[l, k]
+            for j in range(nv):
+                if left[j, l] != 0.0:
+                    total -= left[j, l] * back[j, k]
+            result[k, l] += total / (h * h)
+            result[k, nv + l] += back[l, k] / h
+    return True
 
 
 @jit
-def _wrench_change(
-    law: PenaltyLaw, t: Touch, move: np.ndarray, turn: np.ndarray, out: np.ndarray
-) -> None:
+def _copy_start(start: StepStart, copy: StepStart) -> None:
+    """Copy the data of a step."""
+    copy.h, old, new = start.h, start.torque, copy.torque
+    copy_vector(start.q0, copy.q0)
+    copy_vector(start.v0, copy.v0)
+    copy_vector(old.constant, new.constant)
+    copy_vector(old.kp, new.kp)
+    copy_vector(old.kd, new.kd)
+    copy_vector(old.q_target, new.q_target)
+    copy_vector(old.external, new.external)
+
+
+@jit
+def _pull_back(step: PositionStep, D0: Array, result: Array) -> None:
+    """Replace the derivative of a force f by that of D'f, f depending on v1 and the torque."""
+    start, torque, trial, tree = step.start, step.start.torque, step.trial, step.scene.tree
+    nv, h = len(trial.v), start.h
+    pulled, force, turned = np.zeros(result.shape), np.empty(nv), np.empty((nv, nv))
+    for i in range(nv):
+        for j in range(nv):
+            if trial.D[i, j] != 0.0:
+                for l in range(result.shape[1]):
+                    pulled[j, l] += trial.D[i, j] * result[i, l]
+    for k in range(nv):
+        force[k] = torque.kd[k] * trial.v[k] - torque.constant[k]
+        force[k] += tree.rotors[k] / h * (trial.v[k] - start.v0[k])
+        for l in range(nv):
+            turned[k, l] = -D0[k, l]
+    add_turning(tree.space, trial.y, turned, force, pulled)
+    copy_matrix(pulled, result)
+
+
+@jit
+def _target_forces(tree: Tree, trial: Trial, P: Array, S: Array, derivative: Array) -> None:
+    """Derivative of dE/dq at the trial by a motion that carries its targets along.
+
+    Args:
+        tree: joints and bodies.
+        trial: end of the step.
+        P: placements from which the targets move, shape (n + 1, 4, 3).
+        S: motions of the dofs there, shape (nv, 6).
+        derivative: output with a row for each dof of the motion, shape (nv, nv).
+    """
+    change = np.empty((len(S), len(tree.parents), 4, 3))
+    placements_derivative(P, S, tree.moves, change)
+    reference_derivative(trial.P[1:], tree, trial.S, change, derivative)
+
+
+@jit
+def _wrench_change(law: PenaltyLaw, t: Touch, move: Array, turn: Array, out: Array) -> None:
     """The change of a contact's wrench by a motion of its body at the start of the step.
 
     With the displacement u = x - x_0 + (Q - 1) o it is du = -dx_0 + dphi_0 x (Q o), and
@@ -188,68 +209,25 @@ def _wrench_change(
 
 
 @jit
-def add_contacts(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, S0: np.ndarray, R: np.ndarray
-) -> None:
-    """Subtract the derivative of the contacts' generalised force by a motion of the start.
+def add_contacts(step: PositionStep, R: Array) -> None:
+    """Subtract the contacts' generalised force, derived by a motion of the start, from R, (nv, nv).
 
-    Args:
-        scene: data that all steps share.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: end of the step, after `evaluate`.
-        S0: motions of the dofs at the start, shape (nv, 6).
-        R: derivative that is changed, shape (nv, nv).
+    The step is evaluated at its end.
     """
-    contacts, tree, candidates = ref.contacts, scene.tree, scene.candidates
-    t, u, c, c0 = new_touch(), vector(3), vector(3), vector(3)
-    move, turn, part = vector(3), vector(3), vector(3)
-    wrench, world = vector(6), vector(6)
+    contacts, moves, trial = step.ref.contacts, step.scene.tree.moves, step.trial
+    P0, S0 = step.ref.P0, step.ref.S0
+    t, c0, motion, wrench, world = new_touch(), vector(3), vector(6), vector(6), vector(6)
     for i in range(contacts.n[0]):
-        if not describe_contact(scene.law, start.h, candidates, contacts, trial.places, i, u, t):
+        if not describe_contact(step, i, t):
             continue
-        touched = contacts.bodies[i, 1]
-        place(trial.P[touched], trial.places.centre[i], c)
-        place(ref.P0[contacts.bodies[i, 0]], contacts.held[contacts.index[i]], c0)
-        for side in range(2):
-            body = contacts.bodies[i, side] - 1
-            sign = 1.0 if side == 0 else -1.0
-            while body >= 0:
-                for l in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-                    s = S0[l]
-                    cross_into(s[3:], c0, part)
-                    for j in range(3):
-                        part[j] = sign * (part[j] + s[j])
-                    rotate_back(ref.P0[touched], part, move)
-                    for j in range(3):
-                        part[j] = sign * s[3 + j]
-                    rotate_back(ref.P0[touched], part, turn)
-                    _wrench_change(scene.law, t, move, turn, wrench)
-                    rotate(trial.P[touched], wrench[:3], world[:3])
-                    rotate(trial.P[touched], wrench[3:], world[3:])
-                    cross_into(c, world[:3], part)
-                    for j in range(3):
-                        world[3 + j] += part[j]
-                    _subtract_force(tree, contacts, i, trial.S, world, l, R)
-                body = tree.parents[body]
-
-
-@jit
-def _subtract_force(
-    tree: Tree,
-    contacts: Contacts,
-    i: int,
-    S: np.ndarray,
-    wrench: np.ndarray,
-    column: int,
-    R: np.ndarray,
-) -> None:
-    """R[:, column] -= generalised force of a wrench of contact i at the world's origin."""
-    for side in range(2):
-        body = contacts.bodies[i, side] - 1
-        sign = 1.0 if side == 0 else -1.0
-        while body >= 0:
-            for k in range(tree.first_dofs[body], tree.first_dofs[body + 1]):
-                for j in range(6):
-                    R[k, column] -= sign * S[k, j] * wrench[j]
-            body = tree.parents[body]
+        a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
+        place(P0[a], contacts.held[contacts.index[i]], c0)
+        for l in range(len(S0)):
+            s = moves[a, l] - moves[b, l]
+            if s == 0.0:
+                continue
+            motion_at(P0[b], S0[l], c0, s, motion)
+            _wrench_change(step.scene.law, t, motion[:3], motion[3:], wrench)
+            wrench_at_origin(trial.P, b, trial.places.centre[i], wrench, world)
+            for k in range(len(S0)):
+                R[k, l] -= (moves[a, k] - moves[b, k]) * power(trial.S[k], world)

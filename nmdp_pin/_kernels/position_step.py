@@ -17,12 +17,24 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.contact_motion import (
+    displacement,
+    stiffness_at_origin,
+    turn_back,
+    wrench_at_origin,
+)
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.joints import Joints, Torque, add_springs, motor
-from nmdp_pin._kernels.linear import cholesky, copy_matrix, solve_upper_transposed
-from nmdp_pin._kernels.local_array import matrix
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.joints import Joints, Torque, add_springs, gains, motor, stop
+from nmdp_pin._kernels.linear import (
+    cholesky,
+    clear_matrix,
+    clear_vector,
+    copy_matrix,
+    copy_vector,
+    solve_upper_transposed,
+)
 from nmdp_pin._kernels.manifold import (
     add_rows,
     add_turning,
@@ -34,13 +46,19 @@ from nmdp_pin._kernels.manifold import (
 )
 from nmdp_pin._kernels.penalty import (
     FRICTIONAL,
-    ContactForces,
     PenaltyLaw,
-    penalty_forces,
-    penalty_stiffness,
+    Touch,
+    conservative_derivative,
+    friction_energy,
+    frictional_derivative,
+    gauss_newton,
+    measure,
+    new_touch,
+    stored_energy,
+    wrench_of,
 )
-from nmdp_pin._kernels.planes import place_contacts, place_references
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.planes import bend_contacts, place_contacts
+from nmdp_pin._kernels.record import matrix, record, vector
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,
@@ -54,6 +72,7 @@ from nmdp_pin._kernels.tree import (
     subtract_from_bodies,
     world_motions,
 )
+from nmdp_pin._kernels.vector3 import dot, rotate
 
 CREEP = 1e-3  # [rad/s or m/s] up to which dry friction of a joint is viscous
 
@@ -84,12 +103,13 @@ class StepStart:
     Args:
         q0: configuration at its start, shape (nq,).
         v0: velocity there, shape (nv,).
-        torque: torque of the joints; its signs are not used.
+        torque: torque of the joints; its signs are the limits that act on the motors at the point
+            accepted last.
         h: length [s].
     """
 
-    q0: np.ndarray
-    v0: np.ndarray
+    q0: Array
+    v0: Array
     torque: Torque
     h: float
 
@@ -109,14 +129,31 @@ class StepReference:
         contacts: contacts of the step.
     """
 
-    P0: np.ndarray
-    S0: np.ndarray
-    twists: np.ndarray
-    target: np.ndarray
-    metric: np.ndarray
-    U: np.ndarray
-    energies: np.ndarray
+    P0: Array
+    S0: Array
+    twists: Array
+    target: Array
+    metric: Array
+    U: Array
+    energies: Array
     contacts: Contacts
+
+
+@record
+class ContactForces:
+    """The forces of all contacts; all arrays are written.
+
+    Args:
+        wrenches: wrenches about the centres, axes of the world [N, N m], shape (k, 6).
+        origin: wrenches at the world's origin, shape (k, 6).
+        stiffness: their derivatives by motions at the world's origin, shape (k, 36).
+        energies: stored by the normal forces and by conservative friction [J], shape (2,).
+    """
+
+    wrenches: Array
+    origin: Array
+    stiffness: Array
+    energies: Array
 
 
 @record
@@ -142,35 +179,73 @@ class Trial:
         space: workspace, shape (4, nv).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    y: np.ndarray
-    e: np.ndarray
-    D: np.ndarray
-    D_t: np.ndarray
-    P: np.ndarray
-    S: np.ndarray
+    q: Array
+    v: Array
+    y: Array
+    e: Array
+    D: Array
+    D_t: Array
+    P: Array
+    S: Array
     places: Places
     forces: ContactForces
-    wrenches: np.ndarray
-    stiffness: np.ndarray
-    r: np.ndarray
-    tau: np.ndarray
-    A: np.ndarray
-    space: np.ndarray
+    wrenches: Array
+    stiffness: Array
+    r: Array
+    tau: Array
+    A: Array
+    space: Array
 
 
-@jit
-def begin(scene: Scene, start: StepStart, ref: StepReference, trial: Trial) -> bool:
-    """Evaluate quantities of the start of a step; False where its mass matrix is singular.
+@record
+class PositionStep:
+    """A step and the memory of its minimisation; what follows the trial is written.
 
     Args:
         scene: what all steps share.
         start: data of the step.
-        ref: written, but for the list of contacts.
-        trial: workspace.
+        tolerance: bound on |r| over the weight.
+        max_iterations: largest number of linear solves.
+        ref: quantities that follow from the start.
+        trial: trial point.
+        bound: bound on |r|, which is not below its rounding errors [N, N m].
+        q: last accepted configuration, shape (nq,).
+        r: residual at q, shape (nv,).
+        F: last factorised matrix, shape (nv, nv).
+        dx: solution of the linear system, shape (nv,).
+        account: account of the minimisation.
+        energies: kinetic and potential energy at the end, energy stored by the contacts at the
+            start, and the ratio of the pivots of F, shape (4,).
+        formed: whether the next two are those of the point accepted last.
+        gram: X'X with X = U'^-1 A, upper triangle, shape (nv, nv).
+        descent: -X'U'^-1 r, shape (nv,).
+        freed: stiffness of motors that is in A beside the derivative, shape (nv,).
     """
-    tree, torque, h, nv = scene.tree, start.torque, start.h, len(start.v0)
+
+    scene: Scene
+    start: StepStart
+    tolerance: float
+    max_iterations: int
+    ref: StepReference
+    trial: Trial
+    bound: float
+    q: Array
+    r: Array
+    F: Array
+    dx: Array
+    account: Array
+    energies: Array
+    formed: bool
+    gram: Array
+    descent: Array
+    freed: Array
+
+
+@jit
+def begin(step: PositionStep) -> bool:
+    """Write the reference of a step without its contacts; False where M is singular."""
+    start, ref, trial = step.start, step.ref, step.trial
+    tree, torque, h, nv = step.scene.tree, start.torque, start.h, len(start.v0)
     forward_kinematics(tree, start.q0, ref.P0)
     world_motions(tree, ref.P0, ref.S0)
     body_twists(tree, ref.S0, start.v0, ref.twists)
@@ -184,14 +259,10 @@ def begin(scene: Scene, start: StepStart, ref: StepReference, trial: Trial) -> b
                 ref.target[b, i, j] = 2.0 * ref.P0[b + 1, i, j] - trial.P[b + 1, i, j]
         for j in range(3):
             ref.target[b, 3, j] += tree.gravity[j] * h * h
-    inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, trial.stiffness)
+    inertial_stiffness(ref.P0[1:], ref.P0[1:], tree.moments, 1.0, trial.stiffness)
     add_children(tree.parents, trial.stiffness)
-    for b in range(len(tree.parents)):
-        for j in range(6):
-            trial.wrenches[b, j] = 0.0
-    for i in range(nv):
-        for j in range(nv):
-            ref.metric[i, j] = 0.0
+    clear_matrix(trial.wrenches)
+    clear_matrix(ref.metric)
     project_stiffness(
         ref.S0, tree.parents, tree.first_dofs, trial.stiffness, trial.wrenches, ref.metric
     )
@@ -207,19 +278,13 @@ def begin(scene: Scene, start: StepStart, ref: StepReference, trial: Trial) -> b
 
 
 @jit
-def evaluate_step(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial
-) -> tuple[float, float]:
+def evaluate_step(step: PositionStep) -> tuple[float, float]:
     """The function that is minimised, and the norm of the residual r, at `trial.q`.
 
-    It is |U'^-1 r|^2 / 2 [J] for pbfd, U'U being the metric, and the energy E [J] for pbd.
-
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        ref: reference after `begin`, with the contacts of the step.
-        trial: everything but q is written.
+    It is |U'^-1 r|^2 / 2 [J] for pbfd, U'U being the metric, and the energy E [J] for pbd. The
+    reference is that of `begin`, with the contacts of the step.
     """
+    scene, start, ref, trial = step.scene, step.start, step.ref, step.trial
     tree, torque, h, contacts = scene.tree, start.torque, start.h, ref.contacts
     nv, scale, space = len(start.v0), 1.0 / (start.h * start.h), scene.tree.space
     forward_kinematics(tree, trial.q, trial.P)
@@ -230,7 +295,7 @@ def evaluate_step(
         for i in range(6):
             trial.wrenches[b, i] *= scale
     forces = trial.forces
-    penalty_forces(scene.law, h, scene.candidates, contacts, trial.places, trial.P, forces)
+    write_contact_forces(step)
     subtract_from_bodies(contacts.bodies, forces.origin, contacts.n[0], -1.0, trial.wrenches)
     add_children(tree.parents, trial.wrenches)
     project_wrenches(trial.S, tree.first_dofs, trial.wrenches, trial.r)
@@ -264,11 +329,11 @@ def evaluate_step(
         pull_force(space, trial.D, inertia, out)
         for k in range(nv):
             trial.r[k] += out[k]
-    value += _add_joint_forces(scene, start, trial)
+    value += _add_joint_forces(step)
     error, s = 0.0, trial.space[3]
+    copy_vector(trial.r, s)
     for k in range(nv):
         error += trial.r[k] * trial.r[k]
-        s[k] = trial.r[k]
     if scene.law.kind == FRICTIONAL:
         solve_upper_transposed(ref.U, s)
         value = 0.0
@@ -278,35 +343,22 @@ def evaluate_step(
 
 
 @jit
-def linearise_step(
-    scene: Scene, start: StepStart, ref: StepReference, trial: Trial, exact: bool
-) -> None:
-    """Write dr/dq at the trial (tangent) into `trial.A`, after `evaluate_step`.
-
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        ref: reference after `begin`.
-        trial: the trial.
-        exact: whether the derivative is exact; False: its positive semidefinite part, for pbd.
-    """
+def linearise_step(step: PositionStep, exact: bool) -> None:
+    """Write dr/dq at the trial (tangent), or its positive semidefinite part, into `trial.A`."""
+    scene, start, ref, trial = step.scene, step.start, step.ref, step.trial
     tree, torque, contacts, A = scene.tree, start.torque, ref.contacts, trial.A
     nv, space, h, forces = len(start.v0), scene.tree.space, start.h, trial.forces
     target = ref.target if exact else trial.P[1:]
-    inertial_stiffness(trial.P[1:], target, tree.moments, trial.stiffness)
+    inertial_stiffness(trial.P[1:], target, tree.moments, 1.0, trial.stiffness)
     for b in range(len(tree.parents)):
         for i in range(36):
             trial.stiffness[b, i] /= h * h
-    penalty_stiffness(
-        scene.law, h, scene.candidates, contacts, trial.places, trial.P, not exact, forces
-    )
+    _write_contact_stiffness(step, exact)
     subtract_from_bodies(contacts.bodies, forces.stiffness, contacts.n[0], 1.0, trial.stiffness)
     add_children(tree.parents, trial.stiffness)
     wrenches = trial.wrenches if exact else np.zeros_like(trial.wrenches)
     origin = forces.origin if exact else np.zeros_like(forces.origin)
-    for k in range(nv):
-        for l in range(nv):
-            A[k, l] = 0.0
+    clear_matrix(A)
     project_stiffness(trial.S, tree.parents, tree.first_dofs, trial.stiffness, wrenches, A)
     add_pairs(tree, trial.S, contacts.bodies, forces.stiffness, origin, contacts.n[0], A)
     weights, force = trial.space[0], trial.space[1]
@@ -318,7 +370,7 @@ def linearise_step(
     else:
         add_weighted(space, trial.D, trial.D, weights, 1.0 / h, A)
         add_weighted(space, trial.D_t, trial.D_t, torque.kp, 1.0, A)
-    _add_joint_stiffness(scene, start, trial)
+    _add_joint_stiffness(step)
     if scene.law.kind == FRICTIONAL or not exact:
         return
     for k in range(nv):
@@ -331,37 +383,30 @@ def linearise_step(
 
 
 @jit
-def beyond_stop(joints: Joints, j: int, q: np.ndarray) -> float:
-    """Displacement of joint j beyond the upper stop, negative beyond the lower one [rad or m]."""
-    if joints.coordinates[j] < 0:
-        return 0.0
-    x = q[joints.coordinates[j]]
-    return max(x - joints.upper[j], 0.0) + min(x - joints.lower[j], 0.0)
-
-
-@jit
-def excess(scene: Scene, start: StepStart, trial: Trial, k: int) -> float:
+def _excess(step: PositionStep, k: int) -> float:
     """Excess of the commanded effort of dof k over its limit [N m or N]."""
-    effort = motor(scene.joints, start.torque, k, trial.e[k], trial.v[k])
-    limit = scene.joints.effort[k]
-    return max(effort - limit, 0.0) + min(effort + limit, 0.0)
+    joints, trial = step.scene.joints, step.trial
+    effort = motor(joints, step.start.torque, k, trial.e[k], trial.v[k])
+    return max(effort - joints.effort[k], 0.0) + min(effort + joints.effort[k], 0.0)
 
 
 @jit
-def motor_stiffness(scene: Scene, start: StepStart, k: int) -> float:
+def _motor_stiffness(step: PositionStep, k: int) -> float:
     """Stiffness kp + kd / h of the motor of dof k, without the joint's damping [N m/rad or N/m]."""
-    return start.torque.kp[k] + (start.torque.kd[k] - scene.joints.damping[k]) / start.h
+    torque = step.start.torque
+    return torque.kp[k] + (torque.kd[k] - step.scene.joints.damping[k]) / step.start.h
 
 
 @jit
-def _add_joint_forces(scene: Scene, start: StepStart, trial: Trial) -> float:
+def _add_joint_forces(step: PositionStep) -> float:
     """Subtract the joints' forces from the residual, and return the energy that they add [J].
 
     The energy stored in stops and springs is added to that of the contacts.
     """
-    joints, h, stored, value = scene.joints, start.h, 0.0, 0.0
+    joints, trial, h, stored, value = step.scene.joints, step.trial, step.start.h, 0.0, 0.0
     for j in range(len(joints.dofs)):
-        k, depth = joints.dofs[j], beyond_stop(joints, j, trial.q)
+        gap, away = stop(joints, j, trial.q)
+        k, depth = joints.dofs[j], -away * max(-gap, 0.0)  # negative beyond the lower stop
         y, friction = trial.y[k], joints.friction[j]
         trial.r[k] += joints.stiffness[j] * depth
         stored += 0.5 * joints.stiffness[j] * depth * depth
@@ -373,12 +418,12 @@ def _add_joint_forces(scene: Scene, start: StepStart, trial: Trial) -> float:
             else:
                 trial.r[k] += friction * np.sign(y)
                 value += friction * (abs(y) - 0.5 * stick)
-    for k in range(len(start.v0)):
-        more = excess(scene, start, trial, k)
+    for k in range(len(trial.v)):
+        more = _excess(step, k)
         if more != 0.0:
             trial.r[k] += more
             trial.tau[k] -= more
-            curvature = motor_stiffness(scene, start, k)
+            curvature = _motor_stiffness(step, k)
             if curvature > 0.0:
                 value -= 0.5 * more * more / curvature
             else:
@@ -389,79 +434,119 @@ def _add_joint_forces(scene: Scene, start: StepStart, trial: Trial) -> float:
 
 
 @jit
-def _add_joint_stiffness(scene: Scene, start: StepStart, trial: Trial) -> None:
+def _add_joint_stiffness(step: PositionStep) -> None:
     """Add the derivative of the joints' forces to `trial.A`."""
-    joints, stick = scene.joints, start.h * CREEP
+    joints, trial, stick = step.scene.joints, step.trial, step.start.h * CREEP
     for j in range(len(joints.dofs)):
         k = joints.dofs[j]
-        if beyond_stop(joints, j, trial.q) != 0.0:
+        if stop(joints, j, trial.q)[0] < 0.0:
             trial.A[k, k] += joints.stiffness[j]
         if joints.friction[j] > 0.0 and abs(trial.y[k]) <= stick:
             trial.A[k, k] += joints.friction[j] / stick
-    for k in range(len(start.v0)):
-        if excess(scene, start, trial, k) != 0.0:
-            trial.A[k, k] -= motor_stiffness(scene, start, k)
+    for k in range(len(trial.v)):
+        if _excess(step, k) != 0.0:
+            trial.A[k, k] -= _motor_stiffness(step, k)
     unused = trial.space[3]
     add_springs(joints, trial.q, unused, trial.A)
 
 
 @jit
-def free_motors(
-    scene: Scene, start: StepStart, trial: Trial, signs: np.ndarray, freed: np.ndarray
-) -> None:
+def free_motors(step: PositionStep) -> None:
     """Add the stiffness of motors whose limits act at this point but not at the last to `trial.A`.
 
     Without their stiffness such motors swing through to the other limit, and back.
-
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        trial: trial after `linearise_step`.
-        signs: sign of the limit that acts on each motor at the last point, or 0, shape (nv,); those
-            of this point are written.
-        freed: stiffness that is added, shape (nv,); written.
     """
+    signs = step.start.torque.signs
     for k in range(len(signs)):
-        sign = np.sign(excess(scene, start, trial, k))
-        freed[k] = 0.0
+        sign = np.sign(_excess(step, k))
+        step.freed[k] = 0.0
         if sign != signs[k] and sign != 0.0:
-            freed[k] = motor_stiffness(scene, start, k)
-            trial.A[k, k] += freed[k]
+            step.freed[k] = _motor_stiffness(step, k)
+            step.trial.A[k, k] += step.freed[k]
         signs[k] = sign
 
 
 @jit
-def replace_kinks(
-    scene: Scene,
-    start: StepStart,
-    trial: Trial,
-    torque: Torque,
-    following: np.ndarray,
-) -> None:
+def replace_kinks(step: PositionStep, torque: Torque) -> None:
     """Replace friction and limits of joints by gains and torques that equal them near the trial.
 
-    Args:
-        scene: what all steps share.
-        start: data of the step.
-        trial: its end.
-        torque: copy of the torque of the step; changed.
-        following: 1, and 0 for the dofs whose motors are saturated, shape (nv,); changed.
+    The torque is a copy of that of the step.
     """
-    joints = scene.joints
-    for k in range(len(following)):
-        beyond = excess(scene, start, trial, k)
-        if beyond != 0.0:
-            following[k], torque.kp[k], torque.kd[k] = 0.0, 0.0, joints.damping[k]
-            torque.constant[k] = np.copysign(joints.effort[k], beyond) + torque.external[k]
+    joints, y = step.scene.joints, step.trial.y
+    for k in range(len(y)):
+        torque.signs[k] = np.sign(_excess(step, k))
+        torque.constant[k], torque.kp[k], torque.kd[k] = gains(joints, torque, k)
     for j in range(len(joints.dofs)):
         k = joints.dofs[j]
-        if abs(trial.y[k]) > start.h * CREEP:
-            torque.constant[k] -= np.copysign(joints.friction[j], trial.y[k])
+        if abs(y[k]) > step.start.h * CREEP:
+            torque.constant[k] -= np.copysign(joints.friction[j], y[k])
         else:
             torque.kd[k] += joints.friction[j] / CREEP
 
 
 @jit
-def start_contacts(scene: Scene, ref: StepReference) -> None:
-    """Write the placements of the contacts' bodies at the start of the step."""
-    place_references(ref.contacts, ref.P0)
+def describe_contact(step: PositionStep, i: int, t: Touch) -> bool:
+    """Describe contact i; False where it does not touch."""
+    places, reference, u = step.trial.places, step.ref.contacts.reference[i], vector(3)
+    depth, radius = places.depth[i], -dot(places.arm[i], places.normal[i])
+    if not depth > 0.0:
+        return False
+    for j in range(3):
+        t.n[j], t.arm[j] = places.normal[i, j], 0.0
+    displacement(places.placements[i], reference, places.centre[i], t.arm, u)
+    turn_back(places.placements[i], reference, t.turn)
+    t.sizes[7] = 1.0 if places.curved[i] else 0.0
+    if places.curved[i]:
+        copy_matrix(places.curvature[i], t.K)
+    measure(step.scene.law, step.start.h, depth, places.friction[i], u, radius, t)
+    return True
+
+
+@jit
+def write_contact_forces(step: PositionStep) -> None:
+    """Write the wrenches of all contacts and their energies, after `place_contacts`."""
+    law, contacts, trial, forces = step.scene.law, step.ref.contacts, step.trial, step.trial.forces
+    t, wrench = new_touch(), vector(6)
+    forces.energies[0] = forces.energies[1] = 0.0
+    bend_contacts(step.scene.candidates, contacts, trial.places)
+    for i in range(contacts.n[0]):
+        w, at = forces.wrenches[i], forces.origin[i]
+        clear_vector(w)
+        clear_vector(at)
+        if not describe_contact(step, i, t):
+            continue
+        wrench_of(law, t, wrench)
+        forces.energies[0] += stored_energy(law, t)
+        if law.kind != FRICTIONAL:
+            forces.energies[1] += friction_energy(law, t)
+        b = contacts.bodies[i, 1]
+        rotate(trial.P[b], wrench[:3], w[:3])
+        rotate(trial.P[b], wrench[3:], w[3:])
+        wrench_at_origin(trial.P, b, trial.places.centre[i], wrench, at)
+
+
+@jit
+def _write_contact_stiffness(step: PositionStep, exact: bool) -> None:
+    """Derivatives of the wrenches at the world's origin by motions relative to the touched bodies.
+
+    They are exact, or of conservative forces minus the Gauss-Newton part of the Hessian.
+    """
+    law, contacts, trial = step.scene.law, step.ref.contacts, step.trial
+    t, wrench, D = new_touch(), vector(6), matrix(6, 6)
+    for i in range(contacts.n[0]):
+        stiffness = trial.forces.stiffness[i]
+        clear_vector(stiffness)
+        if not describe_contact(step, i, t):
+            continue
+        wrench_of(law, t, wrench)
+        if law.kind == FRICTIONAL:
+            frictional_derivative(law, t, wrench, D)
+        elif exact:
+            conservative_derivative(law, t, D)
+        else:
+            gauss_newton(law, t, D)
+            for j in range(6):
+                for k in range(6):
+                    D[j, k] = -D[j, k]
+        b, centre = contacts.bodies[i, 1], trial.places.centre[i]
+        stiffness_at_origin(trial.P, b, centre, wrench, D, exact, stiffness)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.vector3 import Vector3, dot, length, scaled
 
 BOX, SPHERE, CYLINDER, CAPSULE, CONE, ELLIPSOID = 1, 2, 3, 4, 5, 6
@@ -102,9 +100,7 @@ def _cylinder_normal(p: Vector3, half: Vector3, distance: float) -> Vector3:
 
 
 @jit
-def primitive_hessian(
-    kind: int, p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray
-) -> bool:
+def primitive_hessian(kind: int, p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> bool:
     """Write the Hessian of the signed distance into `hessian`; False where it is zero.
 
     (P - nn') / phi over the edges and vertices of a box, P projecting on the axes along which the
@@ -139,7 +135,7 @@ def primitive_hessian(
 
 
 @jit
-def _box_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray) -> bool:
+def _box_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> bool:
     squared, beyond = 0.0, 0
     for k in range(3):
         gap = abs(p[k]) - half[k]
@@ -158,7 +154,7 @@ def _box_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray) -> 
 
 
 @jit
-def _cylinder_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray) -> bool:
+def _cylinder_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> bool:
     side, cap = math.sqrt(p[0] * p[0] + p[1] * p[1]) - half[0], abs(p[2]) - half[2]
     if side <= 0.0 and cap >= side:
         return False
@@ -168,7 +164,7 @@ def _cylinder_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray
 
 
 @jit
-def _revolved_hessian(p: Vector3, n: Vector3, beyond: float, hessian: np.ndarray) -> None:
+def _revolved_hessian(p: Vector3, n: Vector3, beyond: float, hessian: Array) -> None:
     """Hessian at a solid of revolution.
 
     Args:
@@ -221,7 +217,7 @@ def _cone_normal(p: Vector3, half: Vector3) -> Vector3:
 
 
 @jit
-def _cone_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray) -> bool:
+def _cone_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> bool:
     feature, phi = _cone_feature(p, half)
     if feature == _BASE:
         return False
@@ -266,7 +262,7 @@ def _off_plane(x: float, semi_axis: float) -> float:
 
 
 @jit
-def _ellipsoid_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: np.ndarray) -> bool:
+def _ellipsoid_hessian(p: Vector3, half: Vector3, n: Vector3, hessian: Array) -> bool:
     """S (1 + phi S)^-1, with the derivative S of the normal along the surface itself.
 
     S = P A P / |A x| at the nearest point x, with A = diag(1 / a_i^2) and P = 1 - n n'. In the

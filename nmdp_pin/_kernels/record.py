@@ -1,10 +1,13 @@
-"""Records: named arrays and numbers that kernels take as one argument.
+"""Memory of kernels: records, and small arrays on the stack.
 
 A record is a class with annotated fields. Its objects have the fields as attributes in Python, and
 share them with the kernels, for which a record is the address of a block of memory: the numbers,
 and the addresses and shapes of the arrays. Python owns the arrays. Kernels count no references to
 them, which would take a third of a step, and thus make and keep no records; what a kernel makes is
 a named tuple.
+
+Small arrays on the stack take no time to make. They end with the call of the kernel that makes
+them: it neither returns them nor makes them in a loop.
 """
 
 from __future__ import annotations
@@ -32,14 +35,13 @@ from numba.extending import (
 )
 from numba.np.arrayobj import make_array, populate_array
 
-__all__ = ["address_of", "record", "record_at"]
-
 _CONFIG: Any = numba.config  # whose attributes are set when it is imported
 _SLOT = 8  # bytes of a number, an address or a length
 _MOST = 9  # slots of a field: an array of up to four dimensions, or up to nine records
 _NUMERIC = (types.Number, types.Boolean)
 _NUMBERS = {"float": float, "int": int, "bool": bool}
 _RECORDS: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # by address
+_TYPES: dict[tuple[Any, ...], RecordType] = {}  # by the class and the kinds of its arrays
 
 
 class RecordType(types.Type):
@@ -92,6 +94,7 @@ class _Shared:
 
     __slots__ = ("__weakref__", "_address", "_floats", "_integers", "_numba_type_")
     _size: int
+    _numba_type_: RecordType
     _integers: np.ndarray
     _floats: np.ndarray
     _address: int
@@ -121,21 +124,28 @@ def _share(self: Any) -> None:
     """Write the addresses and shapes of the arrays of a new record, and find its type."""
     if _CONFIG.DISABLE_JIT:
         return
-    cls, kinds = type(self), {}
-    for field in dataclasses.fields(self):
-        value = getattr(self, field.name)
-        kinds[field.name] = kind = types.unliteral(numba.typeof(value))
-        if isinstance(kind, types.Array):
+    cls = type(self)
+    key: list[Any] = [cls]
+    for name, place in cls._places.items():
+        value = getattr(self, name)
+        if isinstance(value, np.ndarray):
             slots = [value.ctypes.data, *value.shape, *value.strides]
-        elif isinstance(kind, RecordType):
+            key.append((value.dtype.num, value.ndim, value.flags.num))
+        elif isinstance(value, _Shared):
             slots = [value._address]
-        elif isinstance(kind, types.UniTuple):
+            key.append(value._numba_type_)
+        elif isinstance(value, tuple):
             slots = [each._address for each in value]
+            key.append(tuple(each._numba_type_ for each in value))
         else:
             continue
-        place = cls._places[field.name]
         self._integers[place : place + len(slots)] = slots
-    self._numba_type_ = RecordType(cls, kinds)
+    known = tuple(key)
+    if known not in _TYPES:
+        names = (field.name for field in dataclasses.fields(self))
+        kinds = {name: types.unliteral(numba.typeof(getattr(self, name))) for name in names}
+        _TYPES[known] = RecordType(cls, kinds)
+    self._numba_type_ = _TYPES[known]
     _RECORDS[self._address] = self
 
 
@@ -262,3 +272,74 @@ def _box(kind: RecordType, address: Any, c: Any) -> Any:
     c.pyapi.decref(number)
     c.pyapi.decref(find)
     return result
+
+
+def _array(
+    context: Any, builder: Any, kind: types.Array, shape: Any, fixed: Any, zero: bool
+) -> Any:
+    """An array of a shape, which is `fixed` where the kernel states it as numbers."""
+    length = context.get_value_type(types.intp)
+    number = context.get_data_type(kind.dtype)
+    if None not in fixed:
+        shape = [length(n) for n in fixed]
+        size = int(np.prod(fixed))
+        data = cgutils.alloca_once(builder, ir.ArrayType(number, size))
+        data, size = builder.bitcast(data, number.as_pointer()), length(size)
+    else:
+        size = shape[0]
+        for n in shape[1:]:
+            size = builder.mul(size, n)
+        data = builder.alloca(number, size=size)
+    if zero:
+        cgutils.memset(builder, data, builder.mul(size, length(_SLOT)), 0)
+    strides = [length(_SLOT)]
+    for n in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], n))
+    array = make_array(kind)(context, builder)
+    populate_array(array, data, shape, strides, _SLOT, None)
+    return array._getvalue()
+
+
+def _maker(kind: types.Array, zero: bool) -> Any:
+    """Intrinsic function of the shape of an array."""
+
+    def of_shape(*shape: Any) -> Any:
+        fixed = [getattr(n, "literal_value", None) for n in shape]
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            lengths = [
+                context.cast(builder, n, given, types.intp)
+                for n, given in zip(args, signature.args, strict=True)
+            ]
+            return _array(context, builder, kind, lengths, fixed, zero)
+
+        return kind(*shape), generate
+
+    def row(typingctx: Any, n: Any) -> Any:
+        return of_shape(n)
+
+    def table(typingctx: Any, m: Any, n: Any) -> Any:
+        return of_shape(m, n)
+
+    return intrinsic(prefer_literal=True)(row if kind.ndim == 1 else table)
+
+
+_ROW, _TABLE = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+
+if _CONFIG.DISABLE_JIT:
+    vector = zero_vector = np.zeros
+
+    def matrix(m: int, n: int) -> np.ndarray:
+        """An array of shape (m, n)."""
+        return np.zeros((m, n))
+
+    zero_matrix = matrix
+
+    def indices(n: int) -> np.ndarray:
+        """Whole numbers, shape (n,)."""
+        return np.zeros(n, dtype=np.int64)
+
+else:
+    vector, zero_vector = _maker(_ROW, zero=False), _maker(_ROW, zero=True)
+    matrix, zero_matrix = _maker(_TABLE, zero=False), _maker(_TABLE, zero=True)
+    indices = _maker(types.Array(types.int64, 1, "C"), zero=False)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     CROSSED,
     ON_A,
@@ -30,7 +30,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles
+from nmdp_pin._kernels.triangles import DEPTH, LEAF, Triangles, next_leaf
 from nmdp_pin._kernels.vector3 import Vector3, ahead, cross, dot, length, minus, rotate, scaled
 
 
@@ -58,8 +58,8 @@ def find_ridges(
     a: Polytope,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
 ) -> int:
     """List the ridges and peaks of a mesh that touch a polytope, or may soon; their number.
 
@@ -75,50 +75,37 @@ def find_ridges(
         features: output, kinds, features of a and of the mesh, shape (k, 3).
         gaps: output, distances of the features [m], shape (k,).
     """
-    root, leaves, begin = mesh.trees[m, 0], mesh.trees[m, 1], mesh.trees[m, 2]
     low, high, stack = np.empty(3), np.empty(3), np.empty(DEPTH, np.int64)
     for j in range(3):
         low[j] = min(before.vertices[:, j].min(), a.vertices[:, j].min()) - limit - a.rounding
         high[j] = max(before.vertices[:, j].max(), a.vertices[:, j].max()) + limit + a.rounding
-    stack[0], n, found, centre = 1, 1, 0, middle(before)
-    while n > 0:
-        n -= 1
-        node = stack[n]
-        if not _overlaps(mesh.boxes[root + node, :3], mesh.boxes[root + node, 3:], low, high):
-            continue
-        if node < leaves:
-            stack[n], stack[n + 1] = 2 * node + 1, 2 * node
-            n += 2
-            continue
-        for k in range(begin + LEAF * (node - leaves), begin + LEAF * (node - leaves + 1)):
+    stack[0], found, centre = 1, 0, middle(before)
+    leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, 1)
+    while leaf >= 0:
+        for k in range(leaf, leaf + LEAF):
             t = mesh.order[k]
             for i in range(3 if t >= 0 else 0):
                 v, r = mesh.corners[t, i], mesh.ridge_of[t, i]
-                x = mesh.vertices[v]
-                if mesh.peaks[v] and mesh.fans[mesh.first[v]] == t and _overlaps(x, x, low, high):
+                counts = mesh.peaks[v] and mesh.fans[mesh.first[v]] == t
+                if counts and _is_in_box(row_of(mesh.vertices, v), low, high):
                     found = _add_peak(
                         mesh, v, before, a, centre, limit, slack, features, gaps, found
                     )
                 if r >= 0 and t < mesh.across[t, i]:
                     found = _add_ridge(mesh, r, a, centre, limit, slack, features, gaps, found)
+        leaf, left = next_leaf(mesh, m, low, high, 0.0, stack, left)
     return found
 
 
 @jit
-def _overlaps(
-    low: np.ndarray, high: np.ndarray, other_low: np.ndarray, other_high: np.ndarray
-) -> bool:
-    """Whether boxes with these corners overlap."""
-    apart = False
-    for j in range(3):
-        apart |= low[j] > other_high[j] or high[j] < other_low[j]
-    return not apart
+def _is_in_box(x: Vector3, low: Array, high: Array) -> bool:
+    """Whether a point is in a box."""
+    above, below = minus(x, low), minus(high, x)
+    return min(min(above[0], above[1], above[2]), min(below[0], below[1], below[2])) >= 0.0
 
 
 @jit
-def _keep(
-    kind: int, i: int, j: int, gap: float, features: np.ndarray, gaps: np.ndarray, n: int
-) -> int:
+def _keep(kind: int, i: int, j: int, gap: float, features: Array, gaps: Array, n: int) -> int:
     """Add a feature to n of them, instead of the furthest if there are too many; their number."""
     at = n
     if n == len(gaps):
@@ -155,8 +142,8 @@ def _add_peak(
     centre: Vector3,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
     found: int,
 ) -> int:
     """Add what a vertex touches: the face that it had furthest behind it, and rounded sides."""
@@ -203,13 +190,14 @@ def _add_ridge(
     centre: Vector3,
     limit: float,
     slack: float,
-    features: np.ndarray,
-    gaps: np.ndarray,
+    features: Array,
+    gaps: Array,
     found: int,
 ) -> int:
     """Add the edges of a polytope that cross a ridge, by which it is not deeper than by a face."""
     b = Polytope(mesh.vertices, mesh.normals, a.levels[:0], mesh.ridges, 0.0)
     x, f = edge_of(b, r)
+    way_out = _way_over_ridge(a, b, r, x)
     for i in range(len(a.edges)):
         p, e = edge_of(a, i)
         d, gap = edge_distance(a, i, b, r, TILT, minus(centre, x))
@@ -218,13 +206,14 @@ def _add_ridge(
             continue
         s, t = crossing(p, e, x, f)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        if beyond <= slack and gap >= _face_distance(a, b, r, x) - slack:
+        shallow = gap >= max(way_out, _way_over_edge(a, i, x, f)) - slack
+        if beyond <= slack and shallow:
             found = _keep(CROSSED, i, r, gap, features, gaps, found)
     return found
 
 
 @jit
-def _face_distance(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
+def _way_over_ridge(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
     """Larger distance of a to the planes of the two faces at ridge r: the way out is not longer."""
     most = -math.inf
     for k in range(2, 4):
@@ -234,6 +223,18 @@ def _face_distance(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
                 least = min(least, dot(n, minus(row_of(a.vertices, v), x)))
             most = max(most, least)
     return most - a.rounding
+
+
+@jit
+def _way_over_edge(a: Polytope, i: int, x: Vector3, f: Vector3) -> float:
+    """Likewise of a ridge from x to x + f to the planes of the two faces at edge i of a."""
+    most = -math.inf
+    for k in range(2, 4):
+        face = a.edges[i, k]
+        if face >= 0:
+            n = row_of(a.normals, face)
+            most = max(most, dot(n, x) + min(dot(n, f), 0.0) - a.levels[face])
+    return most
 
 
 @jit
@@ -255,7 +256,7 @@ def side_at(
 
 @jit
 def side_rates(
-    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: np.ndarray, L: np.ndarray
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
 ) -> None:
     """Derivatives of normal and arm of contact i, on a rounded side, by a motion, shapes (3, 6).
 

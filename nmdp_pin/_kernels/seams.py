@@ -12,12 +12,12 @@ import numpy as np
 
 from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, row_of
+from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_of
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, settle
-from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, rotate_back, scaled
+from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, rotate_back, scaled
 
 _BESIDE = 1e-3  # [m] beside a surface, where another shape shows that it is an inner one
 _ACROSS = 0.7  # [-] cosine of the least angle between a wall and a floor
@@ -25,18 +25,8 @@ _LEDGE = 1e-4  # [m] by which a surface has to rise above a shape to be felt bes
 
 
 @jit
-def largest_difference(a: Vector3, b: Vector3) -> float:
-    """Largest difference of the coordinates of two points."""
-    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
-
-
-@jit
 def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
-    """Mark the contacts of a sphere whose point on the surface another shape covers.
-
-    Where shapes join, the edge of one of them is no edge of their union: what slides over the seam
-    feels the shape that is nearer alone.
-    """
+    """Mark the contacts of a sphere whose point on the surface another shape covers."""
     n, i = contacts.n[0], 0
     least = -math.inf if candidates.distant else 0.0
     while i < n:
@@ -71,9 +61,7 @@ def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) ->
     own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
     if own < 0 or candidates.kinds[own, 0] == MESH:
         return False
-    n = row_of(at.normal, i)
-    foot = ahead(row_of(at.centre, i), at.depth[i], n)
-    foot = ahead(foot, 1.0, row_of(at.arm, i))
+    n, foot = row_of(at.normal, i), _foot(at, i)
     beside = ahead(foot, _BESIDE, n)
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == contacts.bodies[i, 1] and row != own
@@ -97,10 +85,9 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
     """
     c, polytopes = contacts.index[i], candidates.polytopes
     kind, y = contacts.features[c, 0], contacts.features[c, 2]
-    if kind == ON_B:
+    if kind == ON_B or kind == ON_ROUND:
         return False
-    n, mesh = row_of(at.normal, i), candidates.triangles
-    foot = ahead(ahead(row_of(at.centre, i), 1.0, row_of(at.arm, i)), at.depth[i], n)
+    n, mesh, foot = row_of(at.normal, i), candidates.triangles, _foot(at, i)
     if kind == ON_A:
         turned = np.empty(3)
         rotate_back(at.placements[i], at.normal[i], turned)
@@ -112,7 +99,10 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
                 return True
         return False
     b = touched_polytope(candidates, candidates.pairs[c])
-    for edge in range(y if kind == CROSSED else 0, y + 1 if kind == CROSSED else len(b.edges)):
+    if len(b.edges) == 0:  # another rim
+        return False
+    own = kind == CROSSED or kind == RIM
+    for edge in range(y if own else 0, y + 1 if own else len(b.edges)):
         if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
             continue
         for k in range(2, 4):
@@ -168,6 +158,8 @@ def _is_same_sphere(candidates: Candidates, c: int, d: int) -> bool:
     """Whether two candidates are of the same sphere, or of the same place on a rim."""
     if candidates.points[c] != candidates.points[d] or candidates.slots[c] != candidates.slots[d]:
         return False
+    if candidates.pairs[c] >= 0:  # which is reported there alone
+        return False
     p, q = candidates.local[c], candidates.local[d]  # points of the world are reported alike
     return p[0] == q[0] and p[1] == q[1] and p[2] == q[2]
 
@@ -178,7 +170,7 @@ def _is_covered(
 ) -> bool:
     """Whether a nearer shape covers the point of contact k on its surface."""
     c = contacts.index[k]
-    phi, foot = _foot(candidates, contacts, at, k)
+    phi, foot = candidates.radii[c] - at.depth[k], _foot(at, k)
     for other in range(begin, end):
         d = contacts.index[other]
         row = candidates.rows[d]
@@ -187,7 +179,7 @@ def _is_covered(
         nearer = at.depth[other] > at.depth[k] or (at.depth[other] == at.depth[k] and other < k)
         if row == candidates.rows[c]:
             # Inside a mesh, and behind another side of it, the nearest face is all that counts.
-            beside, there = _foot(candidates, contacts, at, other)
+            beside, there = candidates.radii[d] - at.depth[other], _foot(at, other)
             nearer = abs(beside) < abs(phi) or (abs(beside) == abs(phi) and other < k)
             if nearer and (beside < 0.0 or phi < 0.0 or largest_difference(foot, there) <= SAME):
                 return True
@@ -240,17 +232,11 @@ def _rises(
         phi = describe_minimum(mesh, face, feature, there, above, rounding, hessian)[0]
     else:
         phi = shape_distance(candidates.kinds, candidates.shapes, own, above)
-    normal = (at.normal[k, 0], at.normal[k, 1], at.normal[k, 2])
-    return phi <= rise * dot(up, normal) + 0.5 * _LEDGE
+    return phi <= rise * dot(up, row_of(at.normal, k)) + 0.5 * _LEDGE
 
 
 @jit
-def _foot(candidates: Candidates, contacts: Contacts, at: Places, k: int) -> tuple[float, Vector3]:
-    """Signed distance of the centre of contact k [m], and the closest point of its surface."""
-    d = at.depth[k]
-    foot = (
-        at.centre[k, 0] + at.arm[k, 0] + d * at.normal[k, 0],
-        at.centre[k, 1] + at.arm[k, 1] + d * at.normal[k, 1],
-        at.centre[k, 2] + at.arm[k, 2] + d * at.normal[k, 2],
-    )
-    return candidates.radii[contacts.index[k]] - d, foot
+def _foot(at: Places, k: int) -> Vector3:
+    """The closest point of the surface of contact k [m]."""
+    point = ahead(row_of(at.centre, k), 1.0, row_of(at.arm, k))
+    return ahead(point, at.depth[k], row_of(at.normal, k))

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.linear import finite, solve_in_place
-from nmdp_pin._kernels.local_array import indices, vector
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import all_finite, clear_vector, solve_in_place
+from nmdp_pin._kernels.record import indices, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
 
 @jit
-def clip_to_simplices(x: np.ndarray, first: np.ndarray) -> None:
+def clip_to_simplices(x: Array, first: Array) -> None:
     """Remove rounding errors in place: no entry below zero, no block's sum above one."""
     for b in range(first.size - 1):
         total = 0.0
@@ -32,7 +32,7 @@ def clip_to_simplices(x: np.ndarray, first: np.ndarray) -> None:
 
 
 @jit
-def face_of(y: np.ndarray, first: np.ndarray, ordered: np.ndarray, face: np.ndarray) -> bool:
+def face_of(y: Array, first: Array, ordered: Array, face: Array) -> bool:
     """Find the face on which the projection of y lies, and whether it differs from `face`.
 
     Args:
@@ -74,9 +74,7 @@ def face_of(y: np.ndarray, first: np.ndarray, ordered: np.ndarray, face: np.ndar
 
 
 @jit
-def solve_on_face(
-    M: np.ndarray, constant: np.ndarray, block_of: np.ndarray, face: np.ndarray, x: np.ndarray
-) -> bool:
+def solve_on_face(M: Array, constant: Array, block_of: Array, face: Array, x: Array) -> bool:
     """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular."""
     n, size = x.size, face.size
     rows, k = indices(size), 0
@@ -87,8 +85,7 @@ def solve_on_face(
     free = 0
     while free < k and rows[free] < n:
         free += 1
-    for e in range(n):
-        x[e] = 0.0
+    clear_vector(x)
     if free == 0:
         return True
     A, right = np.zeros((k, k)), np.ones((k, 1))
@@ -103,7 +100,7 @@ def solve_on_face(
                 A[c, a] = 1.0
     if not solve_in_place(A, right):
         return False
-    if not finite(right.ravel()):
+    if not all_finite(right.ravel()):
         return False
     for a in range(free):
         x[rows[a]] = right[a, 0]
@@ -111,9 +108,7 @@ def solve_on_face(
 
 
 @jit
-def add_sparse_product(
-    M: np.ndarray, x: np.ndarray, factor: float, constant: np.ndarray, out: np.ndarray
-) -> None:
+def add_sparse_product(M: Array, x: Array, factor: float, constant: Array, out: Array) -> None:
     """Out = constant + factor M x with an x of which most entries are zero.
 
     Args:
@@ -136,9 +131,7 @@ def add_sparse_product(
 
 
 @jit
-def solve_affine_vi(
-    M: np.ndarray, g: np.ndarray, x0: np.ndarray, first: np.ndarray, x: np.ndarray
-) -> bool:
+def solve_affine_vi(M: Array, g: Array, x0: Array, first: Array, x: Array) -> bool:
     """Find x in the set with (g + M (x - x0))' (y - x) >= 0 for every y in the set.
 
     M need not be symmetric; where it is symmetric and positive definite, x minimises a quadratic
@@ -166,7 +159,7 @@ def solve_affine_vi(
             block_of[e] = b
         if not (unit[b] > 0.0 and unit[b] < np.inf):
             return False
-    if not finite(constant):
+    if not all_finite(constant):
         return False
     face = np.zeros(n + blocks, np.bool_)
     tried = np.empty((MOST_FACES, n + blocks), np.bool_)

@@ -1,7 +1,7 @@
 """Equations 0 = G(q, w) of one stage of a step, their values and their derivatives.
 
 A stage is an implicit step from a reference (q_ref, v_ref): v = rate difference(q_ref, q),
-a = acceleration_rate (v - v_ref), and
+a = rate (v - v_ref), and
 
     G(q, w) = inertia - sum J' V(q) w - tau(q, v)            ([N] eq. 6 and 12).
 
@@ -22,11 +22,17 @@ from nmdp_pin._kernels.callbacks import (
     call_vertex_derivative,
     call_vertices,
 )
-from nmdp_pin._kernels.contact_motion import displacement, turn_back, velocity_motion
-from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
+from nmdp_pin._kernels.contact_motion import (
+    displacement,
+    motion_at,
+    stiffness_at_origin,
+    turn_back,
+    velocity_motion,
+    wrench_at_origin,
+)
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.friction_cone import Cone, cone_derivative, cone_vertices
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import (
     LEAST_SHARE,
     Joints,
@@ -37,7 +43,7 @@ from nmdp_pin._kernels.joints import (
     saturate,
 )
 from nmdp_pin._kernels.lie import cross_motions
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
+from nmdp_pin._kernels.linear import clear_matrix, clear_vector, copy_matrix, copy_vector
 from nmdp_pin._kernels.manifold import (
     add_multiplied_rows,
     add_rows,
@@ -45,7 +51,7 @@ from nmdp_pin._kernels.manifold import (
     difference_derivative,
 )
 from nmdp_pin._kernels.planes import bend_contacts, place_contacts
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.tree import (
     Tree,
     add_children,
@@ -55,7 +61,7 @@ from nmdp_pin._kernels.tree import (
     project_wrenches,
     subtract_from_bodies,
 )
-from nmdp_pin._kernels.vector3 import cross_into, place, rotate_back
+from nmdp_pin._kernels.vector3 import cross_into, place
 
 # Forms of the dynamics: inverse dynamics, and material points compared by positions or velocities.
 NEWTON_EULER, POSITIONS, VELOCITIES = range(3)
@@ -87,15 +93,15 @@ class Dynamics:
     """
 
     handle: int
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    P: np.ndarray
-    S: np.ndarray
-    tau: np.ndarray
-    M: np.ndarray
-    of_q: np.ndarray
-    of_v: np.ndarray
+    q: Array
+    v: Array
+    a: Array
+    P: Array
+    S: Array
+    tau: Array
+    M: Array
+    of_q: Array
+    of_v: Array
 
 
 @record
@@ -137,8 +143,7 @@ class Stage:
             velocity at the end times the length of the stage.
         q_ref: configuration from which the velocity counts, shape (nq,).
         v_ref: velocity from which the acceleration counts, shape (nv,).
-        rate: rate of the velocity [1/s].
-        acceleration_rate: rate of the acceleration [1/s].
+        rate: rate of the velocity and of the acceleration [1/s].
         target: of POSITIONS, placements that the bodies would reach without forces, of VELOCITIES
             their rates, shape (n, 4, 3).
         torque: torque of the joints.
@@ -147,11 +152,10 @@ class Stage:
 
     form: int
     displaced: bool
-    q_ref: np.ndarray
-    v_ref: np.ndarray
+    q_ref: Array
+    v_ref: Array
     rate: float
-    acceleration_rate: float
-    target: np.ndarray
+    target: Array
     torque: Torque
     contacts: Contacts
 
@@ -188,30 +192,30 @@ class Point:
         slopes: estimates of dV/dx by the secants so far, shape (k, rows, m, 3).
     """
 
-    q: np.ndarray
-    w: np.ndarray
-    v: np.ndarray
-    error: np.ndarray
-    D: np.ndarray
-    E: np.ndarray
-    P: np.ndarray
-    S: np.ndarray
-    twists: np.ndarray
-    turns: np.ndarray
-    tau: np.ndarray
-    G: np.ndarray
-    A: np.ndarray
+    q: Array
+    w: Array
+    v: Array
+    error: Array
+    D: Array
+    E: Array
+    P: Array
+    S: Array
+    twists: Array
+    turns: Array
+    tau: Array
+    G: Array
+    A: Array
     places: Places
-    V: np.ndarray
-    wrench: np.ndarray
-    motion: np.ndarray
-    work: np.ndarray
-    origin: np.ndarray
-    loads: np.ndarray
-    active: np.ndarray
-    n_active: np.ndarray
-    sums: np.ndarray
-    slopes: np.ndarray
+    V: Array
+    wrench: Array
+    motion: Array
+    work: Array
+    origin: Array
+    loads: Array
+    active: Array
+    n_active: Array
+    sums: Array
+    slopes: Array
 
 
 @record
@@ -225,10 +229,10 @@ class Linear:
         lift: derivatives of their motions by the sums s of their weights, shape (k + r, rows).
     """
 
-    A: np.ndarray
-    J_force: np.ndarray
-    J_motion: np.ndarray
-    lift: np.ndarray
+    A: Array
+    J_force: Array
+    J_motion: Array
+    lift: Array
 
 
 @jit
@@ -267,11 +271,10 @@ def saturate_at(system: System, stage: Stage, at: Point) -> None:
 
 
 @jit
-def kinematics(system: System, q: np.ndarray, at: Point) -> None:
+def kinematics(system: System, q: Array, at: Point) -> None:
     """Placements and motions at a configuration, written into a point."""
     dynamics = system.dynamics
-    for i in range(q.size):
-        dynamics.q[i] = q[i]
+    copy_vector(q, dynamics.q)
     call_kinematics(dynamics.handle)
     copy_kinematics(dynamics, at)
 
@@ -279,35 +282,29 @@ def kinematics(system: System, q: np.ndarray, at: Point) -> None:
 @jit
 def copy_kinematics(dynamics: Dynamics, at: Point) -> None:
     """Copy the placements and motions that pinocchio has written into a point."""
-    P, S = dynamics.P, dynamics.S
-    for j in range(P.shape[0]):
-        for r in range(4):
-            for a in range(3):
-                at.P[j, r, a] = P[j, r, a]
-    for l in range(S.shape[0]):
-        for a in range(6):
-            at.S[l, a] = S[l, a]
+    for j in range(dynamics.P.shape[0]):
+        copy_matrix(dynamics.P[j], at.P[j])
+    copy_matrix(dynamics.S, at.S)
 
 
 @jit
 def _add_inertia(system: System, stage: Stage, at: Point) -> None:
     """Kinematics, and the inertia of the form with its derivative in G and A."""
     dynamics, nv = system.dynamics, at.v.size
-    for i in range(at.q.size):
-        dynamics.q[i] = at.q[i]
+    copy_vector(at.q, dynamics.q)
+    copy_vector(at.v, dynamics.v)
     for l in range(nv):
-        dynamics.v[l] = at.v[l]
-        dynamics.a[l] = stage.acceleration_rate * (at.v[l] - stage.v_ref[l])
+        dynamics.a[l] = stage.rate * (at.v[l] - stage.v_ref[l])
     if stage.form != NEWTON_EULER:
         call_material_inertia(dynamics.handle, stage.form == VELOCITIES, stage, at)
         return
     call_inverse_dynamics(dynamics.handle)
+    copy_vector(dynamics.tau, at.G)
+    copy_matrix(dynamics.of_q, at.A)
     of_v = np.empty((nv, nv))
     for k in range(nv):
-        at.G[k] = dynamics.tau[k]
         for l in range(nv):
-            at.A[k, l] = dynamics.of_q[k, l]
-            of_v[k, l] = dynamics.of_v[k, l] + stage.acceleration_rate * dynamics.M[k, l]
+            of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
     add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
     copy_kinematics(dynamics, at)
 
@@ -360,9 +357,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
     n, rows, m, h = contacts.n[0], system.rows, at.w.shape[1], 1.0 / stage.rate
     press(system, contacts, at)
     point = vector(3)
-    for b in range(at.loads.shape[0]):
-        for a in range(6):
-            at.loads[b, a] = 0.0
+    clear_matrix(at.loads)
     k = 0
     for i in range(n):
         a, b = contacts.bodies[i, 0], contacts.bodies[i, 1]
@@ -384,8 +379,7 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
             for j in range(3):
                 at.motion[i, j] -= rise * places.normal[i, j]
         largest = _weigh(at, i, rows, m, tree.weight)
-        for j in range(6):
-            at.origin[i, j] = 0.0
+        clear_vector(at.origin[i])
         if largest <= _NOTHING * tree.weight:
             continue
         at.active[k] = i
@@ -400,7 +394,9 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
         for l in range(at.G.size):
             at.G[l] += force[l]
     if system.derivative == SECANT:
-        _learn_slopes(contacts, at)
+        for i in range(n):
+            for a in range(rows):
+                clear_matrix(at.slopes[i, a])
 
 
 @jit
@@ -416,8 +412,7 @@ def _missing(at: Point, i: int) -> float:
 def _weigh(at: Point, i: int, rows: int, m: int, weight: float) -> float:
     """Wrench and works of a contact, its part of the gap and the slip; its largest force."""
     largest = 0.0
-    for e in range(m):
-        at.work[i, e] = 0.0
+    clear_vector(at.work[i])
     for a in range(rows):
         total = 0.0
         for e in range(m):
@@ -478,16 +473,6 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
 
 
 @jit
-def _learn_slopes(contacts: Contacts, at: Point) -> None:
-    """Prepare the secants of a point without earlier ones: no slope."""
-    for i in range(contacts.n[0]):
-        for a in range(at.slopes.shape[1]):
-            for e in range(at.slopes.shape[2]):
-                for c in range(3):
-                    at.slopes[i, a, e, c] = 0.0
-
-
-@jit
 def learn_slopes(contacts: Contacts, before: Point, at: Point) -> None:
     """Broyden's estimate of dV/dx for each contact on its own, within one stage.
 
@@ -519,10 +504,8 @@ def learn_slopes(contacts: Contacts, before: Point, at: Point) -> None:
 @jit
 def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
     """Derivatives of the equations at an evaluated point; in zeroth order those of V are others."""
-    tree, places, contacts, nv = system.tree, at.places, stage.contacts, at.v.size
-    for k in range(nv):
-        for l in range(nv):
-            linear.A[k, l] = at.A[k, l]
+    tree, places, contacts = system.tree, at.places, stage.contacts
+    copy_matrix(at.A, linear.A)
     _linearise_joints(system, stage, at, linear)
     touching = at.n_active[1]
     if touching == 0:
@@ -545,8 +528,7 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
         _vertex_rates(system, at, i, of_depth, N, own[i])
         _wrench_rates(places.arm[i], L, at.wrench[i], own[i], D)
         bodies[x, 0], bodies[x, 1] = contacts.bodies[i, 0], contacts.bodies[i, 1]
-        for k in range(6):
-            origin[x, k] = at.origin[i, k]
+        copy_vector(at.origin[i], origin[x])
         stiffness_at_origin(
             at.P, bodies[x, 1], places.centre[i], at.wrench[i], D, True, stiffness[x]
         )
@@ -561,9 +543,7 @@ def linearise(system: System, stage: Stage, at: Point, linear: Linear) -> None:
 
 
 @jit
-def _vertex_rates(
-    system: System, at: Point, i: int, of_depth: np.ndarray, N: np.ndarray, own: np.ndarray
-) -> None:
+def _vertex_rates(system: System, at: Point, i: int, of_depth: Array, N: Array, own: Array) -> None:
     """Derivative of V w of contact i by a motion of its body, shape (rows, 6)."""
     if system.derivative == SECANT:
         for a in range(own.shape[0]):
@@ -586,9 +566,7 @@ def _vertex_rates(
 
 
 @jit
-def _wrench_rates(
-    arm: np.ndarray, L: np.ndarray, wrench: np.ndarray, own: np.ndarray, D: np.ndarray
-) -> None:
+def _wrench_rates(arm: Array, L: Array, wrench: Array, own: Array, D: Array) -> None:
     """Derivative of a wrench about the centre by a motion of the body, shape (6, 6).
 
     Args:
@@ -614,11 +592,11 @@ def _contact_rows(
     stage: Stage,
     at: Point,
     i: int,
-    of_depth: np.ndarray,
-    N: np.ndarray,
-    L: np.ndarray,
-    J_force: np.ndarray,
-    J_motion: np.ndarray,
+    of_depth: Array,
+    N: Array,
+    L: Array,
+    J_force: Array,
+    J_motion: Array,
 ) -> None:
     """Jacobians of contact i relative to the touched body, in its axes, shapes (rows, nv).
 
@@ -676,19 +654,7 @@ def _contact_rows(
 
 
 @jit
-def motion_at(M: np.ndarray, S: np.ndarray, c: np.ndarray, s: float, out: np.ndarray) -> None:
-    """The motion s S at a point c, in the axes of a placement: linear, then angular, shape (6,)."""
-    x, y = vector(3), vector(3)
-    cross_into(S[3:], c, x)
-    for j in range(3):
-        x[j] = s * (x[j] + S[j])
-        y[j] = s * S[3 + j]
-    rotate_back(M, x, out[:3])
-    rotate_back(M, y, out[3:])
-
-
-@jit
-def _subtract_cross(a: np.ndarray, X: np.ndarray, first: int) -> None:
+def _subtract_cross(a: Array, X: Array, first: int) -> None:
     """Subtract the matrix of a x from three columns of X."""
     for j in range(3):
         k, l = (j + 1) % 3, (j + 2) % 3
@@ -697,9 +663,7 @@ def _subtract_cross(a: np.ndarray, X: np.ndarray, first: int) -> None:
 
 
 @jit
-def _displacement_map(
-    placement: np.ndarray, reference: np.ndarray, F: np.ndarray, X: np.ndarray, U: np.ndarray
-) -> None:
+def _displacement_map(placement: Array, reference: Array, F: Array, X: Array, U: Array) -> None:
     """U = X + Q (F - X); of wrenches that of the centre, and (tr(T) - T) / 2 with T = Q'."""
     Q = matrix(3, 3)
     turn_back(placement, reference, Q)
@@ -721,7 +685,7 @@ def _displacement_map(
 
 @jit
 def _velocity_map(
-    at: Point, a: int, b: int, i: int, h: float, F: np.ndarray, X: np.ndarray, U: np.ndarray
+    at: Point, a: int, b: int, i: int, h: float, F: Array, X: Array, U: Array
 ) -> None:
     """U = h ([t] X - [w] F + [0, -[v]]); of wrenches also -h [w] of the rotation."""
     x, y, carried, t = vector(3), vector(3), vector(6), vector(6)
@@ -751,12 +715,10 @@ def _linearise_joints(system: System, stage: Stage, at: Point, linear: Linear) -
         l = joints.dofs[j]
         _, width, d_least, d_width = interval(joints, j, at.q)
         linear.A[l, l] -= d_least + at.w[n + j, 0] * d_width
-        for a in range(linear.J_force.shape[1]):
-            for k in range(linear.J_force.shape[2]):
-                linear.J_force[x, a, k] = linear.J_motion[x, a, k] = 0.0
+        clear_matrix(linear.J_force[x])
+        clear_matrix(linear.J_motion[x])
         linear.J_force[x, 0, l] = linear.J_motion[x, 0, l] = 1.0
-        for a in range(linear.lift.shape[1]):
-            linear.lift[x, a] = 0.0
+        clear_vector(linear.lift[x])
         if d_width != 0.0:
             share = system.recovery / stage.rate
             w = at.w[n + j, 0]

@@ -17,8 +17,8 @@ from nmdp_pin._kernels.contact_motion import relative_placement, relative_veloci
 from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin._kernels.inertia import placement_rates
-from nmdp_pin._kernels.jit import inlined, jit
-from nmdp_pin._kernels.local_array import matrix, vector, zero_matrix
+from nmdp_pin._kernels.jit import Array, inlined, jit
+from nmdp_pin._kernels.linear import clear_matrix, clear_vector, copy_vector
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
     missed_contacts,
@@ -27,7 +27,8 @@ from nmdp_pin._kernels.planes import (
     report_wrenches,
     select_contacts,
 )
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.polytopes import RIM
+from nmdp_pin._kernels.record import matrix, record, vector, zero_matrix
 from nmdp_pin._kernels.stage import (
     GAP,
     NEWTON_EULER,
@@ -42,7 +43,7 @@ from nmdp_pin._kernels.stage import (
     press,
     saturate_at,
 )
-from nmdp_pin._kernels.tree import body_twists, kinetic_energy, potential_energy
+from nmdp_pin._kernels.tree import Tree, body_twists, kinetic_energy, potential_energy
 from nmdp_pin._kernels.vector3 import cross_into, place, rotate
 from nmdp_pin._kernels.vi_newton import (
     BUDGET_SPENT,
@@ -53,8 +54,19 @@ from nmdp_pin._kernels.vi_newton import (
     solve_stage,
 )
 
-LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
-_MOST_GUESSES = 8
+_LEAST_GAIN = 0.01  # [m] by which the energy that a step gains may lift the robot's weight
+# Initial guesses: share of the predicted motion, whether with the weights of the step before, how
+# loose the guess is, and whether contacts bear their full forces.
+_GUESSES = (
+    (1.0, 1.0, 3.0, 0.0),
+    (0.0, 1.0, 3.0, 0.0),
+    (1.0, 0.0, 10.0, 0.0),
+    (0.5, 1.0, 3.0, 0.0),
+    (0.0, 1.0, 0.3, 0.0),
+    (1.0, 1.0, 3.0, 1.0),
+    (0.0, 0.0, 0.3, 0.0),
+    (0.0, 0.0, 1e3, 0.0),
+)
 _OF_GUESS = 1e-4  # share of the tolerances at which an initial guess is a solution
 _FAR = 3.0  # norm of G over the weight beyond which a prediction is no guess
 _FEW_GUESSES = 4  # in second order; steps that they do not solve are better made in first order
@@ -110,13 +122,10 @@ class Scheme:
     Args:
         order: order of the method on smooth motion.
         a: Butcher matrix, lower triangular, shape (s, s).
-        acceleration: rate of the acceleration over that of the velocity; 1 but in halved steps as
-            the papers print them.
     """
 
     order: int
-    a: np.ndarray
-    acceleration: float
+    a: Array
 
 
 @record
@@ -140,18 +149,18 @@ class Start:
         external: forces from outside at the stages, which are in `constant` as well, (s, nv).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    contacts: np.ndarray
-    w: np.ndarray
-    joints: np.ndarray
+    q: Array
+    v: Array
+    a: Array
+    contacts: Array
+    w: Array
+    joints: Array
     h: float
-    constant: np.ndarray
-    kp: np.ndarray
-    kd: np.ndarray
-    q_target: np.ndarray
-    external: np.ndarray
+    constant: Array
+    kp: Array
+    kd: Array
+    q_target: Array
+    external: Array
 
 
 @record
@@ -180,13 +189,13 @@ class Memory:
     scratch: Point
     points: tuple[Point, ...]
     linear: Linear
-    w: np.ndarray
-    ahead: np.ndarray
-    rates: np.ndarray
-    slopes: np.ndarray
-    velocities: np.ndarray
-    energies: np.ndarray
-    suspects: np.ndarray
+    w: Array
+    ahead: Array
+    rates: Array
+    slopes: Array
+    velocities: Array
+    energies: Array
+    suspects: Array
 
 
 @record
@@ -208,18 +217,18 @@ class End:
         numbers: residual, gap and energies, shape (4,).
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    tau: np.ndarray
-    wrenches: np.ndarray
-    depths: np.ndarray
-    error: np.ndarray
-    contacts: np.ndarray
-    w: np.ndarray
-    joints: np.ndarray
-    counts: np.ndarray
-    numbers: np.ndarray
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    wrenches: Array
+    depths: Array
+    error: Array
+    contacts: Array
+    w: Array
+    joints: Array
+    counts: Array
+    numbers: Array
 
 
 @jit
@@ -235,7 +244,7 @@ def attainable(system: System, stage: Stage, relative: float) -> float:
 
     The rounding errors are those of M q / h^2 in G.
     """
-    size = _size_of(stage.q_ref) * stage.rate * stage.acceleration_rate
+    size = _size_of(stage.q_ref) * stage.rate * stage.rate
     return max(relative * system.tree.weight, ROUNDING * system.tree.inertia * size)
 
 
@@ -246,7 +255,7 @@ def attainable_slip(stage: Stage, speed: float) -> float:
 
 
 @jit
-def _size_of(q: np.ndarray) -> float:
+def _size_of(q: Array) -> float:
     """Norm of a configuration, and 1 more."""
     square = 0.0
     for i in range(q.size):
@@ -265,10 +274,8 @@ def share_of_tolerance(options: Options, stage: Stage) -> float:
 def open_step(system: System, start: Start, memory: Memory) -> None:
     """Kinematics, energies and contacts at the start of a step."""
     origin, stage, tree = memory.origin, memory.stage, system.tree
-    for i in range(start.q.size):
-        origin.q[i] = start.q[i]
-    for l in range(start.v.size):
-        origin.v[l] = start.v[l]
+    copy_vector(start.q, origin.q)
+    copy_vector(start.v, origin.v)
     kinematics(system, start.q, origin)
     body_twists(tree, origin.S, start.v, origin.twists)
     memory.energies[0], memory.energies[1] = energies_of(system, origin)
@@ -301,8 +308,7 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
         relative_velocity(origin.P, origin.twists, a, b, centre, u, work)
         most = max(most, u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     for j in range(start.joints.size):
-        for e in range(m):
-            memory.w[n + j, e] = 0.0
+        clear_vector(memory.w[n + j])
         memory.w[n + j, 0] = start.joints[j] if options.warm_start else 0.5
         memory.velocities[n + j, 0] = start.v[system.joints.dofs[j]]
         memory.velocities[n + j, 1] = memory.velocities[n + j, 2] = 0.0
@@ -320,7 +326,6 @@ def state_stage(
     stage, tree, h = memory.stage, system.tree, start.h
     a = scheme.a[i, i]
     stage.rate = 1.0 / (a * h)
-    stage.acceleration_rate = scheme.acceleration * stage.rate
     stage.displaced = scheme.order == 1
     last = max(start.kp.shape[0] - scheme.a.shape[0] + i, 0)  # a repetition has the last command
     torque = stage.torque
@@ -332,7 +337,7 @@ def state_stage(
         stage.q_ref[k], torque.q_target[k] = start.q[k], start.q_target[last, k]
     if i > 0:
         b = scheme.a[i, 0] * h
-        before = 1.0 / (scheme.a[0, 0] * h) * scheme.acceleration
+        before = 1.0 / (scheme.a[0, 0] * h)
         integrate(tree.space, start.q, b, first.v, stage.q_ref)
         for l in range(start.v.size):
             stage.v_ref[l] = start.v[l] + b * before * (first.v[l] - start.v[l])
@@ -375,7 +380,7 @@ def _state_target(system: System, start: Start, i: int, memory: Memory) -> None:
                     target = origin.P[b + 1, r, c] + rates[b, r, c] / stage.rate
                 stage.target[b, r, c] = target
         for c in range(3):
-            share = stage.rate * stage.acceleration_rate if stage.displaced else stage.rate
+            share = stage.rate * stage.rate if stage.displaced else stage.rate
             stage.target[b, 3, c] += tree.gravity[c] / share
     stage.form = POSITIONS if stage.displaced else VELOCITIES
 
@@ -395,29 +400,13 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
     """
     stage, n, r = memory.stage, memory.stage.contacts.n[0], system.joints.dofs.size
     h, m = 1.0 / stage.rate, at.w.shape[1]
-    share, weights, loose, full = 1.0, 1.0, 3.0, False
+    if number >= len(_GUESSES):
+        return -1.0
+    share, weights, loose, full = _GUESSES[number]
     if not _predicts(options):
-        share = 0.0
         if number > (1 if options.restarts and options.warm_start else 0):
             return -1.0
-        if number == 1:
-            weights = 0.0
-    elif number == 1:
-        share = 0.0
-    elif number == 2:
-        weights, loose = 0.0, 10.0
-    elif number == 3:
-        share = 0.5
-    elif number == 4:
-        share, loose = 0.0, 0.3
-    elif number == 5:
-        full = True
-    elif number == 6:
-        share, weights, loose = 0.0, 0.0, 0.3
-    elif number == 7:
-        share, weights, loose = 0.0, 0.0, 1e3
-    elif number > 7:
-        return -1.0
+        share, weights, loose, full = 0.0, 1.0 - number, 3.0, 0.0
     step = vector(at.v.size)
     for l in range(at.v.size):
         step[l] = share * h * stage.v_ref[l]
@@ -427,7 +416,7 @@ def guess(system: System, options: Options, number: int, memory: Memory, at: Poi
     for i in range(n + r):
         for e in range(m):
             at.w[i, e] = weights * memory.w[i, e]
-            if full and i < n:
+            if full > 0.0 and i < n:
                 at.w[i, e] = 1.0 / m
         if weights == 0.0 and i >= n:
             at.w[i, 0] = 0.5
@@ -443,7 +432,7 @@ def solve_from_guesses(
     given: float,
     memory: Memory,
     first: int,
-    counts: np.ndarray,
+    counts: Array,
 ) -> tuple[int, int]:
     """Solve a stage from one guess after another.
 
@@ -523,11 +512,9 @@ def _gains_little(
     energies = memory.energies
     energies[2], energies[3] = energies_of(system, at)
     done = given + power(at) / memory.stage.rate
-    if memory.stage.acceleration_rate != memory.stage.rate:  # as printed, which is not consistent
-        return True
     done += released(system, at, memory)
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
-    return gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0))
+    return gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0))
 
 
 @jit
@@ -537,15 +524,15 @@ def released(system: System, at: Point, memory: Memory) -> float:
 
 
 @jit
-def allowed_gain(system: System, share: float, moving: float) -> float:
+def allowed_gain(tree: Tree, share: float, moving: float) -> float:
     """The largest acceptable gain of energy [J].
 
     Args:
-        system: what all steps share.
+        tree: joints and bodies.
         share: share of the energy that moves.
         moving: energy that moves: kinetic energy at the start plus the work of the torques [J].
     """
-    return share * moving + LEAST_GAIN * system.tree.weight
+    return share * moving + _LEAST_GAIN * tree.weight
 
 
 @jit
@@ -565,7 +552,7 @@ def make_stages(
     start: Start,
     memory: Memory,
     base: int,
-    counts: np.ndarray,
+    counts: Array,
 ) -> tuple[int, int, int]:
     """Solve the stages of a step one after another.
 
@@ -583,10 +570,9 @@ def make_stages(
     """
     stages, given = scheme.a.shape[0], 0.0
     speed = list_weights(system, start, options, memory)
-    for l in range(start.v.size):
-        memory.ahead[l] = start.a[l]
+    copy_vector(start.a, memory.ahead)
     first, last, outcome = base, base, CONVERGED
-    guesses = _FEW_GUESSES if scheme.order > 1 else _MOST_GUESSES
+    guesses = _FEW_GUESSES if scheme.order > 1 else len(_GUESSES)
     for i in range(stages):
         state_stage(system, scheme, start, i, memory, memory.points[first])
         reach = _LEAST_REACH + speed / memory.stage.rate
@@ -619,7 +605,7 @@ def carry(memory: Memory, at: Point) -> None:
             else:
                 memory.w[i, e] = 0.5 if e == 0 else 0.0
     for l in range(at.v.size):
-        memory.ahead[l] = stage.acceleration_rate * (at.v[l] - stage.v_ref[l])
+        memory.ahead[l] = stage.rate * (at.v[l] - stage.v_ref[l])
 
 
 @jit
@@ -724,7 +710,7 @@ def _judge(
     done = start.h * (scheme.a[1, 0] * power(before) + scheme.a[1, 1] * power(at))
     gain = energies[2] + energies[3] - energies[0] - energies[1] - done
     gain -= released(system, at, memory)
-    if not gain <= allowed_gain(system, options.share, energies[0] + max(done, 0.0)):
+    if not gain <= allowed_gain(system.tree, options.share, energies[0] + max(done, 0.0)):
         return ENERGY_GAINED, False
     return judge(
         system,
@@ -743,19 +729,12 @@ def _judge(
 
 @jit
 def _close_step(
-    system: System,
-    scheme: Scheme,
-    start: Start,
-    memory: Memory,
-    first: int,
-    last: int,
-    end: End,
+    system: System, scheme: Scheme, start: Start, memory: Memory, first: int, last: int, end: End
 ) -> None:
     """Write the end of a step that was made."""
     at, contacts, stages = memory.points[last], memory.stage.contacts, scheme.a.shape[0]
     n, k = contacts.n[0], 0
-    for i in range(at.q.size):
-        end.q[i] = at.q[i]
+    copy_vector(at.q, end.q)
     carry(memory, at)
     for l in range(at.v.size):
         end.v[l], end.a[l] = at.v[l], memory.ahead[l]
@@ -763,16 +742,13 @@ def _close_step(
     for x in range(at.n_active[1]):
         i = at.active[x]
         end.contacts[k] = identity(system.candidates, contacts, contacts.index[i])
-        for e in range(at.w.shape[1]):
-            end.w[k, e] = at.w[i, e]
+        copy_vector(at.w[i], end.w[k])
         k += 1
     end.counts[TOUCHING] = k
     for j in range(end.joints.size):
         end.joints[j] = memory.w[n + j, 0]
     report_depths(system.candidates, contacts, at.places, end.depths)
-    for p in range(end.depths.size):
-        for a in range(6):
-            end.wrenches[p, a] = 0.0
+    clear_matrix(end.wrenches)
     for s in range(stages):
         add_wrenches(
             system,
@@ -801,7 +777,7 @@ def _close_step(
 
 @jit
 def add_wrenches(
-    system: System, contacts: Contacts, weight: float, at: Point, wrenches: np.ndarray
+    system: System, contacts: Contacts, weight: float, at: Point, wrenches: Array
 ) -> None:
     """Add the weighted wrenches of a stage about the centres of the points, in the world."""
     n = contacts.n[0]
@@ -809,7 +785,8 @@ def add_wrenches(
     for x in range(at.n_active[1]):
         i = at.active[x]
         c, f = contacts.index[i], at.wrench[i]
-        alone = system.candidates.pairs[c] < 0 and system.candidates.bodies[c, 0] > 0
+        alone = system.candidates.pairs[c] < 0 or contacts.features[c, 0] == RIM
+        alone = alone and system.candidates.bodies[c, 0] > 0
         cross_into(at.places.arm[i], f, moment)
         for a in range(3):
             seen[a] = weight * f[a]

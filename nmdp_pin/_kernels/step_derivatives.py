@@ -14,15 +14,15 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.callbacks import call_minimise, call_vertex_derivative
-from nmdp_pin._kernels.contact_motion import turn_back
+from nmdp_pin._kernels.contact_motion import motion_at, turn_back
 from nmdp_pin._kernels.friction_cone import cone_derivative
 from nmdp_pin._kernels.implicit_function import StageRates
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.joints import gains, interval
 from nmdp_pin._kernels.linear import add_product
-from nmdp_pin._kernels.local_array import matrix, vector
 from nmdp_pin._kernels.manifold import Manifold, add_rows, difference, difference_derivative
 from nmdp_pin._kernels.planes import missed_contacts
+from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
     SLIP,
@@ -33,7 +33,6 @@ from nmdp_pin._kernels.stage import (
     evaluate,
     kinematics,
     linearise,
-    motion_at,
     saturate_at,
 )
 from nmdp_pin._kernels.step import (
@@ -49,12 +48,7 @@ from nmdp_pin._kernels.step import (
     state_stage,
 )
 from nmdp_pin._kernels.vector3 import cross_into, place
-from nmdp_pin._kernels.vi_newton import (
-    CONVERGED,
-    Tolerances,
-    blocks_of,
-    solve_stage,
-)
+from nmdp_pin._kernels.vi_newton import CONVERGED, Tolerances, blocks_of, solve_stage
 
 _TIGHT = 1e-13  # tolerance of a solution to rounding
 _FREE = 1e-10  # proximal term there
@@ -71,10 +65,10 @@ def settle(
     scheme: Scheme,
     start: Start,
     i: int,
-    ends: np.ndarray,
+    ends: Array,
     first: int,
     memory: Memory,
-    counts: np.ndarray,
+    counts: Array,
 ) -> tuple[int, bool, float]:
     """State stage i of a step, and solve it to rounding from near its end, where that is possible.
 
@@ -149,8 +143,8 @@ def stage_rates(
     stage: Stage,
     origin: Point,
     at: Point,
-    of_q: np.ndarray,
-    of_v: np.ndarray,
+    of_q: Array,
+    of_v: Array,
     linear: Linear,
     rates: StageRates,
 ) -> None:
@@ -184,7 +178,7 @@ def stage_rates(
         of_a = np.empty((nv, nz))
         for k in range(nv):
             for c in range(nz):
-                of_a[k, c] = stage.acceleration_rate * (v_z[k, c] - of_v[k, c])
+                of_a[k, c] = stage.rate * (v_z[k, c] - of_v[k, c])
         add_product(dynamics.M, of_a, G_z)
     for k in range(nv):
         _, _, kd = gains(system.joints, stage.torque, k)
@@ -214,9 +208,7 @@ def stage_rates(
 
 
 @jit
-def _add_left_product(
-    space: Manifold, D: np.ndarray, factor: float, X: np.ndarray, Y: np.ndarray
-) -> None:
+def _add_left_product(space: Manifold, D: Array, factor: float, X: Array, Y: Array) -> None:
     """Y += factor D X, D being the identity but for blocks."""
     for b in range(len(space.kinds)):
         k, end = space.first_v[b], space.first_v[b + 1]
@@ -230,7 +222,7 @@ def _add_left_product(
 
 @jit
 def _add_turning_vertices(
-    system: System, stage: Stage, at: Point, first: np.ndarray, r_q: np.ndarray
+    system: System, stage: Stage, at: Point, first: Array, r_q: Array
 ) -> None:
     """Add (dV/dq)' u of contacts, and of joints the widening of their intervals, to r_q."""
     tree, places, contacts, joints = system.tree, at.places, stage.contacts, system.joints
@@ -296,12 +288,7 @@ def _add_turning_vertices(
 
 @jit
 def _add_reference_motions(
-    system: System,
-    stage: Stage,
-    origin: Point,
-    at: Point,
-    rates: StageRates,
-    of_q: np.ndarray,
+    system: System, stage: Stage, origin: Point, at: Point, rates: StageRates, of_q: Array
 ) -> None:
     """Add V' du of motions that change with the reference, q and w held, to r_z.
 

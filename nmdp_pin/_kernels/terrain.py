@@ -17,19 +17,9 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
-from nmdp_pin._kernels.primitives import (
-    primitive_distance,
-    primitive_hessian,
-    primitive_normal,
-)
-from nmdp_pin._kernels.triangles import (
-    Triangles,
-    box_gap,
-    describe_minimum,
-    nearest_face,
-    settle,
-)
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.primitives import primitive_distance, primitive_hessian, primitive_normal
+from nmdp_pin._kernels.triangles import Triangles, box_gap, describe_minimum, nearest_face, settle
 from nmdp_pin._kernels.vector3 import Vector3, dot
 
 PLANE, MESH = 0, 7  # the kinds beside those of `primitives`
@@ -38,15 +28,15 @@ _LOST = 1e9  # [m] |x| + |y| + |z| beyond which coordinates no longer resolve a 
 
 @jit
 def query(
-    kinds: np.ndarray,
-    shapes: np.ndarray,
+    kinds: Array,
+    shapes: Array,
     triangles: Triangles,
-    points: np.ndarray,
-    distance: np.ndarray,
-    normal: np.ndarray,
-    curvature: np.ndarray,
-    friction: np.ndarray,
-    shape: np.ndarray,
+    points: Array,
+    distance: Array,
+    normal: Array,
+    curvature: Array,
+    friction: Array,
+    shape: Array,
 ) -> bool:
     """Write the results of `Terrain.query`; True where some curvature is not zero.
 
@@ -81,7 +71,7 @@ def query(
             if kinds[s, 0] != MESH:
                 continue
             m = kinds[s, 2]
-            apart = box_gap(triangles, triangles.trees[m, 0] + 1, p)
+            apart = box_gap(triangles, triangles.trees[m, 0] + 1, p, p)
             if apart > 0.0 and apart >= least * abs(least):
                 continue
             phi, own, own_bends = _mesh_surface(triangles, m, p, shapes[s, 16], other)
@@ -102,7 +92,7 @@ def query(
 
 @jit
 def _mesh_surface(
-    triangles: Triangles, m: int, p: Vector3, rounding: float, hessian: np.ndarray
+    triangles: Triangles, m: int, p: Vector3, rounding: float, hessian: Array
 ) -> tuple[float, Vector3, bool]:
     """Signed distance to a mesh, its gradient, and whether there is a Hessian."""
     t, feature, foot = settle(triangles, nearest_face(triangles, m, p), p)
@@ -110,7 +100,7 @@ def _mesh_surface(
 
 
 @jit
-def _nearest_simple(kinds: np.ndarray, shapes: np.ndarray, p: Vector3) -> tuple[int, float]:
+def _nearest_simple(kinds: Array, shapes: Array, p: Vector3) -> tuple[int, float]:
     """The first of the nearest planes and primitives, -1 where there is none; its distance [m]."""
     nearest, least = -1, math.inf
     for s in range(len(kinds)):
@@ -123,7 +113,7 @@ def _nearest_simple(kinds: np.ndarray, shapes: np.ndarray, p: Vector3) -> tuple[
 
 
 @jit
-def shape_distance(kinds: np.ndarray, shapes: np.ndarray, s: int, p: Vector3) -> float:
+def shape_distance(kinds: Array, shapes: Array, s: int, p: Vector3) -> float:
     """Signed distance to a plane or primitive [m]."""
     if kinds[s, 0] == PLANE:
         return dot(p, (shapes[s, 5], shapes[s, 8], shapes[s, 11])) - shapes[s, 12]
@@ -132,12 +122,7 @@ def shape_distance(kinds: np.ndarray, shapes: np.ndarray, s: int, p: Vector3) ->
 
 @jit
 def describe(
-    kinds: np.ndarray,
-    shapes: np.ndarray,
-    s: int,
-    p: Vector3,
-    distance: float,
-    hessian: np.ndarray,
+    kinds: Array, shapes: Array, s: int, p: Vector3, distance: float, hessian: Array
 ) -> tuple[Vector3, bool]:
     """Normal of a plane or primitive, and whether there is a Hessian, written in its own frame.
 
@@ -158,13 +143,13 @@ def describe(
 
 
 @jit
-def _sizes(shapes: np.ndarray, s: int) -> Vector3:
+def _sizes(shapes: Array, s: int) -> Vector3:
     """The three sizes of a shape [m]."""
     return shapes[s, 12], shapes[s, 13], shapes[s, 14]
 
 
 @jit
-def seen_from(shapes: np.ndarray, s: int, p: Vector3) -> Vector3:
+def seen_from(shapes: Array, s: int, p: Vector3) -> Vector3:
     """A point of the world in the frame of a shape [m]."""
     x, y, z = p[0] - shapes[s, 0], p[1] - shapes[s, 1], p[2] - shapes[s, 2]
     return (
@@ -175,7 +160,7 @@ def seen_from(shapes: np.ndarray, s: int, p: Vector3) -> Vector3:
 
 
 @jit
-def _turned(shapes: np.ndarray, s: int, own: Vector3) -> Vector3:
+def _turned(shapes: Array, s: int, own: Vector3) -> Vector3:
     """World components of a direction in a shape's frame."""
     return (
         dot((shapes[s, 3], shapes[s, 4], shapes[s, 5]), own),
@@ -185,7 +170,7 @@ def _turned(shapes: np.ndarray, s: int, own: Vector3) -> Vector3:
 
 
 @jit
-def turn_tensor(shapes: np.ndarray, s: int, own: np.ndarray, world: np.ndarray, k: int) -> None:
+def turn_tensor(shapes: Array, s: int, own: Array, world: Array, k: int) -> None:
     """Write R H R' into `world[k]`, shape (3, 3)."""
     for a in range(3):
         for b in range(3):

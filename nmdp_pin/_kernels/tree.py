@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.lie import coadjoint
-from nmdp_pin._kernels.local_array import matrix, vector
+from nmdp_pin._kernels.linear import copy_vector
 from nmdp_pin._kernels.manifold import (
     LINEAR,
     PLANAR,
@@ -24,7 +22,7 @@ from nmdp_pin._kernels.manifold import (
     Manifold,
     rotation_of_quaternion,
 )
-from nmdp_pin._kernels.record import record
+from nmdp_pin._kernels.record import matrix, record, vector
 from nmdp_pin._kernels.vector3 import compose
 
 
@@ -48,20 +46,20 @@ class Tree:
     """
 
     space: Manifold
-    parents: np.ndarray
-    first_dofs: np.ndarray
-    moves: np.ndarray
-    placements: np.ndarray
-    motions: np.ndarray
-    moments: np.ndarray
-    rotors: np.ndarray
-    gravity: np.ndarray
+    parents: Array
+    first_dofs: Array
+    moves: Array
+    placements: Array
+    motions: Array
+    moments: Array
+    rotors: Array
+    gravity: Array
     weight: float
     inertia: float
 
 
 @jit
-def _rotation_about(axis: np.ndarray, c: float, s: float, R: np.ndarray) -> None:
+def _rotation_about(axis: Array, c: float, s: float, R: Array) -> None:
     """The rotation about a unit vector by the angle of cosine c and sine s, by its columns."""
     x, y, z = axis[0], axis[1], axis[2]
     k = 1.0 - c
@@ -71,7 +69,7 @@ def _rotation_about(axis: np.ndarray, c: float, s: float, R: np.ndarray) -> None
 
 
 @jit
-def _joint_placement(kind: int, q: np.ndarray, motions: np.ndarray, M: np.ndarray) -> None:
+def _joint_placement(kind: int, q: Array, motions: Array, M: Array) -> None:
     """The placement given by a joint's coordinates.
 
     Args:
@@ -103,7 +101,7 @@ def _joint_placement(kind: int, q: np.ndarray, motions: np.ndarray, M: np.ndarra
 
 
 @jit
-def forward_kinematics(tree: Tree, q: np.ndarray, P: np.ndarray) -> None:
+def forward_kinematics(tree: Tree, q: Array, P: Array) -> None:
     """The placements of all bodies; of joints of the kinds of `manifold` only.
 
     Args:
@@ -124,7 +122,7 @@ def forward_kinematics(tree: Tree, q: np.ndarray, P: np.ndarray) -> None:
 
 
 @jit
-def world_motions(tree: Tree, P: np.ndarray, S: np.ndarray) -> None:
+def world_motions(tree: Tree, P: Array, S: Array) -> None:
     """The motions of all dofs at the world's origin, the transpose of pinocchio's `data.J`.
 
     Args:
@@ -146,7 +144,7 @@ def world_motions(tree: Tree, P: np.ndarray, S: np.ndarray) -> None:
 
 
 @jit
-def body_twists(tree: Tree, S: np.ndarray, v: np.ndarray, twists: np.ndarray) -> None:
+def body_twists(tree: Tree, S: Array, v: Array, twists: Array) -> None:
     """Motions of the bodies at the world's origin.
 
     Args:
@@ -159,15 +157,14 @@ def body_twists(tree: Tree, S: np.ndarray, v: np.ndarray, twists: np.ndarray) ->
         twists[0, i] = 0.0
     for b in range(len(tree.parents)):
         t, above = twists[b + 1], twists[tree.parents[b] + 1]
-        for i in range(6):
-            t[i] = above[i]
+        copy_vector(above, t)
         for k in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
             for i in range(6):
                 t[i] += S[k, i] * v[k]
 
 
 @jit
-def placement_rate(X: np.ndarray, twist: np.ndarray, rate: np.ndarray) -> None:
+def placement_rate(X: Array, twist: Array, rate: Array) -> None:
     """Rate of the placement of a body.
 
     Args:
@@ -186,7 +183,7 @@ def placement_rate(X: np.ndarray, twist: np.ndarray, rate: np.ndarray) -> None:
 
 
 @jit
-def kinetic_energy(tree: Tree, P: np.ndarray, twists: np.ndarray, v: np.ndarray) -> float:
+def kinetic_energy(tree: Tree, P: Array, twists: Array, v: Array) -> float:
     """The kinetic energy of bodies and rotors [J].
 
     Args:
@@ -209,13 +206,8 @@ def kinetic_energy(tree: Tree, P: np.ndarray, twists: np.ndarray, v: np.ndarray)
 
 
 @jit
-def potential_energy(tree: Tree, P: np.ndarray) -> float:
-    """The potential energy of gravity [J].
-
-    Args:
-        tree: bodies of the tree.
-        P: placements, shape (n + 1, 4, 3).
-    """
+def potential_energy(tree: Tree, P: Array) -> float:
+    """The potential energy of gravity at placements P, shape (n + 1, 4, 3) [J]."""
     energy = 0.0
     for b in range(len(tree.parents)):
         for i in range(4):
@@ -225,7 +217,7 @@ def potential_energy(tree: Tree, P: np.ndarray) -> float:
 
 
 @jit
-def add_children(parents: np.ndarray, values: np.ndarray) -> None:
+def add_children(parents: Array, values: Array) -> None:
     """Add to each body's row the rows of all bodies below it, in place.
 
     Args:
@@ -240,15 +232,13 @@ def add_children(parents: np.ndarray, values: np.ndarray) -> None:
 
 
 @jit
-def power(s: np.ndarray, F: np.ndarray) -> float:
+def power(s: Array, F: Array) -> float:
     """S . F of a motion and a wrench, shapes (6,)."""
     return s[0] * F[0] + s[1] * F[1] + s[2] * F[2] + s[3] * F[3] + s[4] * F[4] + s[5] * F[5]
 
 
 @jit
-def project_wrenches(
-    S: np.ndarray, first_dofs: np.ndarray, wrenches: np.ndarray, force: np.ndarray
-) -> None:
+def project_wrenches(S: Array, first_dofs: Array, wrenches: Array, force: Array) -> None:
     """force_k = S_k . F_b for the dofs k of each body b.
 
     Args:
@@ -264,7 +254,7 @@ def project_wrenches(
 
 
 @jit
-def wrench_rates(K: np.ndarray, s: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
+def wrench_rates(K: Array, s: Array, row: Array, column: Array) -> None:
     """Row = K' s and column = K s of a row-major matrix K, shape (36,)."""
     for i in range(6):
         row[i] = 0.0
@@ -276,12 +266,7 @@ def wrench_rates(K: np.ndarray, s: np.ndarray, row: np.ndarray, column: np.ndarr
 
 @jit
 def project_stiffness(
-    S: np.ndarray,
-    parents: np.ndarray,
-    first_dofs: np.ndarray,
-    stiffness: np.ndarray,
-    wrenches: np.ndarray,
-    A: np.ndarray,
+    S: Array, parents: Array, first_dofs: Array, stiffness: Array, wrenches: Array, A: Array
 ) -> None:
     """Add the derivative of `project_wrenches` with respect to the configuration (tangent) to A.
 
@@ -318,9 +303,7 @@ def project_stiffness(
 
 
 @jit
-def subtract_from_bodies(
-    bodies: np.ndarray, values: np.ndarray, n: int, both: float, sums: np.ndarray
-) -> None:
+def subtract_from_bodies(bodies: Array, values: Array, n: int, both: float, sums: Array) -> None:
     """Subtract values of contacts from the sums of the two bodies that touch.
 
     Args:
@@ -342,13 +325,7 @@ def subtract_from_bodies(
 
 @jit
 def add_pairs(
-    tree: Tree,
-    S: np.ndarray,
-    bodies: np.ndarray,
-    stiffness: np.ndarray,
-    wrenches: np.ndarray,
-    n: int,
-    A: np.ndarray,
+    tree: Tree, S: Array, bodies: Array, stiffness: Array, wrenches: Array, n: int, A: Array
 ) -> None:
     """Add the part of contacts between moving bodies to A, after `project_stiffness`.
 
@@ -366,23 +343,19 @@ def add_pairs(
     """
     row, column, carried = vector(6), vector(6), vector(6)
     for i in range(n):
-        b = bodies[i, 1] - 1
-        while b >= 0:
-            for l in range(tree.first_dofs[b], tree.first_dofs[b + 1]):
-                s = S[l]
-                wrench_rates(stiffness[i], s, row, column)
-                coadjoint(s, wrenches[i], carried)  # S_k . carried = (S_l x S_k) . F
-                a = bodies[i, 0] - 1
-                while a >= 0:
-                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
-                        for j in range(6):
-                            A[k, l] += S[k, j] * (column[j] + carried[j])
-                            A[l, k] += row[j] * S[k, j]
-                    a = tree.parents[a]
-                a = bodies[i, 1] - 1
-                while a >= 0:
-                    for k in range(tree.first_dofs[a], tree.first_dofs[a + 1]):
-                        for j in range(6):
-                            A[k, l] -= S[k, j] * carried[j]
-                    a = tree.parents[a]
-            b = tree.parents[b]
+        a, b = bodies[i, 0], bodies[i, 1]
+        if b == 0:
+            continue
+        for l in range(len(S)):
+            if tree.moves[b, l] == 0.0:
+                continue
+            wrench_rates(stiffness[i], S[l], row, column)
+            coadjoint(S[l], wrenches[i], carried)  # S_k . carried = (S_l x S_k) . F
+            for j in range(6):
+                column[j] += carried[j]
+            for k in range(len(S)):
+                if tree.moves[a, k] != 0.0:
+                    A[k, l] += power(S[k], column)
+                    A[l, k] += power(S[k], row)
+                if tree.moves[b, k] != 0.0:
+                    A[k, l] -= power(S[k], carried)

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.record import record
-from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, length, minus, scaled
+from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, length, minus, scaled
 
 FACE, EDGE, CORNER = 0, 1, 4
 LEAF = 4  # faces of a leaf
@@ -46,19 +46,19 @@ class Triangles:
         peaks: whether vertices are ends of ridges, shape (v,).
     """
 
-    vertices: np.ndarray
-    corners: np.ndarray
-    normals: np.ndarray
-    cones: np.ndarray
-    across: np.ndarray
-    first: np.ndarray
-    fans: np.ndarray
-    boxes: np.ndarray
-    order: np.ndarray
-    trees: np.ndarray
-    ridges: np.ndarray
-    ridge_of: np.ndarray
-    peaks: np.ndarray
+    vertices: Array
+    corners: Array
+    normals: Array
+    cones: Array
+    across: Array
+    first: Array
+    fans: Array
+    boxes: Array
+    order: Array
+    trees: Array
+    ridges: Array
+    ridge_of: Array
+    peaks: Array
 
 
 @jit
@@ -156,7 +156,7 @@ def describe_minimum(
     foot: Vector3,
     p: Vector3,
     rounding: float,
-    hessian: np.ndarray,
+    hessian: Array,
 ) -> tuple[float, Vector3, bool]:
     """Signed distance [m] at a local minimum, its gradient, and whether there is a Hessian.
 
@@ -227,43 +227,74 @@ def _straight(mesh: Triangles, t: int, feature: int, gap: Vector3, rounding: flo
 
 
 @jit
-def box_gap(mesh: Triangles, node: int, p: Vector3) -> float:
-    """Squared distance to the box of a node [m^2]."""
+def box_gap(mesh: Triangles, node: int, low: Vector3 | Array, high: Vector3 | Array) -> float:
+    """Squared distance between the box of a node and another one [m^2]."""
     total = 0.0
     for i in range(3):
-        off = max(mesh.boxes[node, i] - p[i], p[i] - mesh.boxes[node, 3 + i], 0.0)
+        off = max(mesh.boxes[node, i] - high[i], low[i] - mesh.boxes[node, 3 + i], 0.0)
         total += off * off
     return total
 
 
 @jit
-def nearest_face(mesh: Triangles, m: int, p: Vector3) -> int:
-    """The nearest face of mesh m, the first one of several equally near."""
-    root, leaves, begin = mesh.trees[m, 0], mesh.trees[m, 1], mesh.trees[m, 2]
-    stack, n, best, least = np.empty(DEPTH, np.int64), 1, -1, math.inf
-    stack[0] = 1
+def next_leaf(
+    mesh: Triangles,
+    m: int,
+    low: Vector3 | Array,
+    high: Vector3 | Array,
+    limit: float,
+    stack: Array,
+    n: int,
+) -> tuple[int, int]:
+    """Go on to the next leaf of mesh m near a box, the nearer one of two branches first.
+
+    Args:
+        mesh: meshes.
+        m: index of the mesh.
+        low: lower corner of the box [m].
+        high: upper corner of the box [m].
+        limit: squared distance from the box up to which leaves are near [m^2].
+        stack: nodes that are not visited yet; the root before the first leaf, shape (`DEPTH`,).
+        n: number of these.
+
+    Returns:
+        The leaf's first entry in `order`, -1: there is no more; and the number of nodes left.
+    """
+    root, leaves = mesh.trees[m, 0], mesh.trees[m, 1]
     while n > 0:
         n -= 1
         node = stack[n]
-        if box_gap(mesh, root + node, p) > least:
+        if box_gap(mesh, root + node, low, high) > limit:
             continue
-        if node < leaves:
-            low, high = box_gap(mesh, root + 2 * node, p), box_gap(mesh, root + 2 * node + 1, p)
-            stack[n], stack[n + 1] = 2 * node + (low <= high), 2 * node + (low > high)
-            n += 2
-            continue
-        for k in range(begin + LEAF * (node - leaves), begin + LEAF * (node - leaves + 1)):
+        if node >= leaves:
+            return mesh.trees[m, 2] + LEAF * (node - leaves), n
+        left = box_gap(mesh, root + 2 * node, low, high)
+        right = box_gap(mesh, root + 2 * node + 1, low, high)
+        stack[n], stack[n + 1] = 2 * node + (left <= right), 2 * node + (left > right)
+        n += 2
+    return -1, n
+
+
+@jit
+def nearest_face(mesh: Triangles, m: int, p: Vector3) -> int:
+    """The nearest face of mesh m, the first one of several equally near."""
+    stack, best, least = np.empty(DEPTH, np.int64), -1, math.inf
+    stack[0] = 1
+    leaf, left = next_leaf(mesh, m, p, p, least, stack, 1)
+    while leaf >= 0:
+        for k in range(leaf, leaf + LEAF):
             t = mesh.order[k]
             if t >= 0:
                 squared = closest_point(mesh, t, p)[0]
                 if squared < least or (squared == least and t < best):
                     least, best = squared, t
+        leaf, left = next_leaf(mesh, m, p, p, least, stack, left)
     return best
 
 
 @jit
 def local_minima(
-    mesh: Triangles, m: int, p: Vector3, limit: float, rounding: float, found: np.ndarray
+    mesh: Triangles, m: int, p: Vector3, limit: float, rounding: float, found: Array
 ) -> int:
     """Faces of the local minima of the distance to mesh m, nearest first; their number.
 
@@ -277,8 +308,7 @@ def local_minima(
         rounding: rounding error of coordinates [m].
         found: output, shape (s,); no more than s are found.
     """
-    root, leaves, begin = mesh.trees[m, 0], mesh.trees[m, 1], mesh.trees[m, 2]
-    if not box_gap(mesh, root + 1, p) <= limit * limit:
+    if not box_gap(mesh, mesh.trees[m, 0] + 1, p, p) <= limit * limit:
         return 0
     hessian, most = np.empty((3, 3)), len(found)
     t, feature, foot = settle(mesh, nearest_face(mesh, m, p), p)
@@ -289,17 +319,10 @@ def local_minima(
     if phi < 0.0 or most == 1:
         return 1
     stack, feet, squares = np.empty(DEPTH, np.int64), np.empty((most, 3)), np.empty(most)
-    stack[0], n, count, within = 1, 1, 0, limit * limit
-    while n > 0:
-        n -= 1
-        node = stack[n]
-        if box_gap(mesh, root + node, p) > within:
-            continue
-        if node < leaves:
-            stack[n], stack[n + 1] = 2 * node + 1, 2 * node
-            n += 2
-            continue
-        for k in range(begin + LEAF * (node - leaves), begin + LEAF * (node - leaves + 1)):
+    stack[0], count, within = 1, 0, limit * limit
+    leaf, left = next_leaf(mesh, m, p, p, within, stack, 1)
+    while leaf >= 0:
+        for k in range(leaf, leaf + LEAF):
             t = mesh.order[k]
             if t < 0:
                 continue
@@ -310,7 +333,7 @@ def local_minima(
                 continue
             known = False
             for i in range(count):
-                known |= _is_same(feet, i, foot)
+                known |= largest_difference(feet[i], foot) <= SAME
             if known or (count == most and squared >= squares[count - 1]):
                 continue
             count = min(count + 1, most)
@@ -321,6 +344,7 @@ def local_minima(
                 i -= 1
             found[i], squares[i] = t, squared
             feet[i, 0], feet[i, 1], feet[i, 2] = foot
+        leaf, left = next_leaf(mesh, m, p, p, within, stack, left)
     return count
 
 
@@ -335,10 +359,3 @@ def _is_minimum(mesh: Triangles, t: int, feature: int, squared: float, p: Vector
         k += 1
         u = _beside(mesh, t, feature, k)
     return True
-
-
-@jit
-def _is_same(feet: np.ndarray, i: int, foot: Vector3) -> bool:
-    """Whether a point is one of those that were found."""
-    gap = max(abs(feet[i, 0] - foot[0]), abs(feet[i, 1] - foot[1]), abs(feet[i, 2] - foot[2]))
-    return gap <= SAME

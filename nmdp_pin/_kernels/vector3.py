@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from nmdp_pin._kernels.jit import jit
+from nmdp_pin._kernels.jit import Array, jit
 
 Vector3 = tuple[float, float, float]
 
 
 @jit
-def dot(a: Vector3 | np.ndarray, b: Vector3 | np.ndarray) -> float:
+def dot(a: Vector3 | Array, b: Vector3 | Array) -> float:
     """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @jit
-def minus(a: Vector3, b: Vector3) -> Vector3:
+def minus(a: Vector3 | Array, b: Vector3 | Array) -> Vector3:
     """The difference a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
@@ -51,7 +49,13 @@ def scaled(a: Vector3, t: float) -> Vector3:
 
 
 @jit
-def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+def largest_difference(a: Vector3 | Array, b: Vector3) -> float:
+    """Largest difference of the coordinates of two points."""
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
+
+
+@jit
+def cross_into(a: Array, b: Array, out: Array) -> None:
     """Write the cross product a x b."""
     out[0] = a[1] * b[2] - a[2] * b[1]
     out[1] = a[2] * b[0] - a[0] * b[2]
@@ -59,28 +63,28 @@ def cross_into(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 @jit
-def rotate(M: np.ndarray, a: np.ndarray, out: np.ndarray) -> None:
+def rotate(M: Array, a: Array, out: Array) -> None:
     """Write R a, with the rotation of a placement."""
     for j in range(3):
         out[j] = M[0, j] * a[0] + M[1, j] * a[1] + M[2, j] * a[2]
 
 
 @jit
-def rotate_back(M: np.ndarray, a: np.ndarray, out: np.ndarray) -> None:
+def rotate_back(M: Array, a: Array, out: Array) -> None:
     """Write R' a, with the rotation of a placement."""
     for j in range(3):
         out[j] = M[j, 0] * a[0] + M[j, 1] * a[1] + M[j, 2] * a[2]
 
 
 @jit
-def place(M: np.ndarray, a: np.ndarray, out: np.ndarray) -> None:
+def place(M: Array, a: Array, out: Array) -> None:
     """Write the point R a + p."""
     for j in range(3):
         out[j] = M[3, j] + M[0, j] * a[0] + M[1, j] * a[1] + M[2, j] * a[2]
 
 
 @jit
-def compose(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
+def compose(A: Array, B: Array, C: Array) -> None:
     """C = A B of placements."""
     for i in range(4):
         x, y, z = B[i, 0], B[i, 1], B[i, 2]
@@ -91,7 +95,7 @@ def compose(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
 
 
 @jit
-def relative(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
+def relative(A: Array, B: Array, C: Array) -> None:
     """C = A^-1 B of placements; B need not be rigid."""
     for r in range(4):
         x, y, z = B[r, 0], B[r, 1], B[r, 2]

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.jit import inlined, jit
+from nmdp_pin._kernels.jit import Array, inlined, jit
 from nmdp_pin._kernels.joints import saturate
-from nmdp_pin._kernels.linear import finite, solve_in_place
-from nmdp_pin._kernels.local_array import indices, vector
+from nmdp_pin._kernels.linear import all_finite, clear_vector, copy_matrix, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
+from nmdp_pin._kernels.record import indices, vector
 from nmdp_pin._kernels.simplex_vi import solve_affine_vi
 from nmdp_pin._kernels.stage import (
     RESIDUAL,
@@ -83,27 +83,7 @@ def work_of(dofs: int, weights: int) -> int:
 
 
 @jit
-def newton_direction(A: np.ndarray, G: np.ndarray, dq: np.ndarray) -> bool:
-    """Solve A dq = -G; False where A is singular or dq is not finite.
-
-    Args:
-        A: dG/dq, shape (n, n).
-        G: dynamics residual, shape (n,).
-        dq: output, shape (n,).
-    """
-    n = G.size
-    x = np.empty((n, 1))
-    for i in range(n):
-        x[i, 0] = -G[i]
-    if not solve_in_place(A.copy(), x):
-        return False
-    for i in range(n):
-        dq[i] = x[i, 0]
-    return finite(dq)
-
-
-@jit
-def block_scales(curvature: np.ndarray, first: np.ndarray, scale: np.ndarray) -> bool:
+def block_scales(curvature: Array, first: Array, scale: Array) -> bool:
     """Largest curvature of each block, the unit of its proximal term; False where all are zero.
 
     Contacts differ by orders of magnitude: one about to lift off responds strongly to its weights.
@@ -127,7 +107,7 @@ def block_scales(curvature: np.ndarray, first: np.ndarray, scale: np.ndarray) ->
 
 
 @jit
-def blocks_of(at: Point, m: int) -> np.ndarray:
+def blocks_of(at: Point, m: int) -> Array:
     """First weight of each active row among those that count: m of a contact, 1 of a joint."""
     k, touching = at.n_active[0], at.n_active[1]
     first = np.empty(k + 1, np.int64)
@@ -138,7 +118,7 @@ def blocks_of(at: Point, m: int) -> np.ndarray:
 
 
 @jit
-def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: np.ndarray) -> int:
+def newton_step(at: Point, linear: Linear, proximal: float, w1: Array, dq: Array) -> int:
     """One iteration: solve the linearised variational inequality.
 
     With the response P = A^-1 B', B = V' J_force, the matrix of the affine inequality is
@@ -171,10 +151,8 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
         return SINGULAR
     for l in range(nv):
         dq[l] = X[l, 0]
-    for i in range(w1.shape[0]):
-        for e in range(m):
-            w1[i, e] = at.w[i, e]
-    if not finite(X.ravel()):
+    copy_matrix(at.w, w1)
+    if not all_finite(X.ravel()):
         return SINGULAR
     if k == 0:
         return CONVERGED
@@ -185,8 +163,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
     for c in range(nf):
         J = linear.J_motion[row_of[c], axis_of[c]]
         total = 0.0
-        for d in range(nf):
-            by_force[d] = 0.0
+        clear_vector(by_force)
         for l in range(nv):
             j = J[l]
             if j != 0.0:
@@ -241,7 +218,7 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: np.ndarray, dq: 
 
 
 @jit
-def largest_motion(at: Point, linear: Linear, dq: np.ndarray) -> float:
+def largest_motion(at: Point, linear: Linear, dq: Array) -> float:
     """The largest motion of an active contact along a tangent [m]."""
     most = 0.0
     for x in range(at.n_active[1]):
@@ -257,13 +234,7 @@ def largest_motion(at: Point, linear: Linear, dq: np.ndarray) -> float:
 
 @inlined
 def try_step(
-    system: System,
-    stage: Stage,
-    here: Point,
-    dq: np.ndarray,
-    w1: np.ndarray,
-    t: float,
-    there: Point,
+    system: System, stage: Stage, here: Point, dq: Array, w1: Array, t: float, there: Point
 ) -> float:
     """Evaluate `there`, a share t of a step from `here`; its residual."""
     integrate(system.tree.space, here.q, t, dq, there.q)
@@ -294,7 +265,7 @@ def solve_stage(
     here: Point,
     there: Point,
     linear: Linear,
-    counts: np.ndarray,
+    counts: Array,
 ) -> tuple[int, bool]:
     """Solve a stage from `here.q` and `here.w`.
 

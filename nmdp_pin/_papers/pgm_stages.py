@@ -166,8 +166,8 @@ class GradientStationarity(Stationarity):
         self._P = np.linalg.solve(linear.A, rates.forces.T)
         self._y = np.linalg.solve(linear.A.T, gradient)
 
-    def rates(self) -> StageRates:
-        """See `Stationarity.rates`; `bends` are of the objective's own semidefinite Hessian."""
+    def write_rates(self) -> None:
+        """See `Stationarity.write_rates`; `bends` are of the objective's semidefinite Hessian."""
         equations, q = self._equations(self._form, self._memory), self._q
         nv, nz = self._rates.G_z.shape
         by_q = [
@@ -180,14 +180,11 @@ class GradientStationarity(Stationarity):
             self._difference(lambda s, dz=dz: self._value(self._restated(s * dz), q, self._w))
             for dz in np.eye(nz)
         ]
-        return replace(
-            self._rates,
-            r=self._value(equations, q, self._w),
-            r_q=np.stack(by_q, axis=-1),
-            r_w=self._by_weights(equations),
-            r_z=np.stack(by_z, axis=-1),
-            bends=np.ascontiguousarray((self._hessian @ self._P).T),
-        )
+        rates = self._rates
+        rates.r[:] = self._value(equations, q, self._w)
+        rates.r_q[:], rates.r_z[:] = np.stack(by_q, axis=-1), np.stack(by_z, axis=-1)
+        rates.r_w[:] = self._by_weights(equations)
+        rates.bends[:] = (self._hessian @ self._P).T
 
     def by_command(self, name: str) -> np.ndarray:
         """See `Stationarity.by_command`."""

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nmdp_pin._kernels.vi_newton import newton_direction
+from nmdp_pin._kernels.linear import solve_in_place
 from nmdp_pin._state.status import Status
 
 MAX_HALVINGS = 5  # of a Newton step
@@ -44,12 +44,13 @@ def project(
             return Projection(point, Status.CONVERGED, evaluations)
         if not point.residual < np.inf:
             return Projection(point, Status.NOT_FINITE, evaluations)
-        dq = np.empty(len(point.G))
-        if not newton_direction(problem.linearise(point).A, point.G, dq):
+        dq = -point.G[:, None]
+        solved = solve_in_place(problem.linearise(point).A.copy(), dq)
+        if not (solved and np.isfinite(dq).all()):
             return Projection(point, Status.SINGULAR, evaluations)
         t = 1.0
         for _ in range(MAX_HALVINGS if line_search else 1):
-            trial = problem.evaluate(problem.retract(point.q, t * dq), start.w, point)
+            trial = problem.evaluate(problem.retract(point.q, t * dq[:, 0]), start.w, point)
             evaluations += 1
             if trial.residual <= (1.0 - SUFFICIENT * t) * point.residual:
                 break

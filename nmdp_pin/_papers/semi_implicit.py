@@ -159,7 +159,7 @@ class SemiImplicit:
 
     def allows(self, gain: float, moving: float) -> bool:
         """Whether a step may gain an energy, `moving` being the energy that moves [J]."""
-        return bool(gain <= allowed_gain(self.form.record, _SHARE, moving))
+        return bool(gain <= allowed_gain(self.form.tree, _SHARE, moving))
 
     def wrenches(self, start: StepStart, wrench: np.ndarray) -> np.ndarray:
         """Wrenches of contact points about their centres, world frame, (p, 6), of (n, rows)."""

@@ -118,7 +118,11 @@ def _with_pairs(
                 continue
             # what is exact touches the other with its spheres, and that is all of the contact
             needless = exact[touched] and (not exact[carrier] or (carrier, touched) == (b, a))
-            if not (needless and carrier in surfaces):
+            if needless and carrier in surfaces:  # but corners and rims on ellipsoids
+                eggs = any(isinstance(shape, Ellipsoid) for shape in surfaces[touched].shapes)
+                sharp = (points.radii[own] == 0.0) & ~points.semi_axes[own, 2].any(axis=1)
+                own = own[sharp & eggs]
+            if len(own):
                 known.add((carrier, touched))
                 rows.append(own)
                 touches.append(np.full(len(own), touched))

@@ -10,6 +10,7 @@ from nmdp_pin._robot.contact_geometry import (
     MAX_POINTS,
     hold_out,
     moving_links,
+    points_of_shapes,
     points_on_link,
     touching_links,
 )
@@ -105,7 +106,7 @@ def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[Cont
     """A few contact points on each link that moves and has none yet."""
     taken = {point.link for point in feet}
     links = [link for link in moving_links(body) if link not in taken]
-    found = [points_on_link(body, link) for link in links]
+    found = [points for link in links for points in points_of_shapes(body, link)]
     return hold_out(found, _MOST_POINTS - len(feet))
 
 

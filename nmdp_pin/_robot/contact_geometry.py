@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import coal
 import numpy as np
 import pinocchio as pin
+import scipy  # whose parts are imported when they are used
 
 from nmdp_pin._robot.contact_points import reach
 from nmdp_pin._robot.model import RobotModel
@@ -30,10 +31,9 @@ _ROUND_FACES = [
     if aside @ face == 0.0
 ]
 DIRECTIONS = np.array(_CUBE + _ROUND_FACES)
-# Directions in which a body may lie on the ground, evenly spread, and how deep it may then lie in
-# it between contact points [m].
-_SIDES = 400
-_BETWEEN = 1e-3
+_AXES = np.vstack([np.eye(3), -np.eye(3)])
+_BETWEEN = 1e-3  # [m] by which the hull of the points of a mesh may miss its own
+_DEEPER, _MOST = 1.2, 1.0  # factor on it where there are too many, and the most [m]
 # Extreme points nearer than this fall together [m].
 SAME_POINT = 1e-4
 # Links whose lowest points are this near in height stand on the same ground [m].
@@ -42,19 +42,28 @@ LEVEL = 0.01
 
 def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
     """Contact points of a link or frame: from its collision geometry, else its origin."""
-    found = _link_points(body, link) or [(np.zeros(3), 0.0, np.zeros((3, 3)))]
-    mark = "_"
+    return [point for points in points_of_shapes(body, link) for point in points]
+
+
+def points_of_shapes(body: RobotModel, link: str) -> list[list[ContactPoint]]:
+    """Contact points of the shapes of a link or frame; see `points_on_link`."""
+    groups = _shape_points(body, link) or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
+    found, mark = [sphere for group in groups for sphere in group], "_"
     while any(body.model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
         mark += "_"  # another link is called so, and a point of it
+    number = itertools.count()
     return [
-        ContactPoint(
-            name=link if len(found) == 1 else f"{link}{mark}{k}",
-            link=link,
-            position=[float(x) for x in centre],
-            radius=radius,
-            semi_axes=[row.tolist() for row in axes if row.any()],
-        )
-        for k, (centre, radius, axes) in enumerate(found)
+        [
+            ContactPoint(
+                name=link if len(found) == 1 else f"{link}{mark}{next(number)}",
+                link=link,
+                position=[float(x) for x in centre],
+                radius=radius,
+                semi_axes=[row.tolist() for row in axes if row.any()],
+            )
+            for centre, radius, axes in group
+        ]
+        for group in groups
     ]
 
 
@@ -95,33 +104,52 @@ def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
     return ends + [link for link, joint in lowest if joint not in bodies]
 
 
-def hold_out(links: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
-    """Few points of each link that keep it out of flat ground on every side.
+def hold_out(groups: Sequence[Sequence[ContactPoint]], limit: int) -> list[ContactPoint]:
+    """Few points of each group, whose hull is near that of all.
 
-    A link may lie as deep in the ground as is needed for at most `limit` points, all links alike.
+    The bare points of all groups may miss their hulls as far as is needed for at most `limit`
+    points, or a few of each group; others are kept.
     """
-    limit, depth = max(limit, len(links)), _BETWEEN
-    while True:
-        chosen = [[points[k] for k in _covering(points, limit, depth)] for points in links]
-        if sum(map(len, chosen)) <= limit:
-            return [point for points in chosen for point in points]
-        depth *= 1.5
+    depth, chosen = _BETWEEN, list(groups)
+    while sum(map(len, chosen)) > limit and depth < _MOST:
+        chosen = [_covering(points, depth) for points in groups]
+        depth *= _DEEPER
+    return [point for points in chosen for point in points]
 
 
-def _covering(points: Sequence[ContactPoint], count: int, depth: float) -> list[int]:
-    """Indices of at most `count` spheres whose hull is near that of all, to `depth` [m]."""
-    centres = np.array([point.position for point in points]).reshape(-1, 3)
-    out = directions(_SIDES)
-    swept = [reach(np.array(point.semi_axes).reshape(-1, 3), out) for point in points]
-    radii = np.array([point.radius for point in points])[:, None]
-    reached = centres @ out.T + radii + np.array(swept).reshape(-1, _SIDES)
-    left = np.full(_SIDES, np.inf)
-    chosen: list[int] = []
-    while len(chosen) < count and left.max() > depth:
-        best = int(np.argmax(reached[:, np.argmax(left)]))
-        chosen.append(best)
-        left = np.minimum(left, reached.max(axis=0) - reached[best])
-    return chosen
+def _covering(points: Sequence[ContactPoint], depth: float) -> list[ContactPoint]:
+    """The points that are not bare, and bare ones whose hull is near that of all, to `depth`."""
+    bare = [k for k, point in enumerate(points) if point.radius == 0.0 and not point.semi_axes]
+    places = np.array([points[k].position for k in bare]).reshape(-1, 3)
+    left = {bare[k] for k in corners_near(places, _AXES, depth)}
+    return [point for k, point in enumerate(points) if k in left or k not in bare]
+
+
+def corners_near(places: np.ndarray, first: np.ndarray, depth: float) -> list[int]:
+    """Indices of points whose hull is near that of all.
+
+    To those that lie farthest in some directions, the one farthest from the present hull is added
+    until all are near.
+
+    Args:
+        places: all points [m], shape (n, 3).
+        first: directions of the first points, shape (m, 3).
+        depth: largest distance from the planes of the hull [m].
+    """
+    if len(places) == 0:
+        return []
+    chosen = np.unique(np.argmax(first @ (places - places.mean(axis=0)).T, axis=1)).tolist()
+    try:
+        hull = scipy.spatial.ConvexHull(places[chosen], incremental=True)
+        while True:
+            apart = (hull.equations[:, :3] @ places.T + hull.equations[:, 3:]).max(axis=0)
+            best = int(np.argmax(apart))
+            if apart[best] <= depth or best in chosen:
+                return chosen
+            chosen.append(best)
+            hull.add_points(places[best : best + 1])
+    except (scipy.spatial.QhullError, ValueError):  # of flat meshes, which have no hull
+        return chosen
 
 
 @functools.cache
@@ -191,13 +219,20 @@ def _lowest_links(body: RobotModel) -> list[tuple[str, int]]:
 
 def _link_points(body: RobotModel, link: str) -> list[Swept]:
     """Spheres in the frame of a link that stand for its collision geometry."""
+    return [sphere for group in _shape_points(body, link) for sphere in group]
+
+
+def _shape_points(body: RobotModel, link: str) -> list[list[Swept]]:
+    """Spheres in the frame of a link that stand for each of its shapes."""
     found = []
     for shape in shapes_of(body, link):
         placed = placement_in_link(body, shape)
-        found += [
-            (placed.act(centre), radius, axes @ placed.rotation.T)
-            for centre, radius, axes in extreme_points(shape.geometry)
-        ]
+        found.append(
+            [
+                (placed.act(centre), radius, axes @ placed.rotation.T)
+                for centre, radius, axes in extreme_points(shape.geometry)
+            ]
+        )
     return found
 
 
@@ -235,11 +270,9 @@ def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
 
 
 def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
-    """The vertices that lie farthest in each of `DIRECTIONS`, without repeats."""
-    centred = vertices - vertices.mean(axis=0)
-    extremes = vertices[np.unique(np.argmax(DIRECTIONS @ centred.T, axis=1))]
+    """Vertices that lie farthest in `DIRECTIONS`, and others whose hull is near that of all."""
     kept: list[np.ndarray] = []
-    for point in extremes:
+    for point in vertices[np.sort(corners_near(vertices, DIRECTIONS, _BETWEEN))]:
         if all(np.linalg.norm(point - other) > SAME_POINT for other in kept):
             kept.append(point)
     return np.array(kept)

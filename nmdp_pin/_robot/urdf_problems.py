@@ -53,7 +53,7 @@ class Problem(NamedTuple):
 
 
 def find_problems(root: ET.Element) -> list[Problem]:
-    """All problems of a URDF, the fatal ones first."""
+    """All problems of a URDF."""
     links, joints = root.findall("link"), root.findall("joint")
     moving = {joint.get("name", "") for joint in joints if joint.get("type") != "fixed"}
     problems = [*_names(root), *_numbers(root)]
@@ -61,7 +61,7 @@ def find_problems(root: ET.Element) -> list[Problem]:
     problems += [problem for link in links for problem in _link(link)]
     if not any(problem.fatal for problem in problems):
         problems += [*_tree(links, joints), *(p for link in links for p in _inertia(link))]
-    return sorted(problems, key=lambda problem: not problem.fatal)
+    return problems
 
 
 def _label(element: ET.Element) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin._files.array_file import to_json
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._files.output_file import check_writable
@@ -234,3 +233,19 @@ def _facts(robot: Robot) -> dict[str, Any]:
 
 def _sizes(robot: Robot) -> dict[str, int]:
     return {"nq": robot.model.nq, "nv": robot.model.nv, "nc": len(robot.contact_points)}
+
+
+def kinetic_energy(model: pin.Model, data: pin.Data, q: np.ndarray, v: np.ndarray) -> float:
+    """Kinetic energy v' M v / 2 [J].
+
+    Pinocchio's own function leaves out the armature of hinges about other axes than x, y and z
+    (4.1.0).
+
+    Args:
+        model: of the robot.
+        data: written to.
+        q: configuration.
+        v: velocity, shape (nv,).
+    """
+    M = pin.crba(model, data, q)  # its upper triangle
+    return float(v @ (np.triu(M) @ v) - 0.5 * (M.diagonal() @ (v * v)))

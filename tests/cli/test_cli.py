@@ -188,10 +188,7 @@ def test_check_reports(capsys):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["run", *SHORT],
-        ["sweep", "--grid", "integrator.dt=0.01,0.02", "--set", "duration=0.04"],
-    ],
+    [["run", *SHORT], ["sweep", "--grid", "integrator.dt=0.01,0.02", "--set", "duration=0.04"]],
     ids=lambda words: words[0],
 )
 def test_live_view_becomes_the_replay(words, tmp_path):

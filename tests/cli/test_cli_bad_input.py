@@ -77,10 +77,7 @@ def recorded(place):
         ("integrator.objective=speed", ("integrator", "speed", "kinetic")),
         ("robot.contacts=['tail']", ("tail",)),
         ("robot.contacts=[{name='a', link='tail'}]", ("tail",)),
-        (
-            "robot.contacts=[{name='a', link='torso'}, {name='a', link='torso'}]",
-            ("'a'",),
-        ),
+        ("robot.contacts=[{name='a', link='torso'}, {name='a', link='torso'}]", ("'a'",)),
         ("robot.initial.joints={tail=1.0}", ("robot.initial.joints.tail",)),
     ],
 )

@@ -11,6 +11,8 @@ from position_steps import Step
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
+from nmdp_pin._integrators.position_minimiser import PositionMinimisation
+from nmdp_pin._kernels.levenberg_marquardt import open_step
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
 
@@ -99,7 +101,8 @@ def test_contact_alone(method, name, kind, law):
     assert np.abs(depths).min() > 10 * samples.STEP
     robot = step.robot
     apart = Step(method, step.method.law, robot, FAR)
-    apart.start, apart.memory.ref.target[:] = step.start, step.memory.ref.target
+    apart.memory = replace(apart.memory, start=step.start)
+    apart.ref.target[:] = step.ref.target
     apart.evaluate(q)
     A = step.linearise() - apart.linearise()
     found = differences(step, q, lambda r: step.contact_force())
@@ -123,8 +126,8 @@ def test_out_of_contact(name, method):
 def test_optimisers_get_gradients_in_their_own_coordinates(method, name, kind):
     """`gradient` and `pull_back` are differences of the value along `retract`."""
     step, q = begun(method, LAWS["from mu"], name, kind)
-    problem = step.minimiser._minimisation
-    assert problem.begin(step.start)
+    problem = PositionMinimisation(step.model, step.memory)
+    assert open_step(step.memory)
     y0 = 0.02 * np.random.default_rng(3).standard_normal(step.nv)
     # a step of the size that the others make in q, where the stiffest dof has the largest y
     size = float(np.abs(step.memory.ref.U).max()) * samples.STEP
@@ -191,7 +194,8 @@ def test_generalised_force(name, method):
     assert force.any()
     robot = step.robot
     apart = Step(method, step.method.law, robot, FAR)
-    apart.start, apart.memory.ref.target[:] = step.start, step.memory.ref.target
+    apart.memory = replace(apart.memory, start=step.start)
+    apart.ref.target[:] = step.ref.target
     found = apart.evaluate(q) - r
     np.testing.assert_allclose(found, force, atol=ROUNDING * max(np.abs(r).max(), 1.0))
 
@@ -220,7 +224,8 @@ def test_nothing_is_left_of_another_step(method):
     """A step gives the same bits after another one, far away."""
     step, q = begun(method, LAWS["from mu"], "wheels+damping", "sphere")
     start = step.start
-    state, command = State(0.0, start.q0, start.v0), Command(tau=np.ones(step.nv))
+    state = State(0.0, start.q0.copy(), start.v0.copy())
+    command = Command(tau=np.ones(step.nv))
     step.begin(state, command, 0.05)
     r, A = step.evaluate(q), step.linearise()
     step.begin(State(0.0, step.robot.standing, np.ones(step.nv)), Command(), 1e-3)

@@ -7,14 +7,16 @@ import pinocchio as pin
 import pytest
 from six_rows import Glue
 
-from nmdp_pin._dynamics.material_rates import MaterialRates
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators.nmdp_response import DifferentiableForm
 from nmdp_pin._integrators.scheme import scheme_of_order
+from nmdp_pin._kernels.implicit_function import new_rates
+from nmdp_pin._kernels.material_rates import add_inertia_rates, new_parts, open_parts, write_rates
 from nmdp_pin._kernels.stage import evaluate
-from nmdp_pin._kernels.step import Start, open_step, state_stage
+from nmdp_pin._kernels.step import open_step, state_stage
 from nmdp_pin._kernels.step_derivatives import stage_rates
+from nmdp_pin._kernels.step_response import second_reference
+from nmdp_pin._state.state import State
 
 H = 0.05  # [s]
 ROBOTS = (
@@ -53,16 +55,8 @@ class Step:
     def start(self, dz):
         """The start moved by dz."""
         nv = self.model.nv
-        nothing = np.zeros(0, dtype=np.int64), np.zeros((0, self.form.m))
-        return Start(
-            pin.integrate(self.model, self.q0, dz[:nv]),
-            self.v0 + dz[nv : 2 * nv],
-            np.zeros(nv),
-            *nothing,
-            np.full(self.form.n_joints, 0.5),
-            H,
-            *torques_of(self.model, self.q0, self.command),
-        )
+        q0, v0 = pin.integrate(self.model, self.q0, dz[:nv]), self.v0 + dz[nv : 2 * nv]
+        return self.form.start(State(0.0, q0, v0), [self.command], H, None)
 
     def end(self, i, dz, dq):
         """The end of stage i, after those before it, moved by dz and dq."""
@@ -82,25 +76,27 @@ class Step:
 
     def rates(self, i):
         """Derivatives of stage i."""
-        nv, form, memory = self.model.nv, self.form, self.memory
-        start = self.start(np.zeros(self.nz))
-        of_start = np.eye(self.nz)[:nv], np.eye(self.nz)[nv : 2 * nv]
-        of_reference, material = of_start, None
-        open_step(form.record, start, memory)
+        nv, nz, form, memory = self.model.nv, self.nz, self.form, self.memory
+        start, system, stage = self.start(np.zeros(nz)), form.record, memory.stage
+        of_q, of_v = np.eye(nv, nz), np.eye(nv, nz, k=nv)
+        parts = new_parts(system, nz if form.material else 0)
+        open_step(system, start, memory)
         for s, q in enumerate([self.q1, self.q] if i else [self.q]):
             self._evaluate(s, q, start)
-            if material is None:
-                material = MaterialRates(self.model, form.record, self.scheme, start, memory)
             at = memory.points[2 * s]
-            rates, _ = self.made._stage_memory(self.nz, *at.n_active.tolist())
-            linear, stage = form.new_linear(), memory.stage
-            stage_rates(form.record, stage, memory.origin, at, *of_reference, linear, rates)
+            k, touching = at.n_active.tolist()
+            rates = new_rates(nv, nz, k, touching * form.m + k - touching, system.recovery > 0.0)
+            stage_rates(system, stage, memory.origin, at, of_q, of_v, form.new_linear(), rates)
             if form.material:
-                rates.G_z[:] += material.of_inertia(at, *of_reference, rates.v_z)
+                assert s or open_parts(system, stage, start, memory, of_q, of_v, parts)
+                add_inertia_rates(system, stage, at, parts, 2 + 2 * s, of_v, rates.v_z, rates.G_z)
             if s < i:
-                of_v = rates.v_q @ np.eye(nv, self.nz, k=2 * nv) + rates.v_z
-                material.follow(at, np.eye(nv, self.nz, k=2 * nv), of_v)
-                of_reference = self.made._second_reference(self.scheme, start, at, of_start, of_v)
+                a, of_q1 = self.scheme.a, np.eye(nv, nz, k=2 * nv)
+                of_v1 = rates.v_q @ of_q1 + rates.v_z
+                if form.material:
+                    write_rates(system, at, a[1, 0] / a[0, 0], of_q1, of_v1, parts, 2)
+                space = form.tree.space
+                assert second_reference(space, self.scheme, start, at.v, of_v1, of_q, of_v)
         return rates
 
 

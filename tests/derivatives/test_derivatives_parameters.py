@@ -38,6 +38,12 @@ STEPS = {  # of the differences: a change of the step's end of about 1e-6
 }
 
 
+def stiffness_of(contact):
+    """The name and the value of the stiffness of a contact law."""
+    field = "stiffness" if hasattr(contact, "stiffness") else "normal_stiffness"
+    return field, getattr(contact, field)
+
+
 def changed(sim, command, name, index, step):
     """A simulator and a command with another value of a parameter."""
     robot, terrain, contact, options = sim.robot, sim.terrain, sim.contact, dict(sim.options)
@@ -55,7 +61,8 @@ def changed(sim, command, name, index, step):
         shapes[index] = replace(shapes[index], friction=shapes[index].friction + step)
         terrain = Terrain(shapes)
     elif name == "stiffness":
-        contact = replace(contact, stiffness=contact.stiffness * (1.0 + step))
+        field, value = stiffness_of(contact)
+        contact = replace(contact, **{field: value * (1.0 + step)})
     else:
         model = pin.Model(robot.model)
         old = model.inertias[index + 1]
@@ -68,11 +75,20 @@ def changed(sim, command, name, index, step):
 @pytest.mark.parametrize("name", PARAMETERS)
 @pytest.mark.parametrize(
     ("method", "order"),
-    [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 2), ("ne-nmdp kinetic", 1)],
+    [
+        ("ne-nmdp", 1),
+        ("ne-nmdp", 2),
+        ("pbd-nmdp", 2),
+        ("ne-nmdp kinetic", 1),
+        ("pbd", 1),
+        ("pbfd", 1),
+    ],
 )
 def test_parameters(method, order, name):
     """Robosimian, pushed: the error against differences of the step is below 1e-5."""
     sim, state, command = scenes.standing("planar", method, True, order)
+    if method in scenes.PENALTIES:  # a stiffness that stays when masses change
+        sim = Simulator(sim.robot, sim.terrain, sim.integrator.law, method, **sim.options)
     command = replace(command, v_target=0.1 * np.ones(sim.robot.model.nv))
     result = sim.step(state, command, H)
     found = step_derivatives(sim, state, command, H, result=result, with_respect_to=(name,))
@@ -84,7 +100,7 @@ def test_parameters(method, order, name):
     columns = rng.permutation(np.asarray(columns))[:4]
     unit = 1.0
     if name == "stiffness":
-        unit = sim.contact.stiffness
+        unit = stiffness_of(sim.contact)[1]
     x1, warm, expected = sim.vector.pack(result.state), result.state.warm, []
     for index in map(int, columns):
         ends = []
@@ -98,11 +114,12 @@ def test_parameters(method, order, name):
     assert scenes.error(D[:, columns] * unit, expected, H, of_state=False) <= RELATIVE
 
 
-def test_targets_of_a_spherical_joint():
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd", "pbfd"])
+def test_targets_of_a_spherical_joint(method):
     """On a floating base with gains of its own, targets are tangent: the error is below 1e-5."""
     robot, rng = samples.robot("wheels+damping"), np.random.default_rng(2)
     q = samples.configuration(robot.model, rng)
-    sim = scenes.simulator(robot, Terrain([Plane(height=-10.0)]), "ne-nmdp", order=2)
+    sim = scenes.simulator(robot, Terrain([Plane(height=-10.0)]), method, order=2)
     state = sim.state(q, rng.standard_normal(robot.model.nv))
     command = samples.command(robot.model, rng)
     result = sim.step(state, command, H)

@@ -26,10 +26,7 @@ def slopes(sim, x, u, warm, direction, step):
             return None
         sides.append(sim.vector.pack(result.state))
     ahead, here, behind = sides
-    return (
-        sim.vector.difference(here, ahead) / step,
-        sim.vector.difference(behind, here) / step,
-    )
+    return (sim.vector.difference(here, ahead) / step, sim.vector.difference(behind, here) / step)
 
 
 def errors(sim, x, u, found, direction):

@@ -48,12 +48,32 @@ def test_a_box_on_a_floating_base(method, regime, order):
         assert np.abs(v1).max() <= RELATIVE / H, "a box that sticks has no velocity to change"
 
 
+def test_a_ball_whose_weights_are_minimised():
+    """It slides and spins, in second order: the error along one motion is below 1e-4."""
+    ball = bodies.ball()
+    sim = scenes.simulator(ball, bodies.ground(0.5), "ne-nmdp kinetic", order=2)
+    q = ball.standing.copy()
+    q[2] -= scenes.DEPTH
+    state, space = sim.state(q, np.array([1.0, 0.3, 0.0, 0.2, 0.4, 0.1])), sim.vector
+    result = sim.step(state, None, H)
+    found = step_derivatives(sim, state, None, H, result=result)
+    d = np.random.default_rng(0).standard_normal(space.ndx) * np.repeat([H, 1.0], space.nv)
+    ends = []
+    for s in (1e-6, -1e-6):
+        start = space.unpack(space.integrate(space.pack(state), s * d))
+        ends.append(scenes.end(sim, replace(start, warm=result.state.warm), Command(), H))
+    slope = space.difference(ends[1], ends[0]) / 2e-6
+    assert scenes.error((found.dx_dx @ d)[:, None], slope[:, None], H, False) <= MINIMISED
+
+
 @pytest.mark.parametrize("regime", scenes.REGIMES)
 @pytest.mark.parametrize("method", scenes.PENALTIES)
 def test_a_box_on_penalty_contacts(method, regime):
     """Of pbd and pbfd, which have no weights: the error is below 1e-5, no kink reported."""
     sim, state = scenes.box(method, regime)
-    assert not check(sim, state, Command(), H).one_sided
+    found = check(sim, state, Command(), H)
+    assert not found.one_sided
+    assert found.settled
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
@@ -209,12 +229,7 @@ def test_first_touch_while_sliding(depth, order):
 
 @pytest.mark.parametrize(
     ("control", "order"),
-    [
-        (ErrorControl(rtol=0.2), 1),
-        (ErrorControl(rtol=0.3), 2),
-        (Halving(), 1),
-        (Halving(), 2),
-    ],
+    [(ErrorControl(rtol=0.2), 1), (ErrorControl(rtol=0.3), 2), (Halving(), 1), (Halving(), 2)],
 )
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_sub_steps_are_chained(method, control, order):
@@ -244,6 +259,31 @@ def test_sub_steps_are_chained(method, control, order):
             ends.append(space.pack(made.state))
         slope = space.difference(ends[1], ends[0]) / 2e-6
         assert scenes.error((found.dx_dx @ d)[:, None], slope[:, None], H, False) <= RELATIVE
+
+
+@pytest.mark.parametrize("field", ["of_state", "of_torque"])
+def test_one_number_that_overflows_is_a_status(field, monkeypatch):
+    """All derivatives are NaN then, and nothing is raised."""
+    sim, state = scenes.box("ne-nmdp", "sliding")
+    respond = type(sim.integrator).response
+
+    def overflow(*args, **options):
+        found = respond(*args, **options)
+        getattr(found, field)[0, 1] = np.inf
+        return found
+
+    monkeypatch.setattr(type(sim.integrator), "response", overflow)
+    found = step_derivatives(sim, state, None, H)
+    assert found.status is Status.NOT_FINITE
+    assert np.isnan(found.dx_dx).all()
+
+
+def test_a_step_that_is_given_is_not_made_again(monkeypatch):
+    """Its last sub-step is known, and so is a step without sub-steps."""
+    sim, state = scenes.box("ne-nmdp", "sliding")
+    result, differentiate = sim.step(state, None, H), StepDifferentiator(sim)
+    monkeypatch.setattr(type(sim.integrator), "step", None)
+    assert differentiate(state, None, H, result=result).status.ok
 
 
 def test_a_step_of_second_order_made_in_first():
@@ -327,10 +367,7 @@ def test_a_failed_step_has_no_derivatives():
 
 @pytest.mark.parametrize(
     ("method", "options", "message"),
-    [
-        ("ne-ncp", {}, "no derivatives of 'ne-ncp'"),
-        ("ne-mdp", {}, "ne-nmdp"),
-    ],
+    [("ne-ncp", {}, "no derivatives of 'ne-ncp'"), ("ne-mdp", {}, "ne-nmdp")],
 )
 def test_what_has_no_derivatives_says_so(method, options, message):
     """A typed error that says what to use."""
@@ -340,6 +377,28 @@ def test_what_has_no_derivatives_says_so(method, options, message):
     )
     with pytest.raises(DerivativeError, match=message):
         StepDifferentiator(sim)
+
+
+def test_derivatives_of_steps_that_failed_stay_so():
+    """A chain has the status of the first of its parts that failed, and products are plain."""
+    sim, state = scenes.box("ne-nmdp", "flight")
+    good = step_derivatives(sim, state, None, H, with_respect_to=("mass",))
+    bad, worse = replace(good, status=Status.SINGULAR), replace(good, status=Status.NOT_FINITE)
+    assert good.then(bad) is bad
+    assert bad.then(good) is bad
+    assert bad.then(worse) is bad
+    both = good.then(good)
+    assert both.status.ok
+    np.testing.assert_array_equal(both.dx_dx, good.dx_dx @ good.dx_dx)
+    twice = good.dx_dx @ good.parameters["mass"] + good.parameters["mass"]
+    np.testing.assert_array_equal(both.parameters["mass"], twice)
+    covector = np.arange(12.0)
+    products = good.vjp(covector)
+    np.testing.assert_array_equal(products["x"], covector @ good.dx_dx)
+    np.testing.assert_array_equal(products["u"], covector @ good.dx_du)
+    np.testing.assert_array_equal(products["mass"], covector @ good.parameters["mass"])
+    assert not good.then(replace(good, settled=False)).settled
+    assert not replace(good, settled=False).then(good).settled
 
 
 def test_unknown_parameters_say_so():

@@ -15,11 +15,7 @@ from nmdp_pin._robot import bundled_robots
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    [
-        *ROOT.glob("*.md"),
-        *(ROOT / "docs").rglob("*.md"),
-        *(ROOT / "robots").glob("*/README.md"),
-    ]
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "robots").glob("*/README.md")]
 )
 LINK = re.compile(r"!?\[[^\]\n]+\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -56,10 +56,7 @@ SHORT: dict[str, tuple[list[str], dict[str, object]]] = {
     "spread": (["robosimian-jump", "--method", "ne-nmdp"], {"NMDP_STEPS": (0.05,)}),
     "step": (["sliding-box", "--duration", "0.02"], {"REPEATS": 1, "CALLS": 1}),
     "terrain": ([], {"COUNTS": (1,), "REPEATS": 1, "SLICE": 1e-4}),
-    "trajectories": (
-        ["robosimian-jump", "--set", "duration=0.1"],
-        {"NMDP_STEPS": (0.05,)},
-    ),
+    "trajectories": (["robosimian-jump", "--set", "duration=0.1"], {"NMDP_STEPS": (0.05,)}),
     "viewer_frame": (["box"], {"FRAMES": 2}),
     "work_precision": (
         ["arm-push-off"],

@@ -13,12 +13,7 @@ from nmdp_pin.experiments.data_file import commit, read_data, stamped, write_dat
 from nmdp_pin.experiments.page import parts_of
 from nmdp_pin.experiments.results import __main__ as results
 from nmdp_pin.experiments.results import page_tables
-from nmdp_pin.experiments.results.page_tables import (
-    keep_tables,
-    printed_tables,
-    refresh,
-    tables_of,
-)
+from nmdp_pin.experiments.results.page_tables import keep_tables, printed_tables, refresh, tables_of
 from nmdp_pin.experiments.results.parts import PARTS, RESULTS, ROOT, Part
 
 PAGES = {page: parts for page in results.pages() if (parts := parts_of(page))}

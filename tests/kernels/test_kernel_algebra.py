@@ -12,7 +12,6 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels import cubic, implicit_function, linear, vector3
 from nmdp_pin._kernels.stage import Linear
 from nmdp_pin._kernels.vi_newton import CONVERGED, QP_FAILED, SINGULAR, block_scales, newton_step
-from nmdp_pin._kernels.vi_newton import newton_direction as direction
 from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of systems of up to seven equations with conditions below 100
@@ -146,27 +145,14 @@ def test_systems_with_redundant_rows_and_columns(rank):
 
 def test_finite():
     """One entry that is not finite is found anywhere, also beside its opposite."""
-    assert linear.finite(np.array([1.0, -1e300, 0.0]))
-    assert linear.finite(np.zeros(0))
+    assert linear.all_finite(np.array([1.0, -1e300, 0.0]))
+    assert linear.all_finite(np.zeros(0))
     for bad in (np.nan, np.inf, -np.inf):
         for place in range(3):
             x = np.ones(3)
             x[place] = bad
-            assert not linear.finite(x)
-    assert not linear.finite(np.array([np.inf, -np.inf]))
-
-
-def test_newton_direction():
-    """A dq = -G; none where A is singular or the step overflows."""
-    rng = np.random.default_rng(0)
-    A, G, dq = regular(rng, 5), rng.standard_normal(5), np.empty(5)
-    before = A.copy()
-    assert direction(A, G, dq)
-    assert dq == pytest.approx(-np.linalg.solve(A, G), abs=ROUNDING)
-    assert np.array_equal(A, before)
-    assert not direction(np.zeros((5, 5)), G, dq)
-    with np.errstate(all="ignore"):  # for kernels that are not compiled
-        assert not direction(1e-300 * np.eye(5), 1e300 * np.ones(5), dq)
+            assert not linear.all_finite(x)
+    assert not linear.all_finite(np.array([np.inf, -np.inf]))
 
 
 def test_scale_of_a_block_is_its_largest_curvature():
@@ -355,8 +341,7 @@ def test_response_is_the_implicit_function_theorem(by_weight):
 def test_response_without_weights_and_without_a_solution():
     """Dq = -G_q^-1 (G_z Z + G_p), G_p in the last columns; none where G_q is singular."""
     at, nothing = Response(), np.zeros((0, 5))
-    at.rates = replace(
-        at.rates,
+    at.rates = at.rates._replace(
         first=np.zeros(1, np.int64),
         w=np.zeros(0),
         forces=nothing,

@@ -29,7 +29,7 @@ def copy(tmp_path):
     package = tmp_path / "copy" / "nmdp_pin"
     (package / "_kernels").mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    for name in ("__init__.py", "jit.py", "kernel_cache.py", "kernel_library.py"):
+    for name in ("__init__.py", "jit.py", "kernel_cache.py"):
         shutil.copy(source / "_kernels" / name, package / "_kernels")
     (package / "_kernels" / "callee.py").write_text(CALLEE)
     (package / "_kernels" / "caller.py").write_text(CALLER)

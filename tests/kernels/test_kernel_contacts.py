@@ -8,10 +8,11 @@ from kernel_scenes import BALL, DIFFERENCE, STEP, Contacts, H, array_of
 from nmdp_pin._kernels.contact_motion import (
     displacement,
     relative_velocity,
+    stiffness_at_origin,
     turn_back,
     velocity_motion,
+    wrench_at_origin,
 )
-from nmdp_pin._kernels.contact_wrench import stiffness_at_origin, wrench_at_origin
 from nmdp_pin._kernels.planes import bend_contacts, place_contacts
 from nmdp_pin._kernels.tree import body_twists
 

@@ -332,11 +332,10 @@ def test_torque_of_motors_and_friction_in_closed_form(name, tmp_path):
         stops = law.stiffness * np.where(np.abs(q) > 0.5, np.sign(q) * (np.abs(q) - 0.5), 0.0)
         assert stops.any()
     torque = Torque(*(getattr(given, name).copy() for name in Torque.__slots__))
-    following = np.ones(2)
-    position_step.replace_kinks(step.scene, start, point, torque, following)
+    position_step.replace_kinks(step.memory, torque)
     expected = limited - damping * v - law.friction * shares
     assert torque.constant - torque.kp * e - torque.kd * v == pytest.approx(expected)
-    assert np.array_equal(following, limited == motor)
+    assert np.array_equal(torque.signs == 0.0, limited == motor)
     law.friction[:], law.stiffness[:], law.effort[:] = 0.0, 0.0, np.inf
     change = with_law - step.evaluate(q)
     friction = expected - limited + damping * v
@@ -347,8 +346,7 @@ def test_motors_are_freed_once(tmp_path):
     """A limit that was not met at the last point leaves the motor's stiffness in the matrix."""
     step, q = at_end("pbfd", "saturated", tmp_path)
     step.evaluate(q)
-    A, signs, freed = step.linearise(), np.zeros(2), np.full(2, np.nan)
-    torque, point = step.start.torque, step.point
+    A, torque, point = step.linearise(), step.start.torque, step.point
     kd = torque.kd - [0.3, 0.2]
     motor = torque.constant - kd * point.v - torque.kp * point.e
     over = np.sign(motor) * (np.abs(motor) > step.scene.joints.effort)
@@ -356,10 +354,10 @@ def test_motors_are_freed_once(tmp_path):
     assert stiffness.any()
     for expected in (stiffness, np.zeros(2)):
         point.A[:] = A
-        position_step.free_motors(step.scene, step.start, point, signs, freed)
-        assert freed == pytest.approx(expected)
+        position_step.free_motors(step.memory)
+        assert step.memory.freed == pytest.approx(expected)
         assert point.A == pytest.approx(A + np.diag(expected))
-        assert np.array_equal(signs, over)
+        assert np.array_equal(torque.signs, over)
 
 
 def test_a_trial_keeps_the_matrix(tmp_path):

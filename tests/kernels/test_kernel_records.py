@@ -3,19 +3,28 @@
 import dataclasses
 import inspect
 import pickle
+import re
 
 import numba
 import numpy as np
 import pytest
+from contact_laws import law_for
 from numba import objmode
 
-from nmdp_pin._integrators import StepResult
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._dynamics.system import System
+from nmdp_pin._integrators import INTEGRATORS, StepResult
+from nmdp_pin._kernels.contacts import Candidates, Contacts
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._kernels.joints import Torque
-from nmdp_pin._kernels.local_array import indices, matrix, vector, zero_matrix, zero_vector
+from nmdp_pin._kernels.polytopes import Polytopes
+from nmdp_pin._kernels.record import indices, matrix, vector, zero_matrix, zero_vector
 from nmdp_pin._kernels.stage import Stage
+from nmdp_pin._kernels.triangles import Triangles
+from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._state.quick_record import quick
 from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Box, Plane, Terrain
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="kernels are not compiled")
 
@@ -30,7 +39,7 @@ def compiled(function):
 def stage(target):
     """A record with numbers, arrays and a record, whose target is given."""
     torque = Torque(*(np.full(2, float(i)) for i in range(6)))
-    return Stage(2, True, np.arange(3.0), np.zeros(2), 4.0, 5.0, target, torque, torque)
+    return Stage(2, True, np.arange(3.0), np.zeros(2), 4.0, target, torque, torque)
 
 
 TARGETS = (
@@ -59,14 +68,14 @@ def test_numbers_and_arrays_are_shared():
         s.rate += 1.0
         s.displaced = not s.displaced
         s.form = 7
-        s.q_ref[0] = s.acceleration_rate
+        s.torque.kd[0] = s.q_ref[0]
         return s.rate
 
     made, kernel = stage(TARGETS[0]), compiled(write)
-    made.acceleration_rate = 9.0
+    made.q_ref[0] = 9.0
     assert kernel(made) == 5.0
     assert (made.rate, made.displaced, made.form) == (5.0, False, 7)
-    assert made.q_ref[0] == 9.0
+    assert made.torque.kd[0] == 9.0
     made.rate = -1.0
     assert kernel(made) == 0.0
     assert made.displaced is True
@@ -155,3 +164,63 @@ def test_quick_dataclasses_are_made_as_others(cls):
     with pytest.raises(TypeError):
         cls(*values, nothing=1)
     assert quick(plain) is plain
+
+
+# A field of a record in its docstring, with the shape at the end of what is said of it.
+FIELD = re.compile(r"^    (\w+): (.*?)(?=^    \w+: |^\S|\Z)", re.MULTILINE | re.DOTALL)
+TABLES = (Candidates, Contacts, Polytopes, Triangles)  # whose sizes have names of their own
+SHAPE = re.compile(r"\(([^()=]*)\)[.,;]?\s*$")
+
+
+def wrong_shapes(record, sizes):
+    """Arrays of a record and of those in it that have other shapes than it says.
+
+    Args:
+        record: the record.
+        sizes: values of names such as nv; others have the value of their first occurrence.
+    """
+    found, known = [], {} if isinstance(record, TABLES) else dict(sizes)
+    told = dict(FIELD.findall(inspect.getdoc(type(record)).partition("Args:\n")[2]))
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if dataclasses.is_dataclass(part):
+                found += wrong_shapes(part, sizes)
+        shape = SHAPE.search(" ".join(told.get(field.name, "").split()))
+        if not isinstance(value, np.ndarray) or shape is None:
+            continue
+        product = re.sub(r"(\d) (\w)", r"\1 * \2", shape[1])
+        names = [name.strip() for name in product.split(",") if name.strip()]
+        for name, size in zip(names, value.shape, strict=False):
+            for letter in re.findall(r"[a-z]+", name):
+                known.setdefault(letter, size - (1 if name == f"{letter} + 1" else 0))
+        wanted = tuple(eval(name, {}, known) for name in names)
+        if wanted != value.shape:
+            found.append((type(record).__name__, field.name, shape[0], value.shape))
+    return found
+
+
+def two_boxes():
+    """A box on another, whose corners and edges touch each other and the ground."""
+    box = Box(size=(0.2, 0.3, 0.4))
+    above = free_body("above", box, mass=1.0, position=(0.0, 0.0, 0.6))
+    return touching(together(free_body("below", box, mass=1.0, position=(0.0, 0.0, 0.2)), [above]))
+
+
+@pytest.mark.parametrize(
+    "make", [two_boxes, lambda: load_robot("go2", visuals=False)], ids=["boxes", "go2"]
+)
+@pytest.mark.parametrize("method", ["ne-zonmdp", "pbfd"])
+def test_arrays_have_the_shapes_that_are_told(make, method):
+    """The docstrings of records say the shapes of all memory."""
+    robot, law = make(), law_for(method, FrictionCone(stiffness=1e6))
+    method = INTEGRATORS[method](System(robot, Terrain(Plane()), law))
+    model = robot.model
+    sizes = {"nq": model.nq, "nv": model.nv, "n": model.njoints - 1}
+    if isinstance(law, FrictionCone):
+        form = method.form
+        sizes |= {"k": form.n_candidates, "r": form.n_joints, "p": form.n_points, "m": form.m}
+        records = [form.record, form.new_memory(), form.new_start(2), form.new_end()]
+    else:
+        records = [method.memory]
+    assert [wrong for record in records for wrong in wrong_shapes(record, sizes)] == []

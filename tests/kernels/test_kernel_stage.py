@@ -10,15 +10,16 @@ from kernel_scenes import DIFFERENCE, KINDS, STEP, Contacts, H, Tree, array_of
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
+from nmdp_pin._kernels.contact_motion import motion_at
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.joints import LEAST_SHARE
-from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise, motion_at
+from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
 from nmdp_pin._kernels.step import add_wrenches
 from nmdp_pin._kernels.step_derivatives import stage_rates
 from nmdp_pin._terrain import Plane, Terrain
 
 ROUNDING = 1e-12  # of products of four rotations
-RATE, ACCELERATION_RATE = 20.0, 30.0  # [1/s] of a stage without contacts
+RATE = 20.0  # [1/s] of a stage without contacts
 ROWS = pytest.mark.parametrize("rows", [3, 6])
 FAR, CONE = Terrain([Plane(height=-1e3)]), FrictionCone(stiffness=1e4)
 
@@ -276,7 +277,6 @@ class Smooth(Tree):
         self.stage = replace(
             self.form.new_stage(),
             rate=RATE,
-            acceleration_rate=ACCELERATION_RATE,
             q_ref=self.moved(-0.5 * rng.standard_normal(nv)),
             v_ref=rng.standard_normal(nv),
         )
@@ -291,7 +291,7 @@ class Smooth(Tree):
     def motion(self, q):
         """Velocity and acceleration."""
         v = RATE * pin.difference(self.model, self.stage.q_ref, q)
-        return v, ACCELERATION_RATE * (v - self.stage.v_ref)
+        return v, RATE * (v - self.stage.v_ref)
 
     def inertia(self, q):
         """Inverse dynamics with the rotors."""

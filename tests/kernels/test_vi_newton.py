@@ -103,7 +103,7 @@ class Manifold:
             dynamics.of_v[:] = dynamics.M[:] = 0.0
 
         self.form.pinocchio.inverse_dynamics = inverse_dynamics
-        self.stage = replace(self.form.new_stage(), rate=rate, acceleration_rate=rate)
+        self.stage = replace(self.form.new_stage(), rate=rate)
         at = self.form.new_point()
         self.stage.q_ref[:] = target
         kinematics(self.form.record, self.stage.q_ref, at)

@@ -98,13 +98,7 @@ def test_no_weights():
     """A robot without contacts: the projection alone."""
     manifold = Springs(np.eye(2), np.zeros((2, 0)), np.array([1.0, 2.0]), m=6)
     found = pgm(
-        manifold,
-        Square(np.zeros(2)),
-        SimplexQP(0, 6),
-        np.zeros(2),
-        np.zeros((0, 6)),
-        1.0,
-        OPTIONS,
+        manifold, Square(np.zeros(2)), SimplexQP(0, 6), np.zeros(2), np.zeros((0, 6)), 1.0, OPTIONS
     )
     assert found.status is Status.CONVERGED
     np.testing.assert_allclose(found.point.q, [1.0, 2.0])

@@ -123,11 +123,7 @@ def test_options_given_win():
     assert sim.options["objective"] == "kinetic"
     assert sim.control == Fixed()
     assert sim.options["projected_gradient"] == PRESETS["paper"]["projected_gradient"]
-    chosen = scenario(
-        'preset="paper"',
-        'objective="kinetic"',
-        'control.kind="fixed"',
-    ).integrator
+    chosen = scenario('preset="paper"', 'objective="kinetic"', 'control.kind="fixed"').integrator
     assert (chosen.objective, chosen.step_control()) == ("kinetic", Fixed())
 
 

@@ -1,5 +1,6 @@
 """Bodies that meet: momentum, impacts without bounce, pushing, sliding, rest on each other."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,15 +10,17 @@ from body_scenes import FAR
 from contact_laws import law_for
 from physics_scenes import G, ground, weightless
 from recorded_solves import recorded_solves
+from urdf_samples import hinge, link, shape, write
+from urdf_samples import robot as urdf
 
 from nmdp_pin._contact import FrictionCone, stiffness_for_static_depth
 from nmdp_pin._control import Command, Controller
 from nmdp_pin._control.stable_pd import Passive
 from nmdp_pin._integrators import INTEGRATORS
-from nmdp_pin._robot import ContactPoints, Robot, free_body, together, touching
+from nmdp_pin._robot import ContactPoints, Robot, free_body, load_robot, together, touching
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._terrain import Box, Sphere
+from nmdp_pin._terrain import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 SOLVED = 1e-7  # [kg m/s] that residuals of 1e-8 of the weight of 3 kg add up to over 80 steps
 ROUNDING = 3e-12  # [kg m/s]; momentum of 2 kg m/s over 80 steps of two stages
@@ -247,3 +250,54 @@ def test_objective_never_rises(objective, monkeypatch):
     assert len(values) > 5
     for K in values:
         assert (np.diff(K) <= 1e-12 * K[:-1] + 1e-15).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "of_box"),
+    [
+        (Sphere(radius=0.1, position=(0.2, 0.1, -0.3)), 0),
+        (Ellipsoid(radii=(0.1, 0.2, 0.3), position=(0.2, 0.1, -0.3), rpy=(0.1, 0.5, 1.0)), 8),
+        (Capsule(radius=0.1, length=0.2, position=(0.2, 0.1, -0.3)), 8),
+    ],
+)
+def test_which_shapes_corners_touch(shape, of_box):
+    """A ball touches a box by its own point alone; corners touch ellipsoids and capsules, too."""
+    box = free_body("box", Box(size=(0.2, 0.3, 0.4)), mass=1.0, position=(1.0, 0.0, 0.0))
+    robot = touching(together(free_body("round", shape, mass=1.0), [box]))
+    points = robot.contact_points
+    (body, other) = sorted({*points.joints.tolist()})
+    of_round = int((points.joints[points.touches == 0] == body).sum())
+    assert int((points.touches == other).sum()) == of_round
+    assert int((points.touches == body).sum()) == of_box
+
+
+@pytest.mark.parametrize("field", ["radii", "positions", "semi_axes"])
+def test_what_has_other_points_needs_corners(field):
+    """An ellipsoid whose point is another than its own, and a ball, are touched by a box."""
+    for solid in (Sphere(radius=0.1), Ellipsoid(radii=(0.1, 0.2, 0.3))):
+        body = free_body("round", solid, mass=1.0)
+        points = body.contact_points
+        other = replace(points, **{field: getattr(points, field) + 0.01})
+        box = free_body("box", Box(size=(0.2, 0.3, 0.4)), mass=1.0, position=(1.0, 0.0, 0.0))
+        robot = touching(together(replace(body, contact_points=other), [box]))
+        assert (robot.contact_points.touches == points.joints[0]).sum() == 8
+
+
+def test_surfaces_are_those_of_the_description(tmp_path):
+    """Shapes, sizes and places of the collision geometry; none is replaced by its hull."""
+    kinds = {
+        '<sphere radius="0.1"/>': Sphere(radius=0.1),
+        '<box size="0.2 0.4 0.6"/>': Box(size=(0.2, 0.4, 0.6)),
+        '<cylinder radius="0.1" length="0.6"/>': Cylinder(radius=0.1, length=0.6),
+        '<capsule radius="0.1" length="0.6"/>': Capsule(radius=0.1, length=0.6),
+    }
+    parts = [link("base")]
+    for k, geometry in enumerate(kinds):
+        parts += [link(f"l{k}", shapes=shape("collision", geometry, "1 2 3"))]
+        parts += [hinge(f"j{k}", "base", f"l{k}")]
+    loaded = load_robot(write(tmp_path, urdf(*parts)), base="fixed")
+    bodies = touching(loaded, [("l0", "l1"), ("l2", "l3")], friction=0.3)
+    assert bodies.notes == loaded.notes
+    for joint, expected in enumerate(kinds.values(), 1):
+        (found,) = bodies.surfaces[joint].shapes
+        assert found == replace(expected, position=(1.0, 2.0, 3.0), friction=0.3)

@@ -9,7 +9,6 @@ import pytest
 from contact_laws import law_for
 
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.kinetic_energy import kinetic_energy
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._integrators.stage_minimiser import MINIMISERS, StageMinimiser
@@ -17,6 +16,7 @@ from nmdp_pin._kernels.stage import evaluate
 from nmdp_pin._kernels.step import OUTCOME
 from nmdp_pin._kernels.vi_newton import Tolerances, solve_stage
 from nmdp_pin._robot import Robot
+from nmdp_pin._runs.recorder import kinetic_energy
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State

@@ -37,3 +37,11 @@ def test_a_quadruped_meets_an_obstacle(
     assert why == ""
     assert deepest < DEEP
     assert at_end < AT_END
+
+
+def test_a_ridge_beside_a_link_is_not_crossed(obstacles: ModuleType) -> None:
+    """A shank beside a ridge once felt it 77 mm deep, by the edge of its end, and no step was."""
+    robot = load_robot("anymal", visuals=False)
+    why, deepest, _ = obstacles.fails(robot, "fine", "pbd-nmdp", 2, 0.02, 1)
+    assert why == ""
+    assert deepest < DEEP

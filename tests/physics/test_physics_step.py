@@ -156,10 +156,7 @@ def test_a_step_replays_in_another_simulator_with_daqp(objective):
     """To the bit, also in a pickled one."""
     first, state = tumble(IMPLICIT[0])
     parts = (first.robot, first.terrain, first.contact, "ne-nmdp")
-    options = {
-        "objective": objective,
-        "projected_gradient": ProjectedGradient(qp_solver="daqp"),
-    }
+    options = {"objective": objective, "projected_gradient": ProjectedGradient(qp_solver="daqp")}
     sim = Simulator(*parts, **options)
     others = (Simulator(*parts, **options), pickle.loads(pickle.dumps(sim)))
     for start, result in history(sim, state):

@@ -18,7 +18,7 @@ from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Cylinder, Sphere
-from nmdp_pin.errors import ContactError, IntegratorError
+from nmdp_pin.errors import ContactError
 
 STIFFNESS, RATE = 1e4, 5.0  # [N/m^2], [1/s]
 STATIC = np.sqrt(9.81 / (4.0 * STIFFNESS))  # [m] depth at which four corners bear 1 kg
@@ -271,10 +271,8 @@ def test_a_scenario_recovers():
 
 
 def test_refused():
-    """A rate below 0, and objectives without recovery."""
+    """A rate below 0."""
     with pytest.raises(ContactError, match="recovery must be >= 0"):
         cone(-1.0)
     with pytest.raises(ContactError, match="recovery must be >= 0"):
         AnisotropicCone(stiffness=1.0, along=0.5, recovery=-1.0)
-    with pytest.raises(IntegratorError, match="no recovery"):
-        simulator(objective="kinetic")

@@ -23,11 +23,7 @@ STILL = 1e-6  # [m]
 
 def speed(method="ne-nmdp", *settings):
     """Velocity of the ski at the end: down the slope, across it, and off it [m/s]."""
-    overrides = [
-        f'integrator.name="{method}"',
-        f"integrator.dt={H}",
-        *settings,
-    ]
+    overrides = [f'integrator.name="{method}"', f"integrator.dt={H}", *settings]
     setup = Scenario.load("ski-slope", overrides=overrides).build(visuals=False)
     run = setup.simulator.run(
         setup.state, setup.controller, dt=H, duration=SECONDS, on_failure="raise"

@@ -3,10 +3,15 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
+from urdf_samples import link, mesh, robot, shape, write
 
-from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
-from nmdp_pin._robot import free_body
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
+from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain, load_robot
+from nmdp_pin._dynamics.candidates import candidates_of
+from nmdp_pin._kernels.contacts import FLAT as FLAT_CONTACTS
+from nmdp_pin._kernels.contacts import MINIMA, RIM
+from nmdp_pin._robot import free_body, together
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
 CONE = FrictionCone(stiffness=1e7, power=2, recovery=0.0)  # what rests is still
 GRAVITY = 9.81  # [m/s^2]
@@ -118,3 +123,76 @@ def test_tiles_have_no_corners_that_are_felt() -> None:
         heights.append(state.q[2])
     assert state.q[0] == pytest.approx(0.8, rel=0.01)
     assert np.ptp(heights[5:]) < DEEP
+
+
+BLOCK = trimesh.creation.box((0.2, 0.3, 0.4))
+STL = robot(link("body", shapes=mesh("collision", "block.stl")))
+
+
+@pytest.mark.parametrize(
+    ("ground", "body", "count"),
+    [
+        (Box(size=(1.0, 1.0, 1.0)), Capsule(radius=0.1, length=0.2), 8),
+        (Box(size=(1.0, 1.0, 1.0)), Box(size=(0.2, 0.3, 0.4)), 0),  # corners are of polytopes
+        (Box(size=(1.0, 1.0, 1.0)), Sphere(radius=0.1), 0),
+        (Sphere(radius=0.1), Box(size=(0.2, 0.3, 0.4)), 1),
+        (Capsule(radius=0.1, length=0.2), Cylinder(radius=0.1, length=0.2), 2),
+        (Cylinder(radius=0.1, length=0.2), Box(size=(0.2, 0.3, 0.4)), 2 * (RIM + FLAT_CONTACTS)),
+        (Sphere(radius=0.1), STL, MINIMA),
+        (Cylinder(radius=0.1, length=0.2), STL, 2 * (RIM + FLAT_CONTACTS)),
+        (Ellipsoid(radii=(0.1, 0.2, 0.3)), STL, 1),
+    ],
+)
+def test_how_often_points_of_the_world_touch(ground, body, count, tmp_path):
+    """A ball once, but a mesh at several minima of its distance; discs and rims at several places."""
+    if isinstance(body, str):
+        BLOCK.export(tmp_path / "block.stl")
+        loaded = load_robot(write(tmp_path, body), visuals=False)
+    else:
+        loaded = free_body("body", body, mass=1.0)
+    bodies = candidates_of(loaded, Terrain(ground)).bodies
+    assert (bodies[:, 0] == 0).sum() == count
+
+
+def test_points_of_the_world_leave_alone_what_has_points_of_its_own(tmp_path):
+    """A box of which the user gave one corner touches by this alone."""
+    box = robot(link("body", shapes=shape("collision", '<box size="0.2 0.4 0.6"/>')))
+    corner = ("corner", "body", (-0.1, -0.2, -0.3), 0.0)
+    given = load_robot(write(tmp_path, box), contacts=[corner])
+    for loaded, count in ((given, 0), (load_robot(tmp_path / "sample.urdf"), 1)):
+        bodies = candidates_of(loaded, Terrain(Sphere(radius=0.1))).bodies
+        assert (bodies[:, 0] == 0).sum() == count
+
+
+def test_spheres_around_blocks_are_those_of_their_boxes():
+    """Around the points, and around the world: planes have no end, polytopes no sphere."""
+    box = Box(size=(0.2, 0.4, 0.4), position=(0.5, 0.2, -0.1))  # 0.3 m from corner to centre
+    body = free_body("body", box, mass=1.0)
+    ball = Sphere(radius=0.1, position=(1.0, 2.0, 3.0))
+    far = Sphere(radius=0.1, position=(1.0, 2.0, 5.0))
+    for ground, centre, radius in (
+        ([ball], (1.0, 2.0, 3.0), np.sqrt(0.03)),
+        ([ball, far], (1.0, 2.0, 4.0), np.sqrt(0.02 + 1.1**2)),
+        ([ball, Plane()], (0.0, 0.0, 0.0), np.inf),
+    ):
+        spheres = candidates_of(body, Terrain(ground)).spheres
+        np.testing.assert_allclose(
+            spheres[0], [(0.5, 0.2, -0.1, 0.3), (*centre, radius)], atol=1e-12
+        )
+    wheel = free_body("wheel", Cylinder(radius=0.3, length=0.8), mass=1.0)
+    spheres = candidates_of(wheel, Terrain(ball)).spheres
+    np.testing.assert_allclose(spheres[0, 0], [0.0, 0.0, 0.0, 0.7], atol=1e-12)  # 0.4 and a disc
+    found = candidates_of(body, Terrain(Box(size=(1.0, 1.0, 1.0))))
+    assert found.blocks.tolist() == [0, FLAT_CONTACTS]
+    assert np.isinf(found.spheres).all()
+
+
+def test_forces_of_the_world_are_reported_on_the_body_that_feels_them():
+    """Of two equal boxes each has its own points."""
+    box = Box(size=(0.2, 0.3, 0.4))
+    pair = together(free_body("a", box, mass=1.0), [free_body("b", box, mass=1.0)])
+    found = candidates_of(pair, Terrain(Sphere(radius=0.1)))
+    world = found.bodies[:, 0] == 0
+    carriers = pair.contact_points.joints[found.points[world]]
+    assert sorted({*carriers.tolist()}) == sorted({*pair.contact_points.joints.tolist()})
+    np.testing.assert_array_equal(carriers, found.bodies[world, 1])

@@ -147,10 +147,7 @@ def test_reading_a_scenario_needs_no_viewer():
 def test_every_package_is_installed() -> None:
     """A wheel holds every folder that has an __init__.py."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    folders = ROOTS | {
-        "nmdp_pin.robots": ROOT / "robots",
-        "nmdp_pin.scenarios": ROOT / "scenarios",
-    }
+    folders = ROOTS | {"nmdp_pin.robots": ROOT / "robots", "nmdp_pin.scenarios": ROOT / "scenarios"}
     packages = {
         ".".join((package, *path.parent.relative_to(folder).parts))
         for package, folder in folders.items()

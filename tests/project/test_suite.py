@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,25 @@ def test_planted_errors_are_errors():
         assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse("\n".join(before)))
         assert before[: mutant.line - 1] == after[: mutant.line - 1]
         assert before[mutant.line - 1] != after[mutant.line - 1]
+
+
+def test_errors_are_planted_in_all_modules_of_the_core():
+    """[tool.mutation] lists each module of six packages, and tests that exist."""
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = project["tool"]["mutation"]
+    packages = ("_robot", "_dynamics", "_integrators", "_derivatives", "_files", "_kernels")
+    modules = {
+        path.relative_to(HERE.parent).as_posix()
+        for package in packages
+        for path in (HERE.parent / "nmdp_pin" / package).glob("*.py")
+        if path.name != "__init__.py"
+    }
+    assert len(modules) > 100
+    assert modules <= listed.keys()
+    for module, tests in listed.items():
+        assert tests
+        for path in (module, *tests):
+            assert (HERE.parent / path).is_file(), path
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")

@@ -7,8 +7,10 @@ from test_robot_limits import gripper
 from urdf_samples import HOPPER, write
 
 from nmdp_pin import load_robot
+from nmdp_pin._dynamics import joint_bounds
 from nmdp_pin._dynamics.joint_bounds import joints_of, largest_loads
-from nmdp_pin._dynamics.kinematic_tree import support_of
+from nmdp_pin._dynamics.kinematic_tree import manifold_of, second_moments, support_of
+from nmdp_pin._kernels.manifold import LINEAR, SPHERICAL, UNBOUNDED
 
 G = 9.81  # [m s^-2], of `largest_loads`
 
@@ -49,3 +51,41 @@ def test_dofs_move_what_hangs_on_them():
     for joint in range(model.njoints):
         J = pin.getJointJacobian(model, data, joint, pin.LOCAL)
         np.testing.assert_array_equal(supports[joint] == 1.0, np.abs(J).max(axis=0) > 0.0)
+
+
+def test_second_moments_are_those_of_the_inertias():
+    """About the origins of the joints: tr(S) 1 - S is the inertia, beside mass and lever."""
+    model = load_robot("go2", visuals=False).model
+    for S, inertia in zip(second_moments(model), list(model.inertias)[1:], strict=True):
+        about_origin = inertia.matrix()[3:, 3:]
+        turned = np.trace(S[:3, :3]) * np.eye(3) - S[:3, :3]
+        np.testing.assert_allclose(turned, about_origin, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(S[:3, 3], inertia.mass * inertia.lever, rtol=1e-12)
+        np.testing.assert_array_equal(S, S.T)
+        assert S[3, 3] == inertia.mass
+
+
+def test_small_loads_make_soft_springs(tmp_path, monkeypatch):
+    """Stops and copies of what weighs a hundredth of a newton are as soft as that."""
+    text = gripper().replace("continuous", "revolute")
+    bot = load_robot(write(tmp_path, text), base="fixed")
+    monkeypatch.setattr(joint_bounds, "largest_loads", lambda robot: np.full(robot.model.nv, 0.01))
+    joints = joints_of(bot)
+    np.testing.assert_allclose(joints.stiffness, 0.01 / 1e-4)
+    np.testing.assert_allclose(joints.mimic_stiffness, 0.01 / 1e-6)
+    assert len(joints.mimic_stiffness) > 0
+
+
+def test_parts_of_a_composite_joint_follow_each_other():
+    """A continuous hinge, a slide and a ball: 2, 1 and 4 numbers, 1, 1 and 3 dofs."""
+    composite = pin.JointModelComposite(pin.JointModelRUBX())
+    for part in (pin.JointModelPX(), pin.JointModelSpherical()):
+        composite.addJoint(part)
+    model = pin.Model()
+    for parent in range(2):
+        model.addJoint(parent, composite, pin.SE3.Identity(), f"j{parent}")
+    space = manifold_of(model)
+    assert space.first_q.tolist() == [0, 2, 3, 7, 9, 10, 14]
+    assert space.first_v.tolist() == [0, 1, 2, 5, 6, 7, 10]
+    assert space.kinds.tolist() == 2 * [UNBOUNDED, LINEAR, SPHERICAL]
+    assert not space.flat

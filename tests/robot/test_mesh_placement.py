@@ -59,6 +59,9 @@ def test_a_misplaced_shape_is_told(tmp_path):
         told = [text for text in load_robot(path).warnings if "far outside" in text]
         assert bool(told) == far
         assert not far or "arm (0.21 m)" in told[0]
+    part = link("arm", shapes="".join(shape("collision", solid, f"{x} 0 0") for x in (-0.6, 0.6)))
+    path = write(tmp_path, robot(link("base"), part, hinge("joint", "base", "arm")))
+    assert not any("far outside" in text for text in load_robot(path).warnings)
 
 
 def test_icub_stands_on_its_soles():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import trimesh
+from urdf_samples import link, mesh, robot, write
 
 from nmdp_pin import Scenario, Terrain, load_robot
 from nmdp_pin._cli.recordings import compare
@@ -73,6 +74,15 @@ def test_depth_in_the_ground_is_the_closed_form(ground, solid, depth):
     (found,) = check.depths(at(body, half - depth)).values()
     assert found[0] == pytest.approx(depth, abs=CLOSE)
     assert check.depths(at(body, half + 0.001)) == {}
+
+
+def test_a_convex_mesh_is_as_deep_as_its_shape(tmp_path):
+    """A ball of 320 triangles, which a box of the ground holds past its centre."""
+    trimesh.creation.icosphere(subdivisions=2, radius=0.1).export(tmp_path / "ball.stl")
+    path = write(tmp_path, robot(link("body", shapes=mesh("collision", "ball.stl"))))
+    ball = load_robot(path)
+    depth = OverlapCheck(ball, Terrain(ROOM)).depths(at(ball, -0.05))["body", GROUND]
+    assert depth[0] == pytest.approx(0.15, abs=CLOSE)
 
 
 def test_a_spike_under_a_box_is_found():

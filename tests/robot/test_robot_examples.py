@@ -132,9 +132,7 @@ def test_robot_with_meshes_pickles():
     copy = pickle.loads(pickle.dumps(robot))
     for kind in ("visual_model", "collision_model"):
         for ours, theirs in zip(
-            getattr(robot, kind).geometryObjects,
-            getattr(copy, kind).geometryObjects,
-            strict=True,
+            getattr(robot, kind).geometryObjects, getattr(copy, kind).geometryObjects, strict=True
         ):
             assert (ours.name, ours.meshPath) == (theirs.name, theirs.meshPath)
             assert ours.placement == theirs.placement

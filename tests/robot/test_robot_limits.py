@@ -18,11 +18,7 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._robot import JointLimits, Mimic, check_robot, free_body, together
-from nmdp_pin._robot.feasibility import (
-    buried_depth,
-    efforts_beyond_limits,
-    joints_beyond_range,
-)
+from nmdp_pin._robot.feasibility import buried_depth, efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.overlaps import GROUND, OverlapCheck
 from nmdp_pin._runs.run_warnings import start_warnings
 from nmdp_pin._scenario import Scenario
@@ -33,11 +29,7 @@ ROUNDING = 1e-9
 SOLVED = 1e-6
 # Between its contact points a link may lie this deep in the ground [m].
 BETWEEN = 0.015
-LAWS = {
-    "ne-ncp": DryFriction(),
-    "pbd": Penalty(),
-    "pbfd": Penalty(),
-}
+LAWS = {"ne-ncp": DryFriction(), "pbd": Penalty(), "pbfd": Penalty()}
 
 
 def gripper(*, friction: float = 0.5) -> str:
@@ -230,6 +222,19 @@ def test_a_base_in_the_ground_counts_though_it_has_contacts(body):
     q[:, 2] = -0.3, 0.1
     depth = buried_depth(robot, Terrain(Plane()), q)
     np.testing.assert_allclose(depth, [0.3, 0.0], atol=1e-12)
+
+
+def test_feet_may_sink(tmp_path):
+    """A leg that hangs 0.2 m in the ground counts only where it has no contact points."""
+    text = robot(
+        link("body"), link("leg", shapes=FOOT), hinge("hip", "body", "leg", xyz="0 0 -0.5")
+    )
+    path = write(tmp_path, text)
+    for contacts, depth in ((["leg"], 0.0), (["body"], 0.2)):
+        hopper = load_robot(path, contacts=contacts)
+        q = hopper.standing.copy()
+        q[2] = 0.3
+        assert buried_depth(hopper, Terrain(Plane()), q[None]) == pytest.approx([depth])
 
 
 @pytest.mark.parametrize(

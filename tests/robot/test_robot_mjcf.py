@@ -11,6 +11,9 @@ from urdf_samples import write
 from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
 from nmdp_pin._robot import check_robot
+from nmdp_pin._robot.mjcf import _refuse
+from nmdp_pin._robot.mjcf_model import MjcfModel
+from nmdp_pin._robot.mjcf_motors import motors_of
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import MissingExtra, RobotError
 
@@ -18,6 +21,8 @@ mujoco = pytest.importorskip("mujoco", reason="needs mujoco: extra 'mjcf'")
 
 # Of numbers of order 1: rounding of two codes that start from the same compiled numbers.
 SAME = 1e-10
+# MuJoCo stores the vertices of meshes in single precision.
+SINGLE = 1e-6
 
 ONE_LEG = """<mujoco model="one-leg">
 <compiler angle="radian"/><default><joint armature="0.2"/></default>
@@ -201,6 +206,80 @@ def test_the_keyframe_is_the_standing_pose(tmp_path):
     np.testing.assert_array_equal(red, [1.0, 0.0, 0.0, 1.0])
 
 
+def test_one_free_body_is_a_floating_base():
+    """Which pinocchio's model is without; two bodies that move have their joints in the world."""
+    one = MjcfModel(mujoco.MjModel.from_xml_string(ONE_LEG))
+    assert one.floats
+    assert list(one.model.names) == ["universe", "roll", "pitch"]
+    two = MjcfModel(mujoco.MjModel.from_xml_string(ALL))
+    assert not two.floats
+    assert list(two.model.names)[-2:] == ["free", "free_rotation"]
+    held = ONE_LEG.replace("<freejoint/>", '<joint name="lift" type="slide"/>')
+    fixed = MjcfModel(mujoco.MjModel.from_xml_string(held))
+    assert not fixed.floats
+    assert list(fixed.model.names) == ["universe", "lift", "roll", "pitch"]
+
+
+def test_ranges_may_be_of_any_size():
+    """Other numbers may not, and those of losses are not negative."""
+    for name, value in (("jnt_range", 1e300), ("body_mass", 1e9), ("dof_damping", 0.0)):
+        m = mujoco.MjModel.from_xml_string(ONE_LEG)
+        getattr(m, name)[-1:] = value
+        _refuse(m, "leg.xml")
+    for name, value in (("jnt_range", np.inf), ("body_mass", 1e11), ("dof_damping", -1e-9)):
+        m = mujoco.MjModel.from_xml_string(ONE_LEG)
+        getattr(m, name)[-1:] = value
+        with pytest.raises(RobotError, match=name):
+            _refuse(m, "leg.xml")
+
+
+def test_a_posture_places_a_floating_base():
+    """By position and quaternion; joints are told by name, balls with the real part last."""
+    read = MjcfModel(mujoco.MjModel.from_xml_string(ONE_LEG))
+    turn = np.array([0.5, 0.5, -0.5, 0.5])  # w, x, y, z
+    found, root = read.posture(np.array([1.0, 2.0, 3.0, *turn, 0.6, 0.7]))
+    assert found == {"roll": 0.6, "pitch": 0.7}
+    expected = pin.XYZQUATToSE3(np.array([1.0, 2.0, 3.0, *turn[1:], turn[0]]))
+    assert root.isApprox(expected, SAME)
+    other = MjcfModel(mujoco.MjModel.from_xml_string(ALL))
+    found, root = other.posture(np.array([0.3, 0.2, *turn, 0.05, 0.06, 2.0, 1.0, 0.5, *turn]))
+    assert root.isIdentity()
+    assert {name: found[name] for name in ("yaw", "lift", "l", "r")} == {
+        **{"yaw": 0.3, "lift": 0.2, "l": 0.05, "r": 0.06}
+    }
+    for name in ("ball", "free_rotation"):
+        np.testing.assert_allclose(found[name], [*turn[1:], turn[0]], atol=SAME)
+    np.testing.assert_array_equal(found["free"], [2.0, 1.0, 0.5])
+
+
+def test_bounds_of_joints_behind_a_floating_base():
+    """Armature, friction, damping, ranges and efforts are those of the dofs that are left."""
+    text = ONE_LEG.replace('armature="0.2"', 'armature="0.2" damping="0.7"')
+    m = mujoco.MjModel.from_xml_string(text)
+    read = MjcfModel(m)
+    read.set_bounds(motors_of(m, read.joints))
+    np.testing.assert_array_equal(read.model.armature, [0.2, 0.2])
+    np.testing.assert_array_equal(read.model.damping, [0.7, 0.7])
+    np.testing.assert_array_equal(read.model.upperDryFrictionLimit, [0.0, 0.3])
+    np.testing.assert_array_equal(read.model.lowerDryFrictionLimit, [0.0, -0.3])
+    np.testing.assert_array_equal(read.model.upperEffortLimit[1], 9.0)
+    np.testing.assert_array_equal(read.model.lowerEffortLimit[1], -9.0)
+    assert (read.model.lowerPositionLimit[0], read.model.upperPositionLimit[0]) == (-1.0, 1.0)
+    assert read.model.upperPositionLimit[1] > 1e300
+
+
+def test_shapes_have_the_masses_of_the_file(tmp_path):
+    """Each shape of 1000 kg/m3 has the mass of its body, about the body's centre of mass."""
+    bot = load_robot(write(tmp_path, ALL, "all.xml"))
+    shapes = [s for s in bot.require_collisions().geometryObjects if s.parentJoint]
+    assert len(shapes) == 5
+    for item in shapes:
+        inertia = bot.model.inertias[item.parentJoint]
+        assert 1000.0 * item.geometry.computeVolume() == pytest.approx(inertia.mass, rel=SINGLE)
+        centre = item.placement.act(item.geometry.computeCOM())
+        np.testing.assert_allclose(centre, inertia.lever, atol=SINGLE)
+
+
 @pytest.mark.parametrize("name", ["ant", "half_cheetah", "hopper", "humanoid", "walker2d"])
 def test_robots_of_gymnasium(name):
     """All their motors drive, and they run from one command."""
@@ -236,6 +315,17 @@ def test_servos_that_drive_away_are_told(bias, tmp_path):
     assert any("are not those of a motor or servo" in text for text in robot.warnings)
 
 
+def test_controllers_of_plugins_are_told(tmp_path):
+    """What a plugin computes is no torque of a motor."""
+    plugin = '<plugin plugin="mujoco.pid"><instance name="pid"><config key="kp" value="4"/>'
+    text = ONE_LEG.replace(
+        "<default>", f"<extension>{plugin}</instance></plugin></extension><default>"
+    )
+    text = text.replace("<motor ", '<plugin plugin="mujoco.pid" instance="pid" ')
+    robot = load_robot(write(tmp_path, text, "leg.xml"))
+    assert any("are not those of a motor or servo" in text for text in robot.warnings)
+
+
 @pytest.mark.parametrize("taken", ["universe", "root_rotation"])
 def test_names_that_are_taken(taken, tmp_path):
     """A joint called like pinocchio's world or a base gets another name, and that is told."""
@@ -265,7 +355,7 @@ def test_files_that_it_includes(tmp_path):
             '<include file="more.xml"/><actuator>',
             "Error opening file 'more.xml'.*line 9",
         ),
-        ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword"),
+        ('axis="1 0 0"', 'axis="1 0 0" type="screw"', "MuJoCo refuses it.*keyword: 'screw'"),
         ("<worldbody>", '<asset><mesh file="/etc/passwd"/></asset><worldbody>', "no decoder"),
         (
             "<worldbody>",

@@ -1,8 +1,11 @@
 """Options of load_robot: base, joints, variant, contacts, meshes and packages."""
 
+import itertools
+
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from urdf_samples import (
     FOOT,
     HOPPER,
@@ -16,15 +19,19 @@ from urdf_samples import (
     write,
 )
 
-from nmdp_pin._robot import ContactPoint, Robot, check_robot, load_robot
+from nmdp_pin._robot import ContactPoint, Robot, check_robot, free_body, load_robot
+from nmdp_pin._robot.contact_geometry import _extent, directions, hold_out
 from nmdp_pin._robot.contact_points import ContactPoints
 from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Cylinder, Ellipsoid
 from nmdp_pin.errors import RobotError
 
 # What is left of a placement there and back.
 ROUNDING = 1e-12
 # Meshes are stored in single precision.
 SINGLE = 1e-7
+# Of means over 400 directions: an error of quadrature.
+EVEN = 5e-3
 
 
 def test_foreign_urdf_gets_the_plain_defaults(tmp_path):
@@ -137,6 +144,18 @@ def test_contacts_from_primitives(kind, tmp_path):
         np.testing.assert_allclose(points.semi_axes, [disc, disc], atol=ROUNDING)
 
 
+def test_bottoms_of_what_is_round():
+    """A cylinder that leans by 30 degrees and an ellipsoid, in closed form."""
+    lean = np.radians(30.0)
+    can = free_body("can", Cylinder(radius=0.1, length=0.4), mass=1.0, rpy=(lean, 0.0, 0.0))
+    ends = 0.2 * np.cos(lean) * np.array([-1.0, 1.0]) - 0.1 * np.sin(lean)
+    bottoms = can.contact_points.bottoms(can.model, can.standing)
+    np.testing.assert_allclose(bottoms, ends, atol=ROUNDING)
+    egg = free_body("egg", Ellipsoid(radii=(0.1, 0.2, 0.3)), mass=1.0, rpy=(lean, 0.0, 0.0))
+    (bottom,) = egg.contact_points.bottoms(egg.model, egg.standing)
+    assert bottom == pytest.approx(-np.hypot(0.2 * np.sin(lean), 0.3 * np.cos(lean)))
+
+
 def test_contacts_from_a_mesh(tmp_path):
     """A mesh gives its extreme vertices, once each, scaled as the URDF says."""
     write(tmp_path, pyramid(), "meshes/pyramid.stl")
@@ -161,7 +180,7 @@ def test_feet_and_what_lies_lowest_are_chosen(tmp_path):
     """Of each branch the last link with geometry; a trunk that hangs lower is added."""
     ball = shape("collision", '<sphere radius="0.05"/>')
     text = robot(
-        link("trunk", shapes=shape("collision", '<sphere radius="0.1"/>', "0 0 -1")),
+        link("trunk", shapes=shape("collision", '<sphere radius="0.8"/>', "0 0 -0.3")),
         link("thigh", shapes=ball),
         link("shank", shapes=FOOT),
         link("arm", shapes=ball),
@@ -178,6 +197,68 @@ def test_feet_and_what_lies_lowest_are_chosen(tmp_path):
     assert whole.names == ("shank", "arm", "trunk", "thigh")
     assert load_robot(path).contact_points.names == whole.names
     assert load_robot(path, base="fixed", contacts="feet").contact_points.names == ("shank", "arm")
+
+
+def test_each_arm_of_a_fixed_base_ends_in_a_hand(tmp_path):
+    """The first joint of the model may be the end of a branch."""
+    text = robot(
+        link("base"),
+        link("left", shapes=FOOT),
+        link("right", shapes=FOOT),
+        hinge("l", "base", "left"),
+        hinge("r", "base", "right"),
+    )
+    points = load_robot(write(tmp_path, text), base="fixed", contacts="feet").contact_points
+    assert points.names == ("left", "right")
+
+
+def test_a_hopper_stands_on_its_foot(tmp_path):
+    """Of two bodies the lower one; of one body both links that are fixed to it."""
+    ball = shape("collision", '<sphere radius="0.05"/>')
+    parts = link("body", shapes=ball), link("leg", shapes=FOOT)
+    hopper = write(tmp_path, robot(*parts, hinge("hip", "body", "leg")))
+    assert load_robot(hopper, contacts="feet").contact_points.names == ("leg",)
+    rigid = write(tmp_path, robot(*parts, hinge("hip", "body", "leg", kind="fixed")))
+    assert load_robot(rigid, contacts="feet").contact_points.names == ("body", "leg")
+
+
+def test_a_level_sole_has_its_corners(tmp_path):
+    """Of a foot that is wider above, the four corners below and the four above."""
+    sole = [(x, y, 0.0) for x in (-0.05, 0.05) for y in (-0.1, 0.1)]
+    ankle = [(3.0 * x, 3.0 * y, 0.1) for x, y, _ in sole]
+    trimesh.convex.convex_hull(np.array(sole + ankle)).export(tmp_path / "foot.stl")
+    loaded = load_robot(write(tmp_path, robot(link("body", shapes=mesh("collision", "foot.stl")))))
+    found = sorted(map(tuple, np.round(loaded.contact_points.positions, 6) + 0.0))
+    np.testing.assert_allclose(found, sorted(sole + ankle), atol=SINGLE)
+
+
+def test_extent_of_what_is_swept():
+    """The farthest point of a disc and its sphere, and of a ball, from the origin."""
+    centre, disc = np.array([0.3, 0.4, 0.5]), np.diag([0.2, 0.2, 0.0])
+    assert _extent(centre, 0.1, disc) == pytest.approx(np.hypot(0.5 + 0.2, 0.5) + 0.1)
+    assert _extent(centre, 0.1, np.zeros((3, 3))) == pytest.approx(np.sqrt(0.5) + 0.1)
+
+
+def test_directions_are_unit_and_even():
+    """400 directions: the mean is zero, their second moment that of the sphere."""
+    n = directions(400)
+    np.testing.assert_allclose(np.linalg.norm(n, axis=1), 1.0, atol=ROUNDING)
+    np.testing.assert_allclose(n.mean(axis=0), 0.0, atol=EVEN)
+    np.testing.assert_allclose(n.T @ n / len(n), np.eye(3) / 3.0, atol=EVEN)
+    nearest = np.sort(n @ n.T, axis=1)[:, -2]
+    assert np.degrees(np.arccos(nearest)).min() > 4.0  # a square grid would have 10
+
+
+def test_as_many_points_stay_as_may():
+    """Eight corners hold out a box; nine points that all matter are thinned to eight."""
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+    def held(places, limit):
+        points = [ContactPoint(name=str(k), link="body", position=p) for k, p in enumerate(places)]
+        return hold_out([points], limit)
+
+    assert len(held(corners.tolist(), 8)) == 8
+    assert len(held([*corners.tolist(), [0.0, 0.0, 3.0]], 8)) < 9
 
 
 def test_no_collision_geometry_means_no_contacts(tmp_path):
@@ -316,6 +397,24 @@ def test_report_of_a_good_robot():
     uses = {row.use for row in check_robot("robosimian").joints}
     assert uses == {"driven", "locked"}
     assert {row.use for row in check_robot("chain").joints} == {"free"}
+
+
+def test_rows_of_a_report(tmp_path):
+    """Bounds in SI units, "" where there is none; places of contact points."""
+    wheel = hinge("wheel", "leg", "tyre", kind="continuous")
+    limit = '<limit lower="-1" upper="1" effort="10" velocity="5"/></joint>'
+    free = wheel.replace(limit, "</joint>")
+    assert free != wheel
+    spin = hinge("spin", "tyre", "nut", kind="continuous")
+    text = HOPPER.replace("</robot>", link("tyre") + free + link("nut") + spin + "</robot>")
+    report = check_robot(write(tmp_path, text), base="fixed")
+    assert [tuple(row) for row in report.joints] == [
+        ("hip", "RY", "-1", "1", "10", "5", "driven"),
+        ("wheel", "RUBY", "", "", "", "", "driven"),
+        ("spin", "RUBY", "", "", "10", "5", "driven"),
+    ]
+    assert report.contacts[0][:2] == ("leg", "hip")
+    assert [float(x) for x in report.contacts[0][2:]] == [0.0, 0.0, -0.4, 0.05]
 
 
 def test_report_of_an_unknown_robot():

@@ -40,7 +40,7 @@ def test_a_ball_of_triangles_is_a_sphere(tmp_path):
     ("mesh", "count"),
     [
         (trimesh.creation.box((0.04, 0.04, 0.04)), 8),
-        (trimesh.creation.cylinder(radius=0.02, height=0.03, sections=16), 26),
+        (trimesh.creation.cylinder(radius=0.02, height=0.03, sections=16), 32),
         (trimesh.creation.icosphere(0, radius=0.1), 12),
     ],
     ids=["box", "cylinder", "icosahedron"],

@@ -7,8 +7,9 @@ import pinocchio as pin
 import pytest
 from urdf_samples import PYRAMID_CORNERS, link, mesh, pyramid, robot, shape, write
 
-from nmdp_pin._robot import MOST_CONTACT_POINTS, check_robot, load_robot
+from nmdp_pin._robot import MOST_CONTACT_POINTS, check_robot, free_body, load_robot
 from nmdp_pin._scenario import Scenario
+from nmdp_pin._terrain import Cone, Cylinder, Ellipsoid
 from nmdp_pin.errors import RobotError, ScenarioError
 
 ON_SURFACE = 1e-12  # [m]; what rounding leaves of a place on a shape
@@ -84,16 +85,17 @@ def test_every_face_is_covered():
     assert (np.hypot(places[:, 1], places[:, 2]) < 0.015 + ON_SURFACE).all()
 
 
-def test_what_another_shape_covers_gets_none():
-    """The ends of the rods are inside the balls at the hinges, and get no points."""
-    model = load_robot("chain", visuals=False).model
-    joints, positions = spread_over("chain", 512)
-    rods = joints > 0
-    # In the frame of its hinge a rod lies along x up to the ball at 0.1 m.
-    inside = np.linalg.norm(positions - [0.1, 0.0, 0.0], axis=1) < 0.01 - 2e-4
-    assert model.njoints == 11
-    assert rods.sum() > 400
-    assert not (inside & rods).any()
+def test_what_another_shape_covers_gets_none(tmp_path):
+    """Two boxes that overlap: points on each, and none inside the other."""
+    centres = np.array([[0.0, 0.0, 0.0], [0.1, 0.15, 0.2]])
+    boxes = [
+        shape("collision", '<box size="0.2 0.3 0.4"/>', "{} {} {}".format(*c)) for c in centres
+    ]
+    file = write(tmp_path, robot(link("body", shapes="".join(boxes))))
+    x = load_robot(file, contact_points=200, visuals=False).contact_points.positions
+    gaps = (np.abs(x[:, None] - centres) - [0.1, 0.15, 0.2]).max(axis=2)
+    assert np.abs(gaps.min(axis=1)).max() < ON_SURFACE
+    assert (np.abs(gaps) < ON_SURFACE).sum(axis=0).min() > 60
 
 
 @pytest.mark.parametrize(
@@ -123,6 +125,30 @@ def test_points_lie_on_the_shape(tmp_path, geometry, distance):
     assert np.abs(distance(local)).max() < ON_SURFACE
     assert np.abs(local.mean(axis=0)).max() < CENTRED
     assert np.linalg.matrix_rank(local) == 3
+
+
+def test_rims_and_tips_come_first():
+    """Of a cylinder eight points on its two rims, of a cone seven on its rim and its tip."""
+    for solid, upper in (
+        (Cylinder(radius=0.1, length=0.4), 0.1),
+        (Cone(radius=0.1, length=0.4), 0.0),
+    ):
+        body = free_body("body", solid, mass=1.0, contact_points=8)
+        x = body.contact_points.positions
+        np.testing.assert_allclose(np.abs(x[:, 2]), 0.2, atol=ON_SURFACE)
+        across = np.hypot(x[:, 0], x[:, 1])
+        np.testing.assert_allclose(across[x[:, 2] < 0.0], 0.1, atol=ON_SURFACE)
+        np.testing.assert_allclose(across[x[:, 2] > 0.0], upper, atol=ON_SURFACE)
+        assert 0 < (x[:, 2] > 0.0).sum() < 8
+
+
+def test_points_lie_on_an_ellipsoid():
+    """All of them: its centre is no corner."""
+    radii = (0.1, 0.2, 0.3)
+    body = free_body("egg", Ellipsoid(radii=radii), mass=1.0, contact_points=50)
+    x = body.contact_points.positions / radii
+    assert len(x) == 50
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1.0, atol=ON_SURFACE)
 
 
 def test_points_lie_on_a_mesh(tmp_path):

@@ -209,20 +209,22 @@ def test_what_is_odd_and_harmless_is_a_warning(tmp_path):
     odd = robot(
         link("a").replace('izz="0.1"', 'izz="0.9"'),
         link("b").replace('ixx="0.1"', 'ixx="-0.01"'),
+        link("rod").replace('ixx="0.1"', 'ixx="0"'),
         hinge("j", "a", "b"),
+        hinge("k", "b", "rod"),
     )
     path = write(tmp_path, odd)
-    assert load_robot(path).model.nv == 7
+    assert load_robot(path).model.nv == 8
     text = "\n".join(check_robot(path).warnings)
     assert "link 'a': its inertia breaks the triangle inequality" in text
     assert "link 'b': its inertia is not positive" in text
+    assert "'rod'" not in text
 
 
 def test_extensions_are_left_behind(tmp_path, capfd):
     """Blocks for other programs, blanks around numbers and nameless materials do no harm."""
     text = HOPPER.replace('mass value="1.0"', 'mass value=" 1.0\n"').replace(
-        "<robot",
-        '<robot xmlns:drake="http://x" drake:y="1"',
+        "<robot", '<robot xmlns:drake="http://x" drake:y="1"'
     )
     extra = (
         '<gazebo><plugin filename="x.so"/></gazebo><transmission name="t"/>'

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmdp_pin._files import array_cache, input_file
+from nmdp_pin._files import array_cache
 from nmdp_pin._files.array_file import read_npy, read_npz, write_npz
 from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
+from nmdp_pin._files.journal import Journal
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._files.sample_table import read_samples
 from nmdp_pin._files.state_file import load_state
@@ -111,12 +112,17 @@ def test_damaged_archives_are_refused(tmp_path: Path) -> None:
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size after unpacking is checked before anything is; the error names the limit."""
-    monkeypatch.setattr("nmdp_pin._files.array_file.LARGEST", 1_000_000)
     bomb = npy(header("(1000000,)"), bytes(8_000_000))
     path = archive_of(tmp_path / "bomb.npz", {"q.npy": bomb})
     assert path.stat().st_size < 50_000
+    monkeypatch.setattr("nmdp_pin._files.array_file.LARGEST", len(bomb))
+    assert read_npz(path, "sample")["q"].shape == (1_000_000,)
+    monkeypatch.setattr("nmdp_pin._files.array_file.LARGEST", 1_000_000)
     monkeypatch.setattr(zipfile.ZipFile, "open", None)
-    with pytest.raises(RecordingError, match="at most 1000000"):
+    with pytest.raises(RecordingError, match="at most 1000000 "):
+        read_npz(path, "sample")
+    monkeypatch.setattr("nmdp_pin._files.array_file.LARGEST", 0)
+    with pytest.raises(RecordingError, match=f"at most {100 * path.stat().st_size} "):
         read_npz(path, "sample")
 
 
@@ -144,7 +150,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     fifo, sparse = tmp_path / "a.toml", tmp_path / "sparse.toml"
     os.mkfifo(fifo)
     with sparse.open("wb") as file:
-        file.truncate(2**30)
+        file.truncate(2**24 + 1)  # takes no room on disk
     (tmp_path / "link.toml").symlink_to("/dev/zero")
     begin = time.monotonic()
     for path in (fifo, tmp_path / "link.toml", Path("/dev/zero"), tmp_path, tmp_path / "no"):
@@ -152,16 +158,27 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
             read_input(path, "file")
         with pytest.raises(RecordingError):
             load_state(path)
-    for path in (fifo, sparse, tmp_path / "link.toml"):
+    for path in (fifo, tmp_path / "link.toml"):
         with pytest.raises(ScenarioError):
             Scenario.load(path)
-    with pytest.raises(RecordingError, match=f"{2**30} bytes; a file may have at most 1000"):
-        read_input(sparse, "file", largest=1000)
+    with pytest.raises(ScenarioError, match=f"may have at most {2**24}$"):
+        Scenario.load(sparse)
+    assert len(read_input(sparse, "file", largest=2**24 + 1)) == 2**24 + 1
+    for most, read in (
+        (2**24, lambda path: read_input(path, "file", largest=2**24)),
+        (2**31, lambda path: read_input(path, "file")),
+        (2**40, load_state),
+        (2**28, lambda path: read_samples(path, {"depth": "m"})),
+    ):
+        path = tmp_path / "sparse.csv"
+        with path.open("wb") as file:
+            file.truncate(most + 1)
+        with pytest.raises((RecordingError, ContactError), match=f"may have at most {most}$"):
+            read(path)
     (tmp_path / "b.csv").symlink_to("/dev/zero")
     with pytest.raises(ContactError):
         read_samples(tmp_path / "b.csv", {"depth": "m"})
     assert time.monotonic() - begin < SOON
-    assert input_file.LARGEST >= 2**30
 
 
 def test_a_large_grid_is_refused_before_it_is_made() -> None:
@@ -213,7 +230,8 @@ def test_scraps_of_killed_writers_do_not_matter(tmp_path: Path) -> None:
     young = tmp_path / f".a.npz.{'1' * 16}.tmp"
     for scrap in (old, young):
         scrap.write_bytes(b"half")
-    os.utime(old, (time.time() - 3600.0,) * 2)
+    os.utime(old, (time.time() - 600.5,) * 2)
+    os.utime(young, (time.time() - 590.0,) * 2)
     write_whole(path, lambda file: file.write(b"new"))
     assert sorted(os.listdir(tmp_path)) == sorted([young.name, "a.npz"])
 
@@ -269,14 +287,46 @@ def test_a_cached_array_is_used_only_where_its_digest_is_right(
     assert [cached(), cached()] == [1, 1]
 
 
+def test_the_cache_unpickles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array of objects is refused, though its digest be right."""
+    monkeypatch.setattr(array_cache, "cache_folder", lambda: tmp_path)
+    array_cache.cached_array("a", "key", lambda: np.zeros(3))
+    (file,) = tmp_path.iterdir()
+    stream = io.BytesIO()
+    np.save(stream, np.array([{}], dtype=object), allow_pickle=True)
+    content = stream.getvalue()
+    file.write_bytes(array_cache._digest("key", content) + content)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        array_cache.cached_array("a", "key", lambda: np.zeros(3))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        array_cache.cached_array("b", "key", lambda: np.array([{}], dtype=object))
+
+
+def test_a_version_is_that_of_all_modules(tmp_path: Path) -> None:
+    """It changes with any of them, and with nothing else."""
+    for name in ("a.py", "b.py", "c.txt"):
+        (tmp_path / name).write_text("x = 1\n")
+    found = [array_cache.sources_version(tmp_path)]
+    for name in ("c.txt", "a.py", "b.py"):
+        (tmp_path / name).write_text("x = 2\n")
+        found.append(array_cache.sources_version(tmp_path))
+    assert found[0] == found[1]
+    assert len({*found}) == 3
+
+
 def test_the_cache_folder_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """XDG_CACHE_HOME, where it is an absolute path."""
+    """XDG_CACHE_HOME, where it is an absolute path; other systems have places of their own."""
     monkeypatch.setattr(array_cache.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert array_cache.cache_folder().parent.name == ".cache"
     assert os.path.isabs(array_cache.cache_folder())
+    monkeypatch.setattr(array_cache.sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    assert array_cache.cache_folder() == tmp_path / "nmdp-pin"
+    monkeypatch.setattr(array_cache.sys, "platform", "darwin")
+    assert array_cache.cache_folder() == Path.home() / "Library" / "Caches" / "nmdp-pin"
 
 
 def test_an_array_file_comes_back(tmp_path: Path) -> None:
@@ -292,5 +342,23 @@ def test_arrays_replace_those_of_their_path_unless_told_not_to(tmp_path):
         write_npz(path, {"x": np.array([value])}, {})
     with pytest.raises(RecordingError, match=r"a\.npz"):
         write_npz(path, {"x": np.zeros(1)}, {}, replace=False)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        write_npz(path, {"x": np.array([{}], dtype=object)}, {})
     with np.load(path) as kept:
         assert kept["x"] == [2.0]
+
+
+def test_a_journal_may_be_gone_when_it_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its user may have been faster. Its beginning is on the disk before its chunks are."""
+    synced: list[int] = []
+    monkeypatch.setattr("nmdp_pin._files.journal.os.fsync", synced.append)
+    Journal(tmp_path / "a").close()
+    assert len(synced) == 1
+    for faster in (False, True):
+        journal = Journal(tmp_path / "a")
+        if faster:
+            (tmp_path / "a").unlink()
+        journal.close(remove=True)
+        assert not (tmp_path / "a").exists()

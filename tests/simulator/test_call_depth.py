@@ -20,8 +20,7 @@ KERNELS = {
 def test_a_step_is_one_call_of_a_kernel(method, monkeypatch):
     """A few frames below the simulator's, where a step is not divided."""
     setup = Scenario.load(
-        "robosimian-walk",
-        overrides=["integrator.dt=0.01", f'integrator.name="{method}"'],
+        "robosimian-walk", overrides=["integrator.dt=0.01", f'integrator.name="{method}"']
     ).build(visuals=False)
     kernel, depths = getattr(*KERNELS[method]), []
 

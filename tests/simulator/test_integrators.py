@@ -14,10 +14,10 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._contact.friction_cone import RECOVERY
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import INTEGRATORS, integrator_named, options_of
+from nmdp_pin._integrators.outcome import failed_step, finished_step
 from nmdp_pin._integrators.scheme import scheme_of_order
-from nmdp_pin._kernels.step import Start, add_wrenches, list_weights, open_step
+from nmdp_pin._kernels.step import add_wrenches, list_weights, open_step
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._simulator.simulator import Simulator
@@ -95,6 +95,64 @@ def test_solver_options_reach_the_solver():
     assert _ne_nmdp(vi_newton=ViNewton(slip=1e-5)).method == ViNewton(slip=1e-5)
 
 
+def test_a_failed_step_has_the_shapes_of_a_step():
+    """No forces, no torque, no depth, and where it was."""
+    state = State(0.3, np.zeros(7), np.ones(6))
+    made = failed_step(
+        state, Status.SINGULAR, n_contacts=4, iterations=2, evaluations=3, h=0.01, work=5
+    )
+    assert made.state is state
+    assert (made.status, made.step_sizes, made.rejected) == (Status.SINGULAR, (0.01,), 0)
+    assert (made.iterations, made.evaluations, made.work) == (2, 3, 5)
+    shapes = {"tau": (6,), "contact_forces": (4, 3), "wrenches": (4, 6), "contact_depths": (4,)}
+    for name, shape in shapes.items():
+        np.testing.assert_array_equal(getattr(made, name), np.zeros(shape), strict=True)
+    assert made.objective == made.kinetic_energy == made.potential_energy == 0.0
+    assert np.isnan(made.residual)
+
+
+def test_an_overflow_is_a_failed_step():
+    """Of any number of a step."""
+    state = State(0.0, np.zeros(7), np.zeros(6))
+    fields = {"tau": np.zeros(6), "contact_depths": np.zeros(1), "kinetic_energy": 0.0}
+    fields |= {"potential_energy": 0.0, "objective": 0.0, "residual": 0.0, "work": 1}
+    fields |= {"iterations": 1, "evaluations": 1, "step_sizes": (0.02,)}
+
+    def finished(end=state, wrench=0.0, **changed):
+        return finished_step(state, end, wrenches=np.full((1, 6), wrench), **fields | changed)
+
+    assert finished().status.ok
+    for broken in (
+        finished(end=replace(state, q=np.full(7, np.nan))),
+        finished(end=replace(state, v=np.full(6, np.inf))),
+        finished(wrench=np.nan),
+        finished(tau=np.full(6, -np.inf)),
+        finished(kinetic_energy=np.inf),
+        finished(objective=np.nan),
+    ):
+        assert broken.status is Status.NOT_FINITE
+        assert broken.state is state
+        assert broken.step_sizes == (0.02,)
+
+
+def test_tolerances_follow_the_accuracy():
+    """Of 1 nm/s: 1e-11 of the weight and 0.1 nm/s, in stages of any length."""
+    own, method = ViNewton(), _ne_nmdp()
+    options = method._options(np.inf)
+    assert (options.tolerance, options.slip, options.long) == (own.tolerance, own.slip, 0.003)
+    options = method._options(1e-9)
+    assert (options.tolerance, options.slip, options.long) == pytest.approx((1e-11, 1e-10, 0.0))
+    assert _ne_nmdp(objective="kinetic")._options(1e-9).slip == 0.0
+
+
+def test_objectives_have_no_recovery():
+    """However slow it is."""
+    slow = replace(samples.CONE, recovery=0.5)
+    system = System(samples.robot("robosimian planar"), Terrain([Plane()]), slow)
+    with pytest.raises(IntegratorError, match="no recovery"):
+        INTEGRATORS["ne-nmdp"](system, objective="kinetic")
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp", "ne-zonmdp"])
 @pytest.mark.parametrize("objective", [*OBJECTIVES, "dissipation"])
@@ -155,8 +213,7 @@ def test_a_contact_that_was_apart_starts_with_its_normal_force():
     assert len(warm.contacts) == len(warm.w) == 0
     np.testing.assert_allclose(warm.joints, 0.5)
     form = samples.FORMS["ne"](system)
-    memory, torques = form.new_memory(), torques_of(robot.model, state.q, PASSIVE)
-    start = Start(state.q, state.v, warm.a, warm.contacts, warm.w, warm.joints, 0.01, *torques)
+    memory, start = form.new_memory(), form.start(state, [PASSIVE], 0.01, warm)
     open_step(form.record, start, memory)
     list_weights(form.record, start, integrator._options(np.inf), memory)
     np.testing.assert_allclose(memory.w[:4], 1.0 / 6.0)

@@ -12,6 +12,7 @@ from nmdp_pin._contact import Penalty, friction_coefficient_for
 from nmdp_pin._control import Command, StablePD
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._kernels.step import ROUNDING as ROUNDING_OF_STEPS
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
@@ -263,7 +264,7 @@ def test_the_step_solves_the_residual(method):
     result = step.method.step(state, command, 0.02)
     assert result.status is Status.CONVERGED
     step.begin(state, command, 0.02)
-    tolerance = step.minimiser.limits(step.start).tolerance
+    tolerance = step.memory.bound
     r = step.evaluate(result.state.q)
     assert np.linalg.norm(r) == pytest.approx(result.residual, abs=tolerance)
     assert result.residual <= tolerance
@@ -273,6 +274,27 @@ def test_the_step_solves_the_residual(method):
         assert result.objective == pytest.approx(0.5 * result.residual**2)
     else:
         assert result.objective == pytest.approx(step.value)
+
+
+@pytest.mark.parametrize(("method", "optimiser"), OPTIMISERS)
+def test_only_gauss_newton_of_an_energy_needs_a_semidefinite_matrix(method, optimiser):
+    """That of pbfd is the square of a matrix, "lm" damps, L-BFGS has none."""
+    made = integrator(block(), ground(0.5), method, optimiser=optimiser)
+    assert made.memory.scene.semidefinite == ((method, optimiser) == ("pbd", "jtj-lm"))
+
+
+@pytest.mark.parametrize(("h", "far"), [(1e-2, 0.0), (1e-6, 0.0), (1e-6, -9.0)])
+def test_the_residual_is_not_asked_below_rounding(h, far):
+    """1e-8 of the weight or, of short steps, the rounding of M q / h^2."""
+    slab = block()
+    method = integrator(slab, ground(0.5), "pbfd")
+    q = resting(slab, x=far)
+    method.step(State(0.0, q, np.zeros(6)), Command(), h)
+    mass_matrix = pin.crba(slab.model, slab.model.createData(), slab.standing)
+    rounding = ROUNDING_OF_STEPS * mass_matrix.diagonal().max() / h**2 * (1.0 + np.abs(q).max())
+    expected = max(1e-8 * slab.mass * G, rounding)
+    assert method.memory.bound == pytest.approx(expected, rel=1e-12)
+    assert (rounding > 1e-8 * slab.mass * G) == (h < 1e-3)
 
 
 @pytest.mark.parametrize(

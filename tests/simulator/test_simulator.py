@@ -194,10 +194,7 @@ BAD_SIMULATORS = {
     ),
     "order": ({"order": 3}, "order must be 1 or 2, got 3"),
     "budget": ({"max_work": 0}, "max_work must be >= 1, got 0"),
-    "type": (
-        {"max_work": "few"},
-        "max_work must be a whole number, got the text 'few'",
-    ),
+    "type": ({"max_work": "few"}, "max_work must be a whole number, got the text 'few'"),
     "options of the other solver": (
         {"projected_gradient": ProjectedGradient()},
         "'dissipation' is not solved by ProjectedGradient: leave out its options",

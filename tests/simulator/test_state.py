@@ -8,12 +8,7 @@ import pytest
 from nmdp_pin._robot.gait import Gait
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status
-from nmdp_pin.errors import (
-    MissingExtra,
-    NmdpError,
-    RobotError,
-    ScenarioError,
-)
+from nmdp_pin.errors import MissingExtra, NmdpError, RobotError, ScenarioError
 
 
 def test_states_are_frozen():

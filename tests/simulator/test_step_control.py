@@ -276,9 +276,7 @@ def test_forces_are_the_mean_over_the_sub_steps():
         def step(self, state, command, h):
             wrenches = np.array([[state.t, 1.0, h, 0.0, 0.0, 0.0]])
             return replace(
-                super().step(state, command, h),
-                wrenches=wrenches,
-                contact_forces=wrenches[:, :3],
+                super().step(state, command, h), wrenches=wrenches, contact_forces=wrenches[:, :3]
             )
 
     fake = Pushing(lambda t, h: h > 0.032 or (t < 2.03 and h > 0.01))

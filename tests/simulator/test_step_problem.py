@@ -18,10 +18,9 @@ from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.python_calls import placements_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import torques_of
 from nmdp_pin._integrators import NeNmdp
 from nmdp_pin._integrators.scheme import scheme_of_order
-from nmdp_pin._kernels.step import Start, list_weights, open_step, state_stage
+from nmdp_pin._kernels.step import list_weights, open_step, state_stage
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._papers.stage_equations import StageEquations
 from nmdp_pin._robot import ContactPoints, Robot
@@ -220,11 +219,8 @@ def test_position_based_is_a_sum_over_particles(name):
 
 def first_stage(form, q0, v0, h, order):
     """The equations of the first stage of a step, of length h, without a command."""
-    scheme, nothing = scheme_of_order(order), np.zeros(0, dtype=np.int64)
-    memory, still = form.new_memory(), np.zeros(form.model.nv)
-    torques = torques_of(form.model, q0, Command())
-    weights = np.zeros((0, form.m)), np.zeros(form.n_joints)
-    start = Start(q0, v0, still, nothing, *weights, h / scheme.a[0][0], *torques)
+    scheme, memory = scheme_of_order(order), form.new_memory()
+    start = form.start(State(0.0, q0, v0), [Command()], h / scheme.a[0][0], None)
     open_step(form.record, start, memory)
     state_stage(form.record, scheme.record, start, 0, memory, memory.points[0])
     return StageEquations(form, memory.stage, memory.origin, 1.0 / h, order)

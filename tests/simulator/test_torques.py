@@ -1,18 +1,29 @@
 """Torques of commands: one row a stage, or one for all."""
 
+from types import SimpleNamespace
+
 import core_samples as samples
 import numpy as np
 import pinocchio as pin
 import pytest
 
 from nmdp_pin._control import Command
-from nmdp_pin._dynamics.torques import torques_of
+from nmdp_pin._dynamics.torques import write_torques
 
 
 @pytest.fixture
 def model() -> pin.Model:
     """A robot with damped joints."""
     return samples.robot("wheels+damping").model
+
+
+def written(model, q, commands, rows):
+    """The torques of commands in a number of rows."""
+    constant, kp, kd, external = np.full((4, rows, model.nv), np.nan)
+    q_target = np.full((rows, model.nq), np.nan)
+    torques = SimpleNamespace(constant=constant, kp=kp, kd=kd, q_target=q_target, external=external)
+    write_torques(torques, np.array(model.damping), q, commands)
+    return torques
 
 
 def test_a_torque_is_the_sum_of_its_parts(model):
@@ -23,7 +34,7 @@ def test_a_torque_is_the_sum_of_its_parts(model):
     force = rng.standard_normal(model.nv)
     commands.append(Command(force=force))
     commands.append(Command(kd=np.ones(model.nv)))
-    made = torques_of(model, q, *commands)
+    made = written(model, q, commands, len(commands))
     damping = np.array(model.damping)
     assert damping.any()
     for i, told in enumerate(commands):
@@ -41,11 +52,10 @@ def test_a_torque_is_the_sum_of_its_parts(model):
         np.testing.assert_array_equal(made.external[i], force if told.force is not None else 0.0)
 
 
-@pytest.mark.parametrize(("n", "rows"), [(1, 1), (2, 1), (3, 1)])
-def test_one_command_is_one_row(model, n, rows):
-    """However many stages it has; two that are alike but not the same are two."""
+def test_one_command_is_that_of_all_stages(model):
+    """However many they are."""
     rng = np.random.default_rng(1)
     command, q = samples.command(model, rng), samples.configuration(model, rng)
-    made = torques_of(model, q, *[command] * n)
-    assert all(len(part) == rows for part in made)
-    assert len(torques_of(model, q, command, Command(tau=command.tau)).kp) == 2
+    one, all_stages = (written(model, q, [command], rows) for rows in (1, 3))
+    for name, rows in vars(all_stages).items():
+        np.testing.assert_array_equal(rows, np.repeat(getattr(one, name), 3, axis=0))

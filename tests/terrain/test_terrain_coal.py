@@ -5,16 +5,7 @@ import numpy as np
 import pytest
 from test_terrain import tetrahedron
 
-from nmdp_pin._terrain import (
-    Box,
-    Capsule,
-    Cylinder,
-    HeightField,
-    Plane,
-    Shape,
-    Sphere,
-    Terrain,
-)
+from nmdp_pin._terrain import Box, Capsule, Cylinder, HeightField, Plane, Shape, Sphere, Terrain
 
 AGREEMENT = 1e-9  # [m, -] coal has closed forms for points, exact to rounding
 NEAR = 1e-4  # [m] nearer to an edge of triangles, rounding / distance is not small against it

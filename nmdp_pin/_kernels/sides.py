@@ -1,0 +1,180 @@
+"""Edges, flat and rounded, on the sides of cones and on ellipsoids.
+
+An edge touches a convex solid where the signed distance along it is least. In the table of
+polytopes such a solid has one vertex, its centre, and is the second of a pair.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.polytopes import (
+    ON_ROUND,
+    PARALLEL,
+    TILT,
+    Polytope,
+    Polytopes,
+    edge_of,
+    in_cone,
+    polytope,
+    row_of,
+)
+from nmdp_pin._kernels.terrain import describe, shape_distance, turn_tensor
+from nmdp_pin._kernels.touched_surface import times
+from nmdp_pin._kernels.vector3 import (
+    Vector3,
+    ahead,
+    cross,
+    dot,
+    length,
+    minus,
+    rotate,
+    rotate_back,
+    scaled,
+)
+
+_TURNS, _AIMED = 60, 1e-13  # Newton steps along an edge, and the last one, of the edge
+_FOUND = 1e-7  # [-] slope of the distance at the nearest point
+_LEVEL = 1e-9  # [-] sine of the angle by which a normal that acts may leave the cone of an edge
+
+
+@jit
+def is_solid(polytopes: Polytopes, p: int) -> bool:
+    """Whether polytope p stands for a cone or an ellipsoid."""
+    first: bool = polytopes.first[p + 1, 0] == polytopes.first[p, 0] + 1
+    return first
+
+
+@jit
+def _nearest_on(
+    candidates: Candidates, row: int, p: Vector3, e: Vector3, own: Array, H: Array
+) -> tuple[float, float, Vector3, bool]:
+    """Where the distance to a solid is least on p + s e: s, distance [m], normal; False: nowhere.
+
+    The distance is convex: Newton's method is kept between places where it falls and rises.
+
+    Args:
+        candidates: pairs that may touch.
+        row: row of the solid.
+        p: beginning of the edge [m].
+        e: vector to its end [m].
+        own: workspace, shape (3, 3).
+        H: output, curvature there [1/m], shape (1, 3, 3).
+    """
+    low, high, s, size = 0.0, 1.0, 0.5, length(e)
+    phi, n, bends, slope, bent = 0.0, e, False, 0.0, 0.0
+    for _ in range(_TURNS):
+        x = ahead(p, s, e)
+        phi = shape_distance(candidates.kinds, candidates.shapes, row, x)
+        n, bends = describe(candidates.kinds, candidates.shapes, row, x, phi, own)
+        slope, bent = dot(n, e), 0.0
+        if bends:
+            turn_tensor(candidates.shapes, row, own, H, 0)
+            bent = dot(e, times(H[0], e))
+        if slope > 0.0:
+            high = s
+        else:
+            low = s
+        t = s - slope / bent if bent > 0.0 else 0.5 * (low + high)
+        if not low < t < high:
+            t = 0.5 * (low + high)
+        if abs(t - s) <= _AIMED:
+            break
+        s = t
+    straight = H[0, 0, 0] + H[0, 1, 1] + H[0, 2, 2]
+    across = bends and bent > PARALLEL * PARALLEL * size * size * straight
+    return s, phi, n, across and abs(slope) <= _FOUND * size
+
+
+@jit
+def find_sides(
+    candidates: Candidates,
+    pair: int,
+    a: Polytope,
+    limit: float,
+    features: Array,
+    gaps: Array,
+) -> int:
+    """List the edges of a that touch a solid, or may soon; their number. See `find_features`."""
+    second = candidates.polytopes.pairs[pair, 1]
+    row, n = candidates.polytopes.rows[second], 0
+    own, H = np.empty((3, 3)), np.empty((1, 3, 3))
+    centre, size = row_of(candidates.polytopes.centres, second), candidates.polytopes.sizes[second]
+    for j in range(len(a.edges)):
+        p, e = edge_of(a, j)
+        reach = size + a.rounding + 0.5 * length(e) + limit
+        if length(minus(ahead(p, 0.5, e), centre)) > reach or n == len(gaps):
+            continue
+        _, phi, normal, found = _nearest_on(candidates, row, p, e, own, H)
+        gap = phi - a.rounding
+        if found and gap < limit and in_cone(a, j, e, scaled(normal, -1.0), TILT):
+            features[n, 0], features[n, 1], features[n, 2], gaps[n] = ON_ROUND, j, 0, gap
+            n += 1
+    return n
+
+
+@jit
+def hold_side(candidates: Candidates, contacts: Contacts, i: int, a: Polytope) -> None:
+    """Write what is held of candidate i, of an edge of a on a solid, in the frame of the latter.
+
+    It is the beginning of the edge; without contacts that move it is the point that touches, and
+    the plane.
+    """
+    polytopes, pair = candidates.polytopes, candidates.pairs[i]
+    row, edge = polytopes.rows[polytopes.pairs[pair, 1]], contacts.features[i, 1]
+    one, (p, e) = polytope(polytopes, polytopes.pairs[pair, 0]), edge_of(a, edge)
+    own, H = np.empty((3, 3)), np.empty((1, 3, 3))
+    s, phi, n, _ = _nearest_on(candidates, row, p, e, own, H)
+    start, along = edge_of(one, edge)
+    held = start if candidates.rolling else ahead(start, s, along)
+    for j in range(3):
+        contacts.held[i, j], contacts.planes[i, j] = held[j], n[j]
+    contacts.planes[i, 3] = dot(n, ahead(p, s, e)) - phi
+
+
+@jit
+def side_at_edge(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, H: Array
+) -> tuple[Vector3, float, Vector3, float, bool]:
+    """Edge e of contact i, s where it touches, normal and distance [m]; False: it does not.
+
+    The edge begins at the centre; H is written as by `_nearest_on`.
+    """
+    c, polytopes = contacts.index[i], candidates.polytopes
+    pair, edge, turned = candidates.pairs[c], contacts.features[c, 1], np.empty(3)
+    one = polytope(polytopes, polytopes.pairs[pair, 0])
+    rotate(at.placements[i], np.array(edge_of(one, edge)[1]), turned)
+    e, own = (turned[0], turned[1], turned[2]), np.empty((3, 3))
+    row = polytopes.rows[polytopes.pairs[pair, 1]]
+    s, phi, n, found = _nearest_on(candidates, row, row_of(at.centre, i), e, own, H)
+    rotate_back(at.placements[i], np.array(n), turned)
+    inward = (-turned[0], -turned[1], -turned[2])
+    found = found and in_cone(one, edge, edge_of(one, edge)[1], inward, _LEVEL)
+    return e, s, n, phi, found
+
+
+@jit
+def round_rates(
+    candidates: Candidates, contacts: Contacts, at: Places, i: int, N: Array, L: Array
+) -> None:
+    """Derivatives of normal and arm of contact i, of an edge on a solid, by a motion: (3, 6).
+
+    The point y = c + s e with n . e = 0 moves by dc + dphi x s e + ds e, and n by dn = H dy; then
+    ds = -(n . (dphi x e) + e . H (dc + dphi x s e)) / (e . H e). The arm is s e - r n.
+    """
+    H, polytopes = np.empty((1, 3, 3)), candidates.polytopes
+    e, s, n, _, _ = side_at_edge(candidates, contacts, at, i, H)
+    radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
+    bent = times(H[0], e)
+    for k in range(6):
+        dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
+        de = cross(turn, e)
+        dy = ahead(dc, s, de)
+        ds = -(dot(n, de) + dot(bent, dy)) / dot(bent, e)
+        dn = times(H[0], ahead(dy, ds, e))
+        for j in range(3):
+            N[j, k] = dn[j]
+            L[j, k] = s * de[j] + ds * e[j] - radius * dn[j]

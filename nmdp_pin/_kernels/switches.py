@@ -1,0 +1,112 @@
+"""Switches at the end of a stage: kinks at which the derivative of a step is that of one side."""
+
+from __future__ import annotations
+
+from nmdp_pin._kernels.impacts import MOVES, UNLOADED
+from nmdp_pin._kernels.implicit_function import Face
+from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.stage import Point, System
+from nmdp_pin._kernels.step import Memory, Start
+from nmdp_pin._kernels.vector3 import dot
+
+# Kinds of switches, in the order of their names.
+KINDS = ("touch", "weight", "sum", "impact", "rim")
+TOUCH, WEIGHT, SUM, IMPACT, RIM = range(5)
+
+
+@jit
+def find_switches(
+    system: System,
+    memory: Memory,
+    at: Point,
+    first: Array,
+    face: Face,
+    known: float,
+    switches: Array,
+) -> int:
+    """Switches at the end of a stage, and their number.
+
+    Args:
+        system: what all steps share.
+        memory: memory in which the stage is stated.
+        at: end of the stage.
+        first: first weight of each active row, shape (k + 1,).
+        face: kinks of the weights.
+        known: distance up to which a contact is at the surface, and a joint at a stop [m, rad].
+        switches: output: row, kind and vertex (-1: none) of each, shape (>= number, 3).
+    """
+    contacts, joints, table = memory.stage.contacts, system.joints, system.candidates
+    n, number = contacts.n[0], 0
+    for i in range(n):
+        if abs(at.places.depth[i]) <= known:
+            number = _add(switches, number, i, TOUCH, -1)
+    for j in range(joints.dofs.size):
+        x = joints.coordinates[j]
+        if x >= 0 and abs(min(at.q[x] - joints.lower[j], joints.upper[j] - at.q[x])) <= known:
+            number = _add(switches, number, n + j, TOUCH, -1)
+    for i in range(n):
+        load, axes = 0.0, table.semi_axes[contacts.index[i]]
+        for e in range(at.w.shape[1]):
+            load += at.w[i, e]
+        if load > UNLOADED and not contacts.rolls[i] and _any(axes):
+            number = _add(switches, number, i, RIM, -1)
+    for x in range(face.tight.size):
+        for e in range(first[x], first[x + 1]):
+            if face.kink[e]:
+                number = _add(switches, number, at.active[x], WEIGHT, e - first[x])
+    for x in range(face.tight.size):
+        if face.kink_sum[x]:
+            number = _add(switches, number, at.active[x], SUM, -1)
+    return number
+
+
+@jit
+def find_landings(system: System, memory: Memory, start: Start, end: Point, switches: Array) -> int:
+    """Contacts and joints that are apart at the start, approach, and touch at the end.
+
+    Args:
+        system: what all steps share.
+        memory: memory of the step.
+        start: start of the step.
+        end: its end.
+        switches: as in `find_switches`.
+
+    Returns:
+        The number of switches.
+    """
+    contacts, joints, places = memory.stage.contacts, system.joints, memory.origin.places
+    n, number = contacts.n[0], 0
+    place_contacts(system.candidates, contacts, memory.origin.P, places)
+    for i in range(n):
+        speed = dot(end.places.normal[i], memory.velocities[i])
+        if places.depth[i] <= 0.0 and end.places.depth[i] > 0.0 and speed < -MOVES:
+            number = _add(switches, number, i, IMPACT, -1)
+    for j in range(joints.dofs.size):
+        x = joints.coordinates[j]
+        if x < 0:
+            continue
+        v, lower, upper = start.v[joints.dofs[j]], joints.lower[j], joints.upper[j]
+        before, after = start.q[x], end.q[x]
+        below = before > lower and after <= lower and v < -MOVES
+        above = before < upper and after >= upper and v > MOVES
+        if below or above:
+            number = _add(switches, number, n + j, IMPACT, -1)
+    return number
+
+
+@jit
+def _any(axes: Array) -> bool:
+    """Whether a sphere is swept over a disc or an ellipsoid, whose semi-axes are given."""
+    for i in range(3):
+        for j in range(3):
+            if axes[i, j] != 0.0:
+                return True
+    return False
+
+
+@jit
+def _add(switches: Array, number: int, row: int, kind: int, vertex: int) -> int:
+    """Write one switch behind the others; returns the new number."""
+    switches[number, 0], switches[number, 1], switches[number, 2] = row, kind, vertex
+    return number + 1

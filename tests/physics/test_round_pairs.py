@@ -1,0 +1,214 @@
+"""Round solids on planes, boxes and each other: contacts against coal, rest, and derivatives."""
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+from derivative_scenes import check
+
+from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
+from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.step import open_step
+from nmdp_pin._robot import free_body
+from nmdp_pin._solvers.vi_newton import ViNewton
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
+
+DEEP = 1e-5  # [m] overlap of random poses
+COAL = 1e-6  # [m] to which coal finds distances
+ALIGNED = 0.5  # [-] cosine between normals; coal's of curved shapes are good to a few degrees
+DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
+# Share of poses with a corner or a tip beside an edge, where several contacts share the way out.
+SHARP = {
+    ("cylinder", "box"): 0.2,
+    ("cylinder", "cylinder"): 0.02,
+    ("cone", "box"): 0.2,
+    ("cone", "cylinder"): 0.1,
+}
+STIFFNESS = 1e6  # [N/m^2]
+CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
+TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
+HALF_ANGLE = np.arctan2(0.05, 0.2)  # [rad] at the tip of the cones that lie
+SOLIDS: dict[str, Shape] = {
+    "sphere": Sphere(radius=0.05),
+    "capsule": Capsule(radius=0.03, length=0.12),
+    "cylinder": Cylinder(radius=0.05, length=0.08),
+    "cone": Cone(radius=0.05, length=0.12),
+    "ellipsoid": Ellipsoid(radii=(0.08, 0.05, 0.03)),
+}
+GROUNDS: dict[str, Shape] = {
+    "plane": Plane(),
+    "box": Box(size=(0.2, 0.12, 0.08)),
+    "sphere": Sphere(radius=0.09),
+    "capsule": Capsule(radius=0.04, length=0.2),
+    "cylinder": Cylinder(radius=0.06, length=0.14),
+}
+
+
+def distance(solid: Shape, M: pin.SE3, ground: Shape) -> tuple[float, np.ndarray]:
+    """Signed distance by coal [m], and its direction from the ground to the solid."""
+    result, request = coal.CollisionResult(), coal.CollisionRequest()
+    request.security_margin, request.enable_contact = 1.0, True
+    request.gjk_tolerance = request.epa_tolerance = 1e-9
+    request.gjk_max_iterations = request.epa_max_iterations = 1000
+    flat = isinstance(ground, Plane)
+    other = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0) if flat else ground.collision_geometry()
+    pose = coal.Transform3s(M.rotation, M.translation)
+    coal.collide(other, coal.Transform3s(), solid.collision_geometry(), pose, request, result)
+    contact = result.getContact(0)
+    return contact.penetration_depth, np.array(contact.normal)
+
+
+def poses(solid: Shape, ground: Shape, count: int):
+    """Random poses of a solid that just overlaps a ground, with depth and direction."""
+    rng = np.random.default_rng(3)
+    while count > 0:
+        R = pin.Quaternion(*rng.normal(size=4)).normalized().matrix()
+        towards = rng.normal(size=3)
+        if isinstance(ground, Plane):
+            towards[2] = abs(towards[2])
+        M = pin.SE3(R, 0.25 * towards / np.linalg.norm(towards))
+        for _ in range(4):
+            gap, n = distance(solid, M, ground)
+            M.translation = M.translation - (gap + DEEP) * n
+        gap, n = distance(solid, M, ground)
+        if abs(gap + DEEP) < COAL:
+            count -= 1
+            yield M, -gap, n
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("name", SOLIDS)
+def test_the_deepest_contact_is_coals(name: str, ground: str) -> None:
+    """Of all 25 pairs, wherever they touch: sides, ends, rims, edges, corners and tips."""
+    solid, other = SOLIDS[name], GROUNDS[ground]
+    robot = free_body("body", solid, mass=1.0)
+    form = Simulator(robot, Terrain(other), CONE, "ne-nmdp").integrator.form
+    memory, wrong = form.new_memory(), 0
+    for M, depth, n in poses(solid, other, 100):
+        state = State(0.0, pin.SE3ToXYZQUAT(M), np.zeros(6))
+        open_step(form.record, form.start(state, [Command()], 1e-6, None), memory)
+        contacts, at = memory.stage.contacts, memory.origin.places
+        place_contacts(form.candidates, contacts, memory.origin.P, at)
+        found = []
+        for i in range(int(contacts.n[0])):
+            normal = at.normal[i] if contacts.bodies[i, 0] > 0 else -M.rotation @ at.normal[i]
+            if normal @ n > ALIGNED and not at.covered[i]:
+                found.append(at.depth[i])
+        if not found or max(found) != pytest.approx(depth, abs=COAL):
+            wrong += 1
+    assert wrong <= 100 * SHARP.get((name, ground), 0.0)
+
+
+BARS = [Box(size=(0.02, 0.4, 0.1), position=(x, 0.0, -0.05)) for x in (-0.08, 0.04)]
+LOGS = [
+    Capsule(radius=0.02, length=0.4, position=(-0.08, 0.0, -0.02), rpy=(np.pi / 2, 0.0, 0.0)),
+    Cylinder(radius=0.02, length=0.4, position=(0.04, 0.0, -0.02), rpy=(np.pi / 2, 0.0, 0.0)),
+]
+BEAM = Box(size=(0.4, 0.03, 0.1), position=(0.0, 0.0, -0.05))
+LYING = pin.rpy.rpyToMatrix(0.0, np.pi / 2 + HALF_ANGLE, 0.0)
+
+
+def at_rest(body: Shape, ground, place: pin.SE3, h: float, order: int) -> State:
+    """State of a body of 1 kg half a second after it was put down."""
+    robot = free_body("body", body, mass=1.0)
+    simulator = Simulator(robot, Terrain(ground), CONE, "ne-nmdp", order=order)
+    state = State(0.0, pin.SE3ToXYZQUAT(place), np.zeros(6))
+    for _ in range(round(0.5 / h)):
+        result = simulator.step(state, Command(), h)
+        assert result.status.ok
+        state = result.state
+    assert result.contact_forces.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81], abs=0.02)
+    return state
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("h", [0.005, 0.02])
+@pytest.mark.parametrize("ground", ["bars", "logs"])
+def test_a_cone_lies_across(ground: str, h: float, order: int) -> None:
+    """Its side, which leans by half the angle at the tip, is level across edges and round sides."""
+    below = 5e-4
+    place = pin.SE3(LYING, np.array([0.0, 0.0, 0.1 * np.sin(HALF_ANGLE) - below]))
+    ends = {"bars": BARS, "logs": LOGS}[ground]
+    state = at_rest(Cone(radius=0.05, length=0.2), ends, place, h, order)
+    turned = pin.log3(LYING.T @ pin.Quaternion(state.q[3:]).matrix())
+    assert np.abs(turned[[0, 2]]).max() < 1e-3
+    assert abs(turned[1]) < 0.03  # one end bears more, and lies deeper
+    assert abs(state.q[2] - place.translation[2]) < 3e-3
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("yaw", [0.0, 0.4, np.pi / 4])
+def test_a_cylinder_stands_on_a_beam(yaw: float, order: int) -> None:
+    """Wider than the beam: its rim crosses both edges, at its static depth on four contacts."""
+    static = np.sqrt(9.81 / (4.0 * STIFFNESS))
+    place = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw), np.array([0.0, 0.0, 0.05 - 0.8 * static]))
+    state = at_rest(Cylinder(radius=0.05, length=0.1), BEAM, place, 0.01, order)
+    assert 0.4 * static < 0.05 - state.q[2] < 1.3 * static  # without recovery it may be deeper
+    turned = pin.log3(place.rotation.T @ pin.Quaternion(state.q[3:]).matrix())
+    assert np.abs(turned).max() < 1e-3
+
+
+def test_a_wheel_meets_a_kerb() -> None:
+    """Its rims feel the edge along the line from it to the axle, and do not sink into the kerb."""
+    radius, height, edge = 0.1, 0.04, 0.08
+    kerb = Box(size=(0.4, 1.0, height), position=(edge + 0.2, 0.0, 0.5 * height))
+    robot = free_body("wheel", Cylinder(radius=radius, length=0.05), mass=1.0)
+    simulator = Simulator(robot, Terrain([Plane(), kerb]), CONE, "ne-nmdp", order=1)
+    R, h, felt = pin.rpy.rpyToMatrix(np.pi / 2, 0.0, 0.0), 0.002, 0
+    q = np.concatenate([[-0.05, 0.0, radius - 1e-3], pin.Quaternion(R).coeffs()])
+    state = State(0.0, q, np.array([1.0, 0.0, 0.0, 0.0, 0.0, -1.0 / radius]))
+    for _ in range(100):
+        result = simulator.step(state, Command(), h)
+        assert result.status.ok
+        state = result.state
+        gap = np.hypot(state.q[0] - edge, state.q[2] - height) - radius
+        inside = state.q[0] < edge and state.q[2] > height  # where the edge is the nearest part
+        felt += inside and gap < 0.0
+        assert not inside or gap > -DEEPEST
+    assert felt > 10
+
+
+RISING = [Box(size=(0.1, 0.6, 0.1), position=(-0.05, 0.0, -0.05))]
+TILTED = pin.rpy.rpyToMatrix(0.3, 0.5, 0.2)
+DERIVED: dict[str, tuple[Shape, list[Shape], np.ndarray]] = {
+    "rim on an edge": (Cylinder(radius=0.05, length=0.08), RISING, TILTED),
+    "rim on a rim": (
+        Cylinder(radius=0.05, length=0.08),
+        [Cylinder(radius=0.1, length=0.2, position=(-0.1, 0.0, -0.1))],
+        TILTED,
+    ),
+    "cone on an edge": (
+        Cone(radius=0.05, length=0.2),
+        RISING,
+        pin.rpy.rpyToMatrix(0.1, 0.8, 0.2) @ LYING,
+    ),
+    "cone on a capsule": (
+        Cone(radius=0.05, length=0.2),
+        [Capsule(radius=0.03, length=0.5, rpy=(np.pi / 2, 0.0, 0.1))],
+        pin.rpy.rpyToMatrix(0.1, 0.2, 0.2) @ LYING,
+    ),
+    "ellipsoid on an edge": (Ellipsoid(radii=(0.12, 0.09, 0.06)), RISING, TILTED),
+}
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+@pytest.mark.parametrize("name", DERIVED)
+def test_derivatives(name: str, method: str, order: int) -> None:
+    """Those of a step are those of its differences: contacts move along rims, edges and sides."""
+    solid, ground, R = DERIVED[name]
+    robot = free_body("body", solid, mass=1.0)
+    options = {"vi_newton": TIGHT, "order": order}
+    simulator = Simulator(robot, Terrain(ground), CONE, method, **options)
+    M = pin.SE3(R, np.array([0.03, 0.01, 0.2]))
+    for _ in range(4):
+        at = ground[0].placement
+        gap, n = distance(solid, at.actInv(M), ground[0])
+        M.translation = M.translation - (gap + 3e-3) * (at.rotation @ n)
+    onto = np.array([0.2, 0.3, 0.0]) - 0.4 * (at.rotation @ n)
+    v = np.concatenate([onto, [0.3, -0.5, 0.4]])
+    state = State(0.0, pin.SE3ToXYZQUAT(M), v)
+    result = simulator.step(state, Command(), 0.005)
+    assert result.status.ok
+    assert (np.abs(result.contact_forces).max(axis=1) > 0.0).sum() >= 1
+    check(simulator, state, Command(), 0.005)
