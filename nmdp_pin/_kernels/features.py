@@ -19,6 +19,7 @@ from nmdp_pin._kernels.contacts import (
 )
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    BORDER,
     CROSSED,
     NONE,
     ON_A,
@@ -61,7 +62,6 @@ from nmdp_pin._kernels.vector3 import (
 )
 
 _FOUND = 128  # features that are compared to choose those contacts
-_BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
 
 
 @jit
@@ -91,7 +91,7 @@ def select_features(
     at_end = moved(one, M)
     if is_mesh(polytopes, second):
         reach = NEARBY + travel
-        _hold_features(candidates, contacts, k, M, before, at_end, other, reach, _BORDER + travel)
+        _hold_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER + travel)
         return
     if not (is_rim(polytopes, first) or is_solid(polytopes, second)):
         towards, gap = separating_direction(before, at_end, other, reach)
@@ -99,7 +99,7 @@ def select_features(
             return
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
-    _hold_features(candidates, contacts, k, M, before, at_end, other, reach, _BORDER)
+    _hold_features(candidates, contacts, k, M, before, at_end, other, reach, BORDER)
     if candidates.rolling:  # crossings that are held where they are expected act nowhere else
         _hold_features(candidates, contacts, k, M, before, at_end, other, reach, REACH + travel)
 
@@ -124,7 +124,7 @@ def missed_features(candidates: Candidates, P: Array, contacts: Contacts, k: int
             return False
         for j in range(3):
             contacts.directions[pair, j] = towards[j]
-    return _hold_features(candidates, contacts, k, M, here, here, other, 0.0, _BORDER)
+    return _hold_features(candidates, contacts, k, M, here, here, other, 0.0, BORDER)
 
 
 @jit
@@ -264,22 +264,22 @@ def place_feature(
     at.depth[i] = contacts.planes[c, 3] + radius - dot(at.normal[i], p)
     meets = kind >= CROSSED
     if kind == ON_B:
-        meets = is_over(polytope(polytopes, second), y, p, _BORDER)
+        meets = is_over(polytope(polytopes, second), y, p, BORDER)
     elif kind == ON_A:
-        meets = is_over(polytope(polytopes, first), x, p, _BORDER)
+        meets = is_over(polytope(polytopes, first), x, p, BORDER)
         if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
             row = polytopes.rows[first]
             at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
     elif kind == CROSSED and candidates.rolling:
         e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        meets = beyond <= _BORDER
+        meets = beyond <= BORDER
         at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
     elif kind == ON_SIDE and candidates.rolling:
         e, s, _, n, gap = side_at(candidates, contacts, at, i)
-        meets = max(-s, s - 1.0) * length(e) <= _BORDER
+        meets = max(-s, s - 1.0) * length(e) <= BORDER
         at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.lie import (
     log_derivative,
@@ -19,6 +21,7 @@ from nmdp_pin._kernels.lie import (
     translation_exp,
     translation_log,
 )
+from nmdp_pin._kernels.linear import solve_in_place
 from nmdp_pin._kernels.record import matrix, record, vector, zero_vector
 
 # Kinds of the factors, by their coordinates.
@@ -248,6 +251,38 @@ def difference_derivative(space: Manifold, d: Array, D: Array) -> None:
         for i in range(end - k):
             for j in range(end - k):
                 D[k + i, k + j] = block[_entry(kind, i), _entry(kind, j)]
+
+
+@jit
+def integrate_derivatives(space: Manifold, d: Array, by_q: Array, by_d: Array) -> bool:
+    """Derivatives of integrate(q, d), tangent: by_q = Jr Jl^-1 and by_d = Jr.
+
+    Args:
+        space: configuration space.
+        d: the motion, shape (nv,).
+        by_q: output, shape (nv, nv).
+        by_d: output, shape (nv, nv).
+
+    Returns:
+        Whether Jr^-1 is regular, which it is but for full revolutions.
+    """
+    nv = d.size
+    right, both, back = np.eye(nv), np.zeros((nv, 2 * nv)), np.empty(nv)
+    left = np.eye(nv)
+    for l in range(nv):
+        back[l] = -d[l]
+    difference_derivative(space, d, right)
+    difference_derivative(space, back, left)
+    for k in range(nv):
+        both[k, k] = 1.0
+        for l in range(nv):
+            both[k, nv + l] = left[k, l]
+    if not solve_in_place(right, both):
+        return False
+    for k in range(nv):
+        for l in range(nv):
+            by_d[k, l], by_q[k, l] = both[k, l], both[k, nv + l]
+    return True
 
 
 @jit

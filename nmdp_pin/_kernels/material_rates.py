@@ -13,8 +13,8 @@ import numpy as np
 
 from nmdp_pin._kernels.inertia import placements_derivative, rates_derivative, reference_derivative
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.linear import add_product, solve_in_place
-from nmdp_pin._kernels.manifold import Manifold, difference_derivative
+from nmdp_pin._kernels.linear import add_product
+from nmdp_pin._kernels.manifold import integrate_derivatives
 from nmdp_pin._kernels.stage import Point, Stage, System
 from nmdp_pin._kernels.step import Memory, Start
 
@@ -36,38 +36,6 @@ def new_parts(system: System, nz: int) -> Parts:
     """Memory for the parts; none where inertia is not that of material points."""
     n, nv = len(system.tree.parents), len(system.tree.rotors)
     return Parts(np.empty((4, nv, n, 4, 3)), np.empty((4, nv, nz)))
-
-
-@jit
-def integrate_derivatives(space: Manifold, d: Array, by_q: Array, by_d: Array) -> bool:
-    """Derivatives of integrate(q, d), tangent: by_q = Jr Jl^-1 and by_d = Jr.
-
-    Args:
-        space: configuration space.
-        d: the motion, shape (nv,).
-        by_q: output, shape (nv, nv).
-        by_d: output, shape (nv, nv).
-
-    Returns:
-        Whether Jr^-1 is regular, which it is but for full revolutions.
-    """
-    nv = d.size
-    right, both, back = np.eye(nv), np.zeros((nv, 2 * nv)), np.empty(nv)
-    left = np.eye(nv)
-    for l in range(nv):
-        back[l] = -d[l]
-    difference_derivative(space, d, right)
-    difference_derivative(space, back, left)
-    for k in range(nv):
-        both[k, k] = 1.0
-        for l in range(nv):
-            both[k, nv + l] = left[k, l]
-    if not solve_in_place(right, both):
-        return False
-    for k in range(nv):
-        for l in range(nv):
-            by_d[k, l], by_q[k, l] = both[k, l], both[k, nv + l]
-    return True
 
 
 @jit
@@ -143,6 +111,7 @@ def write_rates(
 
 @jit
 def _write_placements(system: System, at: Point, change: Array) -> None:
+    """Write the derivatives of the placements at a point by the dofs."""
     placements_derivative(at.P, at.S, system.tree.moves, change)
 
 

@@ -38,7 +38,8 @@ RESTING = 1e-3  # [m] overlap up to which polytopes count as touching, and not a
 PARALLEL = 0.02  # [-] sine of the angle of two edges below which they have no normal
 _FACING = 0.5  # [-] cosine of the angle between normals of features and the pair's direction
 TILT = 0.2  # [-] sine of the angle by which a normal may leave the cone of an edge
-_LEVEL = 1e-9  # [-] cosine between an edge and a normal that counts as none
+LEVEL = 1e-9  # [-] sine or cosine of an angle that counts as none
+BORDER = 1e-4  # [m] beyond faces and edges of polytopes up to which they touch
 _LOWEST = 1e-3  # [m] above the lowest vertex, where a vertex may touch whatever its faces are
 
 
@@ -230,7 +231,7 @@ def _may_cross(a: Polytope, i: int, slopes: Array, tilt: float) -> bool:
     """
     if a.edges[i, 2] < 0:
         return True
-    g, h, least = slopes[a.edges[i, 2]], slopes[a.edges[i, 3]], tilt + _LEVEL
+    g, h, least = slopes[a.edges[i, 2]], slopes[a.edges[i, 3]], tilt + LEVEL
     return not ((g > least and h > least) or (g < -least and h < -least))
 
 

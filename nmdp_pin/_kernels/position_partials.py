@@ -10,8 +10,13 @@ import numpy as np
 from nmdp_pin._kernels.contact_motion import motion_at, wrench_at_origin
 from nmdp_pin._kernels.inertia import placements_derivative, reference_derivative
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.linear import copy_matrix, copy_vector, solve_in_place
-from nmdp_pin._kernels.manifold import add_turning, difference_derivative, integrate
+from nmdp_pin._kernels.linear import copy_matrix, copy_vector
+from nmdp_pin._kernels.manifold import (
+    add_turning,
+    difference_derivative,
+    integrate,
+    integrate_derivatives,
+)
 from nmdp_pin._kernels.penalty import FRICTIONAL, PenaltyLaw, Touch, carried_slip, new_touch
 from nmdp_pin._kernels.position_step import (
     PositionStep,
@@ -43,8 +48,8 @@ class StepPartials:
 def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials) -> bool:
     """Write the partial derivatives of a step; False where that of its velocity is singular.
 
-    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part. The derivatives of
-    q_back = integrate(q0, -h v0) are Jr Jl^-1 and -h Jr, where Jr^-1 = `right`, Jl^-1 = `left`.
+    The targets of the bodies are 2 X(q0) - X(q_back) + gravity's part, q_back being
+    integrate(q0, -h v0).
 
     Args:
         step: the step, evaluated at its end.
@@ -57,16 +62,15 @@ def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials)
     _copy_start(step.start, start)
     replace_kinks(step, torque)
     linearise_step(smooth, True)
-    h, D0, left, right, d = start.h, np.eye(nv), np.eye(nv), np.eye(nv), np.empty(nv)
+    h, D0, d = start.h, np.eye(nv), np.empty(nv)
+    by_q, by_d = np.empty((nv, nv)), np.empty((nv, nv))  # of q_back
     for k in range(nv):
         d[k] = -trial.y[k]
     difference_derivative(space, d, D0)
     for k in range(nv):
-        d[k] = h * start.v0[k]
-    difference_derivative(space, d, left)
-    for k in range(nv):
-        d[k] = -d[k]
-    difference_derivative(space, d, right)
+        d[k] = -h * start.v0[k]
+    if not integrate_derivatives(space, d, by_q, by_d):
+        return False
     for k in range(nv):
         weight = torque.kd[k] + tree.rotors[k] / h
         for l in range(nv):
@@ -86,20 +90,12 @@ def step_partials(step: PositionStep, smooth: PositionStep, parts: StepPartials)
     _target_forces(tree, trial, P, S, back)
     _target_forces(tree, trial, step.ref.P0, step.ref.S0, targets)
     add_contacts(step, result)
-    turned = np.empty((nv, nv))
     for k in range(nv):
         for l in range(nv):
-            turned[k, l] = right[l, k]
-    if not solve_in_place(turned, back):
-        return False
-    for k in range(nv):
-        for l in range(nv):
-            total = 2.0 * targets[l, k]
+            result[k, l] += 2.0 * targets[l, k] / (h * h)
             for j in range(nv):
-                if left[j, l] != 0.0:
-                    total -= left[j, l] * back[j, k]
-            result[k, l] += total / (h * h)
-            result[k, nv + l] += back[l, k] / h
+                result[k, l] -= back[j, k] * by_q[j, l] / (h * h)
+                result[k, nv + l] += back[j, k] * by_d[j, l] / h
     return True
 
 

@@ -18,6 +18,8 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    BORDER,
+    LEVEL,
     PARALLEL,
     RESTING,
     RIM,
@@ -48,12 +50,8 @@ _ASIDE = 0.03  # [-] cosine by which the normal may leave the rim for the side
 _SHORT = 0.1  # of the radius, half the least length of an edge on a flat end
 _FACING = 0.5  # [-] cosine between the normal and that of the face before which the rim was
 _TURNS, _LARGEST = 30, 0.5  # Newton steps along a rim, and the largest one [rad]
-_AIMED, _FOUND = (
-    1e-15,
-    1e-9,
-)  # [rad] and [-] last step and slope of the distance at the nearest point
-_LEVEL = 1e-9  # [-] sine of the angle by which a normal that acts may leave the cone of an edge
-_BORDER = 1e-4  # [m] beyond the ends of an edge up to which it touches
+_AIMED = 1e-15  # [rad] last step to the nearest point
+_FOUND = 1e-9  # [-] slope of the distance there
 _PLACES = 16  # around a rim, from which those nearest to another are found
 
 
@@ -412,8 +410,8 @@ def rim_at(
         arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _AIMED), tangent)
     off = minus(arm, y)
     s = dot(off, f)
-    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= _BORDER
-    found = found and -dot(n, axis) >= least - _ASIDE and in_cone(b, edge, e, n, _LEVEL)
+    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= BORDER
+    found = found and -dot(n, axis) >= least - _ASIDE and in_cone(b, edge, e, n, LEVEL)
     return arm, tangent, bend, f, none, n, dot(n, off), found
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    LEVEL,
     ON_ROUND,
     PARALLEL,
     TILT,
@@ -37,7 +38,6 @@ from nmdp_pin._kernels.vector3 import (
 
 _TURNS, _AIMED = 60, 1e-13  # Newton steps along an edge, and the last one, of the edge
 _FOUND = 1e-7  # [-] slope of the distance at the nearest point
-_LEVEL = 1e-9  # [-] sine of the angle by which a normal that acts may leave the cone of an edge
 
 
 @jit
@@ -151,7 +151,7 @@ def side_at_edge(
     s, phi, n, found = _nearest_on(candidates, row, row_of(at.centre, i), e, own, H)
     rotate_back(at.placements[i], np.array(n), turned)
     inward = (-turned[0], -turned[1], -turned[2])
-    found = found and in_cone(one, edge, edge_of(one, edge)[1], inward, _LEVEL)
+    found = found and in_cone(one, edge, edge_of(one, edge)[1], inward, LEVEL)
     return e, s, n, phi, found
 
 

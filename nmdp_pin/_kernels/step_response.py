@@ -8,10 +8,9 @@ from nmdp_pin._kernels.callbacks import call_complete
 from nmdp_pin._kernels.implicit_function import new_face, new_rates, respond
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import add_product
-from nmdp_pin._kernels.manifold import Manifold, difference, integrate
+from nmdp_pin._kernels.manifold import Manifold, difference, integrate, integrate_derivatives
 from nmdp_pin._kernels.material_rates import (
     add_inertia_rates,
-    integrate_derivatives,
     new_parts,
     open_parts,
     write_rates,

@@ -8,6 +8,7 @@ from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.planes import place_contacts
 from nmdp_pin._kernels.stage import Point, System
 from nmdp_pin._kernels.step import Memory, Start
+from nmdp_pin._kernels.touched_surface import is_swept
 from nmdp_pin._kernels.vector3 import dot
 
 # Kinds of switches, in the order of their names.
@@ -46,10 +47,10 @@ def find_switches(
         if x >= 0 and abs(min(at.q[x] - joints.lower[j], joints.upper[j] - at.q[x])) <= known:
             number = _add(switches, number, n + j, TOUCH, -1)
     for i in range(n):
-        load, axes = 0.0, table.semi_axes[contacts.index[i]]
+        load = 0.0
         for e in range(at.w.shape[1]):
             load += at.w[i, e]
-        if load > UNLOADED and not contacts.rolls[i] and _any(axes):
+        if load > UNLOADED and not contacts.rolls[i] and is_swept(table, contacts.index[i]):
             number = _add(switches, number, i, RIM, -1)
     for x in range(face.tight.size):
         for e in range(first[x], first[x + 1]):
@@ -93,16 +94,6 @@ def find_landings(system: System, memory: Memory, start: Start, end: Point, swit
         if below or above:
             number = _add(switches, number, n + j, IMPACT, -1)
     return number
-
-
-@jit
-def _any(axes: Array) -> bool:
-    """Whether a sphere is swept over a disc or an ellipsoid, whose semi-axes are given."""
-    for i in range(3):
-        for j in range(3):
-            if axes[i, j] != 0.0:
-                return True
-    return False
 
 
 @jit
