@@ -174,7 +174,7 @@ class Problem(StageEquations):
             first.q[:] = pin.integrate(
                 form.model, q0, h * (v0 + rng.standard_normal(form.model.nv))
             )
-            evaluate(system, memory.stage, first)
+            evaluate(system, memory.stage, first, True)
             state_stage(system, scheme.record, start, 1, memory, first)
         super().__init__(form, memory.stage, memory.origin, 1.0 / h, order)
         self.command = command

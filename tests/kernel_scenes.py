@@ -228,7 +228,7 @@ class Contacts(Tree):
         at = self.form.new_point()
         at.q[:] = self.q if q is None else q
         at.w[:] = self.w if w is None else w
-        evaluate(self.system, self.stage, at)
+        evaluate(self.system, self.stage, at, True)
         return at
 
     def linearised(self, at):

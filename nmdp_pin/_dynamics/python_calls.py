@@ -30,18 +30,27 @@ class PinocchioCalls:
         weightless, still = pin.Model(model), np.zeros(model.nv)
         weightless.gravity = pin.Motion.Zero()
         # M v is the inverse dynamics of the acceleration v at rest and without weight.
-        self.inverse_dynamics = partial(
-            pin.computeRNEADerivatives, model, data, self.q, self.v, self.a
-        )
-        self._momentum = partial(
-            pin.computeRNEADerivatives, weightless, data, self.q, still, self.v
-        )
+        dynamics, momentum = (model, data, self.q, self.v, self.a), (weightless, data, self.q)
+        self._values = partial(pin.rnea, *dynamics)
+        self.inverse_dynamics_derivatives = partial(pin.computeRNEADerivatives, *dynamics)
+        self._momentum = partial(pin.rnea, *momentum, still, self.v)
+        self._momentum_derivatives = partial(pin.computeRNEADerivatives, *momentum, still, self.v)
         self.kinematics = partial(pin.computeJointJacobians, model, data, self.q)
 
-    def material_inertia(self, velocities: bool, stage: int, at: int) -> None:
+    def inverse_dynamics(self) -> None:
+        """Inverse dynamics, and the kinematics that its derivatives would write as well."""
+        self._values()
+        self.kinematics()
+
+    def material_inertia(self, velocities: bool, derived: bool, stage: int, at: int) -> None:
         """Inertia of material points, whose kernel is compiled where it is needed."""
-        (self._momentum if velocities else self.kinematics)()
-        material_inertia(self.system, record_at(stage), record_at(at))
+        if velocities and derived:
+            self._momentum_derivatives()
+        else:
+            if velocities:
+                self._momentum()
+            self.kinematics()
+        material_inertia(self.system, record_at(stage), derived, record_at(at))
 
     def arrays(self, handle: int) -> Dynamics:
         """The shared arrays."""

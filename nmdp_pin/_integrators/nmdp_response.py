@@ -195,7 +195,7 @@ class DifferentiableForm:
         """G and r of the rows that act at a point, of the stage of another form."""
         other = form.new_point()
         other.q[:], other.w[:] = at.q, at.w
-        evaluate(form.record, self.memory.stage, other)
+        evaluate(form.record, self.memory.stage, other, False)
         if conditions is not None:
             return other.G, conditions.of_form(form)
         k, touching = at.n_active

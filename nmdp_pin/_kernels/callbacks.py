@@ -52,9 +52,16 @@ def call_solve(A: Array, X: Array) -> bool:
 
 @calling_jit
 def call_inverse_dynamics(handle: int) -> None:
-    """Inverse dynamics with derivatives, kinematics and mass matrix at the shared q, v and a."""
+    """Inverse dynamics and kinematics at the shared q, v and a."""
     with objmode():
         callee(handle).inverse_dynamics()
+
+
+@calling_jit
+def call_inverse_dynamics_derivatives(handle: int) -> None:
+    """Inverse dynamics with derivatives, kinematics and mass matrix at the shared q, v and a."""
+    with objmode():
+        callee(handle).inverse_dynamics_derivatives()
 
 
 @calling_jit
@@ -65,11 +72,13 @@ def call_kinematics(handle: int) -> None:
 
 
 @calling_jit
-def call_material_inertia(handle: int, velocities: bool, stage: Any, at: Any) -> None:
+def call_material_inertia(
+    handle: int, velocities: bool, derived: bool, stage: Any, at: Any
+) -> None:
     """Inertia of material points at the shared q and v; see `PinocchioCalls.material_inertia`."""
     of_stage, of_point = address_of(stage), address_of(at)
     with objmode():
-        callee(handle).material_inertia(velocities, of_stage, of_point)
+        callee(handle).material_inertia(velocities, derived, of_stage, of_point)
 
 
 @calling_jit

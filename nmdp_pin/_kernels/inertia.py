@@ -138,14 +138,21 @@ def inertial_gradient(
 
 @jit
 def inertial_hessian(
-    placements: Array, reference: Array, tree: Tree, S: Array, wrenches: Array, hessian: Array
+    placements: Array,
+    reference: Array,
+    tree: Tree,
+    S: Array,
+    own: float,
+    wrenches: Array,
+    hessian: Array,
 ) -> None:
     """Add the derivative of `inertial_gradient` by the configuration (tangent) to `hessian`.
 
-    Its shape is (nv, nv); `wrenches` are those that `inertial_gradient` wrote.
+    Its shape is (nv, nv); `wrenches` are those that `inertial_gradient` wrote. With `own` 0 it is
+    the derivative of the force that `momentum_wrenches` wrote, with its wrenches.
     """
     stiffness = np.empty((len(placements), 36))
-    inertial_stiffness(placements, reference, tree.moments, 1.0, stiffness)
+    inertial_stiffness(placements, reference, tree.moments, own, stiffness)
     add_children(tree.parents, stiffness)
     project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, hessian)
 
@@ -280,53 +287,50 @@ def placements_derivative(P: Array, S: Array, moves: Array, change: Array) -> No
 
 
 @jit
-def momentum_change(tree: Tree, P: Array, S: Array, expected: Array, G: Array, A: Array) -> None:
-    """G = minus the integral of rho (dX/dq)' Z, and its derivative A.
-
-    Args:
-        tree: bodies of the tree.
-        P: placements, that of the world first, shape (n + 1, 4, 3).
-        S: motions of the dofs, shape (nv, 6).
-        expected: Z, the velocities that the points would have without forces, as rates of the
-            placements, shape (n, 4, 3).
-        G: output, shape (nv,).
-        A: matrix to which the derivative is added, shape (nv, nv).
-    """
-    n = expected.shape[0]
-    wrenches, stiffness = np.empty((n, 6)), np.empty((n, 36))
-    momentum_wrenches(P[1:], expected, tree, S, wrenches, G)
-    inertial_stiffness(P[1:], expected, tree.moments, 0.0, stiffness)
-    add_children(tree.parents, stiffness)
-    project_stiffness(S, tree.parents, tree.first_dofs, stiffness, wrenches, A)
-
-
-@jit
-def material_inertia(system: System, stage: Stage, at: Point) -> None:
-    """Write kinematics, and the inertia of material points with its derivative in G and A.
+def material_inertia(system: System, stage: Stage, derived: bool, at: Point) -> None:
+    """Write kinematics, and the inertia of material points in G, with its derivative in A.
 
     In first order G is the gradient of rate^2 E with the inertial potential E and
     the target X_hat, in second order the change rate (M v - integral of rho (dX/dq)' Z) of the
     momentum, Z being the velocities that the points would have without forces. Pinocchio has
     written the kinematics, and in second order the momentum of the bodies and rotors.
     """
-    dynamics, tree, rate = system.dynamics, system.tree, stage.rate
-    nv = at.v.size
+    dynamics, tree, rate, nv = system.dynamics, system.tree, stage.rate, at.v.size
+    wrenches = np.empty((len(tree.parents), 6))
     copy_kinematics(dynamics, at)
-    clear_matrix(at.A)
     if stage.form == VELOCITIES:
-        momentum_change(tree, at.P, at.S, stage.target, at.G, at.A)
+        momentum_wrenches(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
         for k in range(nv):
             at.G[k] = rate * (at.G[k] + dynamics.tau[k] - tree.rotors[k] * stage.v_ref[k])
+    else:
+        inertial_gradient(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
+        for k in range(nv):
+            at.G[k] = rate * (rate * at.G[k] + tree.rotors[k] * (at.v[k] - stage.v_ref[k]))
+    if derived:
+        _material_stiffness(system, stage, wrenches, at)
+
+
+@jit
+def _material_stiffness(system: System, stage: Stage, wrenches: Array, at: Point) -> None:
+    """Write the derivative of the inertia of material points into A.
+
+    Args:
+        system: what all steps share.
+        stage: the stage.
+        wrenches: those that `momentum_wrenches` or `inertial_gradient` wrote, shape (n, 6).
+        at: the point.
+    """
+    dynamics, tree, rate, nv = system.dynamics, system.tree, stage.rate, at.v.size
+    clear_matrix(at.A)
+    if stage.form == VELOCITIES:
+        inertial_hessian(at.P[1:], stage.target, tree, at.S, 0.0, wrenches, at.A)
+        for k in range(nv):
             for l in range(nv):
                 at.A[k, l] = rate * (at.A[k, l] + dynamics.of_q[k, l])
         add_multiplied_rows(tree.space, dynamics.M, at.D, rate * rate, at.A)
         return
-    wrenches, scale = np.empty((len(tree.parents), 6)), rate * rate
-    inertial_gradient(at.P[1:], stage.target, tree, at.S, wrenches, at.G)
-    inertial_hessian(at.P[1:], stage.target, tree, at.S, wrenches, at.A)
+    inertial_hessian(at.P[1:], stage.target, tree, at.S, 1.0, wrenches, at.A)
     for k in range(nv):
-        rotor = rate * tree.rotors[k]
-        at.G[k] = scale * at.G[k] + rotor * (at.v[k] - stage.v_ref[k])
         for l in range(nv):
-            at.A[k, l] *= scale
-    add_rows(tree.space, tree.rotors, at.D, scale, at.A)
+            at.A[k, l] *= rate * rate
+    add_rows(tree.space, tree.rotors, at.D, rate * rate, at.A)

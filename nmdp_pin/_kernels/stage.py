@@ -17,6 +17,7 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import (
     call_inverse_dynamics,
+    call_inverse_dynamics_derivatives,
     call_kinematics,
     call_material_inertia,
     call_vertex_derivative,
@@ -236,19 +237,24 @@ class Linear:
 
 
 @jit
-def evaluate(system: System, stage: Stage, at: Point) -> None:
-    """Evaluate the equations at `at.q` and `at.w`; the rest of the point is written."""
+def evaluate(system: System, stage: Stage, at: Point, derived: bool) -> None:
+    """Evaluate the equations at `at.q` and `at.w`; the rest of the point is written.
+
+    What only `linearise` reads, D, E, A and turns, is written where `derived` is true: pinocchio's
+    derivatives cost most of an evaluation, and those of the last point of a stage are not read.
+    """
     space, rate = system.tree.space, stage.rate
     difference(space, stage.q_ref, at.q, at.v)
-    if not space.flat:
+    if derived and not space.flat:
         difference_derivative(space, at.v, at.D)
     for l in range(at.v.size):
         at.v[l] *= rate
-    _add_inertia(system, stage, at)
+    _add_inertia(system, stage, at, derived)
     body_twists(system.tree, at.S, at.v, at.twists)
-    _turn_dofs(system.tree, at)
-    _subtract_torque(system, stage, at)
-    add_springs(system.joints, at.q, at.G, at.A)
+    _subtract_torque(system, stage, at, derived)
+    add_springs(system.joints, at.q, at.G, at.A if derived else matrix(0, 0))
+    if derived:
+        _turn_dofs(system.tree, at)
     at.sums[GAP] = at.sums[SLIP] = 0.0
     at.n_active[0] = 0
     _subtract_contacts(system, stage, at)
@@ -288,25 +294,30 @@ def copy_kinematics(dynamics: Dynamics, at: Point) -> None:
 
 
 @jit
-def _add_inertia(system: System, stage: Stage, at: Point) -> None:
-    """Kinematics, and the inertia of the form with its derivative in G and A."""
+def _add_inertia(system: System, stage: Stage, at: Point, derived: bool) -> None:
+    """Kinematics, and the inertia of the form in G, with its derivative in A."""
     dynamics, nv = system.dynamics, at.v.size
     copy_vector(at.q, dynamics.q)
     copy_vector(at.v, dynamics.v)
     for l in range(nv):
         dynamics.a[l] = stage.rate * (at.v[l] - stage.v_ref[l])
     if stage.form != NEWTON_EULER:
-        call_material_inertia(dynamics.handle, stage.form == VELOCITIES, stage, at)
+        call_material_inertia(dynamics.handle, stage.form == VELOCITIES, derived, stage, at)
         return
-    call_inverse_dynamics(dynamics.handle)
+    if derived:
+        call_inverse_dynamics_derivatives(dynamics.handle)
+    else:
+        call_inverse_dynamics(dynamics.handle)
     copy_vector(dynamics.tau, at.G)
+    copy_kinematics(dynamics, at)
+    if not derived:
+        return
     copy_matrix(dynamics.of_q, at.A)
     of_v = np.empty((nv, nv))
     for k in range(nv):
         for l in range(nv):
             of_v[k, l] = dynamics.of_v[k, l] + stage.rate * dynamics.M[k, l]
     add_multiplied_rows(system.tree.space, of_v, at.D, stage.rate, at.A)
-    copy_kinematics(dynamics, at)
 
 
 @jit
@@ -319,7 +330,7 @@ def _turn_dofs(tree: Tree, at: Point) -> None:
 
 
 @jit
-def _subtract_torque(system: System, stage: Stage, at: Point) -> None:
+def _subtract_torque(system: System, stage: Stage, at: Point, derived: bool) -> None:
     """Subtract the torque of the joints from G, and its derivative from A."""
     space, nv = system.tree.space, at.v.size
     kp, kd = vector(nv), vector(nv)
@@ -328,6 +339,8 @@ def _subtract_torque(system: System, stage: Stage, at: Point) -> None:
         constant, kp[l], kd[l] = gains(system.joints, stage.torque, l)
         at.tau[l] = constant - kp[l] * at.error[l] - kd[l] * at.v[l]
         at.G[l] -= at.tau[l]
+    if not derived:
+        return
     add_rows(space, kd, at.D, stage.rate, at.A)
     if not space.flat:
         difference_derivative(space, at.error, at.E)
@@ -393,10 +406,6 @@ def _subtract_contacts(system: System, stage: Stage, at: Point) -> None:
         project_wrenches(at.S, tree.first_dofs, at.loads, force)
         for l in range(at.G.size):
             at.G[l] += force[l]
-    if system.derivative == SECANT:
-        for i in range(n):
-            for a in range(rows):
-                clear_matrix(at.slopes[i, a])
 
 
 @jit
@@ -470,6 +479,14 @@ def _subtract_joints(system: System, stage: Stage, at: Point) -> None:
         force = max(abs(at.wrench[i, 0]), LEAST_SHARE * width)
         at.sums[SLIP] = max(at.sums[SLIP], gap / force)
     at.n_active[0] = k
+
+
+@jit
+def clear_slopes(at: Point) -> None:
+    """Forget the estimates of dV/dx, at the first point of a stage."""
+    for i in range(at.slopes.shape[0]):
+        for a in range(at.slopes.shape[1]):
+            clear_matrix(at.slopes[i, a])
 
 
 @jit

@@ -25,11 +25,13 @@ from nmdp_pin._kernels.planes import missed_contacts
 from nmdp_pin._kernels.record import matrix, vector
 from nmdp_pin._kernels.stage import (
     NEWTON_EULER,
+    RESIDUAL,
     SLIP,
     Linear,
     Point,
     Stage,
     System,
+    clear_slopes,
     evaluate,
     kinematics,
     linearise,
@@ -125,16 +127,16 @@ def settle(
     difference(space, ends[i], at.q, motion)
     for l in range(motion.size):
         most = max(most, abs(motion[l]))
-    if most <= _SAME:
-        if outcome == CONVERGED:
-            return index, True, KNOWN
-        loose = attainable(system, stage, options.tolerance)
-        if at.sums[0] <= loose and at.sums[SLIP] <= options.slip / stage.rate:
-            return index, False, max(NEAR * at.sums[SLIP], KNOWN)
-    at.q[:] = ends[i]
-    at.w[:] = memory.w
-    evaluate(system, stage, at)
-    return index, False, max(NEAR * options.slip / stage.rate, KNOWN)
+    settled, slip = most <= _SAME and outcome == CONVERGED, options.slip / stage.rate
+    near = at.sums[RESIDUAL] <= attainable(system, stage, options.tolerance)
+    if most <= _SAME and near and at.sums[SLIP] <= slip:
+        slip = at.sums[SLIP]
+    elif not settled:
+        at.q[:] = ends[i]
+        at.w[:] = memory.w
+        clear_slopes(at)
+    evaluate(system, stage, at, True)
+    return index, settled, KNOWN if settled else max(NEAR * slip, KNOWN)
 
 
 @jit

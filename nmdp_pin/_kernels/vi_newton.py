@@ -33,6 +33,7 @@ from nmdp_pin._kernels.stage import (
     Point,
     Stage,
     System,
+    clear_slopes,
     evaluate,
     learn_slopes,
     linearise,
@@ -236,12 +237,15 @@ def largest_motion(at: Point, linear: Linear, dq: Array) -> float:
 def try_step(
     system: System, stage: Stage, here: Point, dq: Array, w1: Array, t: float, there: Point
 ) -> float:
-    """Evaluate `there`, a share t of a step from `here`; its residual."""
+    """Evaluate `there`, a share t of a step from `here`; its residual.
+
+    A whole step is likely to be the last one, whose derivatives nobody reads.
+    """
     integrate(system.tree.space, here.q, t, dq, there.q)
     for i in range(w1.shape[0]):
         for e in range(w1.shape[1]):
             there.w[i, e] = here.w[i, e] + t * (w1[i, e] - here.w[i, e]) if t < 1.0 else w1[i, e]
-    evaluate(system, stage, there)
+    evaluate(system, stage, there, t < 1.0)
     if system.derivative == SECANT:
         learn_slopes(stage.contacts, here, there)
     return there.sums[RESIDUAL]
@@ -283,8 +287,9 @@ def solve_stage(
     Returns:
         Outcome, and whether the last point that was accepted is `there` instead of `here`.
     """
-    w1, dq = np.empty(here.w.shape), np.empty(here.v.size)
-    evaluate(system, stage, here)
+    w1, dq, derived = np.empty(here.w.shape), np.empty(here.v.size), True
+    evaluate(system, stage, here, derived)
+    clear_slopes(here)
     evaluations, iterations, swapped, work, m = 1, 0, False, 0, here.w.shape[1]
     if not here.sums[RESIDUAL] <= tolerances.start:
         counts[1] += 1
@@ -296,6 +301,8 @@ def solve_stage(
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
             break
+        if not derived:
+            evaluate(system, stage, here, True)
         linearise(system, stage, here, linear)
         while True:
             iterations += 1
@@ -315,7 +322,7 @@ def solve_stage(
                 for _ in range(_MOST_TRIES):
                     residual = try_step(system, stage, here, dq, w1, t, there)
                     evaluations += 1
-                    taken = residual <= largest
+                    taken, derived = residual <= largest, t < 1.0
                     if taken or evaluations + work >= budget:
                         break
                     # Beyond the surface forces grow with the square of the depth, or so.
@@ -334,8 +341,8 @@ def solve_stage(
             break
         here, there, swapped = there, here, not swapped
         if saturate(system.joints, stage.torque, here.error, here.v, True):
-            evaluate(system, stage, here)
-            evaluations += 1
+            evaluate(system, stage, here, True)
+            evaluations, derived = evaluations + 1, True
         solved = _is_solved(here, tolerances, 1.0)
         # The gap is no merit function: it may rise on the way. Only what has failed counts.
         proximal = max(_RELAX * proximal, tolerances.proximal)

@@ -9,7 +9,7 @@ from nmdp_pin._dynamics.form import Form
 from nmdp_pin._integrators.stage_minimiser import StageMinimiser, Stationarity
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.joints import saturate
-from nmdp_pin._kernels.stage import Point, evaluate
+from nmdp_pin._kernels.stage import Point, clear_slopes, evaluate
 from nmdp_pin._kernels.step import (
     EVALUATIONS,
     ITERATIONS,
@@ -95,7 +95,8 @@ class PgmStages(StageMinimiser):
                 each=each,
             )
             at.q[:], at.w[:] = found.point.q, found.point.w
-            evaluate(self._form.record, memory.stage, at)
+            evaluate(self._form.record, memory.stage, at, True)
+            clear_slopes(at)
             counts[ITERATIONS] += found.iterations
             counts[EVALUATIONS] += found.evaluations
             counts[REJECTED] += found.rejected
@@ -253,6 +254,6 @@ class GradientStationarity(Stationarity):
         state_stage(form.record, scheme, moved, 0, memory, first)
         if self._i > 0:
             first.q[:] = form.integrate(self._first, dz[2 * nv :])
-            evaluate(form.record, memory.stage, first)
+            evaluate(form.record, memory.stage, first, True)
             state_stage(form.record, scheme, moved, self._i, memory, first)
         return self._equations(form, memory)

@@ -82,7 +82,7 @@ class SemiImplicit:
         if warm.w.shape[1]:
             at.w[known] = warm.w[of_known]
         at.q[:] = state.q
-        evaluate(record, memory.stage, at)
+        evaluate(record, memory.stage, at, True)
         at.active[:total], at.n_active[:] = np.arange(total), (total, n)
         linearise(record, memory.stage, at, self._linear)
         return StepStart(

@@ -71,7 +71,7 @@ class StageEquations:
         """The equations at (q, w); `before` is a point that was evaluated earlier."""
         record = self.form.new_point()
         record.q[:], record.w[:] = q, w
-        evaluate(self.form.record, self.stage, record)
+        evaluate(self.form.record, self.stage, record, True)
         if before is not None and len(record.slopes):
             learn_slopes(self.stage.contacts, before.record, record)
         return StagePoint(record)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin._contact.friction_cone import RECOVERY
-from nmdp_pin._kernels.stage import evaluate, learn_slopes
+from nmdp_pin._kernels.stage import clear_slopes, evaluate, learn_slopes
 from nmdp_pin._scenario import Scenario
 
 PROBLEM, Q, W = samples.problem_at(
@@ -69,7 +69,8 @@ def test_at_first_nothing_is_known():
     first = FORM.new_point()
     first.slopes[:] = 1.0
     first.q[:], first.w[:] = Q, W
-    evaluate(FORM.record, PROBLEM.stage, first)
+    evaluate(FORM.record, PROBLEM.stage, first, True)
+    clear_slopes(first)
     assert first.n_active[1] > 0
     assert not first.slopes.any()
     V = Linear()

@@ -72,7 +72,7 @@ class Step:
         memory, at = self.memory, self.memory.points[2 * i]
         state_stage(self.form.record, self.scheme, start, i, memory, memory.points[0])
         at.q[:], at.w[:] = q, self.w
-        evaluate(self.form.record, memory.stage, at)
+        evaluate(self.form.record, memory.stage, at, True)
 
     def rates(self, i):
         """Derivatives of stage i."""

@@ -114,7 +114,7 @@ def test_hessian_is_the_derivative_of_the_gradient(kinds):
     placements, S = scene.at(scene.q)
     nv = scene.model.nv
     hessian = np.zeros((nv, nv))
-    arguments = (placements, scene.reference, scene.bodies, S, scene.wrenches)
+    arguments = (placements, scene.reference, scene.bodies, S, 1.0, scene.wrenches)
     inertia.inertial_hessian(*arguments, hessian)
     inertia.inertial_hessian(*arguments, hessian)  # it is added
     assert 0.5 * hessian == pytest.approx(expected, abs=DIFFERENCE * np.abs(expected).max())
@@ -187,7 +187,7 @@ def test_derivative_of_the_rates_of_placements():
 
 
 def test_momentum_that_the_points_would_have():
-    """G = minus the sum of m J'Z over the points, and its differences added to A."""
+    """Minus the sum of m J'Z over the points, and its differences added to A."""
     scene = Tree()
     Z = scene.rng.standard_normal((5, 4, 3))
 
@@ -202,8 +202,9 @@ def test_momentum_that_the_points_would_have():
 
     _, P, S = scene.at(scene.q)
     before = scene.rng.standard_normal((scene.nv, scene.nv))
-    G, A = np.full(scene.nv, np.nan), before.copy()
-    inertia.momentum_change(scene.arrays, P, S, Z, G, A)
+    G, A, wrenches = np.full(scene.nv, np.nan), before.copy(), np.empty((5, 6))
+    inertia.momentum_wrenches(P[1:], Z, scene.arrays, S, wrenches, G)
+    inertia.inertial_hessian(P[1:], Z, scene.arrays, S, 0.0, wrenches, A)
     assert pytest.approx(residual(scene.q), abs=POINTS) == G
     expected = scene.differences(residual)
     assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A - before
@@ -246,7 +247,7 @@ def test_inertia_of_a_stage_is_that_of_the_points_and_rotors(kind, kinds):
 
     at = form.new_point()
     at.q[:] = scene.q
-    evaluate(form.record, stage, at)
+    evaluate(form.record, stage, at, True)
     expected = residual(scene.q)
     assert pytest.approx(expected, abs=POINTS * np.abs(expected).max()) == at.G
     expected = scene.differences(residual)

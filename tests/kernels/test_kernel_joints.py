@@ -141,7 +141,7 @@ class Stage:
         """The point at a configuration."""
         at = self.form.new_point()
         at.q[:], at.w[:] = q, self.w
-        evaluate(self.system, self.stage, at)
+        evaluate(self.system, self.stage, at, True)
         return at
 
     def intervals(self, q):

@@ -13,7 +13,16 @@ from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.contact_motion import motion_at
 from nmdp_pin._kernels.implicit_function import StageRates
 from nmdp_pin._kernels.joints import LEAST_SHARE
-from nmdp_pin._kernels.stage import GAP, RESIDUAL, SLIP, evaluate, linearise
+from nmdp_pin._kernels.stage import (
+    GAP,
+    NEWTON_EULER,
+    POSITIONS,
+    RESIDUAL,
+    SLIP,
+    VELOCITIES,
+    evaluate,
+    linearise,
+)
 from nmdp_pin._kernels.step import add_wrenches
 from nmdp_pin._kernels.step_derivatives import stage_rates
 from nmdp_pin._terrain import Plane, Terrain
@@ -233,7 +242,7 @@ def test_cones_on_a_plane():
     w = at.rng.dirichlet(np.ones(4), 4)[:, :3].copy()
     found = form.new_point()
     found.q[:], found.w[:] = at.q, w
-    evaluate(form.record, form.new_stage(), found)
+    evaluate(form.record, form.new_stage(), found, True)
     assert found.places.depth == pytest.approx(depth, abs=ROUNDING)
     assert pytest.approx(V, abs=50.0 * ROUNDING) == found.V
     assert found.n_active.tolist() == [(depth > 0.0).sum()] * 2 == [3, 3]
@@ -285,7 +294,7 @@ class Smooth(Tree):
         """The point at q."""
         at = self.form.new_point()
         at.q[:] = self.q
-        evaluate(self.form.record, self.stage, at)
+        evaluate(self.form.record, self.stage, at, True)
         return at
 
     def motion(self, q):
@@ -314,6 +323,26 @@ def test_inverse_dynamics_of_a_stage_and_its_derivative(kinds):
     _, P, S = scene.at(scene.q)
     assert np.array_equal(found.P, P)
     assert np.array_equal(found.S, S)
+
+
+@pytest.mark.parametrize("form", [NEWTON_EULER, POSITIONS, VELOCITIES])
+@pytest.mark.parametrize("kinds", KINDS)
+def test_equations_without_derivatives(kinds, form):
+    """They are the same, to rounding, and the derivatives are not touched."""
+    scene = Smooth(kinds)
+    stage = replace(
+        scene.stage, form=form, target=scene.rng.standard_normal(scene.stage.target.shape)
+    )
+    full, bare = scene.form.new_point(), scene.form.new_point()
+    for at, derived in ((full, True), (bare, False)):
+        at.q[:] = scene.q
+        at.A.fill(np.nan)
+        evaluate(scene.form.record, stage, at, derived)
+    assert pytest.approx(full.G, abs=ROUNDING * np.abs(full.G).max()) == bare.G
+    for name in ("v", "P", "S", "twists", "tau", "error"):
+        assert np.array_equal(getattr(bare, name), getattr(full, name)), name
+    assert np.isfinite(full.A).all()
+    assert np.isnan(bare.A).all()
 
 
 @pytest.mark.parametrize("saturated", [False, True])

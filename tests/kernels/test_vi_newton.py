@@ -91,18 +91,19 @@ class Manifold:
         nv = self.model.nv
         made = Robot("manifold", self.model, points, np.arange(nv), pin.neutral(self.model))
         self.form = Form(System(made, Terrain([Plane()]), Fixed(V)), reach=np.inf)
-        dynamics, pinocchios = self.form.record.dynamics, self.form.pinocchio.inverse_dynamics
+        dynamics, calls = self.form.record.dynamics, self.form.pinocchio
         self.evaluated = []
 
         def inverse_dynamics():
-            pinocchios()
+            calls.kinematics()
             q = dynamics.q.copy()
-            self.evaluated.append(q)
+            if not self.evaluated or np.any(q != self.evaluated[-1]):  # else for its derivatives
+                self.evaluated.append(q)
             with np.errstate(all="ignore"):
                 dynamics.tau[:], dynamics.of_q[:] = function(q)
             dynamics.of_v[:] = dynamics.M[:] = 0.0
 
-        self.form.pinocchio.inverse_dynamics = inverse_dynamics
+        calls.inverse_dynamics = calls.inverse_dynamics_derivatives = inverse_dynamics
         self.stage = replace(self.form.new_stage(), rate=rate)
         at = self.form.new_point()
         self.stage.q_ref[:] = target
@@ -113,7 +114,7 @@ class Manifold:
         """The point evaluated there."""
         point = self.form.new_point()
         point.q[:], point.w[:] = q, w
-        evaluate(self.form.record, self.stage, point)
+        evaluate(self.form.record, self.stage, point, True)
         return point
 
     def solve(self, w, q=None, *, budget=2**62, **options):

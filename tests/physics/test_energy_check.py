@@ -94,7 +94,7 @@ class Misled(StageMinimiser):
         if self.starts <= self.wrong:
             q = pin.integrate(form.model, q, np.full(form.model.nv, 2.0))
         at.q[:] = q
-        evaluate(form.record, stage, at)
+        evaluate(form.record, stage, at, True)
 
 
 def misled(monkeypatch, method: str, wrong: int, **options):
