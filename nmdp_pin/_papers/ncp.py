@@ -81,10 +81,8 @@ class NeNcp(Integrator):
         tolerance: Positive = 1e-5,
         push_out: Positive = 0.1,
     ) -> None:
-        self._step, self._friction = (
-            SemiImplicit(system, reach=np.inf),
-            system.robot.limits.friction,
-        )
+        self._step = SemiImplicit(system, reach=np.inf)
+        self._friction = system.robot.limits.friction
         self.ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 
