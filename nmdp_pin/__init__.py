@@ -27,8 +27,7 @@ from nmdp_pin._robot import (
     load_robot,
     touching,
 )
-from nmdp_pin._robot.free_body import free_body
-from nmdp_pin._robot.together import together
+from nmdp_pin._robot.free_body import free_body, together
 from nmdp_pin._runs.failed_step import FailedStep
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recorder import Recorder
@@ -36,9 +35,8 @@ from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import run
 from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
 from nmdp_pin._simulator.error_control import ErrorControl
-from nmdp_pin._simulator.free_flyer import from_free_flyer, to_free_flyer
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.state_vector import StateVector
+from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer
 from nmdp_pin._simulator.step_control import Fixed, Halving, StepFailed
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart

@@ -25,9 +25,9 @@ from nmdp_pin._cli.terminal import (
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._runs.failed_step import FailedStep, figures
 from nmdp_pin._runs.motion import Motion, motion_in
-from nmdp_pin._runs.planned_run import leaves
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run_store import leaves
 from nmdp_pin._runs.run_summary import account
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import NmdpError, RecordingError

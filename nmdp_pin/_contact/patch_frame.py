@@ -5,8 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from nmdp_pin._contact.cross import skew
-from nmdp_pin._contact.wrench_space import ContactState
+from nmdp_pin._contact.wrench_space import ContactState, skew
 from nmdp_pin._options import Vector3, check_fields
 from nmdp_pin.errors import ContactError
 

@@ -8,8 +8,7 @@ import numpy as np
 import scipy  # whose parts are imported when they are used
 from pydantic import Field
 
-from nmdp_pin._contact.contact_law import ContactLaw
-from nmdp_pin._contact.dry_friction import DryFriction
+from nmdp_pin._contact.contact_law import ContactLaw, DryFriction
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY, tangent_frames
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System

@@ -11,12 +11,12 @@ from nmdp_pin._robot.contact_geometry import (
     hold_out,
     moving_links,
     points_of_shapes,
+    points_on_foot,
     points_on_link,
     touching_links,
 )
 from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
 from nmdp_pin._robot.model import RobotModel
-from nmdp_pin._robot.round_feet import points_on_foot
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin._robot.surface_points import points_on_surfaces
 from nmdp_pin.errors import RobotError

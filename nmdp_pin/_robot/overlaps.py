@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.body_contacts import connected
+from nmdp_pin._robot.body_surfaces import convex_hull, fills_hull
 from nmdp_pin._robot.contact_geometry import directions, extreme_points
 from nmdp_pin._robot.contact_points import in_world
-from nmdp_pin._robot.convex_parts import convex_hull, fills_hull
 from nmdp_pin._robot.feasibility import how_often
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import HeightField, Mesh, Plane, Terrain

@@ -1,4 +1,4 @@
-"""Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
+"""Sources of scenarios: TOML files, robots alone, and overrides from the command line."""
 
 import os
 import re
@@ -9,6 +9,7 @@ from typing import Any
 
 from nmdp_pin._files.input_file import from_toml, not_a_file
 from nmdp_pin._options import unknown
+from nmdp_pin._robot import is_robot, load_robot, stands_at_zero
 from nmdp_pin.errors import ScenarioError
 
 _WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
@@ -108,3 +109,28 @@ def _summary(path: Path) -> str:
     """The comment in the first line of a scenario file."""
     with path.open(encoding="utf-8") as file:
         return file.readline().lstrip("#").strip()
+
+
+DURATION = 5.0  # [s]
+STEP = 0.02  # [s]
+STATIC_DEPTH = 0.001  # [m]
+CLEARANCE = 0.01  # [m]
+
+
+def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Table of a scenario that has only a robot; None for other sources."""
+    if not is_robot(source):
+        return None
+    text = os.fspath(source)
+    named = Path(text).name == text and not Path(text).suffix
+    # An arm that hangs from its fixed base gets its ground below it.
+    lowest = 0.0 if stands_at_zero(source) else load_robot(source, visuals=False).lowest_point
+    ground = lowest - CLEARANCE if lowest < -CLEARANCE else 0.0
+    return {
+        "duration": DURATION,
+        "robot": {"name": text} if named else {"urdf": str(Path(text).expanduser().absolute())},
+        "terrain": {"shapes": [{"kind": "plane", "height": ground}]},
+        "contact": {"static_depth": STATIC_DEPTH},
+        "integrator": {"dt": STEP},
+        "controller": {"kind": "hold"},
+    }

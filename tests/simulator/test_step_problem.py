@@ -12,9 +12,9 @@ from contracts.step_problem import assert_derivatives
 from six_rows import Glue
 
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed
-from nmdp_pin._contact.cross import skew
 from nmdp_pin._contact.granular import Granular, Plate
 from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
+from nmdp_pin._contact.wrench_space import skew
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.python_calls import placements_of
 from nmdp_pin._dynamics.system import System

@@ -4,6 +4,8 @@ A convex homogeneous polynomial H of even degree bounds them: H <= 1 holds, and 
 does so along grad H at the load on H = 1 (maximum work).
 """
 
+import functools
+import itertools
 import json
 import os
 from collections.abc import Sequence
@@ -12,11 +14,61 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin._contact.planar_sliding.monomials import exponents, lowering, monomials
-from nmdp_pin._contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin._files.input_file import from_json, read_text
 from nmdp_pin._files.output_file import write_text
 from nmdp_pin.errors import ContactError
+
+
+@functools.cache
+def exponents(degree: int) -> np.ndarray:
+    """Powers of the variables in each monomial, those of the first falling, shape (k, 3)."""
+    powers = itertools.product(range(degree, -1, -1), repeat=3)
+    return np.array([p for p in powers if sum(p) == degree])
+
+
+def monomials(points: np.ndarray, degree: int) -> np.ndarray:
+    """Their values at points of shape (..., 3), shape (..., k)."""
+    points = np.asarray(points, dtype=float)
+    table = np.ones((degree + 1, *points.shape))  # powers by products: far cheaper than **
+    for power in range(degree):
+        table[power + 1] = table[power] * points
+    a, b, c = exponents(degree).T
+    result: np.ndarray = np.moveaxis(table[a, ..., 0] * table[b, ..., 1] * table[c, ..., 2], 0, -1)
+    return result
+
+
+@functools.cache
+def lowering(degree: int) -> np.ndarray:
+    """Derivatives of the monomials, in monomials of one degree less, shape (3, k, k')."""
+    place = {tuple(p): i for i, p in enumerate(exponents(degree - 1).tolist())}
+    result = np.zeros((3, len(exponents(degree)), len(place)))
+    for (k, p), i in itertools.product(enumerate(exponents(degree).tolist()), range(3)):
+        if p[i] > 0:
+            lower = (*p[:i], p[i] - 1, *p[i + 1 :])
+            result[i, k, place[lower]] = p[i]
+    return result
+
+
+def derivatives(points: np.ndarray, degree: int) -> np.ndarray:
+    """Derivatives with respect to the variables, shape (..., 3, k)."""
+    result: np.ndarray = np.einsum(
+        "...l,ikl->...ik", monomials(points, degree - 1), lowering(degree)
+    )
+    return result
+
+
+def sphere_directions(refinement: int) -> np.ndarray:
+    """Unit vectors over the sphere: the grid of an octahedron with 2^refinement parts an edge.
+
+    Symmetric under reflection in each axis and under exchange of the axes; each refinement holds
+    the one before. 6, 18, 66, 258, 1026 vectors for 0 to 4, shape (4^(refinement + 1) + 2, 3).
+    """
+    n = 2**refinement
+    grid = itertools.product(range(-n, n + 1), repeat=3)
+    points = np.array([p for p in grid if sum(map(abs, p)) == n], dtype=float)
+    result: np.ndarray = points / np.linalg.norm(points, axis=1, keepdims=True)
+    return result
+
 
 DEGREES = (2, 4)
 _LARGEST = 2**20  # [bytes] of a file

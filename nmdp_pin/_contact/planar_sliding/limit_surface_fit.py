@@ -12,8 +12,14 @@ from typing import Any
 import numpy as np
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._contact.planar_sliding.limit_surface import DEGREES, LimitSurface
-from nmdp_pin._contact.planar_sliding.monomials import derivatives, exponents, lowering, monomials
+from nmdp_pin._contact.planar_sliding.limit_surface import (
+    DEGREES,
+    LimitSurface,
+    derivatives,
+    exponents,
+    lowering,
+    monomials,
+)
 from nmdp_pin._contact.planar_sliding.sliding_samples import SlidingSamples
 from nmdp_pin.errors import ContactError, MissingExtra
 
