@@ -141,11 +141,7 @@ def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class Compilation(logging.Handler):
-    """Context in which a line counts the seconds of the compilation of kernels, if there is one.
-
-    Args:
-        quiet: show nothing.
-    """
+    """Context in which a line counts the seconds of the compilation of kernels, if there is one."""
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__()
@@ -182,12 +178,7 @@ class Compilation(logging.Handler):
 
 
 class RunProgress:
-    """Progress bar on standard error, if it is a terminal.
-
-    Args:
-        duration: simulated time of the whole run [s].
-        quiet: show nothing.
-    """
+    """Progress bar of a run of some duration [s] on standard error, if it is a terminal."""
 
     def __init__(self, duration: float, *, quiet: bool) -> None:
         console = Console(stderr=True)

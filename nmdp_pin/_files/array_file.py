@@ -39,11 +39,7 @@ def read_npz(
 ) -> dict[str, np.ndarray]:
     """Arrays of an `.npz` by name: floats (float64), whole numbers (int64, uint64) and texts.
 
-    Args:
-        path: path of the file.
-        what: it should be, for messages.
-        names: arrays to read, where the file has them; None: all.
-        error: type of the error.
+    Only those of `names` are read; None: all.
     """
     with open_input(path, what, largest=_LARGEST_FILE, error=error) as file:
         # Damaged input makes zipfile, zlib and numpy raise errors of many types.

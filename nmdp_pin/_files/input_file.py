@@ -32,14 +32,7 @@ def open_input(
     largest: int = LARGEST,
     error: type[NmdpError] = RecordingError,
 ) -> BinaryIO:
-    """Open a file for reading.
-
-    Args:
-        path: path of the file.
-        what: it should be, for messages.
-        largest: size that is accepted [bytes].
-        error: type of the error.
-    """
+    """Open a file of at most `largest` bytes for reading; errors say `what` it should be."""
     name = os.fspath(path)
     try:
         found = os.stat(path)

@@ -34,29 +34,17 @@ _BUNDLED = Path(str(resources.files("nmdp_pin.robots")))
 
 @dataclass(frozen=True, eq=False)
 class RobotFiles:
-    """Files of a robot.
+    """Files of a robot."""
 
-    Args:
-        name: name in scenarios; empty for a bare file, which names itself.
-        urdf: path of the URDF or MJCF file.
-        settings: settings of the robot.toml, or the defaults of a foreign robot.
-        settings_file: path of the robot.toml, empty if there is none.
-        package_dirs: folders searched for `package://`.
-        srdf: file of reference postures, None if there is none.
-        posture: name of the standing posture in the SRDF.
-        base_rotation: orientation of the root link in the standing pose, shape (3, 3).
-        lock_idle: whether joints without inertia are locked rather than refused.
-    """
-
-    name: str
-    urdf: Path
-    settings: RobotSettings
-    settings_file: str = ""
+    name: str  # in scenarios; empty for a bare file, which names itself
+    urdf: Path  # or the MJCF file
+    settings: RobotSettings  # of the robot.toml, or the defaults of a foreign robot
+    settings_file: str = ""  # the robot.toml
     package_dirs: tuple[Path, ...] = ()
-    srdf: Path | None = None
-    posture: str | None = None
-    base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    lock_idle: bool = False
+    srdf: Path | None = None  # of reference postures
+    posture: str | None = None  # in the SRDF, the standing one
+    base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))  # of the root link
+    lock_idle: bool = False  # joints without inertia are locked rather than refused
 
     @property
     def foreign(self) -> bool:

@@ -43,14 +43,8 @@ def choose_contact_points(
 ) -> tuple[ContactPoints, str]:
     """Contact points of a robot, and a sentence on their source.
 
-    Args:
-        files: files of the robot.
-        contacts: requested contact points. None: those of the robot.toml, else "all".
-        body: model and collision geometry whose meshes were found.
-        missing: link and file of the missing collision meshes.
-        fixed: whether the base cannot move.
-        count: number of points spread over the collision geometry of all links, or of those in
-            `contacts`.
+    Those that are requested, else those of the robot.toml, else "all"; with `count`, so many that
+    are spread over the collision geometry of all links, or of those in `contacts`.
     """
     model, file = body.model, str(files.urdf)
     if isinstance(contacts, str) and contacts not in EXTENTS:

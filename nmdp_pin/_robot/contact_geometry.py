@@ -46,7 +46,7 @@ def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
 
 
 def points_of_shapes(body: RobotModel, link: str) -> list[list[ContactPoint]]:
-    """Contact points of the shapes of a link or frame; see `points_on_link`."""
+    """Contact points of the shapes of a link or frame; the frame's origin where there are none."""
     groups = _shape_points(body, link) or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
     found, mark = [sphere for group in groups for sphere in group], "_"
     while any(body.model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
@@ -126,15 +126,10 @@ def _covering(points: Sequence[ContactPoint], depth: float) -> list[ContactPoint
 
 
 def corners_near(places: np.ndarray, first: np.ndarray, depth: float) -> list[int]:
-    """Indices of points whose hull is near that of all.
+    """Indices of places, (n, 3) [m], whose hull is near that of all.
 
-    To those that lie farthest in some directions, the one farthest from the present hull is added
-    until all are near.
-
-    Args:
-        places: all points [m], shape (n, 3).
-        first: directions of the first points, shape (m, 3).
-        depth: largest distance from the planes of the hull [m].
+    To those that lie farthest in the directions `first`, (m, 3), the one farthest from the present
+    hull is added until none is further than `depth` from its planes.
     """
     if len(places) == 0:
         return []
@@ -165,17 +160,10 @@ def directions(count: int) -> np.ndarray:
 def spread(
     positions: np.ndarray, count: int, *, away_from: np.ndarray | None = None, nearest: float = 0.0
 ) -> list[int]:
-    """Indices of points far from each other, in the order in which they are chosen.
+    """At most `count` indices of positions, (n, 3) [m], far from each other, as they are chosen.
 
-    Args:
-        positions: to choose from [m], shape (n, 3).
-        count: how many.
-        away_from: points to keep far from as well [m], shape (m, 3); where there are none, the
-            first point is the one farthest from the origin.
-        nearest: do not choose points that are so near to each other [m].
-
-    Returns:
-        At most `count` indices.
+    They are far from `away_from`, (m, 3), as well; where there are none, the first is the one
+    farthest from the origin. Points nearer to each other than `nearest` [m] are not chosen.
     """
     chosen: list[int] = []
     apart = np.full(len(positions), np.inf)

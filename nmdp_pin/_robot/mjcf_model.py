@@ -14,25 +14,15 @@ from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
 @dataclass(frozen=True, eq=False)
 class Motors:
-    """What the actuators of an MJCF file do at its joints, in the order of MuJoCo's v.
+    """What the actuators of an MJCF file do at its joints, in the order of MuJoCo's v, (nv,)."""
 
-    Args:
-        driven: joints with a motor, as indices of MuJoCo.
-        effort: largest magnitude of the effort of each dof [N m or N], shape (nv,).
-        armature: inertia of the rotors [kg m^2 or kg], shape (nv,).
-        damping: [N m s/rad or N s/m], shape (nv,).
-        kp: position gain of each dof [N m/rad or N/m], shape (nv,).
-        kd: velocity gain of each dof [N m s/rad or N s/m], shape (nv,).
-        left_out: what is not simulated, one sentence each.
-    """
-
-    driven: list[int]
-    effort: np.ndarray
-    armature: np.ndarray
-    damping: np.ndarray
-    kp: np.ndarray
-    kd: np.ndarray
-    left_out: list[str]
+    driven: list[int]  # joints with a motor, as indices of MuJoCo
+    effort: np.ndarray  # largest magnitude [N m or N]
+    armature: np.ndarray  # of the rotors [kg m^2 or kg]
+    damping: np.ndarray  # [N m s/rad or N s/m]
+    kp: np.ndarray  # [N m/rad or N/m]
+    kd: np.ndarray  # [N m s/rad or N s/m]
+    left_out: list[str]  # what is not simulated, one sentence each
 
 
 def motors_of(m: Any, names: Sequence[str]) -> Motors:
@@ -100,30 +90,21 @@ _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has
 
 
 class MjcfModel:
-    """The bodies that joints carry, and those between them and the world.
-
-    Attributes:
-        model: pinocchio's model.
-        joints: names of MuJoCo's joints.
-        floats: whether the only body of the world that moves has a free joint, which the model is
-            without.
-        at: joint and frame of each body, and its placement in the frame of that joint.
-        renamed: joints of which the name was taken, and their new names.
-
-    Args:
-        m: the compiled model (`mujoco.MjModel`).
-    """
+    """The bodies of a `mujoco.MjModel` that joints carry, and those between them and the world."""
 
     def __init__(self, m: Any) -> None:
         from mujoco import mjtDisableBit
 
         self.model, self._m = pin.Model(), m
+        # joint and frame of each body, and its placement in the frame of that joint
         self.at: dict[int, tuple[int, int, pin.SE3]] = {0: (0, 0, pin.SE3.Identity())}
         given = [m.joint(j).name for j in range(m.njnt)]
         self.joints = _unique(given, "joint", ("universe", *FREE_JOINTS, *PLANAR_JOINTS))
+        # joints of which the name was taken, and their new names
         self.renamed = {a: b for a, b in zip(given, self.joints, strict=True) if a and a != b}
         self._bodies = _unique([m.body(b).name for b in range(m.nbody)], "body", ("universe",))
         roots = {int(m.body_rootid[body]) for body in m.jnt_bodyid}
+        # the only body of the world that moves has a free joint, which the model is without
         self.floats = len(roots) == 1 and m.jnt_type[0] == FREE
         for body in range(1, m.nbody):
             if not roots or int(m.body_rootid[body]) in roots:

@@ -19,39 +19,19 @@ MAX_MOVING = 250
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """Content of a URDF or MJCF file.
-
-    Args:
-        path: the file.
-        name: name of the robot.
-        model: kinematics and inertias, with the root link in the world.
-        visual: visual geometry, without missing meshes; None if not requested.
-        collision: collision geometry, likewise.
-        hinges: names of the joints that can move, in the order of the file.
-        motors: names of the joints that have a motor; None: all.
-        base: how the root link is held; None: not in the file.
-        root: placement of the root link in the world.
-        mimics: joints that copy others.
-        posture: standing positions of the joints, 0 where absent [rad or m].
-        kp: position gains of servos, by joint [N m/rad or N/m].
-        kd: velocity gains of servos, by joint [N m s/rad or N s/m].
-        notes: choices made while reading, one sentence each.
-        warnings: oddities that stop no simulation, one sentence each.
-        missing_visuals: link and file of each visual mesh that was not found.
-        missing_collisions: link and file of each collision mesh that was not found.
-    """
+    """Content of a URDF or MJCF file, before a base is put under it; see `Robot`."""
 
     path: Path
     name: str
-    model: pin.Model
-    visual: pin.GeometryModel | None
-    collision: pin.GeometryModel
-    hinges: Sequence[str]
-    motors: Sequence[str] | None = None
-    base: Base | None = None
-    root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # never written to
+    model: pin.Model  # with the root link in the world
+    visual: pin.GeometryModel | None  # without missing meshes; None if not requested
+    collision: pin.GeometryModel  # likewise
+    hinges: Sequence[str]  # joints that can move, in the order of the file
+    motors: Sequence[str] | None = None  # joints that have one; None: all
+    base: Base | None = None  # how the root link is held; None: not in the file
+    root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
     mimics: tuple[Mimic, ...] = ()
-    posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)
+    posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
     kp: Mapping[str, float] = field(default_factory=dict)
     kd: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -72,14 +52,7 @@ SINGULAR = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class RobotModel:
-    """A model in its standing configuration, and the geometry that moves with it.
-
-    Args:
-        model: kinematics and inertias.
-        standing: standing configuration, shape (nq,).
-        visual: visual geometry, None if not built.
-        collision: collision geometry.
-    """
+    """A model in its standing configuration, (nq,), and the geometry that moves with it."""
 
     model: pin.Model
     standing: np.ndarray
@@ -96,12 +69,8 @@ def build_model(
 ) -> RobotModel:
     """Build a robot on its base with some joints locked at the standing pose.
 
-    Args:
-        described: the robot with its root link in the world.
-        base: how the root link is held.
-        locked: names of the joints that do not move.
-        pose: standing positions by joint name, 0 where absent [rad or m].
-        base_pose: standing placement of the root link in the world.
+    The pose has positions by joint name, 0 where absent [rad or m]; the base pose is that of the
+    root link in the world.
     """
     model = described.model
     geometries = [g for g in (described.visual, described.collision) if g is not None]

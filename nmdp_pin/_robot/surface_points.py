@@ -28,15 +28,7 @@ def points_on_surfaces(body: RobotModel, links: Sequence[str], count: int) -> li
     Corners and rims, on which bodies rest, come first. Further points are placed where the surface
     is farthest from all points so far, in the standing configuration. A larger number adds to the
     points of a smaller one. Parts of the surface inside another shape of the link get no points.
-    Fewer are found where points would coincide.
-
-    Args:
-        body: the robot.
-        links: names of the links that get points.
-        count: largest number of points.
-
-    Raises:
-        RobotError: `count` is not from 1 to `MOST_CONTACT_POINTS`.
+    Fewer than `count` are found where points would coincide.
     """
     whole = isinstance(count, int) and not isinstance(count, bool)
     if not (whole and 1 <= count <= MOST_CONTACT_POINTS):

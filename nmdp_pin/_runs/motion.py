@@ -15,23 +15,14 @@ from nmdp_pin.errors import NmdpError, RecordingError
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """A driven joint with one degree of freedom.
-
-    Args:
-        name: name of the joint.
-        unit: "rad" or "m".
-        q: angle or displacement, shape (n,).
-        target: target of the controller, NaN without target, shape (n,).
-        torque: torque of the command [N m or N], shape (n,).
-        limit: effort limit of the joint, infinite if unknown [N m or N].
-    """
+    """A driven joint with one degree of freedom, in n rows of a recording."""
 
     name: str
-    unit: str
-    q: np.ndarray
-    target: np.ndarray
-    torque: np.ndarray
-    limit: float
+    unit: str  # "rad" or "m"
+    q: np.ndarray  # angle or displacement, (n,)
+    target: np.ndarray  # of the controller, NaN without one, (n,)
+    torque: np.ndarray  # of the command [N m or N], (n,)
+    limit: float  # of the effort, infinite if unknown [N m or N]
 
     @property
     def travel(self) -> float:
@@ -51,27 +42,16 @@ class JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class ObjectMotion:
-    """Object beside the robot.
-
-    Args:
-        name: name of the object.
-        position: position of its frame in the world [m], shape (n, 3).
-        turned: angle from its first orientation [rad], shape (n,).
-    """
+    """Object beside the robot."""
 
     name: str
-    position: np.ndarray
-    turned: np.ndarray
+    position: np.ndarray  # of its frame in the world [m], (n, 3)
+    turned: np.ndarray  # angle from its first orientation [rad], (n,)
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Joints and objects of a run.
-
-    Args:
-        joints: joints of the robot.
-        objects: objects beside the robot.
-    """
+    """Joints and objects of a run."""
 
     joints: tuple[JointMotion, ...] = ()
     objects: tuple[ObjectMotion, ...] = ()

@@ -71,15 +71,9 @@ def base_moves(recording: Recording) -> bool:
 def apart(
     recording: Recording, first: Recording, values: Callable[[Recording], np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Difference of two runs at the rows of the coarser one, the finer one interpolated.
+    """The times that two runs cover, (m,), and their largest difference there, (m,).
 
-    Args:
-        recording: the run.
-        first: the run to compare it with.
-        values: quantities of a run, shape (n, k).
-
-    Returns:
-        The times that both runs cover, shape (m,), and the largest difference at each, shape (m,).
+    The values of a run are of shape (n, k); those of the finer one are interpolated.
     """
     coarse, fine = (recording, first) if recording.n <= first.n else (first, recording)
     shared = (coarse.t >= fine.t[0]) & (coarse.t <= fine.t[-1])
@@ -90,35 +84,19 @@ def apart(
 
 @dataclass(frozen=True)
 class RunFigures:
-    """Figures of one run.
+    """Figures of one run, the last two against the first run over the time that both cover."""
 
-    Args:
-        duration: simulated time [s].
-        dt: usual time step [s].
-        height_gain: largest rise of the base above its start [m].
-        distance: horizontal distance of the base at the end [m].
-        mean_tilt: mean angle of the base's z axis from the vertical [°].
-        mean_iterations: mean of the outer iterations of a step; 0 without steps.
-        halvings: sub-steps made beyond the first, all together.
-        failed: steps that did not converge.
-        real_time_factor: simulated time over computing time.
-        height_difference: largest difference of the base height from that of the first run,
-            over the time that both cover [m].
-        difference: largest difference of a coordinate of q from that of the first run, likewise
-            [rad, m].
-    """
-
-    duration: float
-    dt: float
-    height_gain: float
-    distance: float
-    mean_tilt: float
-    mean_iterations: float
-    halvings: int
-    failed: int
+    duration: float  # [s]
+    dt: float  # [s]
+    height_gain: float  # largest rise of the base above its start [m]
+    distance: float  # of the base at the end, horizontal [m]
+    mean_tilt: float  # of the base's z axis from the vertical [°]
+    mean_iterations: float  # outer ones of a step
+    halvings: int  # sub-steps beyond the first, all together
+    failed: int  # steps that did not converge
     real_time_factor: float
-    height_difference: float
-    difference: float
+    height_difference: float  # largest, of the base [m]
+    difference: float  # largest, of a coordinate of q [rad, m]
 
 
 def compare_table(recordings: Sequence[Recording]) -> list[RunFigures]:

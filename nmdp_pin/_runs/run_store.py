@@ -24,18 +24,11 @@ _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
 
 @dataclass(frozen=True, eq=False)
 class PlannedRun:
-    """Planned run.
+    """Planned run, one of several equal ones where processor times are compared."""
 
-    Args:
-        name: name in messages and of the file of the recording.
-        scenario: scenario with all defaults, as JSON data.
-        repeat: index among equal runs that are made to compare processor times; 0: a single run,
-            whose recording has wall times.
-    """
-
-    name: str
-    scenario: dict[str, Any]
-    repeat: int = 0
+    name: str  # in messages and of the file of the recording
+    scenario: dict[str, Any]  # with all defaults, as JSON data
+    repeat: int = 0  # index among equal runs; 0: a single run, whose recording has wall times
 
     @functools.cached_property
     def scenario_hash(self) -> str:
@@ -115,15 +108,7 @@ class RunStore(AbstractContextManager["RunStore"]):
     """Finished runs by scenario and code, written by one process at a time.
 
     Runs with a missing or damaged recording are not found. Runs that were kept survive any
-    interruption.
-
-    Args:
-        path: path of the journal.
-        folder: folder of the recordings; None: no recordings are kept.
-
-    Raises:
-        RecordingError: the journal cannot be written, is something else, or another process is
-            writing it.
+    interruption. Without a folder no recordings are kept.
     """
 
     def __init__(self, path: Path, *, folder: Path | None = None) -> None:

@@ -162,13 +162,9 @@ def build_contact(
     robot: Robot,
     shapes: Sequence[str | None],
 ) -> ContactLaw:
-    """The contact model of a scenario.
+    """The contact model of a scenario, whose terrain has shapes of these names.
 
-    Args:
-        default: where no rule fits.
-        rules: the first that fits a contact point on a shape counts.
-        robot: has the contact points.
-        shapes: names of the terrain's shapes.
+    The first rule that fits a contact point on a shape counts, where none fits the default.
     """
     if not rules:
         return default.build(robot)

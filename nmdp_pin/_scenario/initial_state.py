@@ -48,14 +48,9 @@ def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> S
 def add_base_velocity(
     model: pin.Model, q: np.ndarray, v: np.ndarray, moving: MovingSection, *, prefix: str = ""
 ) -> None:
-    """Add the velocity of a floating or planar base to `v`, in place.
+    """Add the velocity of a floating or planar base to `v`, (nv,), at `q`, (nq,), in place.
 
-    Args:
-        model: model of the robot and the objects.
-        q: configuration, shape (nq,).
-        v: velocity, shape (nv,).
-        moving: velocities of the base.
-        prefix: of the names of the joints of an object's base.
+    The names of the joints of an object's base have a prefix.
     """
     linear, angular = moving.velocity, moving.angular_velocity
     planar = model.existJointName(prefix + PLANAR_JOINTS[-1])

@@ -59,12 +59,9 @@ def chosen(
 ) -> PlainValidator:
     """Reader of a table whose key `tag` names the class whose options the other keys are.
 
-    Args:
-        base: base of the records of all these classes.
-        tag: key that holds the name, such as "kind".
-        registry: returns the classes, or functions, by name; called when a file is read, so that
-            what is registered later is found.
-        section: returns the record of a name; None: `options_section` of the class.
+    The registry returns the classes, or functions, by name; it is called when a file is read, so
+    that what is registered later is found. `section` returns the record of a name, which is
+    `options_section` of `base` and the class where it is None.
     """
     field = base.model_fields[tag]
 

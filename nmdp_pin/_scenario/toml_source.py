@@ -38,13 +38,9 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
 
 
 def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> None:
-    """Set one value of a table in place.
+    """Set one value of a table in place, such as by "terrain.shapes.0.friction=0.4".
 
-    Args:
-        table: content of a scenario file.
-        override: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for
-            all entries of a list. The value is TOML; a single word needs no quotes.
-        file: name of the file in messages.
+    "*" stands for all entries of a list. The value is TOML; a single word needs no quotes.
     """
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]

@@ -27,12 +27,7 @@ _ALIKE = 0.75  # of two keys, as difflib measures it
 
 @dataclass(frozen=True, eq=False)
 class GridPoint:
-    """Point of a grid.
-
-    Args:
-        values: values of the grid's keys.
-        run: run at the point.
-    """
+    """Point of a grid: values of its keys, and the run there."""
 
     values: dict[str, Any]
     run: PlannedRun

@@ -123,14 +123,9 @@ _FLAT = 1e-13  # [-] double area over squared longest edge, below which a face i
 
 
 def topology(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unit normals of the faces of a mesh, which is checked to be the boundary of a solid.
+    """Normals of faces, (f, 3), and the faces beyond their edges from corner k to k + 1, (f, 3).
 
-    Args:
-        vertices: vertices [m], shape (v, 3).
-        faces: indices of the corners, anticlockwise from outside, shape (f, 3).
-
-    Returns:
-        Normals, shape (f, 3), and the faces beyond the edges from corner k to k + 1, shape (f, 3).
+    The mesh is checked to be the boundary of a solid, its faces anticlockwise from outside.
     """
     corners = vertices[faces]
     edges = np.roll(corners, -1, axis=1) - corners

@@ -52,15 +52,10 @@ class ShapeArrays(NamedTuple):
     """The tables of `nmdp_pin._kernels.terrain`; only to be read.
 
     All are contiguous and formally writable, since numba compiles anew for read-only arrays.
-
-    Args:
-        kinds: shape (n, 3).
-        shapes: shape (n, 17).
-        triangles: meshes.
     """
 
-    kinds: np.ndarray
-    shapes: np.ndarray
+    kinds: np.ndarray  # (n, 3)
+    shapes: np.ndarray  # (n, 17)
     triangles: Triangles
 
     def query(self, points: np.ndarray) -> Surface:

@@ -10,8 +10,8 @@ import pytest
 from programs import program
 
 from nmdp_pin._files.journal import read_chunks
-from nmdp_pin._runs import run_store
 from nmdp_pin._runs import run_many as many
+from nmdp_pin._runs import run_store
 from nmdp_pin._runs.run_store import _bare, code_version
 from nmdp_pin.errors import ExperimentError, IntegratorError, ScenarioError
 from nmdp_pin.experiments.campaign import Campaign

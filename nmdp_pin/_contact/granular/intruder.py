@@ -18,19 +18,12 @@ _RINGS = 10  # elements from pole to equator, and half as many along a shaft
 
 
 class Surface(NamedTuple):
-    """Elements of a surface.
+    """Elements of a surface."""
 
-    Args:
-        points: centres of the elements [m], shape (k, 3).
-        normals: outward unit normals, shape (k, 3).
-        areas: areas [m^2], shape (k,).
-        thin: whether an element stands for both sides of a plate; else only leading sides count.
-    """
-
-    points: np.ndarray
-    normals: np.ndarray
-    areas: np.ndarray
-    thin: bool
+    points: np.ndarray  # centres of the elements [m], (k, 3)
+    normals: np.ndarray  # outward unit normals, (k, 3)
+    areas: np.ndarray  # [m^2], (k,)
+    thin: bool  # an element stands for both sides of a plate; else only leading sides count
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,14 +38,9 @@ def resistive_wrenches(
     """Wrenches about the centre for every height and motion [N, N m], shape (h, m, 6).
 
     F = sum over elements of alpha(N, u) |z| dA for z < 0, with u the direction in which the element
-    moves. Only leading elements count, N . u > 0; a thin plate always counts once.
-
-    Args:
-        medium: gives alpha.
-        surface: elements in the intruder's frame.
-        rotation: intruder to a frame whose z is up, shape (3, 3).
-        heights: heights of the centre above the surface of the medium [m], shape (h,).
-        twists: motions (velocity of the centre, angular velocity), shape (m, 6).
+    moves. Only leading elements count, N . u > 0; a thin plate always counts once. The rotation
+    leads from the intruder to a frame whose z is up; heights, (h,) [m], are those of its centre
+    above the medium, and motions are (velocity of the centre, angular velocity), (m, 6).
     """
     points, normals = surface.points @ rotation.T, surface.normals @ rotation.T
     move = twists[:, None, :3] + np.cross(twists[:, None, 3:], points)

@@ -29,14 +29,9 @@ def coefficients(samples: np.ndarray, axis: int) -> np.ndarray:
 
 
 def basis(x: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The four basis functions that are not zero at x.
+    """Four of n coefficients that count at x, their weights and the slopes of these, (k, 4) each.
 
-    Args:
-        x: in units of the spacing, node 0 at 0, within [1, n - 2]; shape (k,).
-        n: number of coefficients.
-
-    Returns:
-        Indices of four coefficients, their weights, and the derivatives of these, each (k, 4).
+    x is in units of the spacing, node 0 at 0, within [1, n - 2]; shape (k,).
     """
     # fmin and fmax pass over NaN, which is then in the weights
     first = np.fmin(np.fmax(np.floor(x), 1.0), n - 3.0).astype(int) - 1
@@ -68,11 +63,6 @@ class WrenchTable:
     azimuthal equal-area map P = (a_x, a_y) sqrt(2 / (1 + a_z)), |P| = 2 sin(tilt / 2). Nodes are
     even in P and in log(1 + D / d0). V is zero, with two derivatives, where D <= 0. Below the
     table V goes on linearly; a tilt of more than 90 degrees counts as 90.
-
-    Args:
-        intruder: shape of the foot.
-        medium: granular medium.
-        azimuths: number of horizontal directions of motion.
     """
 
     intruder: Intruder
@@ -93,12 +83,7 @@ class WrenchTable:
         return _DEEPEST * self.intruder.size
 
     def vertices(self, depth: np.ndarray, axis: np.ndarray) -> np.ndarray:
-        """V, shape (n, 6, m).
-
-        Args:
-            depth: depth of the bottom of the contact sphere [m], shape (n,).
-            axis: unit axis of the intruder, shape (n, 3).
-        """
+        """V, (n, 6, m), at the depths of the contact sphere's bottom, (n,) [m], and unit axes."""
         node, value, _, _ = self._locate(depth, axis)
         V = (value[:, None, :] @ self._nodes[node])[:, 0]
         return V.reshape(len(depth), 6, len(self.twists))
@@ -106,13 +91,7 @@ class WrenchTable:
     def derivative(
         self, depth: np.ndarray, axis: np.ndarray, w: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of V w with respect to depth (n, 6) and axis (n, 6, 3).
-
-        Args:
-            depth: depth; see `vertices`.
-            axis: axis; see `vertices`.
-            w: weights, shape (n, m).
-        """
+        """Derivatives of V w with respect to depth (n, 6) and axis (n, 6, 3)."""
         node, _, rate, to_axis = self._locate(depth, axis)
         n, k = node.shape
         nodes = self._nodes[node].reshape(n, 6 * k, len(self.twists))
@@ -213,14 +192,7 @@ def wrench_table(intruder: Intruder, medium: Medium, azimuths: int) -> WrenchTab
 
 
 def chart(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P of axes, no longer than that of a lying one, with its derivative.
-
-    Args:
-        axis: unit vectors, shape (n, 3).
-
-    Returns:
-        P (n, 2) and dP/da (n, 2, 3).
-    """
+    """P of unit axes, (n, 2), no longer than that of a lying one, and dP/da, (n, 2, 3)."""
     above = np.maximum(1.0 + axis[:, 2], _UPSIDE_DOWN)
     scale = np.sqrt(2.0 / above)
     P = scale[:, None] * axis[:, :2]
@@ -240,8 +212,7 @@ def chart(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def mirror(twists: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Effect of x -> -x (dimension 0) or y -> -y (1) on wrenches and on the set of twists.
 
-    Returns:
-        The factors of a wrench's components (6,), and the index of each twist's image (m,).
+    Factors of a wrench's components, (6,), and the index of each twist's image, (m,).
     """
     signs = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     signs[[dimension, 3 + dimension]] *= -1.0
