@@ -88,14 +88,10 @@ def check_extras(endings: tuple[str, ...]) -> None:
 
 
 class Interruption:
-    """Context in which a first signal to stop is noted, and a second one stops at once.
-
-    Attributes:
-        exit_code: 0, or what a shell expects of a program that was stopped (130 for Ctrl-C).
-    """
+    """Context in which a first signal to stop is noted, and a second one stops at once."""
 
     def __init__(self) -> None:
-        self.exit_code = 0
+        self.exit_code = 0  # or what a shell expects of a program that was stopped
         self._before: dict[int, Any] = {}
 
     @property

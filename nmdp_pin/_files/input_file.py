@@ -12,6 +12,8 @@ from nmdp_pin.errors import NmdpError, RecordingError, RobotError, ScenarioError
 LARGEST = 2**31
 """Largest file that is opened where no smaller limit is given [bytes]."""
 
+AnyPath = str | os.PathLike[str]
+
 DEEPEST = 32
 """Largest depth of lists and dictionaries in one another that is read from JSON."""
 
@@ -26,11 +28,7 @@ def not_a_file(path: Path) -> str:
 
 
 def open_input(
-    path: str | os.PathLike[str],
-    what: str,
-    *,
-    largest: int = LARGEST,
-    error: type[NmdpError] = RecordingError,
+    path: AnyPath, what: str, largest: int = LARGEST, error: type[NmdpError] = RecordingError
 ) -> BinaryIO:
     """Open a file of at most `largest` bytes for reading; errors say `what` it should be."""
     name = os.fspath(path)
@@ -47,13 +45,7 @@ def open_input(
         raise error(f"'{name}' cannot be read: {cause}") from cause
 
 
-def read_input(
-    path: str | os.PathLike[str],
-    what: str,
-    *,
-    largest: int = LARGEST,
-    error: type[NmdpError] = RecordingError,
-) -> bytes:
+def read_input(path: AnyPath, what: str, largest: int, error: type[NmdpError]) -> bytes:
     """Content of a file; arguments and errors are those of `open_input`."""
     with open_input(path, what, largest=largest, error=error) as file:
         try:
@@ -62,13 +54,7 @@ def read_input(
             raise error(f"'{os.fspath(path)}' cannot be read: {cause}") from cause
 
 
-def read_text(
-    path: str | os.PathLike[str],
-    what: str,
-    *,
-    largest: int = LARGEST,
-    error: type[NmdpError] = RecordingError,
-) -> str:
+def read_text(path: AnyPath, what: str, largest: int, error: type[NmdpError]) -> str:
     """Text of a file in UTF-8, with or without a byte order mark; as `open_input` otherwise."""
     try:
         return read_input(path, what, largest=largest, error=error).decode("utf-8-sig")
@@ -77,7 +63,7 @@ def read_text(
 
 
 def read_toml(
-    path: str | os.PathLike[str], what: str, *, error: type[RobotError] | type[ScenarioError]
+    path: AnyPath, what: str, error: type[RobotError] | type[ScenarioError]
 ) -> dict[str, Any]:
     """Tables of a TOML file; as `open_input` otherwise."""
     text = read_text(path, what, largest=_LARGEST_TOML, error=error)

@@ -66,7 +66,14 @@ class Standing(_Table):
 
 
 class GaitTable(_Table):
-    """Knots of a `Gait`, which checks them."""
+    """Knots of a gait, checked by `nmdp_pin._robot.gait.Gait`.
+
+    Attributes:
+        joints: joints that move; the others hold the standing pose.
+        times: times of the knots, increasing from 0 [s].
+        positions: one row of joint positions a knot [rad or m].
+        loop: start and end of the repeated part [s]; None: the last knot is held.
+    """
 
     joints: Annotated[tuple[str, ...], Field(strict=False)]
     times: list[Finite]

@@ -30,8 +30,6 @@ class Mesh(Solid):
         faces: indices of the corners, anticlockwise from outside, shape (f, 3).
         scale: factor, or one factor an axis, > 0, from the unit of the file to metres.
         position: position of the mesh's origin [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     path: FilePath | None = None

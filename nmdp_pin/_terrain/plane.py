@@ -21,7 +21,6 @@ class Plane(Shape):
         normal: outward normal of any length but zero.
         offset: n.x on the surface [m]; 0 if neither `offset` nor `height` is given.
         height: z where the surface crosses the z axis [m], instead of `offset`.
-        friction: friction coefficient [-].
     """
 
     normal: Vector = (0.0, 0.0, 1.0)

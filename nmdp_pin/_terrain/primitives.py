@@ -11,7 +11,11 @@ from nmdp_pin._terrain.shape import Lengths, Solid
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Primitive(Solid):
-    """Base class of solids that are described by the half extents of their bounding box."""
+    """Base class of solids that are described by the half extents of their bounding box.
+
+    Args:
+        position: position of the centre [m].
+    """
 
     @property
     def half_extents(self) -> np.ndarray:
@@ -27,9 +31,6 @@ class Box(Primitive):
 
     Args:
         size: full lengths along the axes [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     size: Lengths
@@ -45,9 +46,6 @@ class Sphere(Primitive):
 
     Args:
         radius: radius [m].
-        position: position of the centre [m].
-        rpy: orientation, without effect [rad].
-        friction: friction coefficient [-].
     """
 
     radius: Positive
@@ -72,9 +70,6 @@ class Cylinder(_Bar):
     Args:
         radius: radius [m].
         length: length along z [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     def collision_geometry(self) -> coal.Cylinder:
@@ -89,9 +84,6 @@ class Capsule(_Bar):
     Args:
         radius: radius [m].
         length: length along z between the centres of the caps [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     def collision_geometry(self) -> coal.Capsule:
@@ -107,8 +99,6 @@ class Cone(_Bar):
         radius: radius of the base [m].
         length: length along z [m].
         position: position of the middle of its axis [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     def collision_geometry(self) -> coal.Cone:
@@ -122,9 +112,6 @@ class Ellipsoid(Primitive):
 
     Args:
         radii: semi-axes along the axes of its frame [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     radii: Lengths

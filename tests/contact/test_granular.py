@@ -264,7 +264,7 @@ def test_mistakes_are_named(wrong, named):
     """A parameter out of its range is refused at once."""
     with pytest.raises(ContactError, match=named):
         Granular(**{"intruder": FEET["sphere"], **wrong})
-    with pytest.raises(ContactError, match="radius of an intruder must be > 0"):
+    with pytest.raises(ContactError, match="radius must be > 0"):
         Sphere(radius=-1.0)
 
 

@@ -155,7 +155,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     begin = time.monotonic()
     for path in (fifo, tmp_path / "link.toml", Path("/dev/zero"), tmp_path, tmp_path / "no"):
         with pytest.raises(RecordingError):
-            read_input(path, "file")
+            read_input(path, "file", 2**31, RecordingError)
         with pytest.raises(RecordingError):
             load_state(path)
     for path in (fifo, tmp_path / "link.toml"):
@@ -166,7 +166,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     assert len(read_input(sparse, "file", largest=2**24 + 1)) == 2**24 + 1
     for most, read in (
         (2**24, lambda path: read_input(path, "file", largest=2**24)),
-        (2**31, lambda path: read_input(path, "file")),
+        (2**31, lambda path: read_input(path, "file", 2**31, RecordingError)),
         (2**40, load_state),
         (2**28, lambda path: read_samples(path, {"depth": "m"})),
     ):

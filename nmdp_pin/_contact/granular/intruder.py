@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from nmdp_pin._options import Positive, check_fields
 from nmdp_pin.errors import ContactError
 
 _AROUND = 16  # elements around the axis; a multiple of 4 is symmetric under both mirrors
@@ -34,9 +35,12 @@ class Intruder(abc.ABC):
         radius: radius [m].
     """
 
-    radius: float
+    radius: Positive
     tilts: ClassVar[bool] = True
     """Its wrenches depend on where the axis points."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, ContactError)
 
     @abc.abstractmethod
     def surface(self) -> Surface:
@@ -66,9 +70,6 @@ class Sphere(Intruder):
     """Ball: the contact sphere itself."""
 
     tilts: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        _check(radius=self.radius)
 
     def surface(self) -> Surface:
         """Two hemispheres."""
@@ -115,10 +116,7 @@ class Rod(_FlatEnded):
         length: length from the flat end [m].
     """
 
-    length: float
-
-    def __post_init__(self) -> None:
-        _check(radius=self.radius, length=self.length)
+    length: Positive
 
     def surface(self) -> Surface:
         """The end, which faces down, and the shaft."""
@@ -146,9 +144,6 @@ class Rod(_FlatEnded):
 @dataclass(frozen=True, kw_only=True)
 class Plate(_FlatEnded):
     """Thin round plate square to the axis."""
-
-    def __post_init__(self) -> None:
-        _check(radius=self.radius)
 
     def surface(self) -> Surface:
         """One disc for both sides."""
@@ -187,10 +182,3 @@ def _half_sphere(radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     areas = np.repeat(0.5 * weights * 2.0 * np.pi / _AROUND * radius**2, _AROUND)
     flat = normals.reshape(-1, 3)
     return radius * flat, flat, areas
-
-
-def _check(**lengths: float) -> None:
-    for name, value in lengths.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and 0.0 < value < np.inf):
-            raise ContactError(f"{name} of an intruder must be > 0 m, got {value!r}")

@@ -102,11 +102,9 @@ class WrenchTable:
     def _locate(
         self, depth: np.ndarray, axis: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes around a pose and their weights.
+        """Nodes around a pose, (n, k), their weights, (n, k), and derivatives.
 
-        Returns:
-            Indices of k nodes (n, k), their weights (n, k), the derivatives of these with respect
-            to D and P (n, 1 or 3, k), and the derivative of (D, P) to the axis (n, 1 or 3, 3).
+        Those of the weights by D and P, (n, 1 or 3, k), and of (D, P) by the axis, (n, 1 or 3, 3).
         """
         n = len(depth)
         if not self.intruder.tilts:

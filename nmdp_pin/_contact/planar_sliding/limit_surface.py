@@ -10,12 +10,13 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from nmdp_pin._files.input_file import from_json, read_text
 from nmdp_pin._files.output_file import write_text
+from nmdp_pin._options import Numbers, Positive, check_fields, shown
 from nmdp_pin.errors import ContactError
 
 
@@ -70,7 +71,6 @@ def sphere_directions(refinement: int) -> np.ndarray:
     return result
 
 
-DEGREES = (2, 4)
 _LARGEST = 2**20  # [bytes] of a file
 _BOUNDED = 1e-6  # least H over the sphere, relative to its largest; below it loads have no bound
 _CONVEX = 1e-7  # largest negative eigenvalue of the Hessian, relative; a solver's tolerance
@@ -99,24 +99,19 @@ class LimitSurface:
             not convex or not bounded.
     """
 
-    degree: int
-    coefficients: tuple[float, ...]
-    length: float
+    degree: Literal[2, 4]
+    coefficients: Numbers
+    length: Positive
     _forms: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.degree not in DEGREES:
-            raise ContactError(f"degree must be one of {DEGREES}, got {self.degree!r}")
-        c = np.asarray(self.coefficients, dtype=float)
-        needed = len(exponents(self.degree))
-        if c.shape != (needed,) or not np.isfinite(c).all():
+        check_fields(self, ContactError)
+        c, needed = np.array(self.coefficients), len(exponents(self.degree))
+        if len(c) != needed:
             raise ContactError(
                 f"a limit surface of degree {self.degree} needs {needed} finite coefficients, got "
                 f"{self.coefficients!r}"
             )
-        if not 0.0 < self.length < np.inf:
-            raise ContactError(f"length must be > 0 m, got {self.length!r}")
-        object.__setattr__(self, "coefficients", tuple(c.tolist()))
         slope = lowering(self.degree).transpose(2, 0, 1) @ c
         curve = np.einsum("ikl,kj->lij", lowering(self.degree - 1), slope)
         # coefficients of H, of its slope and of its Hessian, in monomials of ever lower degree
@@ -144,20 +139,16 @@ class LimitSurface:
         Raises:
             ContactError: the file does not exist, or is no limit surface.
         """
+        text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
         try:
-            text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
             table = from_json(text)
-        except ValueError as error:
-            raise ContactError(f"{path}: cannot be read as a limit surface: {error}") from None
-        _check_table(table, str(path))
-        try:
-            return cls(
-                degree=table["degree"],
-                coefficients=tuple(table["coefficients"]),
-                length=table["length"],
-            )
+            if not isinstance(table, dict) or {*table} != {*_KEYS}:
+                raise ContactError(f"a limit surface has the keys {[*_KEYS]}, got {shown(table)}")
+            return cls(**table)
         except ContactError as error:
             raise ContactError(f"{path}: {error}") from None
+        except ValueError as error:
+            raise ContactError(f"{path}: cannot be read as a limit surface: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file: degree, coefficients and length [m]."""
@@ -240,15 +231,3 @@ class LimitSurface:
                 f"the limit surface is not convex: its Hessian has the eigenvalue "
                 f"{curvature.min():.3g} at (fx, fy, m) = {worst}; fit it with fit_limit_surface"
             )
-
-
-def _check_table(table: Any, path: str) -> None:
-    """Refuse a file that lacks the keys of a limit surface."""
-    if not isinstance(table, dict) or set(table) != set(_KEYS):
-        found = sorted(table) if isinstance(table, dict) else type(table).__name__
-        raise ContactError(f"{path}: a limit surface has the keys {list(_KEYS)}, got {found}")
-    numbers = table["coefficients"]
-    if not isinstance(numbers, list) or not all(isinstance(c, int | float) for c in numbers):
-        raise ContactError(f"{path}: coefficients must be a list of numbers, got {numbers!r}")
-    if not isinstance(table["length"], int | float):
-        raise ContactError(f"{path}: length must be a number of metres, got {table['length']!r}")
