@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -18,6 +19,7 @@ DEEPEST = 32
 """Largest depth of lists and dictionaries in one another that is read from JSON."""
 
 _LARGEST_TOML = 2**24  # [bytes]
+_WORD = re.compile(r"[A-Za-z./~][\w./~-]*")
 
 
 def not_a_file(path: Path) -> str:
@@ -79,6 +81,19 @@ def from_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+
+
+def toml_value(text: str) -> Any:
+    """Value of a TOML text, or of a single word without quotes; ValueError where it is neither."""
+    try:
+        parsed = from_toml(f"value = {text}")
+    except ValueError:
+        if _WORD.fullmatch(text):
+            return text
+        raise
+    if [*parsed] != ["value"]:
+        raise ValueError("it must hold one value")
+    return parsed["value"]
 
 
 def from_json(text: str | bytes) -> Any:

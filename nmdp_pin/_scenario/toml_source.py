@@ -1,18 +1,15 @@
 """Sources of scenarios: TOML files, robots alone, and overrides from the command line."""
 
 import os
-import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin._files.input_file import from_toml, not_a_file
+from nmdp_pin._files.input_file import not_a_file, toml_value
 from nmdp_pin._options import unknown
 from nmdp_pin._robot import is_robot, load_robot, stands_at_zero
 from nmdp_pin.errors import ScenarioError
-
-_WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
 
 
 def bundled_scenarios() -> dict[str, str]:
@@ -48,7 +45,12 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
         raise ScenarioError(
             f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
         )
-    value = _toml_value(text.strip(), override)
+    try:
+        value = toml_value(text.strip())
+    except ValueError as error:
+        raise ScenarioError(
+            f"the value of the override '{override}' is no TOML: {error}"
+        ) from error
     places: list[Any] = [table]
     for depth, key in enumerate(keys, 1):
         try:
@@ -78,21 +80,6 @@ def _entries(place: Any, key: str) -> Sequence[str | int]:
     if not key.isdecimal() or int(key) >= len(place):
         raise KeyError(f"'{key}' is not an entry of this list; allowed: 0 to {len(place) - 1}")
     return [int(key)]
-
-
-def _toml_value(text: str, override: str) -> Any:
-    """The value of an override."""
-    try:
-        parsed = from_toml(f"value = {text}")
-    except ValueError as error:
-        if _WORD.fullmatch(text):
-            return text
-        raise ScenarioError(
-            f"the value of the override '{override}' is not TOML: {error}"
-        ) from error
-    if list(parsed) != ["value"]:
-        raise ScenarioError(f"the override '{override}' must hold one value")
-    return parsed["value"]
 
 
 def _bundled_files() -> dict[str, Path]:

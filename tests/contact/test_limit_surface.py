@@ -178,8 +178,11 @@ FILES = {
     "no json": ("{", "cannot be read"),
     "list": ("[1]", "keys"),
     "key missing": ('{"degree": 2, "coefficients": []}', "keys"),
-    "text": ('{"degree": 2, "coefficients": ["a"], "length": 1}', "coefficients.0 must be a number"),
-    "length": ('{"degree": 2, "coefficients": [1], "length": "long"}', "length must be a number"),
+    "text": (
+        '{"degree": 2, "coefficients": ["a"], "length": 1}',
+        "coefficients.0 must be a number",
+    ),
+    "length": ('{"degree": 2, "coefficients": [1], "length": "long"}', "length must be"),
     "degree": ('{"degree": 3, "coefficients": [1], "length": 1}', "degree must be 2 or 4"),
     "number": ('{"degree": 2, "coefficients": [1], "length": 1}', "needs 6"),
     "unbounded": ('{"degree": 2, "coefficients": [1,0,0,1,0,0], "length": 1}', "not bounded"),
