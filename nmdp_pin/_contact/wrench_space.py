@@ -13,6 +13,8 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
 
+_DEPTH = 1e-3  # [m] of the contacts at which a model is checked
+
 
 class ContactState(NamedTuple):
     """State of n contacts, on which a contact model may depend.
@@ -112,9 +114,6 @@ class WrenchSpace(ContactLaw, abc.ABC):
             f"the contact model {type(self).__name__} has no derivative; use one of the methods "
             "ne-zonmdp, pbd-zonmdp and ne-mdp, or nmdp_pin.contact.FiniteDifferences(model)"
         )
-
-
-_DEPTH = 1e-3  # [m]
 
 
 def check_shapes(space: WrenchSpace, robot: Robot) -> None:

@@ -38,6 +38,11 @@ _DEEPER, _MOST = 1.2, 1.0  # factor on it where there are too many, and the most
 SAME_POINT = 1e-4
 # Links whose lowest points are this near in height stand on the same ground [m].
 LEVEL = 0.01
+# Of round feet.
+_SIDEWAYS = np.cos(np.radians(60.0))  # of the largest angle between leg and ground's normal
+_NORMALS = 4000  # of ground all around; so many that left and right feet agree to 3e-5 m
+_UNEVEN = 2e-3  # [m] that a foot may differ from a sphere
+_SHARE = 0.15  # of the radius, likewise
 
 
 def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
@@ -264,12 +269,6 @@ def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
         if all(np.linalg.norm(point - other) > SAME_POINT for other in kept):
             kept.append(point)
     return np.array(kept)
-
-
-_SIDEWAYS = np.cos(np.radians(60.0))  # of the largest angle between leg and ground's normal
-_NORMALS = 4000  # of ground all around; so many that left and right feet agree to 3e-5 m
-_UNEVEN = 2e-3  # [m] that a foot may differ from a sphere
-_SHARE = 0.15  # of the radius, likewise
 
 
 def points_on_foot(body: RobotModel, link: str) -> list[ContactPoint]:

@@ -11,6 +11,9 @@ import pinocchio as pin
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
 from nmdp_pin._terrain.coal_mesh import triangle_geometry
 
+FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
+_GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
+
 
 @dataclass(frozen=True, eq=False)
 class Motors:
@@ -83,10 +86,6 @@ def motors_of(m: Any, names: Sequence[str]) -> Motors:
         )
     driven = sorted(joint for v, joint in motors.items() if effort[v] > 0.0)
     return Motors(driven, effort, armature, damping, kp, kd, said)
-
-
-FREE, BALL, SLIDE = range(3)  # `mujoco.mjtJoint`; 3 is a hinge
-_GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # of geometry that has no color
 
 
 class MjcfModel:

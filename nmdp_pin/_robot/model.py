@@ -15,6 +15,14 @@ from nmdp_pin._robot.settings import Base
 MAX_LINKS = 500
 # Time and memory of a step grow with the square of the joints: 200 of them take 1.1 GB.
 MAX_MOVING = 250
+# The joints of a planar base in order; the tangent is the configuration, nq = nv.
+PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
+# The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
+# base, differences of velocities over a long step would bend the path of whatever spins.
+FREE_JOINTS = ("root_translation", "root_rotation")
+_BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
+# A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
+SINGULAR = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +46,6 @@ class Description:
     warnings: tuple[str, ...] = ()
     missing_visuals: Missing = ()
     missing_collisions: Missing = ()
-
-
-# The joints of a planar base in order; the tangent is the configuration, nq = nv.
-PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
-# The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
-# base, differences of velocities over a long step would bend the path of whatever spins.
-FREE_JOINTS = ("root_translation", "root_rotation")
-_BODY = "body frame "  # a name that no URDF element has, followed by the frame's index
-# A mass matrix with a smaller ratio of eigenvalues is singular in double precision.
-SINGULAR = 1e-14
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,8 @@ from nmdp_pin._runs.recorder import version_of
 _APART = {"_cli", "viz", "experiments", "robots", "scenarios", "_sweep", "_files", "__main__.py"}
 _APART |= {"errors.py", "_parallel", "rollout.py", "adapters", "testing"}
 _PACKAGES = ("pin", "coal", "proxsuite", "daqp", "numpy", "scipy")
+Summary = dict[str, Any]
+"""What is kept of a run; see `nmdp_pin._runs.run_many.summary`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +100,6 @@ def _digest_of(path: Path, changed: int, size: int) -> str:
 
 def _short(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-Summary = dict[str, Any]
-"""What is kept of a run; see `nmdp_pin._runs.run_many.summary`."""
 
 
 class RunStore(AbstractContextManager["RunStore"]):

@@ -11,6 +11,12 @@ from nmdp_pin._options import unknown
 from nmdp_pin._robot import is_robot, load_robot, stands_at_zero
 from nmdp_pin.errors import ScenarioError
 
+# Of a robot alone.
+DURATION = 5.0  # [s]
+STEP = 0.02  # [s]
+STATIC_DEPTH = 0.001  # [m]
+CLEARANCE = 0.01  # [m]
+
 
 def bundled_scenarios() -> dict[str, str]:
     """Summary of each bundled scenario (the first line of its file), by name."""
@@ -92,12 +98,6 @@ def _summary(path: Path) -> str:
     """The comment in the first line of a scenario file."""
     with path.open(encoding="utf-8") as file:
         return file.readline().lstrip("#").strip()
-
-
-DURATION = 5.0  # [s]
-STEP = 0.02  # [s]
-STATIC_DEPTH = 0.001  # [m]
-CLEARANCE = 0.01  # [m]
 
 
 def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:

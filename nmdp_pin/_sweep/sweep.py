@@ -23,6 +23,7 @@ from nmdp_pin.errors import MissingExtra, ScenarioError, SweepError
 
 _WORDS = {"mu": "friction"}  # what others call it: what it is called here
 _ALIKE = 0.75  # of two keys, as difflib measures it
+_META = b"nmdp_pin._sweep"  # key of what a table says of itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,9 +172,6 @@ def _alike(key: str, scenario: dict[str, Any]) -> str:
     same = [name for name in names if name.rpartition(".")[2] == last]
     close = same or difflib.get_close_matches(key, names, cutoff=_ALIKE)
     return f"Keys of this scenario like '{key}': {', '.join(close)}" if close else ""
-
-
-_META = b"nmdp_pin._sweep"
 
 
 def check_table(path: Path) -> None:

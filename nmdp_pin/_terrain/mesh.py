@@ -16,6 +16,7 @@ from nmdp_pin.errors import TerrainError
 
 _SUFFIXES = (".stl", ".obj")
 _LARGEST_FILE = 2**28  # [bytes]
+_FLAT = 1e-13  # [-] double area over squared longest edge, below which a face is a line
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,9 +116,6 @@ def _welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.nda
     if not len(faces):
         raise TerrainError("there are no faces, or each is a single line or point")
     return used, faces
-
-
-_FLAT = 1e-13  # [-] double area over squared longest edge, below which a face is a line
 
 
 def topology(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 from nmdp_pin.errors import ContactError
 
 POSES = (("depth",), ("depth", "tilt_x", "tilt_y"))
+PoseFunction = Callable[[np.ndarray], np.ndarray]
 
 
 class VertexMap(abc.ABC):
@@ -44,9 +45,6 @@ class VertexMap(abc.ABC):
             ContactError: the map has no derivative.
         """
         raise ContactError(f"{type(self).__name__} has no jacobian")
-
-
-PoseFunction = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)

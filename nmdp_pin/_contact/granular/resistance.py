@@ -6,6 +6,9 @@ from nmdp_pin._contact.granular.intruder import Surface
 from nmdp_pin._contact.granular.medium import Medium
 
 SLOPE = np.pi / 4.0  # [rad] of the oblique translations
+# [cosine] over which an element goes from trailing to leading. A sharp edge would let half of a
+# shaft count or not, where it moves along itself.
+_EDGE = 0.2
 
 
 def sampled_motions(azimuths: int) -> np.ndarray:
@@ -25,11 +28,6 @@ def sampled_motions(azimuths: int) -> np.ndarray:
     turns = np.array([zero, zero, zero, cos, sin, zero]).T
     down, rise = (np.cos(SLOPE) * level + sign * np.sin(SLOPE) * up for sign in (-1.0, 1.0))
     return np.concatenate([[-up, up], level, down, rise, turns, [spin, -spin]]) + 0.0  # no -0
-
-
-# [cosine] over which an element goes from trailing to leading. A sharp edge would let half of a
-# shaft count or not, where it moves along itself.
-_EDGE = 0.2
 
 
 def resistive_wrenches(

@@ -12,7 +12,13 @@ from nmdp_pin._contact.granular.medium import Medium
 from nmdp_pin._contact.granular.resistance import resistive_wrenches, sampled_motions
 from nmdp_pin._files.array_cache import cached_array, sources_version
 
-_CORRECTION = np.array([-1.0, 8.0, -1.0]) / 6.0
+_CORRECTION = np.array([-1.0, 8.0, -1.0]) / 6.0  # of samples to coefficients of cubic B-splines
+_DEPTHS = 32  # cells of the table from touch to its largest depth
+_DEEPEST = 2.0  # sizes of the intruder to which the table goes down
+_FINE = 0.05  # of the size: depths below this have evenly spaced nodes, larger ones logarithmic
+_TILTS = 8  # cells from an upright axis to a lying one
+_LYING = np.sqrt(2.0)  # |P| of a lying axis
+_UPSIDE_DOWN = 1e-9  # 1 + a_z below which P has no direction
 
 
 def coefficients(samples: np.ndarray, axis: int) -> np.ndarray:
@@ -45,14 +51,6 @@ def basis(x: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     slope[:, 0], slope[:, 3] = -0.5 * s * s, 0.5 * t * t
     slope[:, 1], slope[:, 2] = t * (1.5 * t - 2.0), -s * (1.5 * s - 2.0)
     return first[:, None] + np.arange(4), value, slope
-
-
-_DEPTHS = 32  # cells of the table from touch to its largest depth
-_DEEPEST = 2.0  # sizes of the intruder to which the table goes down
-_FINE = 0.05  # of the size: depths below this have evenly spaced nodes, larger ones logarithmic
-_TILTS = 8  # cells from an upright axis to a lying one
-_LYING = np.sqrt(2.0)  # |P| of a lying axis
-_UPSIDE_DOWN = 1e-9  # 1 + a_z below which P has no direction
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,16 +19,25 @@ from nmdp_pin._files.output_file import write_text
 from nmdp_pin._options import Numbers, Positive, check_fields, shown
 from nmdp_pin.errors import ContactError
 
+_LARGEST = 2**20  # [bytes] of a file
+_BOUNDED = 1e-6  # least H over the sphere, relative to its largest; below it loads have no bound
+_CONVEX = 1e-7  # largest negative eigenvalue of the Hessian, relative; a solver's tolerance
+_SAME_LOAD = 1e-10  # gradient at which the search for the furthest load stops
+_MOST_NEWTON = 100  # where H is flat to fourth order Newton's method is of linear convergence
+_ROUNDING = 1e-14  # relative
+_REGULAR = 1e-12  # relative; keeps singular Hessians solvable
+_KEYS = ("degree", "coefficients", "length")
+
 
 @functools.cache
 def exponents(degree: int) -> np.ndarray:
-    """Powers of the variables in each monomial, those of the first falling, shape (k, 3)."""
+    """Powers of three variables in the monomials of a degree, the first falling, shape (k, 3)."""
     powers = itertools.product(range(degree, -1, -1), repeat=3)
     return np.array([p for p in powers if sum(p) == degree])
 
 
 def monomials(points: np.ndarray, degree: int) -> np.ndarray:
-    """Their values at points of shape (..., 3), shape (..., k)."""
+    """Values of the monomials at points of shape (..., 3), shape (..., k)."""
     points = np.asarray(points, dtype=float)
     table = np.ones((degree + 1, *points.shape))  # powers by products: far cheaper than **
     for power in range(degree):
@@ -51,7 +60,7 @@ def lowering(degree: int) -> np.ndarray:
 
 
 def derivatives(points: np.ndarray, degree: int) -> np.ndarray:
-    """Derivatives with respect to the variables, shape (..., 3, k)."""
+    """Derivatives of the monomials with respect to the variables, shape (..., 3, k)."""
     result: np.ndarray = np.einsum(
         "...l,ikl->...ik", monomials(points, degree - 1), lowering(degree)
     )
@@ -69,16 +78,6 @@ def sphere_directions(refinement: int) -> np.ndarray:
     points = np.array([p for p in grid if sum(map(abs, p)) == n], dtype=float)
     result: np.ndarray = points / np.linalg.norm(points, axis=1, keepdims=True)
     return result
-
-
-_LARGEST = 2**20  # [bytes] of a file
-_BOUNDED = 1e-6  # least H over the sphere, relative to its largest; below it loads have no bound
-_CONVEX = 1e-7  # largest negative eigenvalue of the Hessian, relative; a solver's tolerance
-_SAME_LOAD = 1e-10  # gradient at which the search for the furthest load stops
-_MOST_NEWTON = 100  # where H is flat to fourth order Newton's method is of linear convergence
-_ROUNDING = 1e-14  # relative
-_REGULAR = 1e-12  # relative; keeps singular Hessians solvable
-_KEYS = ("degree", "coefficients", "length")
 
 
 @dataclass(frozen=True, kw_only=True)
