@@ -1,6 +1,6 @@
 """Rollouts: many trajectories, from many starts and under many torques."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -112,7 +112,8 @@ def rollout(
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
     done = 0
     with shown(progress, "trajectories", nb) as show:
-        tasks = _chunks(starts, u, steps, h, chunk)
+        parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
+        tasks = (_Chunk(starts[at], u if len(u) == 1 else u[at], steps, h) for at in parts)
         made_chunks = side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
         for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
@@ -120,14 +121,6 @@ def rollout(
             done += len(xs)
             show(done, nb)
     return Rollout(x, status, made, tuple(final))
-
-
-def _chunks(
-    starts: tuple[State, ...], u: np.ndarray, steps: int, h: float, size: int
-) -> Iterator[_Chunk]:
-    for begin in range(0, len(starts), size):
-        here = slice(begin, begin + size)
-        yield _Chunk(starts[here], u if len(u) == 1 else u[here], steps, h)
 
 
 def _run_chunk(

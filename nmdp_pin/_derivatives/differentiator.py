@@ -1,5 +1,6 @@
 """Derivatives of a step by the implicit function theorem at its end."""
 
+import functools
 import math
 import threading
 from collections.abc import Mapping
@@ -127,7 +128,7 @@ class StepDifferentiator:
         if not result.status.ok:
             return self._none(result, result.status, names)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
-        whole, at = None, state
+        parts, at = list[StepDerivatives](), state
         with self._lock, np.errstate(all="ignore"):
             for k, s in enumerate(lengths):
                 part = result
@@ -135,43 +136,21 @@ class StepDifferentiator:
                     part = self._integrator.step(at, source, s)
                     if not part.status.ok:
                         return self._none(result, part.status, names)
-                found = self._derivatives(result, part, at, source, s, names, smoothing)
-                whole = found if whole is None else whole.then(found)
+                try:
+                    found = self._integrator.response(
+                        at, source, s, part, names=names, smoothing=smoothing
+                    )
+                except np.linalg.LinAlgError:
+                    return self._none(result, Status.SINGULAR, names)
+                of_x, of_tau, of_p, switches, settled = found
+                if not all(np.isfinite(D).all() for D in (of_x, of_tau, *of_p.values())):
+                    return self._none(result, Status.NOT_FINITE, names)
+                of_u = of_tau[:, self.simulator.robot.driven]
+                parts.append(
+                    StepDerivatives(result, Status.CONVERGED, of_x, of_u, of_p, switches, settled)
+                )
                 at = part.state
-        if whole is None or not whole.status.ok:
-            return self._none(result, Status.NOT_FINITE if whole is None else whole.status, names)
-        return whole
-
-    def _derivatives(
-        self,
-        result: StepResult,
-        part: StepResult,
-        state: State,
-        source: CommandSource,
-        s: float,
-        names: tuple[str, ...],
-        smoothing: float,
-    ) -> StepDerivatives:
-        """Derivatives of one sub-step, `part`, of a step."""
-        try:
-            found = self._integrator.response(
-                state, source, s, part, names=names, smoothing=smoothing
-            )
-        except np.linalg.LinAlgError:
-            return self._none(result, Status.SINGULAR, names)
-        parts = [found.of_state, found.of_torque, *found.of_parameters.values()]
-        if not all(np.isfinite(array).all() for array in parts):
-            return self._none(result, Status.NOT_FINITE, names)
-        of_u = found.of_torque[:, self.simulator.robot.driven]
-        return StepDerivatives(
-            result,
-            Status.CONVERGED,
-            found.of_state,
-            of_u,
-            found.of_parameters,
-            found.switches,
-            found.settled,
-        )
+        return functools.reduce(StepDerivatives.then, parts)
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
         """NaN derivatives."""

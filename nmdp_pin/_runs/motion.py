@@ -75,7 +75,12 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
             f"'{robot.name}' as it is loaded"
         )
     targets = _targets(recording, controller)
-    joints = [_joint(recording, model, j, targets) for j in _driven_joints(robot)]
+    driven = set(map(int, robot.driven))
+    joints = [
+        _joint(recording, model, j, targets)
+        for j in range(1, model.njoints)
+        if model.nvs[j] == 1 and model.idx_vs[j] in driven
+    ]
     return Motion(tuple(joints), _objects(recording, model))
 
 
@@ -102,16 +107,6 @@ def _targets(recording: Recording, controller: Controller | None) -> np.ndarray:
         if command.q_target is not None and command.kp is not None and command.kp.any():
             targets[i] = command.q_target
     return targets
-
-
-def _driven_joints(robot: Robot) -> list[int]:
-    """Indices of the driven joints of one degree of freedom."""
-    driven = set(map(int, robot.driven))
-    return [
-        j
-        for j in range(1, robot.model.njoints)
-        if robot.model.nvs[j] == 1 and robot.model.idx_vs[j] in driven
-    ]
 
 
 def _joint(recording: Recording, model: pin.Model, j: int, targets: np.ndarray) -> JointMotion:
