@@ -86,7 +86,7 @@ def compare(
     Runs are called by the settings in which they differ, unless --label names them.
     """
     check_outputs((out, PLOTS), force=force)
-    from nmdp_pin._runs.run_figures import base_moves, compare_table
+    from nmdp_pin._runs.run_summary import base_moves, compare_table
     from nmdp_pin.viz.plots import check_comparable, plot_comparison
 
     loaded = [Recording.load(path) for path in recordings]

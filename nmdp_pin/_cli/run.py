@@ -31,7 +31,7 @@ from nmdp_pin._runs.run import run as simulate
 from nmdp_pin._runs.run_summary import account
 from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin._scenario import Scenario, Setup
-from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.step_control import ErrorControl
 
 
 def run(

@@ -13,13 +13,13 @@ from nmdp_pin._options import FilePath, Flag, Positive, Vector3, worded
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin._robot.model import place_base
-from nmdp_pin._scenario.initial_state import add_base_velocity
 from nmdp_pin._scenario.robot_section import (
     DECOMPOSE,
     PACKAGE_DIRS,
     ContactCount,
     MovingSection,
     RobotSection,
+    add_base_velocity,
 )
 from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere

@@ -26,9 +26,8 @@ from nmdp_pin._scenario.contact_sections import (
     contact_section,
     with_recovery,
 )
-from nmdp_pin._scenario.initial_state import initial_state
 from nmdp_pin._scenario.object_sections import AnyObject, with_objects
-from nmdp_pin._scenario.robot_section import RobotSection
+from nmdp_pin._scenario.robot_section import RobotSection, initial_state
 from nmdp_pin._scenario.section import Section, options_section
 from nmdp_pin._scenario.sections import (
     AnyController,

@@ -21,8 +21,7 @@ from nmdp_pin._robot.gait import Gait
 from nmdp_pin._robot.settings import GaitTable
 from nmdp_pin._scenario.section import OptionsSection, Section, chosen, options_section
 from nmdp_pin._simulator.argument_check import MAX_STEP
-from nmdp_pin._simulator.error_control import CONTROLS
-from nmdp_pin._simulator.step_control import Halving, StepControl
+from nmdp_pin._simulator.step_control import CONTROLS, Halving, StepControl
 from nmdp_pin._terrain import SHAPES, Shape
 from nmdp_pin.errors import ControlError
 

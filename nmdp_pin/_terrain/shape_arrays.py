@@ -10,8 +10,16 @@ from nmdp_pin._kernels.terrain import MESH, PLANE, query
 from nmdp_pin._kernels.triangles import Triangles
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
-from nmdp_pin._terrain.plane import Plane
-from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Primitive, Sphere
+from nmdp_pin._terrain.primitives import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Plane,
+    Primitive,
+    Sphere,
+)
 from nmdp_pin._terrain.shape import Shape
 from nmdp_pin._terrain.triangles import triangles_of
 

@@ -3,6 +3,5 @@
 from nmdp_pin._contact.fitted.fitted import Fitted
 from nmdp_pin._contact.fitted.fitted_model import fitted_model
 from nmdp_pin._contact.fitted.hull_vertices import HullFit, HullVertices, fit_hulls
-from nmdp_pin._contact.fitted.onnx_vertices import OnnxVertices
-from nmdp_pin._contact.fitted.vertex_map import FunctionVertices, VertexMap
+from nmdp_pin._contact.fitted.vertex_map import FunctionVertices, OnnxVertices, VertexMap
 from nmdp_pin._contact.fitted.wrench_samples import WrenchSamples
