@@ -17,4 +17,4 @@ from nmdp_pin._robot.joint_limits import JointLimits, Mimic
 from nmdp_pin._robot.loading import load_robot
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base, ContactPoint
-from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS
+from nmdp_pin._robot.surface_points import ContactCount

@@ -1,14 +1,14 @@
 """The steps from the files of a robot to the robot, each checked before the next."""
 
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Annotated, get_args
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import FilePath, phrased
 from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
@@ -24,8 +24,11 @@ from nmdp_pin._robot.model import (
 )
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base
+from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
 from nmdp_pin.errors import RobotError
+
+Joints = Annotated[str | Sequence[str], phrased("a text or a list of texts")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +106,12 @@ def load_robot(
     source: RobotSource,
     *,
     base: Base | None = None,
-    joints: str | Sequence[str] | None = None,
+    joints: Joints | None = None,
     variant: str | None = None,
     contacts: Contacts | None = None,
-    contact_points: int | None = None,
+    contact_points: ContactCount | None = None,
     decompose: bool = False,
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    package_dirs: Sequence[FilePath] = (),
     limits: bool = True,
     visuals: bool = True,
 ) -> Robot:

@@ -1,14 +1,13 @@
 """The [robot] table of a scenario: which robot, how it is read, the state in which it starts."""
 
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 import pinocchio as pin
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
 from nmdp_pin._options import (
-    Count,
     FilePath,
     Flag,
     Number,
@@ -19,16 +18,13 @@ from nmdp_pin._options import (
     unknown,
     worded,
 )
-from nmdp_pin._robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint, Robot
+from nmdp_pin._robot import EXTENTS, ContactPoint, Robot, load_robot
 from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
-from nmdp_pin._scenario.section import Section
+from nmdp_pin._scenario.section import OptionsSection, Section, options_section
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain.shape import DEFAULT_FRICTION, Friction
 from nmdp_pin.errors import ScenarioError
 
-ContactCount = Annotated[Count, Field(ge=1, le=MOST_CONTACT_POINTS)]
-DECOMPOSE = "divide collision meshes that are not convex into convex parts (extra `decomposition`)"
-PACKAGE_DIRS = "folders searched for `package://`"
 # Keys that move a base, and their components that a planar base lacks.
 _STILL = {"position": (1,), "rpy": (0, 2), "velocity": (1,), "angular_velocity": (0, 2)}
 
@@ -72,30 +68,16 @@ def _contacts(value: Any) -> str | tuple[str | ContactPoint, ...]:
     return value
 
 
-class RobotSection(Section):
-    """Robot and options of its URDF; see `nmdp_pin._robot.load_robot`."""
+class RobotKeys(OptionsSection):
+    """Robot and where it starts; the other keys are the options of `load_robot`."""
 
     name: str | None = Field(None, description="bundled robot or one of example-robot-data")
     urdf: FilePath | None = Field(None, description="path of a URDF, MJCF or robot.toml file")
-    base: Base | None = Field(
-        None, description='how the root link is held; absent: as in robot.toml, else "free-flyer"'
-    )
-    variant: str | None = Field(None, description="alternative URDF named in robot.toml")
-    joints: Annotated[str | tuple[str, ...], phrased("a text or a list of texts")] | None = Field(
-        None,
-        description='joints that move, or "all"; absent: the driven ones; the others are locked',
-    )
     contacts: Annotated[Any, PlainValidator(_contacts)] = Field(
         None,
         description='"feet", "all", or a list of links, frames or tables (below); absent: see '
         "[robots](../robots.md)",
     )
-    contact_points: ContactCount | None = Field(
-        None,
-        description="number of points spread over the collision geometry of the links, or of those "
-        "in `contacts`",
-    )
-    decompose: Flag = Field(False, description=DECOMPOSE)
     self_collision: Annotated[
         Flag | tuple[tuple[str, str], ...], phrased("true, false or a list of pairs of names")
     ] = Field(
@@ -107,8 +89,6 @@ class RobotSection(Section):
         DEFAULT_FRICTION,
         description="friction coefficient of the links, for contacts between bodies",
     )
-    limits: Flag = Field(True, description="bounds of the joints; false leaves them out")
-    package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)
     initial: InitialSection = Field(
         default_factory=lambda: InitialSection.model_validate({}), description="table"
     )
@@ -121,6 +101,12 @@ class RobotSection(Section):
         if self.name is not None and Path(self.name).name != self.name:
             raise refusal(f"'{self.name}' is a path, not a name: use the key 'urdf'", ("name",))
         return self
+
+
+if TYPE_CHECKING:
+    RobotSection = RobotKeys
+else:
+    RobotSection = options_section(RobotKeys, load_robot, skip=("source", "visuals"))
 
 
 def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> State:

@@ -173,18 +173,7 @@ class Scenario(Section):
         """
         section = self.robot
         source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
-        robot = load_robot(
-            source,
-            base=section.base,
-            joints=section.joints,
-            variant=section.variant,
-            contacts=section.contacts,
-            contact_points=section.contact_points,
-            decompose=section.decompose,
-            package_dirs=section.package_dirs,
-            limits=section.limits,
-            visuals=visuals,
-        )
+        robot = load_robot(source, visuals=visuals, **section.options())
         return with_objects(robot, section, self.objects)
 
     def build_terrain(self) -> Terrain:

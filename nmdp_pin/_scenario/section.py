@@ -103,8 +103,10 @@ def options_section(
 def _made(
     base: Any, target: Callable[..., Any], skip: tuple[str, ...], types: tuple[tuple[str, Any], ...]
 ) -> Any:
-    passed = options_of(target.__self__) if hasattr(target, "__self__") else {}
-    options = {k: v for k, v in passed.items() if k not in skip} | options_of(target)
+    own = options_of(target)
+    whole = options_of(target.__self__) if hasattr(target, "__self__") else own
+    options = {key: option for key, option in whole.items() if key not in skip}
+    options |= {} if whole is own else own
     fields: dict[str, Any] = {
         name: (dict(types).get(name, option.hint), Field(option.default))
         for name, option in options.items()
