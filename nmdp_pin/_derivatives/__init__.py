@@ -1,10 +1,1 @@
 """Derivatives of steps, with respect to states, torques and parameters."""
-
-from nmdp_pin._derivatives.differentiator import (
-    StepDerivatives,
-    StepDifferentiator,
-    step_derivatives,
-)
-from nmdp_pin._derivatives.horizon import Horizon, horizon_derivatives
-from nmdp_pin._dynamics.parameters import PARAMETERS
-from nmdp_pin._integrators.step_response import Switch

@@ -23,10 +23,10 @@ from nmdp_pin._contact import (
     WrenchSpace,
     stiffness_for_static_depth,
 )
-from nmdp_pin._contact.fitted import fitted_model
+from nmdp_pin._contact.fitted.fitted_model import fitted_model
 from nmdp_pin._contact.friction_cone import Power
-from nmdp_pin._contact.granular import Granular
-from nmdp_pin._contact.planar_sliding import PlanarSliding
+from nmdp_pin._contact.granular.granular import Granular
+from nmdp_pin._contact.planar_sliding.planar_sliding import PlanarSliding
 from nmdp_pin._options import Number, Positive, unknown, worded
 from nmdp_pin._robot import Robot
 from nmdp_pin._scenario.section import OptionsSection, chosen, options_section

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from nmdp_pin._contact.planar_sliding import LimitSurface, SlidingSamples, fit_limit_surface
 from nmdp_pin._contact.planar_sliding.limit_surface import exponents, monomials, sphere_directions
+from nmdp_pin.contact import LimitSurface, SlidingSamples, fit_limit_surface
 from nmdp_pin.errors import ContactError, MissingExtra
 from nmdp_pin.testing import central_differences
 
