@@ -223,15 +223,13 @@ def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> t
             f"x0 has shape {shape}, expected (nb, {nx}) or ({nx},): "
             f"q of {space.nq} numbers, then v of {space.nv}"
         )
-    return tuple(_row(simulator, row, place) for place, row in enumerate(x))
-
-
-def _row(simulator: Simulator, row: np.ndarray, place: int) -> State:
-    try:
-        nq = simulator.vector.nq
-        return simulator.state(row[:nq], row[nq:])  # with the checks that `unpack` leaves out
-    except StateError as error:
-        raise StateError(f"x0[{place}]: {error}") from error
+    states = []
+    for place, row in enumerate(x):
+        try:  # with the checks that `unpack` leaves out
+            states.append(simulator.state(row[: space.nq], row[space.nq :]))
+        except StateError as error:
+            raise StateError(f"x0[{place}]: {error}") from error
+    return tuple(states)
 
 
 def _controls(
