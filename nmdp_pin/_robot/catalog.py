@@ -39,17 +39,12 @@ class RobotFiles:
     name: str  # in scenarios; empty for a bare file, which names itself
     urdf: Path  # or the MJCF file
     settings: RobotSettings  # of the robot.toml, or the defaults of a foreign robot
-    settings_file: str = ""  # the robot.toml
+    settings_file: str = ""  # the robot.toml; foreign robots have none
     package_dirs: tuple[Path, ...] = ()
     srdf: Path | None = None  # of reference postures
     posture: str | None = None  # in the SRDF, the standing one
     base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))  # of the root link
     lock_idle: bool = False  # joints without inertia are locked rather than refused
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the robot has no robot.toml."""
-        return not self.settings_file
 
 
 def bundled_robots() -> list[str]:
@@ -75,7 +70,7 @@ def stands_at_zero(source: RobotSource) -> bool:
     A URDF with a free base is put there by default.
     """
     files = find_robot(source)
-    free = files.foreign and files.settings.base == "free-flyer"
+    free = not files.settings_file and files.settings.base == "free-flyer"
     return free and files.urdf.suffix == ".urdf" and not is_held(read_urdf(files.urdf))
 
 

@@ -188,7 +188,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     standing = body.standing
     if base == described.base == "fixed":
         notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
-    if files.foreign and base != "fixed" and len(points):
+    if not files.settings_file and base != "fixed" and len(points):
         lowest = points.bottoms(model, standing).min()
         place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
         standing, height = standing_configuration(model, pose.joints, place), place.translation[2]
