@@ -115,39 +115,49 @@ def hold_out(groups: Sequence[Sequence[ContactPoint]], limit: int) -> list[Conta
     The bare points of all groups may miss their hulls as far as is needed for at most `limit`
     points, or a few of each group; others are kept.
     """
-    depth, chosen = _BETWEEN, list(groups)
-    while sum(map(len, chosen)) > limit and depth < _MOST:
-        chosen = [_covering(points, depth) for points in groups]
+    points = [point for group in groups for point in group]
+    if len(points) <= limit:
+        return points
+    missed, depth = np.concatenate([_missed(group) for group in groups]), _BETWEEN
+    while np.count_nonzero(missed > depth) > limit and depth < _MOST:
         depth *= _DEEPER
-    return [point for points in chosen for point in points]
+    return [points[k] for k in np.flatnonzero(missed > depth)]
 
 
-def _covering(points: Sequence[ContactPoint], depth: float) -> list[ContactPoint]:
-    """The points that are not bare, and bare ones whose hull is near that of all, to `depth`."""
+def _missed(points: Sequence[ContactPoint]) -> np.ndarray:
+    """How far the hull of the bare points that are chosen before each misses it [m], (n,)."""
     bare = [k for k, point in enumerate(points) if point.radius == 0.0 and not point.semi_axes]
+    missed = np.full(len(points), np.inf)
+    missed[bare] = 0.0
     places = np.array([points[k].position for k in bare]).reshape(-1, 3)
-    left = {bare[k] for k in corners_near(places, _AXES, depth)}
-    return [point for k, point in enumerate(points) if k in left or k not in bare]
+    for k, distance in corners_near(places, _AXES, _BETWEEN):
+        missed[bare[k]] = distance
+    return missed
 
 
-def corners_near(places: np.ndarray, first: np.ndarray, depth: float) -> list[int]:
+def corners_near(places: np.ndarray, first: np.ndarray, depth: float) -> list[tuple[int, float]]:
     """Indices of places, (n, 3) [m], whose hull is near that of all.
 
     To those that lie farthest in the directions `first`, (m, 3), the one farthest from the present
-    hull is added until none is further than `depth` from its planes.
+    hull is added until none is further than `depth` from its planes. With each is its distance
+    from the hull of those before, infinite of the first ones.
     """
     if len(places) == 0:
         return []
-    chosen = np.unique(np.argmax(first @ (places - places.mean(axis=0)).T, axis=1)).tolist()
+    ends = np.argmax(first @ (places - places.mean(axis=0)).T, axis=1)
+    chosen = [(int(k), np.inf) for k in np.unique(ends)]
     try:
-        hull = scipy.spatial.ConvexHull(places[chosen], incremental=True)
+        hull = scipy.spatial.ConvexHull(places[[k for k, _ in chosen]], incremental=True)
+        left = np.sort(scipy.spatial.ConvexHull(places).vertices)  # what is far is a corner
         while True:
-            apart = (hull.equations[:, :3] @ places.T + hull.equations[:, 3:]).max(axis=0)
-            best = int(np.argmax(apart))
-            if apart[best] <= depth or best in chosen:
+            apart = (hull.equations[:, :3] @ places[left].T + hull.equations[:, 3:]).max(axis=0)
+            far = apart > depth  # a larger hull misses the others by no more
+            left, apart = left[far], apart[far]
+            if len(left) == 0:
                 return chosen
-            chosen.append(best)
-            hull.add_points(places[best : best + 1])
+            best = int(np.argmax(apart))
+            chosen.append((int(left[best]), float(apart[best])))
+            hull.add_points(places[left[best : best + 1]])
     except (scipy.spatial.QhullError, ValueError):  # of flat meshes, which have no hull
         return chosen
 
@@ -264,11 +274,11 @@ def extreme_points(shape: coal.CollisionGeometry) -> list[Swept]:
 
 def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
     """Vertices that lie farthest in `DIRECTIONS`, and others whose hull is near that of all."""
-    kept: list[np.ndarray] = []
-    for point in vertices[np.sort(corners_near(vertices, DIRECTIONS, _BETWEEN))]:
-        if all(np.linalg.norm(point - other) > SAME_POINT for other in kept):
-            kept.append(point)
-    return np.array(kept)
+    found = vertices[sorted(k for k, _ in corners_near(vertices, DIRECTIONS, _BETWEEN))]
+    kept = np.ones(len(found), dtype=bool)
+    for first, second in sorted(scipy.spatial.KDTree(found).query_pairs(SAME_POINT)):
+        kept[second] &= not kept[first]
+    return found[kept]
 
 
 def points_on_foot(body: RobotModel, link: str) -> list[ContactPoint]:
