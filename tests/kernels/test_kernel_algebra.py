@@ -143,6 +143,20 @@ def test_systems_with_redundant_rows_and_columns(rank):
     assert (~X.any(axis=1)).sum() == 5 - rank
 
 
+def test_pivots_may_be_anywhere():
+    """A matrix with a single number in each row and column is solved by exchanges alone."""
+    A = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.0, 0.0]])
+    B, order = np.array([[2.0, 4.0], [3.0, 9.0], [1.0, 5.0]]), np.empty(3, np.int64)
+    R, right = A.copy(), B.copy()
+    assert linear.eliminate(R, 3, right, order) == 3
+    assert np.array_equal(R, np.diag([3.0, 2.0, 1.0]))
+    assert order.tolist() == [2, 1, 0]
+    assert np.array_equal(right, B[[1, 0, 2]])
+    X = np.empty((3, 2))
+    linear.solve_redundant(A, B.copy(), X)
+    assert np.array_equal(X, [[1.0, 5.0], [1.0, 2.0], [1.0, 3.0]])
+
+
 def test_finite():
     """One entry that is not finite is found anywhere, also beside its opposite."""
     assert linear.all_finite(np.array([1.0, -1e300, 0.0]))

@@ -134,6 +134,36 @@ def test_stiffness_is_the_derivative_of_the_generalised_force():
     assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A - before
 
 
+def test_stiffness_of_pairs_is_the_derivative_of_the_generalised_force():
+    """Wrenches K x of the motion x of the carrier in the touched body, which carries them along."""
+    scene = Tree()
+    pairs, n = np.stack([scene.joints, scene.touched], axis=1), scene.n
+    F, K = scene.rng.standard_normal((n, 6)), scene.rng.standard_normal((n, 6, 6))
+    start = scene.at(scene.q)[0]
+
+    def loads(q):
+        total, data = np.zeros(scene.nv), scene.at(q)[0]
+        for (a, b), wrench, stiffness in zip(pairs, F, K, strict=True):
+            moved, held = (data.oMi[i].act(start.oMi[i].inverse()) for i in (int(a), int(b)))
+            relative = pin.log6(held.actInv(moved)).vector
+            J = [pin.getJointJacobian(scene.model, data, i, pin.WORLD) for i in (int(a), int(b))]
+            force = held.act(pin.Force(wrench + stiffness @ relative)).vector
+            total -= (J[0] - (J[1] if b else 0.0)).T @ force
+        return total
+
+    arrays, S = scene.arrays, scene.at(scene.q)[2]
+    flat, wrenches, sums = K.reshape(n, 36), np.zeros((5, 6)), np.zeros((5, 36))
+    tree.subtract_from_bodies(pairs, F, n, -1.0, wrenches)
+    tree.subtract_from_bodies(pairs, flat, n, 1.0, sums)
+    for values in (wrenches, sums):
+        tree.add_children(arrays.parents, values)
+    A = np.zeros((scene.nv, scene.nv))
+    tree.project_stiffness(S, arrays.parents, arrays.first_dofs, sums, wrenches, A)
+    tree.add_pairs(arrays, S, pairs, flat, F, n, A)
+    expected = scene.differences(loads)
+    assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A
+
+
 @pytest.mark.parametrize("both", [-1.0, 1.0])
 def test_contacts_act_on_carriers_and_on_touched_bodies(both):
     """Each value is subtracted from its carrier, and that times a sign from the body it touches."""
