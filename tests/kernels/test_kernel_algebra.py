@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import core_samples as samples
 import numpy as np
+import pinocchio as pin
 import pytest
 import scipy.linalg
 from scipy.interpolate import PPoly
@@ -429,3 +430,34 @@ def test_vectors_as_tuples():
         (vector3.scaled(u, 0.3), 0.3 * a),
     ):
         assert np.array(found) == pytest.approx(expected)
+
+
+def test_placements():
+    """Products, quotients, points and vectors are pinocchio's; a quotient's second may shear."""
+    pin.seed(3)
+    A, B, a, b, out = (
+        pin.SE3.Random(),
+        pin.SE3.Random(),
+        *np.random.default_rng(3).normal(size=(3, 3)),
+    )
+    stored = [np.vstack([M.rotation.T, M.translation]) for M in (A, B)]
+    found, C = {}, np.empty((4, 3))
+    for kernel in (vector3.rotate, vector3.rotate_back, vector3.place):
+        kernel(stored[0], a, out)
+        found[kernel] = out.copy()
+    assert found[vector3.rotate] == pytest.approx(A.rotation @ a, abs=ROUNDING)
+    assert found[vector3.rotate_back] == pytest.approx(A.rotation.T @ a, abs=ROUNDING)
+    assert found[vector3.place] == pytest.approx(A.act(a), abs=ROUNDING)
+    vector3.compose(*stored, C)
+    product = A * B
+    assert C == pytest.approx(np.vstack([product.rotation.T, product.translation]), abs=ROUNDING)
+    sheared = stored[1] + 0.1 * np.arange(12.0).reshape(4, 3)
+    vector3.relative(stored[0], sheared, C)
+    expected = np.vstack([sheared[:3], sheared[3] - A.translation]) @ A.rotation
+    assert C == pytest.approx(expected, abs=ROUNDING)
+    vector3.cross_into(a, b, out)
+    assert out == pytest.approx(np.cross(a, b), abs=ROUNDING)
+    assert vector3.cross(tuple(a), tuple(b)) == pytest.approx(np.cross(a, b), abs=ROUNDING)
+    for j in range(3):
+        other = a + 0.1 * np.eye(3)[j] - 0.3 * np.eye(3)[j - 1]
+        assert vector3.largest_difference(a, tuple(other)) == pytest.approx(0.3, abs=ROUNDING)
