@@ -229,6 +229,26 @@ def test_turning_is_the_derivative_of_a_pulled_force(kind, size):
         assert pytest.approx(2.0 * left.T @ (weights[:, None] * D), abs=ROUNDING) == A
 
 
+@pytest.mark.parametrize("size", [1e-6, 0.3, 1.5])
+@pytest.mark.parametrize("kind", ["planar", "spherical", "free-flyer", "RY"])
+def test_derivatives_of_a_step_on_the_manifold(kind, size):
+    """By its start and by its tangent, pinocchio's; products with blocks are those of matrices."""
+    model = model_of(kind)
+    space, q, nv = manifold_of(model), random_q(model, 2), model.nv
+    rng = np.random.default_rng(6)
+    d = size * rng.uniform(-1.0, 1.0, nv)
+    by_q, by_d = np.full((2, nv, nv), np.nan)
+    assert manifold.integrate_derivatives(space, d, by_q, by_d)
+    for found, argument in ((by_q, pin.ARG0), (by_d, pin.ARG1)):
+        assert pytest.approx(pin.dIntegrate(model, q, d, argument), abs=SERIES) == found
+    X, before = rng.standard_normal((2, 3, nv))
+    Y, weights, A = before.copy(), rng.standard_normal(nv), np.ones((nv, nv))
+    manifold.add_multiplied_rows(space, X, by_d, -0.5, Y)
+    assert pytest.approx(before - 0.5 * X @ by_d, abs=SERIES) == Y
+    manifold.add_rows(space, weights, by_d, 2.0, A)
+    assert pytest.approx(1.0 + 2.0 * weights[:, None] * by_d, abs=SERIES) == A
+
+
 def test_other_joints_are_refused_by_name():
     """A joint whose motions depend on the configuration."""
     model = pin.Model()
