@@ -1,11 +1,13 @@
-"""Contacts with planes: which are listed, where they are, what their points are told to bear."""
+"""Contacts with shapes: which are listed, where they are, what their points are told to bear."""
 
 from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from kernel_scenes import array_of, robot_of
+from scipy.optimize import brentq
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
@@ -21,9 +23,9 @@ from nmdp_pin._kernels.planes import (
 )
 from nmdp_pin._kernels.polytopes import NONE, ON_A
 from nmdp_pin._robot import ContactPoints, free_body, together, touching
-from nmdp_pin._terrain import Box, Plane, Terrain
+from nmdp_pin._terrain import Box, Mesh, Plane, Sphere, Terrain
 
-ROUNDING = 1e-12
+ROUNDING = 1e-9  # of distances from a ball of 5 m, and of angles of rpy
 H = 0.1  # [s]
 N = np.array([0.36, 0.48, 0.8])  # normal of the ground, through the origin
 RADII = np.array([0.1, 0.0, 0.2])
@@ -31,91 +33,122 @@ LOCAL = np.array([[0.5, 0.0, 0.0], [0.0, 0.4, 0.1], [0.0, 0.0, -0.3]])
 EDGE = 1e-6  # [m] to both sides of a bound
 
 
-class Ground:
-    """A body with three spheres over a slope, turned, its origin 1 m above the slope."""
+BALL = 5.0  # [m] radius of the ball that touches the slope in the origin
+RPY = pin.rpy.matrixToRpy(pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), N).matrix())
+BLOCK = trimesh.creation.box((8.0, 6.0, 2.0))
+SHAPES = {
+    "plane": Plane(normal=N),
+    "ball": Sphere(radius=BALL, position=-BALL * N),
+    "box": Box(size=(8.0, 6.0, 2.0), position=-N, rpy=RPY),
+    "mesh": Mesh(vertices=BLOCK.vertices, faces=BLOCK.faces, position=-N, rpy=RPY),
+}
+every_shape = pytest.mark.parametrize("shape", SHAPES)
 
-    def __init__(self):
+
+class Ground:
+    """A body with three spheres over a slope or a ball, turned, its origin 1 m above it."""
+
+    def __init__(self, shape):
         model = pin.Model()
         model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
         model.appendBodyToJoint(1, pin.Inertia.Random(), pin.SE3.Identity())
         points = ContactPoints(("a", "b", "c"), np.ones(3, int), LOCAL, RADII)
-        system = System(
-            robot_of(model, points), Terrain([Plane(normal=N)]), FrictionCone(stiffness=1e3)
-        )
-        self.form = Form(system)
+        ground = Terrain([SHAPES[shape]])
+        law = FrictionCone(stiffness=1e3)
+        self.form = Form(System(robot_of(model, points), ground, law))
         self.candidates, self.contacts = self.form.candidates, self.form.new_stage().contacts
         self.R = pin.exp3(np.array([0.3, -0.2, 0.5]))
-        self.heights = 1.0 + LOCAL @ self.R.T @ N - RADII  # of the spheres
+        self.centre = -BALL * N if shape == "ball" else None
 
-    def placements(self, lowered=0.0):
+    def heights(self, lowered, moved=(0.0, 0.0, 0.0)):
+        """Distances of the spheres from the ground, and its normals under them."""
+        centres = (1.0 - lowered) * N + LOCAL @ self.R.T + moved
+        if self.centre is None:
+            return centres @ N - RADII, np.tile(N, (3, 1))
+        away = centres - self.centre
+        size = np.linalg.norm(away, axis=1)
+        return size - BALL - RADII, away / size[:, None]
+
+    def touch(self, point, velocity=(0.0, 0.0, 0.0), reach=0.0):
+        """How far the body is lowered where a point comes within a reach, at either end."""
+        moved = H * np.asarray(velocity)
+
+        def gap(lowered):
+            ends = [self.heights(lowered, way)[0][point] for way in (np.zeros(3), moved)]
+            return min(ends) - reach
+
+        return brentq(gap, -3.0, 3.0, xtol=1e-12)
+
+    def placements(self, lowered):
         """Of the world and the body, which is lowered."""
         body = pin.SE3(self.R, (1.0 - lowered) * N)
         return np.array([array_of(pin.SE3.Identity()), array_of(body)])
 
-    def listed(self, lowered, velocity=(0.0, 0.0, 0.0)):
-        """The contacts of a step of a body with a velocity."""
+    def points(self):
+        """Points of the contacts."""
+        n = self.contacts.n[0]
+        assert (self.contacts.bodies[:n] == (1, 0)).all()
+        return self.candidates.points[self.contacts.index[:n]].tolist()
+
+    def select(self, lowered, velocity=(0.0, 0.0, 0.0)):
+        """Points of the contacts of a step of a body with a velocity."""
         twists = np.zeros((2, 6))
         twists[1, :3] = velocity
         select_contacts(self.candidates, self.placements(lowered), twists, H, self.contacts)
-        assert (self.contacts.bodies[: self.contacts.n[0]] == (1, 0)).all()
-        return self.contacts.index[: self.contacts.n[0]].tolist()
+        return self.points()
 
 
+@every_shape
 @pytest.mark.parametrize("point", range(3))
-def test_contacts_are_what_is_near(point):
+def test_contacts_are_what_is_near(point, shape):
     """At the start or at the end, within the reach and the way that a point goes."""
-    ground = Ground()
+    ground = Ground(shape)
     across = np.array([0.8, -0.6, 0.0])
-    for velocity, more in (
-        (np.zeros(3), 0.0),
-        (2.0 * across, 2.0 * H),
-        (-2.0 * N, 4.0 * H),
-        (2.0 * N, 2.0 * H),
-    ):
-        least = ground.heights[point] - REACH - more
-        assert point not in ground.listed(least - EDGE, velocity)
-        assert point in ground.listed(least + EDGE, velocity)
-    order = np.argsort(ground.heights)[:2]
-    lowered = ground.heights[order[1]]
-    assert ground.listed(lowered - REACH + EDGE) == sorted(order.tolist())
+    for velocity in (np.zeros(3), 2.0 * across, -2.0 * N, 2.0 * N):
+        lowered = ground.touch(point, velocity, REACH + H * np.linalg.norm(velocity))
+        assert point not in ground.select(lowered - EDGE, velocity)
+        assert ground.select(lowered + EDGE, velocity).count(point) == 1
+    order = sorted(range(3), key=ground.touch)
+    lowered = ground.touch(order[1], reach=REACH)
+    assert ground.select(lowered + EDGE) == sorted(order[:2])
 
 
+@every_shape
 @pytest.mark.parametrize("point", range(3))
-def test_missed_contacts_are_listed(point):
-    """What touches and is no contact becomes one, beside the others; then nothing is missed."""
-    ground = Ground()
-    ground.listed(-99.0)
-    ground.contacts.listed[point - 1] = True
-    list_contacts(ground.candidates, ground.contacts)
-    others = [k for k in range(3) if k not in (point, point - 1 + 3 * (point == 0))]
-    lowered = ground.heights[point]
-    own = ground.placements(lowered - EDGE)
-    touching = [k for k in range(3) if ground.heights[k] < lowered - EDGE]
-    if not set(touching) & set(others):
-        assert not missed_contacts(ground.candidates, own, ground.contacts)
-    assert missed_contacts(ground.candidates, ground.placements(lowered + EDGE), ground.contacts)
-    assert point in ground.contacts.index[: ground.contacts.n[0]]
-    assert (point - 1) % 3 in ground.contacts.index[: ground.contacts.n[0]]
+def test_missed_contacts_are_listed(point, shape):
+    """What touches and is no contact becomes one; then nothing is missed."""
+    ground = Ground(shape)
+    assert ground.select(-2.0) == []
+    lowered = ground.touch(point)
+    missed_contacts(ground.candidates, ground.placements(lowered - EDGE), ground.contacts)
+    before = ground.points()
+    assert point not in before
     again = ground.placements(lowered + EDGE)
+    assert missed_contacts(ground.candidates, again, ground.contacts)
+    assert ground.points() == sorted([*before, point])
     assert not missed_contacts(ground.candidates, again, ground.contacts)
 
 
-def test_places_references_and_reports():
-    """Depths and normals of spheres on a slope; points bear the wrenches of their contacts."""
-    ground = Ground()
-    ground.contacts.listed[:] = (True, False, True)
+@every_shape
+def test_places_references_and_reports(shape):
+    """Depths and normals of spheres; points bear the wrenches of their contacts."""
+    ground = Ground(shape)
+    lowered = max(map(ground.touch, range(3))) - 0.01  # one is apart
+    assert ground.select(lowered) == [0, 1, 2]
+    ground.contacts.listed[ground.contacts.index[1]] = False
     list_contacts(ground.candidates, ground.contacts)
-    at, P = ground.form.new_point().places, ground.placements(1.2)
+    at, P, own = ground.form.new_point().places, ground.placements(lowered), [0, 2]
     place_contacts(ground.candidates, ground.contacts, P, at)
-    own, heights = [0, 2], ground.heights - 1.2
+    heights, normals = ground.heights(lowered)
     assert at.depth[:2] == pytest.approx(-heights[own], abs=ROUNDING)
-    assert at.normal[:2] == pytest.approx(np.tile(N, (2, 1)))
-    assert at.arm[:2] == pytest.approx(-RADII[own, None] * N, abs=ROUNDING)
+    assert at.normal[:2] == pytest.approx(normals[own], abs=ROUNDING)
+    assert at.arm[:2] == pytest.approx(-RADII[own, None] * normals[own], abs=ROUNDING)
     place_references(ground.contacts, P)
     assert ground.contacts.reference[:2] == pytest.approx(np.tile(P[1], (2, 1, 1)))
     depths = np.full(3, 9.0)
     report_depths(ground.candidates, ground.contacts, at, depths)
-    assert depths == pytest.approx([max(-heights[0], 0.0), 0.0, max(-heights[2], 0.0)])
+    expected = [max(-heights[0], 0.0), 0.0, max(-heights[2], 0.0)]
+    assert depths == pytest.approx(expected, abs=ROUNDING)
     assert depths.max() > 0.0
     of_points, wrenches = np.ones((3, 6)), np.arange(18.0).reshape(3, 6)
     report_wrenches(ground.candidates, ground.contacts, at, wrenches, of_points)
