@@ -23,9 +23,9 @@ def sized(tmp_path):
 
 def test_the_largest_file_is_read(sized):
     """With as many bytes as are allowed, and no more."""
-    assert read_input(sized(5), "file", largest=5) == bytes(5)
+    assert read_input(sized(5), "file", largest=5, error=RecordingError) == bytes(5)
     with pytest.raises(RecordingError, match="has 6 bytes; a log may have at most 5"):
-        read_input(sized(6), "log", largest=5)
+        read_input(sized(6), "log", largest=5, error=RecordingError)
 
 
 def test_two_gibibytes_unless_it_is_said_otherwise(sized):
