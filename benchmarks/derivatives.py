@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._control import Command
-from nmdp_pin._derivatives import StepDifferentiator, step_derivatives
 from nmdp_pin._integrators import integrator_named
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
+from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
 
 # The scenes are those of the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

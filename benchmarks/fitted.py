@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from nmdp_pin._contact import FrictionCone, WrenchSpace
-from nmdp_pin._contact.fitted import fit_hulls
-from nmdp_pin._contact.granular import Granular, Rod
+from nmdp_pin.contact import Granular, Rod, fit_hulls
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from wrench_data import Slanted, contacts_at, grid, measured

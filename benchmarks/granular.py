@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmdp_pin._contact.granular import Granular, Plate, Rod, Sphere
+from nmdp_pin.contact import Granular, Plate, Rod, Sphere
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from granular_accuracy import accuracy

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from nmdp_pin import Plane, Simulator, Terrain
-from nmdp_pin._contact.planar_sliding import LimitSurface
+from nmdp_pin.contact import LimitSurface
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from sliding_scenes import Finger, patch, pushed_block, quasi_static_push

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._runs.run_figures import height, tilt
+from nmdp_pin._runs.run_summary import height, tilt
 
 _ROUNDING = 1e-9  # of the duration: sums of steps end that close to it
 

@@ -12,7 +12,7 @@ from nmdp_pin._control import Command, Controller, StablePD
 from nmdp_pin._derivatives.differentiator import step_derivatives
 from nmdp_pin._derivatives.horizon import horizon_derivatives
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._files.state_file import load_state, save_state
+from nmdp_pin._files.array_file import load_state, save_state
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import (
@@ -27,19 +27,16 @@ from nmdp_pin._robot import (
     load_robot,
     touching,
 )
-from nmdp_pin._robot.free_body import free_body
-from nmdp_pin._robot.together import together
+from nmdp_pin._robot.free_body import free_body, together
 from nmdp_pin._runs.failed_step import FailedStep
 from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import run
 from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
-from nmdp_pin._simulator.error_control import ErrorControl
-from nmdp_pin._simulator.free_flyer import from_free_flyer, to_free_flyer
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.state_vector import StateVector
-from nmdp_pin._simulator.step_control import Fixed, Halving, StepFailed
+from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer
+from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status

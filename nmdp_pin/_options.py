@@ -65,6 +65,7 @@ Flag = Annotated[bool, _PLAIN, Field(strict=True)]
 Positive = Annotated[Number, Field(gt=0)]
 NonNegative = Annotated[Number, Field(ge=0)]
 Vector3 = Annotated[tuple[Number, Number, Number], _PLAIN]
+Numbers = Annotated[tuple[Number, ...], _PLAIN]
 _STRICT: dict[Any, Any] = {float: Number, int: Count, bool: Flag}
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -13,34 +13,18 @@ from nmdp_pin._contact import (
     friction_coefficient_for,
     stiffness_for_static_depth,
 )
-from nmdp_pin._contact.fitted import (
-    Fitted,
-    FunctionVertices,
-    HullFit,
-    HullVertices,
-    OnnxVertices,
-    VertexMap,
-    WrenchSamples,
-    fit_hulls,
-)
+from nmdp_pin._contact.fitted.fitted import Fitted
 from nmdp_pin._contact.fitted.fitted_model import fitted_model
-from nmdp_pin._contact.granular import (
-    INTRUDERS,
-    MEDIA,
-    Granular,
-    Intruder,
-    Medium,
-    Plate,
-    Rod,
-    Sphere,
-)
-from nmdp_pin._contact.planar_sliding import (
-    LimitSurface,
-    LimitSurfaceFit,
-    PlanarSliding,
-    SlidingSamples,
-    fit_limit_surface,
-)
+from nmdp_pin._contact.fitted.hull_vertices import HullFit, HullVertices, fit_hulls
+from nmdp_pin._contact.fitted.vertex_map import FunctionVertices, OnnxVertices, VertexMap
+from nmdp_pin._contact.fitted.wrench_samples import WrenchSamples
+from nmdp_pin._contact.granular.granular import Granular
+from nmdp_pin._contact.granular.intruder import INTRUDERS, Intruder, Plate, Rod, Sphere
+from nmdp_pin._contact.granular.medium import MEDIA, Medium
+from nmdp_pin._contact.planar_sliding.limit_surface import LimitSurface
+from nmdp_pin._contact.planar_sliding.limit_surface_fit import LimitSurfaceFit, fit_limit_surface
+from nmdp_pin._contact.planar_sliding.planar_sliding import PlanarSliding
+from nmdp_pin._contact.planar_sliding.sliding_samples import SlidingSamples
 
 __all__ = [
     "INTRUDERS",

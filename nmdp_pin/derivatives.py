@@ -1,14 +1,13 @@
 """Derivatives of steps and of trajectories."""
 
-from nmdp_pin._derivatives import (
-    PARAMETERS,
-    Horizon,
+from nmdp_pin._derivatives.differentiator import (
     StepDerivatives,
     StepDifferentiator,
-    Switch,
-    horizon_derivatives,
+    step_derivatives,
 )
-from nmdp_pin._derivatives.differentiator import step_derivatives
+from nmdp_pin._derivatives.horizon import Horizon, horizon_derivatives
+from nmdp_pin._dynamics.parameters import PARAMETERS
+from nmdp_pin._integrators.step_response import Switch
 
 __all__ = [
     "PARAMETERS",

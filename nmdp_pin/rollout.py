@@ -1,6 +1,6 @@
 """Rollouts: many trajectories, from many starts and under many torques."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,8 +10,8 @@ from nmdp_pin._integrators.pbd import PositionBasedStep
 from nmdp_pin._parallel.ray_cluster import ray_cluster
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side, workers
 from nmdp_pin._simulator.argument_check import check_count, check_step, numbers
-from nmdp_pin._simulator.error_control import ErrorControl
 from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import ErrorControl
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import ControlError, StateError
@@ -112,7 +112,8 @@ def rollout(
     status, made, final = np.zeros(nb, int), np.zeros(nb, int), list(starts)
     done = 0
     with shown(progress, "trajectories", nb) as show:
-        tasks = _chunks(starts, u, steps, h, chunk)
+        parts = (slice(begin, begin + chunk) for begin in range(0, nb, chunk))
+        tasks = (_Chunk(starts[at], u if len(u) == 1 else u[at], steps, h) for at in parts)
         made_chunks = side_by_side(_run_chunk, (simulator, command), tasks, n_jobs=n_jobs)
         for place, (xs, codes, counts, states) in made_chunks:
             here = slice(place * chunk, place * chunk + len(xs))
@@ -120,14 +121,6 @@ def rollout(
             done += len(xs)
             show(done, nb)
     return Rollout(x, status, made, tuple(final))
-
-
-def _chunks(
-    starts: tuple[State, ...], u: np.ndarray, steps: int, h: float, size: int
-) -> Iterator[_Chunk]:
-    for begin in range(0, len(starts), size):
-        here = slice(begin, begin + size)
-        yield _Chunk(starts[here], u if len(u) == 1 else u[here], steps, h)
 
 
 def _run_chunk(
@@ -230,15 +223,13 @@ def _starts(simulator: Simulator, x0: np.ndarray | State | Sequence[State]) -> t
             f"x0 has shape {shape}, expected (nb, {nx}) or ({nx},): "
             f"q of {space.nq} numbers, then v of {space.nv}"
         )
-    return tuple(_row(simulator, row, place) for place, row in enumerate(x))
-
-
-def _row(simulator: Simulator, row: np.ndarray, place: int) -> State:
-    try:
-        nq = simulator.vector.nq
-        return simulator.state(row[:nq], row[nq:])  # with the checks that `unpack` leaves out
-    except StateError as error:
-        raise StateError(f"x0[{place}]: {error}") from error
+    states = []
+    for place, row in enumerate(x):
+        try:  # with the checks that `unpack` leaves out
+            states.append(simulator.state(row[: space.nq], row[space.nq :]))
+        except StateError as error:
+            raise StateError(f"x0[{place}]: {error}") from error
+    return tuple(states)
 
 
 def _controls(

@@ -43,8 +43,8 @@ def compile_parts(folder: Path) -> None:
 
 def main(part: str) -> None:
     """Take a few steps, and their derivatives, with each of the scenarios of a part."""
-    from nmdp_pin._derivatives import step_derivatives
     from nmdp_pin._scenario import Scenario
+    from nmdp_pin.derivatives import step_derivatives
     from nmdp_pin.errors import DerivativeError
     from nmdp_pin.rollout import rollout
 

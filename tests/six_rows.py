@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from nmdp_pin._contact import WrenchSpace
-from nmdp_pin._contact.cross import skew
+from nmdp_pin._contact.wrench_space import skew
 
 
 class Glue(WrenchSpace):

@@ -6,10 +6,10 @@ import numpy as np
 import pinocchio as pin
 from scipy.integrate import solve_ivp
 
-from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin._control import Command, Controller
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._state.state import State
+from nmdp_pin.contact import LimitSurface, PlanarSliding
 
 G = 9.81  # [m/s^2]
 MASS = 1.0  # [kg]

@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._contact import ContactState, WrenchSpace
-from nmdp_pin._contact.fitted import WrenchSamples
+from nmdp_pin.contact import WrenchSamples
 
 UP = np.array([0.0, 0.0, 1.0])
 

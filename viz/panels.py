@@ -11,7 +11,7 @@ import numpy as np
 
 from nmdp_pin._runs.motion import JointMotion, Motion, ObjectMotion
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._runs.run_figures import base_moves, distance, height, tilt
+from nmdp_pin._runs.run_summary import base_moves, distance, height, tilt
 from nmdp_pin.viz.style import COLORS, literal
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from nmdp_pin._files.output_file import check_writable
 from nmdp_pin._runs.motion import Motion
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._runs.run_figures import apart, base_moves, distance, height, tilt
+from nmdp_pin._runs.run_summary import apart, base_moves, distance, height, tilt
 from nmdp_pin.errors import RecordingError
 from nmdp_pin.viz.panels import Panel, curve, motion_panels, run_panels, stairs
 from nmdp_pin.viz.style import COLORS, literal, new_figure, save_figure

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from nmdp_pin._runs.planned_run import code_version
+from nmdp_pin._runs.run_store import code_version
 from nmdp_pin.errors import ExperimentError
 from nmdp_pin.experiments.data_file import stamped
 from nmdp_pin.experiments.results.page_tables import keep_tables, refresh

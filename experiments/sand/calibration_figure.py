@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmdp_pin._contact.granular import Granular, Rod
+from nmdp_pin.contact import Granular, Rod
 from nmdp_pin.experiments.data_file import read_data, write_data
 from nmdp_pin.experiments.figure import Figure, Product, Runs
 from nmdp_pin.experiments.run_spec import RunSpec

@@ -25,9 +25,9 @@ from nmdp_pin._cli.terminal import (
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._runs.failed_step import FailedStep, figures
 from nmdp_pin._runs.motion import Motion, motion_in
-from nmdp_pin._runs.planned_run import leaves
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.recording import Recording
+from nmdp_pin._runs.run_store import leaves
 from nmdp_pin._runs.run_summary import account
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import NmdpError, RecordingError
@@ -86,7 +86,7 @@ def compare(
     Runs are called by the settings in which they differ, unless --label names them.
     """
     check_outputs((out, PLOTS), force=force)
-    from nmdp_pin._runs.run_figures import base_moves, compare_table
+    from nmdp_pin._runs.run_summary import base_moves, compare_table
     from nmdp_pin.viz.plots import check_comparable, plot_comparison
 
     loaded = [Recording.load(path) for path in recordings]

@@ -23,15 +23,15 @@ from nmdp_pin._cli.terminal import (
     note,
     printable,
 )
-from nmdp_pin._cli.view import live_viewer, replay_live
+from nmdp_pin._cli.view import animate, live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
-from nmdp_pin._runs.motion import Motion, motion_of
+from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import run as simulate
 from nmdp_pin._runs.run_summary import account
 from nmdp_pin._runs.run_warnings import recorded_warnings, start_warnings
 from nmdp_pin._scenario import Scenario, Setup
-from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._simulator.step_control import ErrorControl
 
 
 def run(
@@ -103,7 +103,11 @@ def run(
                     loaded, setup=setup, out=out, dump=dump, replace=force, observer=observe
                 )
         motion = motion_of(recording, setup.robot, setup.controller)
-        _write_pictures(recording, motion, loaded, setup, plot, html, video, speed)
+        if plot is not None:
+            from nmdp_pin.viz.plots import plot_recording
+
+            plot_recording(recording, plot, motion=motion)
+        animate(recording, loaded, setup.robot, setup.terrain, speed, html, video)
         if not quiet:
             written = [f"wrote {path}" for path in (out, plot, html, video) if path is not None]
             odd = [f"warning: {text}" for text in recorded_warnings(setup, recording)]
@@ -145,36 +149,6 @@ def _announce(scenario: Scenario, setup: Setup, warnings: list[str]) -> None:
         f"{setup.robot.name}: {scenario.duration:g} s in steps of {1e3 * method.dt:g} ms "
         f"with {method.name}{accuracy}"
     )
-
-
-def _write_pictures(
-    recording: Recording,
-    motion: Motion,
-    scenario: Scenario,
-    setup: Setup,
-    plot: Path | None,
-    html: Path | None,
-    video: Path | None,
-    speed: float,
-) -> None:
-    """Write the requested figure, animation and film."""
-    if plot is not None:
-        from nmdp_pin.viz.plots import plot_recording
-
-        plot_recording(recording, plot, motion=motion)
-    if html is None and video is None:
-        return
-    from nmdp_pin.viz.ground import ground_kinds
-    from nmdp_pin.viz.replay import Replay
-
-    kinds = ground_kinds(scenario)
-    replay = Replay(recording, setup.robot, setup.terrain, kinds=kinds, speed=speed)
-    if html is not None:
-        replay.write_html(html)
-    if video is not None:
-        from nmdp_pin.viz.film import write_film
-
-        write_film(video, replay)
 
 
 def _toml(value: str | float) -> str:

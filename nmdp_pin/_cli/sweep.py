@@ -22,8 +22,8 @@ from nmdp_pin._cli.terminal import (
 from nmdp_pin._cli.view import live_viewer, replay_live
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._parallel.ray_cluster import ray_cluster
-from nmdp_pin._runs.planned_run import PlannedRun
 from nmdp_pin._runs.run import Observer
+from nmdp_pin._runs.run_store import PlannedRun
 from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin._sweep import GridAxis, Sweep, SweepOutcome
 from nmdp_pin.errors import SweepError

@@ -5,7 +5,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from nmdp_pin._files.output_file import check_writable
 from nmdp_pin._integrators.integrator import StepResult
@@ -88,14 +87,10 @@ def check_extras(endings: tuple[str, ...]) -> None:
 
 
 class Interruption:
-    """Context in which a first signal to stop is noted, and a second one stops at once.
-
-    Attributes:
-        exit_code: 0, or what a shell expects of a program that was stopped (130 for Ctrl-C).
-    """
+    """Context in which a first signal to stop is noted, and a second one stops at once."""
 
     def __init__(self) -> None:
-        self.exit_code = 0
+        self.exit_code = 0  # or what a shell expects of a program that was stopped
         self._before: dict[int, Any] = {}
 
     @property
@@ -141,17 +136,14 @@ def stoppable(kept: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class Compilation(logging.Handler):
-    """Context in which a line counts the seconds of the compilation of kernels, if there is one.
-
-    Args:
-        quiet: show nothing.
-    """
+    """Context in which a line counts the seconds of the compilation of kernels, if there is one."""
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__()
-        self._quiet, self._start, self._done = quiet, 0.0, threading.Event()
+        self._quiet = quiet
         self._logger = logging.getLogger("nmdp_pin")  # whose warning announces a compilation
-        self._thread = threading.Thread(target=self._count, daemon=True)
+        columns = TextColumn("{task.description}"), TimeElapsedColumn()
+        self._line = Progress(*columns, console=Console(stderr=True), refresh_per_second=1)
 
     def __enter__(self) -> "Compilation":
         self._logger.addHandler(self)
@@ -159,35 +151,18 @@ class Compilation(logging.Handler):
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._logger.removeHandler(self)
-        if self._start:
-            self._done.set()
-            self._thread.join()
+        if self._line.tasks:
+            self._line.stop()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Begin to count."""
-        if not (self._start or self._quiet):
-            self._start = time.perf_counter()
-            self._thread.start()
-
-    def _count(self) -> None:
-        doing, again = "compiling, once: ", sys.stderr.isatty()
-        print(doing, end="", file=sys.stderr, flush=True)
-        while not self._done.wait(1.0):
-            if again:
-                print(f"\r{doing}{self._seconds()}", end="", file=sys.stderr, flush=True)
-        print(f"\r{doing}{self._seconds()}" if again else self._seconds(), file=sys.stderr)
-
-    def _seconds(self) -> str:
-        return f"{time.perf_counter() - self._start:.0f} s"
+        if not (self._line.tasks or self._quiet):
+            self._line.add_task("compiling, once:")
+            self._line.start()
 
 
 class RunProgress:
-    """Progress bar on standard error, if it is a terminal.
-
-    Args:
-        duration: simulated time of the whole run [s].
-        quiet: show nothing.
-    """
+    """Progress bar of a run of some duration [s] on standard error, if it is a terminal."""
 
     def __init__(self, duration: float, *, quiet: bool) -> None:
         console = Console(stderr=True)

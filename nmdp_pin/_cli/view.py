@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmdp_pin._cli.terminal import FILMS, PAGES, Force, check_outputs, note
+from nmdp_pin._robot import Robot
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._scenario import Scenario, Setup
+from nmdp_pin._terrain import Terrain
 from nmdp_pin.errors import RecordingError
 
 if TYPE_CHECKING:
@@ -48,23 +50,37 @@ def view(
             f"{recording}: its rows have {loaded.q.shape[1]} coordinates, the robot of its "
             f"scenario has {robot.model.nq}"
         )
+    shown = html is None and video is None
+    page = recording.with_name(f"{recording.name}.html") if shown else html
+    animate(loaded, source, robot, terrain, speed, page, video)
+    for path in filter(None, (page, video)):
+        print(f"wrote {path}")
+    if shown and page is not None:
+        webbrowser.open(page.resolve().as_uri())
+
+
+def animate(
+    recording: Recording,
+    scenario: Scenario,
+    robot: Robot,
+    terrain: Terrain,
+    speed: float,
+    html: Path | None,
+    video: Path | None,
+) -> None:
+    """Write the page and the film of a recording that are asked for."""
+    if html is None and video is None:
+        return
     from nmdp_pin.viz.ground import ground_kinds
     from nmdp_pin.viz.replay import Replay
 
-    replay = Replay(loaded, robot, terrain, kinds=ground_kinds(source), speed=speed)
+    replay = Replay(recording, robot, terrain, kinds=ground_kinds(scenario), speed=speed)
     if html is not None:
         replay.write_html(html)
-        print(f"wrote {html}")
     if video is not None:
         from nmdp_pin.viz.film import write_film
 
         write_film(video, replay)
-        print(f"wrote {video}")
-    if html is None and video is None:
-        page = recording.with_name(f"{recording.name}.html")
-        replay.write_html(page)
-        print(f"wrote {page}")
-        webbrowser.open(page.resolve().as_uri())
 
 
 def _scenario(recording: Recording, path: Path) -> Scenario:

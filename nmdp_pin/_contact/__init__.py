@@ -1,8 +1,7 @@
 """Contact laws: wrench spaces, penalties and dry friction."""
 
 from nmdp_pin._contact.anisotropic_cone import AnisotropicCone
-from nmdp_pin._contact.contact_law import ContactLaw
-from nmdp_pin._contact.dry_friction import DryFriction
+from nmdp_pin._contact.contact_law import ContactLaw, DryFriction
 from nmdp_pin._contact.finite_differences import FiniteDifferences
 from nmdp_pin._contact.friction_cone import FrictionCone, stiffness_for_static_depth
 from nmdp_pin._contact.mixed import Mixed

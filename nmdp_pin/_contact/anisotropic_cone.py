@@ -6,9 +6,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from nmdp_pin._contact.cross import skew
 from nmdp_pin._contact.friction_cone import RECOVERY, Directions, Power, Rate
-from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
 from nmdp_pin._options import Number, Positive, Vector3, check_fields
 from nmdp_pin.errors import ContactError
 

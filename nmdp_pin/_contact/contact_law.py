@@ -1,4 +1,6 @@
-"""Base class of contact laws."""
+"""Contact laws: their base class, and hard contacts with dry friction."""
+
+from dataclasses import dataclass
 
 
 class ContactLaw:
@@ -13,3 +15,8 @@ class ContactLaw:
     def n_vertices(self) -> int:
         """Number of weights of one contact."""
         return 0
+
+
+@dataclass(frozen=True)
+class DryFriction(ContactLaw):
+    """Signorini's condition and Coulomb's law with the friction coefficients of the terrain."""

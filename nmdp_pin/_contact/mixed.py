@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nmdp_pin._contact.cross import skew
-from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
 from nmdp_pin.errors import ContactError
 
 

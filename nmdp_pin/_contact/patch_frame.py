@@ -5,8 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from nmdp_pin._contact.cross import skew
-from nmdp_pin._contact.wrench_space import ContactState
+from nmdp_pin._contact.wrench_space import ContactState, skew
 from nmdp_pin._options import Vector3, check_fields
 from nmdp_pin.errors import ContactError
 
@@ -20,13 +19,6 @@ class PatchFrame:
     With `frame` "body" the axis is fixed in the body, so the frame turns with its yaw; with
     "world" it is fixed in the world, as the grain of a floor is. An axis along the normal has no
     heading: there t1 is any tangent, and it does not turn.
-
-    Args:
-        axis: direction that t1 follows, of any length but zero [-].
-        frame: in which the axis is fixed, "body" or "world".
-
-    Raises:
-        ContactError: an axis that is no direction, or another frame.
     """
 
     axis: Vector3 = (1.0, 0.0, 0.0)

@@ -81,13 +81,7 @@ class Controller(abc.ABC):
 @quick
 @dataclass(frozen=True, eq=False)
 class Timed(CommandSource):
-    """Commands of a controller that follows the time, at the end of each stage.
-
-    Args:
-        controller: whose reference is a function of time.
-        state: at the start of the step.
-        h: length of the step [s].
-    """
+    """Commands of a controller that follows the time, at the end of each stage of a step."""
 
     controller: Controller
     state: State

@@ -44,14 +44,6 @@ class Pushed(Controller):
     """Controller with pushes: adds J' f to the forces from outside, held over the step.
 
     The Jacobian is evaluated at the start of the step, so pushes are explicit.
-
-    Args:
-        controller: controller of the joints.
-        robot: robot whose frames are pushed.
-        pushes: pushes.
-
-    Raises:
-        ControlError: a push names a frame that the robot lacks.
     """
 
     def __init__(self, controller: Controller, robot: Robot, pushes: Sequence[Push]) -> None:

@@ -1,7 +1,1 @@
 """Derivatives of steps, with respect to states, torques and parameters."""
-
-from nmdp_pin._derivatives.differentiator import StepDifferentiator, step_derivatives
-from nmdp_pin._derivatives.horizon import Horizon, horizon_derivatives
-from nmdp_pin._derivatives.step_derivatives import StepDerivatives
-from nmdp_pin._dynamics.parameters import PARAMETERS
-from nmdp_pin._integrators.step_response import Switch

@@ -1,19 +1,73 @@
 """Derivatives of a step by the implicit function theorem at its end."""
 
+import functools
 import math
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nmdp_pin._control.controller import Command, CommandSource
-from nmdp_pin._derivatives.step_derivatives import StepDerivatives
 from nmdp_pin._dynamics.parameters import checked, columns
 from nmdp_pin._integrators import Integrator
 from nmdp_pin._integrators.integrator import StepResult
+from nmdp_pin._integrators.step_response import Switch
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import DerivativeError
+
+
+@dataclass(frozen=True, eq=False)
+class StepDerivatives:
+    """Derivatives of the end x1 = [q1; v1] of a step by its start x0, the torque and parameters.
+
+    Both ends are tangent: a change dq means `pinocchio.integrate(model, q, dq)`.
+
+    Args:
+        result: the step.
+        status: CONVERGED, or the reason for which the derivatives are NaN.
+        dx_dx: derivatives dx1/dx0, shape (2 nv, 2 nv).
+        dx_du: derivatives by the torque of the driven joints, shape (2 nv, nu).
+        parameters: derivatives by the requested parameters, by name, shape (2 nv, k) each.
+        one_sided: kinks at the end of the step; with any, the derivative is that of one side.
+        settled: whether the step was solved to rounding; if not, motions below ten times the
+            resolution of the solver count as none.
+    """
+
+    result: StepResult
+    status: Status
+    dx_dx: np.ndarray
+    dx_du: np.ndarray
+    parameters: Mapping[str, np.ndarray]
+    one_sided: tuple[Switch, ...] = ()
+    settled: bool = True
+
+    def vjp(self, covector: np.ndarray) -> dict[str, np.ndarray]:
+        """Vector-Jacobian products, by name: "x", "u" and the parameters.
+
+        Args:
+            covector: gradient with respect to x1, shape (..., 2 nv).
+        """
+        found = {"x": covector @ self.dx_dx, "u": covector @ self.dx_du}
+        return found | {name: covector @ D for name, D in self.parameters.items()}
+
+    def then(self, second: "StepDerivatives") -> "StepDerivatives":
+        """Derivatives of this step followed by another; the result is that of the other."""
+        if not (self.status.ok and second.status.ok):
+            return self if not self.status.ok else second
+        A = second.dx_dx
+        return replace(
+            second,
+            dx_dx=A @ self.dx_dx,
+            dx_du=A @ self.dx_du + second.dx_du,
+            parameters={
+                name: A @ D + second.parameters[name] for name, D in self.parameters.items()
+            },
+            one_sided=self.one_sided + second.one_sided,
+            settled=self.settled and second.settled,
+        )
 
 
 class StepDifferentiator:
@@ -74,7 +128,7 @@ class StepDifferentiator:
         if not result.status.ok:
             return self._none(result, result.status, names)
         lengths = result.step_sizes if len(result.step_sizes) > 1 else (h,)
-        whole, at = None, state
+        parts, at = list[StepDerivatives](), state
         with self._lock, np.errstate(all="ignore"):
             for k, s in enumerate(lengths):
                 part = result
@@ -82,43 +136,21 @@ class StepDifferentiator:
                     part = self._integrator.step(at, source, s)
                     if not part.status.ok:
                         return self._none(result, part.status, names)
-                found = self._derivatives(result, part, at, source, s, names, smoothing)
-                whole = found if whole is None else whole.then(found)
+                try:
+                    found = self._integrator.response(
+                        at, source, s, part, names=names, smoothing=smoothing
+                    )
+                except np.linalg.LinAlgError:
+                    return self._none(result, Status.SINGULAR, names)
+                of_x, of_tau, of_p, switches, settled = found
+                if not all(np.isfinite(D).all() for D in (of_x, of_tau, *of_p.values())):
+                    return self._none(result, Status.NOT_FINITE, names)
+                of_u = of_tau[:, self.simulator.robot.driven]
+                parts.append(
+                    StepDerivatives(result, Status.CONVERGED, of_x, of_u, of_p, switches, settled)
+                )
                 at = part.state
-        if whole is None or not whole.status.ok:
-            return self._none(result, Status.NOT_FINITE if whole is None else whole.status, names)
-        return whole
-
-    def _derivatives(
-        self,
-        result: StepResult,
-        part: StepResult,
-        state: State,
-        source: CommandSource,
-        s: float,
-        names: tuple[str, ...],
-        smoothing: float,
-    ) -> StepDerivatives:
-        """Derivatives of one sub-step, `part`, of a step."""
-        try:
-            found = self._integrator.response(
-                state, source, s, part, names=names, smoothing=smoothing
-            )
-        except np.linalg.LinAlgError:
-            return self._none(result, Status.SINGULAR, names)
-        parts = [found.of_state, found.of_torque, *found.of_parameters.values()]
-        if not all(np.isfinite(array).all() for array in parts):
-            return self._none(result, Status.NOT_FINITE, names)
-        of_u = found.of_torque[:, self.simulator.robot.driven]
-        return StepDerivatives(
-            result,
-            Status.CONVERGED,
-            found.of_state,
-            of_u,
-            found.of_parameters,
-            found.switches,
-            found.settled,
-        )
+        return functools.reduce(StepDerivatives.then, parts)
 
     def _none(self, result: StepResult, status: Status, names: tuple[str, ...]) -> StepDerivatives:
         """NaN derivatives."""

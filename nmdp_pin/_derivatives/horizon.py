@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmdp_pin._control.controller import Command
-from nmdp_pin._derivatives.differentiator import StepDifferentiator
-from nmdp_pin._derivatives.step_derivatives import StepDerivatives
+from nmdp_pin._derivatives.differentiator import StepDerivatives, StepDifferentiator
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin.errors import DerivativeError

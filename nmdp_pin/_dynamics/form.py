@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._contact.dry_friction import DryFriction
+from nmdp_pin._contact.contact_law import DryFriction
 from nmdp_pin._contact.friction_cone import FrictionCone
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command

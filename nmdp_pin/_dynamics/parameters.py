@@ -98,14 +98,11 @@ def other_systems(
     else:
         for joint in range(1, system.robot.model.njoints):
             mass = system.robot.model.inertias[joint].mass
-            masses = (
-                ((1.0 + _RELATIVE) * mass, (1.0 - _RELATIVE) * mass)
-                if mass > 0.0
-                else (_POINT, 0.0)
-            )
-            ahead, behind = (
-                replace(system, robot=_with_mass(system.robot, joint, m)) for m in masses
-            )
+            masses = (_POINT, 0.0)
+            if mass > 0.0:
+                masses = (1.0 + _RELATIVE) * mass, (1.0 - _RELATIVE) * mass
+            robots = [_with_mass(system.robot, joint, m) for m in masses]
+            ahead, behind = (replace(system, robot=robot) for robot in robots)
             yield ahead, behind, masses[0] - masses[1]
 
 

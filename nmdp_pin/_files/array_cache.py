@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +16,8 @@ _DIGEST = hashlib.sha256().digest_size  # [bytes], at the beginning of a file
 
 
 def cache_folder() -> Path:
-    """Folder of caches on this system: ~/.cache/nmdp-pin, or its own place."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "nmdp-pin"
-    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-    given = os.environ.get(variable, "")
+    """Folder of caches: ~/.cache/nmdp-pin, or below XDG_CACHE_HOME where that is absolute."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "nmdp-pin"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -12,10 +13,13 @@ from nmdp_pin.errors import NmdpError, RecordingError, RobotError, ScenarioError
 LARGEST = 2**31
 """Largest file that is opened where no smaller limit is given [bytes]."""
 
+AnyPath = str | os.PathLike[str]
+
 DEEPEST = 32
 """Largest depth of lists and dictionaries in one another that is read from JSON."""
 
 _LARGEST_TOML = 2**24  # [bytes]
+_WORD = re.compile(r"[A-Za-z./~][\w./~-]*")
 
 
 def not_a_file(path: Path) -> str:
@@ -26,20 +30,9 @@ def not_a_file(path: Path) -> str:
 
 
 def open_input(
-    path: str | os.PathLike[str],
-    what: str,
-    *,
-    largest: int = LARGEST,
-    error: type[NmdpError] = RecordingError,
+    path: AnyPath, what: str, largest: int = LARGEST, error: type[NmdpError] = RecordingError
 ) -> BinaryIO:
-    """Open a file for reading.
-
-    Args:
-        path: path of the file.
-        what: it should be, for messages.
-        largest: size that is accepted [bytes].
-        error: type of the error.
-    """
+    """Open a file of at most `largest` bytes for reading; errors say `what` it should be."""
     name = os.fspath(path)
     try:
         found = os.stat(path)
@@ -54,13 +47,7 @@ def open_input(
         raise error(f"'{name}' cannot be read: {cause}") from cause
 
 
-def read_input(
-    path: str | os.PathLike[str],
-    what: str,
-    *,
-    largest: int = LARGEST,
-    error: type[NmdpError] = RecordingError,
-) -> bytes:
+def read_input(path: AnyPath, what: str, largest: int, error: type[NmdpError]) -> bytes:
     """Content of a file; arguments and errors are those of `open_input`."""
     with open_input(path, what, largest=largest, error=error) as file:
         try:
@@ -69,13 +56,7 @@ def read_input(
             raise error(f"'{os.fspath(path)}' cannot be read: {cause}") from cause
 
 
-def read_text(
-    path: str | os.PathLike[str],
-    what: str,
-    *,
-    largest: int = LARGEST,
-    error: type[NmdpError] = RecordingError,
-) -> str:
+def read_text(path: AnyPath, what: str, largest: int, error: type[NmdpError]) -> str:
     """Text of a file in UTF-8, with or without a byte order mark; as `open_input` otherwise."""
     try:
         return read_input(path, what, largest=largest, error=error).decode("utf-8-sig")
@@ -84,7 +65,7 @@ def read_text(
 
 
 def read_toml(
-    path: str | os.PathLike[str], what: str, *, error: type[RobotError] | type[ScenarioError]
+    path: AnyPath, what: str, error: type[RobotError] | type[ScenarioError]
 ) -> dict[str, Any]:
     """Tables of a TOML file; as `open_input` otherwise."""
     text = read_text(path, what, largest=_LARGEST_TOML, error=error)
@@ -100,6 +81,19 @@ def from_toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+
+
+def toml_value(text: str) -> Any:
+    """Value of a TOML text, or of a single word without quotes; ValueError where it is neither."""
+    try:
+        parsed = from_toml(f"value = {text}")
+    except ValueError:
+        if _WORD.fullmatch(text):
+            return text
+        raise
+    if [*parsed] != ["value"]:
+        raise ValueError("it must hold one value")
+    return parsed["value"]
 
 
 def from_json(text: str | bytes) -> Any:

@@ -24,18 +24,9 @@ def journal_path(path: str | os.PathLike[str]) -> Path:
 
 
 class Journal(AbstractContextManager["Journal"]):
-    """Journal, locked for this process.
+    """Journal, locked for this process; `chunks` is what was in the file when it was opened.
 
-    Args:
-        path: path of the file; one that is there is continued, without a chunk that is not whole.
-
-    Attributes:
-        path: path of the file.
-        chunks: what was in the file when it was opened.
-
-    Raises:
-        RecordingError: the file cannot be written, is no journal, or is being written by another
-            process.
+    A file that is there is continued, without a chunk that is not whole.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

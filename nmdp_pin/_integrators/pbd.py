@@ -106,13 +106,9 @@ class PositionBasedStep(Integrator):
         account, trial, ok = memory.account, memory.trial, status.ok
         wrenches, depths = np.zeros((self._n_points, 6)), np.zeros(self._n_points)
         if ok:
-            candidates, contacts, places = (
-                memory.scene.candidates,
-                memory.ref.contacts,
-                trial.places,
-            )
-            report_depths(candidates, contacts, places, depths)
-            report_wrenches(candidates, contacts, places, trial.forces.wrenches, wrenches)
+            where = memory.scene.candidates, memory.ref.contacts, trial.places
+            report_depths(*where, depths)
+            report_wrenches(*where, trial.forces.wrenches, wrenches)
         factorised = account[ITERATIONS] > 0 and self.optimiser != "lbfgs"
         return StepResult(
             state=State(state.t + h, memory.q.copy(), trial.v.copy()) if ok else state,

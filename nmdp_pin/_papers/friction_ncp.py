@@ -18,9 +18,7 @@ import pinocchio as pin
 NCP_SOLVERS = ("admm", "pgs")
 """Names of the solvers."""
 
-_ASKED = (
-    0.3  # of the tolerance over sqrt(n): errors of n impulses add up, and the solvers look at one
-)
+_ASKED = 0.3  # of the tolerance over sqrt(n): errors add up, and the solvers look at one impulse
 _RELAXATION = 0.5  # of PGS; with more, contacts that share a load or slide may swing for ever
 _ANDERSON = 5  # iterates of ADMM that are extrapolated; without, many contacts take thousands
 _ACCEPTED = 1e-3  # of the velocities that come in: left by two solvers, it is not worth a failure

@@ -83,10 +83,8 @@ class NeMdp(Integrator):
             return failed_step(state, status, n_contacts=n_contacts, h=h, **counts)
         tau, (_, energies) = linear.torque(q, v), linear.end(q, v)
         work = float(h * tau @ v)
-        gain, moving = (
-            sum(energies) - sum(start.energies) - work,
-            start.energies[0] + max(work, 0.0),
-        )
+        gain = sum(energies) - sum(start.energies) - work
+        moving = start.energies[0] + max(work, 0.0)
         # The authors' explicit PD gains without bound.
         if self.pd == "implicit" and not linear.allows(gain, moving):
             status = Status.ENERGY_GAINED

@@ -8,8 +8,7 @@ import numpy as np
 import scipy  # whose parts are imported when they are used
 from pydantic import Field
 
-from nmdp_pin._contact.contact_law import ContactLaw
-from nmdp_pin._contact.dry_friction import DryFriction
+from nmdp_pin._contact.contact_law import ContactLaw, DryFriction
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY, tangent_frames
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._dynamics.system import System
@@ -81,10 +80,8 @@ class NeNcp(Integrator):
         tolerance: Positive = 1e-5,
         push_out: Positive = 0.1,
     ) -> None:
-        self._step, self._friction = (
-            SemiImplicit(system, reach=np.inf),
-            system.robot.limits.friction,
-        )
+        self._step = SemiImplicit(system, reach=np.inf)
+        self._friction = system.robot.limits.friction
         self.ncp = FrictionNCP(solver, max_iterations=max_iterations)
         self._tolerance, self._push_out = tolerance, push_out
 

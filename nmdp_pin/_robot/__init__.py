@@ -12,10 +12,9 @@ from nmdp_pin._robot.catalog import (
 from nmdp_pin._robot.check import RobotReport, check_robot
 from nmdp_pin._robot.contact_choice import EXTENTS
 from nmdp_pin._robot.contact_points import ContactPoints
-from nmdp_pin._robot.free_body import free_body
+from nmdp_pin._robot.free_body import free_body, together
 from nmdp_pin._robot.joint_limits import JointLimits, Mimic
 from nmdp_pin._robot.loading import load_robot
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base, ContactPoint
-from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS
-from nmdp_pin._robot.together import together
+from nmdp_pin._robot.surface_points import ContactCount

@@ -34,34 +34,17 @@ _BUNDLED = Path(str(resources.files("nmdp_pin.robots")))
 
 @dataclass(frozen=True, eq=False)
 class RobotFiles:
-    """Files of a robot.
+    """Files of a robot."""
 
-    Args:
-        name: name in scenarios; empty for a bare file, which names itself.
-        urdf: path of the URDF or MJCF file.
-        settings: settings of the robot.toml, or the defaults of a foreign robot.
-        settings_file: path of the robot.toml, empty if there is none.
-        package_dirs: folders searched for `package://`.
-        srdf: file of reference postures, None if there is none.
-        posture: name of the standing posture in the SRDF.
-        base_rotation: orientation of the root link in the standing pose, shape (3, 3).
-        lock_idle: whether joints without inertia are locked rather than refused.
-    """
-
-    name: str
-    urdf: Path
-    settings: RobotSettings
-    settings_file: str = ""
+    name: str  # in scenarios; empty for a bare file, which names itself
+    urdf: Path  # or the MJCF file
+    settings: RobotSettings  # of the robot.toml, or the defaults of a foreign robot
+    settings_file: str = ""  # the robot.toml; foreign robots have none
     package_dirs: tuple[Path, ...] = ()
-    srdf: Path | None = None
-    posture: str | None = None
-    base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    lock_idle: bool = False
-
-    @property
-    def foreign(self) -> bool:
-        """Whether the robot has no robot.toml."""
-        return not self.settings_file
+    srdf: Path | None = None  # of reference postures
+    posture: str | None = None  # in the SRDF, the standing one
+    base_rotation: np.ndarray = field(default_factory=lambda: np.eye(3))  # of the root link
+    lock_idle: bool = False  # joints without inertia are locked rather than refused
 
 
 def bundled_robots() -> list[str]:
@@ -87,7 +70,7 @@ def stands_at_zero(source: RobotSource) -> bool:
     A URDF with a free base is put there by default.
     """
     files = find_robot(source)
-    free = files.foreign and files.settings.base == "free-flyer"
+    free = not files.settings_file and files.settings.base == "free-flyer"
     return free and files.urdf.suffix == ".urdf" and not is_held(read_urdf(files.urdf))
 
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pinocchio as pin
 
 from nmdp_pin._robot.catalog import RobotFiles, RobotSource, find_robot
-from nmdp_pin._robot.description import Description
 from nmdp_pin._robot.feasibility import efforts_beyond_limits, joints_beyond_range
 from nmdp_pin._robot.loading import Options, assemble, describe
+from nmdp_pin._robot.model import Description
 from nmdp_pin._robot.overlaps import OverlapCheck, overlap_sentences, transparency
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import Plane, Terrain

@@ -11,12 +11,12 @@ from nmdp_pin._robot.contact_geometry import (
     hold_out,
     moving_links,
     points_of_shapes,
+    points_on_foot,
     points_on_link,
     touching_links,
 )
 from nmdp_pin._robot.contact_points import ContactPoints, link_frame, place_points
 from nmdp_pin._robot.model import RobotModel
-from nmdp_pin._robot.round_feet import points_on_foot
 from nmdp_pin._robot.settings import ContactPoint
 from nmdp_pin._robot.surface_points import points_on_surfaces
 from nmdp_pin.errors import RobotError
@@ -43,14 +43,8 @@ def choose_contact_points(
 ) -> tuple[ContactPoints, str]:
     """Contact points of a robot, and a sentence on their source.
 
-    Args:
-        files: files of the robot.
-        contacts: requested contact points. None: those of the robot.toml, else "all".
-        body: model and collision geometry whose meshes were found.
-        missing: link and file of the missing collision meshes.
-        fixed: whether the base cannot move.
-        count: number of points spread over the collision geometry of all links, or of those in
-            `contacts`.
+    Those that are requested, else those of the robot.toml, else "all"; with `count`, so many that
+    are spread over the collision geometry of all links, or of those in `contacts`.
     """
     model, file = body.model, str(files.urdf)
     if isinstance(contacts, str) and contacts not in EXTENTS:

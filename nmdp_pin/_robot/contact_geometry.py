@@ -38,6 +38,11 @@ _DEEPER, _MOST = 1.2, 1.0  # factor on it where there are too many, and the most
 SAME_POINT = 1e-4
 # Links whose lowest points are this near in height stand on the same ground [m].
 LEVEL = 0.01
+# Of round feet.
+_SIDEWAYS = np.cos(np.radians(60.0))  # of the largest angle between leg and ground's normal
+_NORMALS = 4000  # of ground all around; so many that left and right feet agree to 3e-5 m
+_UNEVEN = 2e-3  # [m] that a foot may differ from a sphere
+_SHARE = 0.15  # of the radius, likewise
 
 
 def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
@@ -46,7 +51,7 @@ def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
 
 
 def points_of_shapes(body: RobotModel, link: str) -> list[list[ContactPoint]]:
-    """Contact points of the shapes of a link or frame; see `points_on_link`."""
+    """Contact points of the shapes of a link or frame; the frame's origin where there are none."""
     groups = _shape_points(body, link) or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
     found, mark = [sphere for group in groups for sphere in group], "_"
     while any(body.model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
@@ -126,15 +131,10 @@ def _covering(points: Sequence[ContactPoint], depth: float) -> list[ContactPoint
 
 
 def corners_near(places: np.ndarray, first: np.ndarray, depth: float) -> list[int]:
-    """Indices of points whose hull is near that of all.
+    """Indices of places, (n, 3) [m], whose hull is near that of all.
 
-    To those that lie farthest in some directions, the one farthest from the present hull is added
-    until all are near.
-
-    Args:
-        places: all points [m], shape (n, 3).
-        first: directions of the first points, shape (m, 3).
-        depth: largest distance from the planes of the hull [m].
+    To those that lie farthest in the directions `first`, (m, 3), the one farthest from the present
+    hull is added until none is further than `depth` from its planes.
     """
     if len(places) == 0:
         return []
@@ -165,17 +165,10 @@ def directions(count: int) -> np.ndarray:
 def spread(
     positions: np.ndarray, count: int, *, away_from: np.ndarray | None = None, nearest: float = 0.0
 ) -> list[int]:
-    """Indices of points far from each other, in the order in which they are chosen.
+    """At most `count` indices of positions, (n, 3) [m], far from each other, as they are chosen.
 
-    Args:
-        positions: to choose from [m], shape (n, 3).
-        count: how many.
-        away_from: points to keep far from as well [m], shape (m, 3); where there are none, the
-            first point is the one farthest from the origin.
-        nearest: do not choose points that are so near to each other [m].
-
-    Returns:
-        At most `count` indices.
+    They are far from `away_from`, (m, 3), as well; where there are none, the first is the one
+    farthest from the origin. Points nearer to each other than `nearest` [m] are not chosen.
     """
     chosen: list[int] = []
     apart = np.full(len(positions), np.inf)
@@ -276,3 +269,41 @@ def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
         if all(np.linalg.norm(point - other) > SAME_POINT for other in kept):
             kept.append(point)
     return np.array(kept)
+
+
+def points_on_foot(body: RobotModel, link: str) -> list[ContactPoint]:
+    """Contact points of a foot: one sphere where it is round, else those of its geometry.
+
+    Many robots have meshes of hundreds of vertices for feet that are balls of rubber. A foot is
+    round if flat ground cannot tell it from a sphere, to 2 mm and 15 % of the radius, wherever the
+    ground's normal is within 60 degrees of the leg.
+    """
+    sphere = _sphere_of(body, link)
+    if sphere is None:
+        return points_on_link(body, link)
+    position = [float(x) for x in sphere[0]]
+    return [ContactPoint(name=link, link=link, position=position, radius=sphere[1])]
+
+
+def _sphere_of(body: RobotModel, link: str) -> tuple[np.ndarray, float] | None:
+    """Centre, in the frame of the link, and radius of the sphere that a round foot is like."""
+    shapes = shapes_of(body, link)
+    meshes = coal.BVHModelBase | coal.ConvexBase
+    if not shapes or not all(isinstance(shape.geometry, meshes) for shape in shapes):
+        return None
+    frame = body.model.frames[shapes[0].parentFrame].placement
+    placed = [(placement_in_link(body, s), mesh_vertices(s.geometry)) for s in shapes]
+    vertices = np.concatenate([x @ M.rotation.T + M.translation for M, x in placed])
+    leg = frame.rotation.T @ frame.act(vertices.mean(axis=0))  # from the joint that moves it
+    if np.linalg.norm(leg) == 0.0:
+        return None
+    normals = directions(_NORMALS)
+    downwards = normals[normals @ (leg / np.linalg.norm(leg)) >= _SIDEWAYS]
+    # flat ground of normal -d touches at h(d) = max d'x, which is d'c + r of a sphere
+    reach = (downwards @ vertices.T).max(axis=1)
+    terms = np.column_stack([downwards, np.ones(len(downwards))])
+    *centre, radius = np.linalg.lstsq(terms, reach)[0]
+    uneven = float(np.abs(terms @ [*centre, radius] - reach).max())
+    if radius <= 0.0 or uneven > min(_UNEVEN, _SHARE * radius):
+        return None
+    return np.array(centre), float(radius)

@@ -38,14 +38,9 @@ def _worst(what: str, values: np.ndarray, excess: np.ndarray) -> list[str]:
 
 
 def buried_depth(robot: Robot, terrain: Terrain, q: np.ndarray) -> np.ndarray:
-    """Depth of the deepest centre of mass of a body in the ground [m], 0 where none is, (n,).
+    """Depth of the deepest centre of mass in the ground at q, (n, nq) [m], 0 without any, (n,).
 
     Bodies with contact points count only if they are the base: feet may sink into sand.
-
-    Args:
-        robot: its bodies are looked at.
-        terrain: the ground.
-        q: configurations, shape (n, nq).
     """
     model, data, held = robot.model, robot.model.createData(), set(robot.contact_points.joints)
     base = next((j for j in range(1, model.njoints) if model.inertias[j].mass > 0.0), 0)

@@ -124,13 +124,9 @@ class JointLimits:
             replace(m, joint=f"{prefix}{m.joint}", primary=f"{prefix}{m.primary}")
             for m in other.mimics
         )
-        return JointLimits(
-            np.concatenate([self.lower, other.lower]),
-            np.concatenate([self.upper, other.upper]),
-            np.concatenate([self.effort, other.effort]),
-            np.concatenate([self.friction, other.friction]),
-            self.mimics + mimics,
-        )
+        names = ("lower", "upper", "effort", "friction")
+        both = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names}
+        return JointLimits(**both, mimics=self.mimics + mimics)
 
 
 def simple_joints(model: pin.Model) -> Mapping[str, pin.JointModel]:

@@ -1,26 +1,93 @@
 """The steps from the files of a robot to the robot, each checked before the next."""
 
 import dataclasses
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Annotated, get_args
 
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._options import FilePath, phrased
+from nmdp_pin._robot.body_surfaces import decomposed
 from nmdp_pin._robot.catalog import MJCF, RobotFiles, RobotSource, find_robot
 from nmdp_pin._robot.contact_choice import Contacts, choose_contact_points
-from nmdp_pin._robot.convex_parts import decomposed
-from nmdp_pin._robot.description import Description
-from nmdp_pin._robot.joint_limits import JointLimits, simple_joints
+from nmdp_pin._robot.joint_limits import JointLimits, Mimic, simple_joints
 from nmdp_pin._robot.mjcf import describe_mjcf
-from nmdp_pin._robot.model import RobotModel, build_model, idle_joints, standing_configuration
+from nmdp_pin._robot.model import (
+    Description,
+    RobotModel,
+    append_model,
+    build_model,
+    idle_joints,
+    standing_configuration,
+)
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._robot.settings import Base
-from nmdp_pin._robot.standing_pose import StandingPose, standing_pose, with_copies, within_ranges
+from nmdp_pin._robot.surface_points import ContactCount
 from nmdp_pin._robot.urdf import describe_urdf
 from nmdp_pin.errors import RobotError
+
+Joints = Annotated[str | Sequence[str], phrased("a text or a list of texts")]
+
+
+@dataclass(frozen=True, eq=False)
+class StandingPose:
+    """Standing positions of the joints by name, and the placement of the root link."""
+
+    joints: Mapping[str, float | np.ndarray]
+    base: pin.SE3
+
+
+def standing_pose(files: RobotFiles, described: Description) -> StandingPose:
+    """The standing pose of the robot.toml, of the SRDF, of the MJCF file, or all joints at 0."""
+    standing = files.settings.standing
+    base = pin.SE3(files.base_rotation, np.array([0.0, 0.0, standing.base_height]))
+    if files.srdf is None or files.posture is None:
+        return StandingPose({**described.posture, **standing.joints}, described.root * base)
+    model = pin.Model(described.model)
+    free = files.settings.base == "free-flyer"
+    if free:  # on a joint of the name that SRDF files have for it
+        holder = pin.Model()
+        joint = holder.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "root_joint")
+        carrier = holder.addJointFrame(joint)
+        model, _ = append_model(holder, model, (), carrier, pin.SE3.Identity())
+    pin.loadReferenceConfigurations(model, str(files.srdf), False)
+    if files.posture not in model.referenceConfigurations:
+        return StandingPose({}, base)
+    q = pin.normalize(model, model.referenceConfigurations[files.posture])
+    hinges = {
+        name: q[joint.idx_q : joint.idx_q + joint.nq].copy()
+        for name, joint in zip(model.names, model.joints, strict=True)
+        if name in described.hinges
+    }
+    return StandingPose(hinges, pin.XYZQUATToSE3(q[:7]) if free else base)
+
+
+def with_copies(pose: StandingPose, copies: Sequence[Mimic]) -> StandingPose:
+    """Pose in which mimic joints that it does not name are where their primaries put them."""
+    joints = dict(pose.joints)
+    for m in copies:
+        primary = np.atleast_1d(joints.get(m.primary, 0.0))
+        if len(primary) == 1:
+            joints.setdefault(m.joint, m.multiplier * float(primary[0]) + m.offset)
+    return StandingPose(joints, pose.base)
+
+
+def within_ranges(
+    pose: StandingPose, model: pin.Model, copies: Sequence[Mimic]
+) -> tuple[StandingPose, list[str]]:
+    """The pose with joints that stand outside their range at its nearer end, and a note on them."""
+    limits, joints, moved = JointLimits.of(model), dict(pose.joints), []
+    left_out = {m.joint for m in copies} - {*joints}
+    for name, joint in simple_joints(model).items():
+        at = float(np.atleast_1d(joints.get(name, 0.0))[0])
+        inside = float(np.clip(at, limits.lower[joint.idx_v], limits.upper[joint.idx_v]))
+        if inside != at and name not in left_out:
+            joints[name] = inside
+            moved.append(f"{name} from {at:.4g} to {inside:.4g}")
+    note = f"standing pose outside the range of joints, moved into it: {', '.join(moved)}"
+    return StandingPose(joints, pose.base), [note] if moved else []
 
 
 @dataclass(frozen=True)
@@ -39,12 +106,12 @@ def load_robot(
     source: RobotSource,
     *,
     base: Base | None = None,
-    joints: str | Sequence[str] | None = None,
+    joints: Joints | None = None,
     variant: str | None = None,
     contacts: Contacts | None = None,
-    contact_points: int | None = None,
+    contact_points: ContactCount | None = None,
     decompose: bool = False,
-    package_dirs: Sequence[str | os.PathLike[str]] = (),
+    package_dirs: Sequence[FilePath] = (),
     limits: bool = True,
     visuals: bool = True,
 ) -> Robot:
@@ -121,7 +188,7 @@ def assemble(files: RobotFiles, described: Description, options: Options) -> Rob
     standing = body.standing
     if base == described.base == "fixed":
         notes.append('base fixed, as in its description; base = "free-flyer" lets it move')
-    if files.foreign and base != "fixed" and len(points):
+    if not files.settings_file and base != "fixed" and len(points):
         lowest = points.bottoms(model, standing).min()
         place = pin.SE3(pose.base.rotation, pose.base.translation - [0.0, 0.0, lowest])
         standing, height = standing_configuration(model, pose.joints, place), place.translation[2]

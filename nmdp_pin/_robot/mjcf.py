@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._files.input_file import open_input
-from nmdp_pin._robot.description import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._robot.joint_limits import Mimic
-from nmdp_pin._robot.mjcf_model import BALL, SLIDE, MjcfModel
-from nmdp_pin._robot.mjcf_motors import motors_of
+from nmdp_pin._robot.mjcf_model import BALL, SLIDE, MjcfModel, motors_of
+from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin.errors import MissingExtra, RobotError
 
 _LARGEST = 5_000_000  # [bytes] of a file

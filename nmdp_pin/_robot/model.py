@@ -1,14 +1,20 @@
-"""Pinocchio models of checked URDFs: base, locked joints, geometry, standing pose."""
+"""Pinocchio models of robots: as their files describe them, and on their bases."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._robot.description import Description
+from nmdp_pin._robot.joint_limits import Mimic
+from nmdp_pin._robot.meshes import Missing
 from nmdp_pin._robot.settings import Base
 
+# The largest robot known has 150 links.
+MAX_LINKS = 500
+# Time and memory of a step grow with the square of the joints: 200 of them take 1.1 GB.
+MAX_MOVING = 250
 # The joints of a planar base in order; the tangent is the configuration, nq = nv.
 PLANAR_JOINTS = ("root_x", "root_z", "root_pitch")
 # The joints of a floating base. Its linear velocity is the world's: in a frame that turns with the
@@ -20,15 +26,31 @@ SINGULAR = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class RobotModel:
-    """A model in its standing configuration, and the geometry that moves with it.
+class Description:
+    """Content of a URDF or MJCF file, before a base is put under it; see `Robot`."""
 
-    Args:
-        model: kinematics and inertias.
-        standing: standing configuration, shape (nq,).
-        visual: visual geometry, None if not built.
-        collision: collision geometry.
-    """
+    path: Path
+    name: str
+    model: pin.Model  # with the root link in the world
+    visual: pin.GeometryModel | None  # without missing meshes; None if not requested
+    collision: pin.GeometryModel  # likewise
+    hinges: Sequence[str]  # joints that can move, in the order of the file
+    motors: Sequence[str] | None = None  # joints that have one; None: all
+    base: Base | None = None  # how the root link is held; None: not in the file
+    root: pin.SE3 = pin.SE3.Identity()  # noqa: RUF009  # of the root link; never written to
+    mimics: tuple[Mimic, ...] = ()
+    posture: Mapping[str, float | np.ndarray] = field(default_factory=dict)  # 0 where absent
+    kp: Mapping[str, float] = field(default_factory=dict)
+    kd: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    missing_visuals: Missing = ()
+    missing_collisions: Missing = ()
+
+
+@dataclass(frozen=True, eq=False)
+class RobotModel:
+    """A model in its standing configuration, (nq,), and the geometry that moves with it."""
 
     model: pin.Model
     standing: np.ndarray
@@ -45,12 +67,8 @@ def build_model(
 ) -> RobotModel:
     """Build a robot on its base with some joints locked at the standing pose.
 
-    Args:
-        described: the robot with its root link in the world.
-        base: how the root link is held.
-        locked: names of the joints that do not move.
-        pose: standing positions by joint name, 0 where absent [rad or m].
-        base_pose: standing placement of the root link in the world.
+    The pose has positions by joint name, 0 where absent [rad or m]; the base pose is that of the
+    root link in the world.
     """
     model = described.model
     geometries = [g for g in (described.visual, described.collision) if g is not None]

@@ -9,9 +9,9 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._robot.body_contacts import connected
+from nmdp_pin._robot.body_surfaces import convex_hull, fills_hull
 from nmdp_pin._robot.contact_geometry import directions, extreme_points
 from nmdp_pin._robot.contact_points import in_world
-from nmdp_pin._robot.convex_parts import convex_hull, fills_hull
 from nmdp_pin._robot.feasibility import how_often
 from nmdp_pin._robot.robot import Robot
 from nmdp_pin._terrain import HeightField, Mesh, Plane, Terrain
@@ -32,21 +32,13 @@ _ON_ELLIPSOID = np.vstack([np.eye(3), -np.eye(3), directions(64)])
 
 @dataclass(frozen=True)
 class Overlap:
-    """Deepest overlap of two bodies.
-
-    Args:
-        first: name of a link or an object.
-        second: name of the other one, or "the ground".
-        depth: depth of the overlap [m].
-        row: index of the configuration in which it is deepest.
-        rows: number of configurations in which it is deeper than contacts explain.
-    """
+    """Deepest overlap of a link or an object with another one or the ground."""
 
     first: str
     second: str
-    depth: float
-    row: int
-    rows: int
+    depth: float  # [m]
+    row: int  # of the configuration in which it is deepest
+    rows: int  # how many configurations it is deeper in than contacts explain
 
 
 class OverlapCheck:
@@ -56,11 +48,7 @@ class OverlapCheck:
     of the ground, and as they are against all else: of two meshes coal takes the depths of pairs of
     triangles, which is far more where these are large. Pairs of bodies that a joint connects, or
     that overlap where the robot stands, are left out. The depth in a mesh that is not convex is a
-    lower bound.
-
-    Args:
-        robot: its collision geometry is looked at, as far as its meshes were found.
-        terrain: the ground.
+    lower bound. Meshes that were not found are left out.
     """
 
     def __init__(self, robot: Robot, terrain: Terrain) -> None:
@@ -116,12 +104,9 @@ class OverlapCheck:
     def deepest(
         self, q: np.ndarray, contact_depth: np.ndarray | float = 0.0, *, most: int = 3
     ) -> list[Overlap]:
-        """Overlaps that contacts do not explain, the deepest first.
+        """Overlaps at q, (n, nq), that contacts do not explain, the deepest first.
 
-        Args:
-            q: configurations, shape (n, nq).
-            contact_depth: the deepest penetration of a contact, shape (n,) or () [m].
-            most: number of pairs that are returned.
+        Contacts explain their deepest penetration, of shape (n,) or () [m].
         """
         allowed = np.broadcast_to(contact_depth, len(q)) + _BEYOND
         found = []

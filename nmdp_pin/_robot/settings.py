@@ -59,15 +59,10 @@ class ContactPoint(_Table):
 
 
 class Standing(_Table):
-    """Standing pose.
+    """Standing pose."""
 
-    Args:
-        base_height: height of the root link's frame over z = 0 [m].
-        joints: joint positions by name, 0 where absent [rad or m].
-    """
-
-    base_height: Finite = 0.0
-    joints: dict[str, Finite] = {}
+    base_height: Finite = 0.0  # of the root link's frame over z = 0 [m]
+    joints: dict[str, Finite] = {}  # positions by name, 0 where absent [rad or m]
 
 
 class GaitTable(_Table):
@@ -92,29 +87,16 @@ class GaitTable(_Table):
 
 
 class RobotSettings(_Table):
-    """Content of a `robot.toml`; the defaults apply to foreign URDFs.
+    """Content of a `robot.toml`; the defaults apply to foreign URDFs."""
 
-    Args:
-        urdf: file name beside the `robot.toml`.
-        variants: other URDFs of the same robot, by name.
-        base: how the root link is held by default.
-        driven: joints that move by default, the others being locked; None: all joints.
-        passive: whether no joint has a motor.
-        standing: standing pose.
-        armature: reflected inertia of the rotors, added to the mass matrix [kg m^2 or kg]: of all
-            moving joints, or by joint.
-        contact: contact points; None: chosen from the collision geometry.
-        gaits: reference motions by name.
-    """
-
-    urdf: str = ""
-    variants: dict[str, str] = {}
+    urdf: str = ""  # beside the robot.toml
+    variants: dict[str, str] = {}  # other URDFs of the same robot
     base: Base = "free-flyer"
-    driven: list[str] | None = None
-    passive: bool = False
+    driven: list[str] | None = None  # joints that move, the others being locked; None: all
+    passive: bool = False  # no joint has a motor
     standing: Standing = Standing()
-    armature: Inertia | dict[str, Inertia] = 0.0
-    contact: list[ContactPoint] | None = None
+    armature: Inertia | dict[str, Inertia] = 0.0  # of rotors [kg m^2 or kg], of all or by joint
+    contact: list[ContactPoint] | None = None  # None: chosen from the collision geometry
     gaits: dict[str, GaitTable] = {}
 
     def build_gaits(self, file: str) -> dict[str, Gait]:

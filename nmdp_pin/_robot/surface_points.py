@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import coal
 import numpy as np
 import pinocchio as pin
+from pydantic import Field
 
+from nmdp_pin._options import Count
 from nmdp_pin._robot.contact_geometry import SAME_POINT, extreme_points, shapes_of, spread
 from nmdp_pin._robot.contact_points import in_world
 from nmdp_pin._robot.model import RobotModel
@@ -17,6 +19,7 @@ from nmdp_pin.errors import RobotError
 
 # A step costs time for each of them: more is a mistake.
 MOST_CONTACT_POINTS = 1024
+ContactCount = Annotated[Count, Field(ge=1, le=MOST_CONTACT_POINTS)]
 # Places on the whole surface from which points are chosen: eight for each of the most points.
 _PLACES = 8192
 _RIM_POINTS = 8
@@ -28,15 +31,7 @@ def points_on_surfaces(body: RobotModel, links: Sequence[str], count: int) -> li
     Corners and rims, on which bodies rest, come first. Further points are placed where the surface
     is farthest from all points so far, in the standing configuration. A larger number adds to the
     points of a smaller one. Parts of the surface inside another shape of the link get no points.
-    Fewer are found where points would coincide.
-
-    Args:
-        body: the robot.
-        links: names of the links that get points.
-        count: largest number of points.
-
-    Raises:
-        RobotError: `count` is not from 1 to `MOST_CONTACT_POINTS`.
+    Fewer than `count` are found where points would coincide.
     """
     whole = isinstance(count, int) and not isinstance(count, bool)
     if not (whole and 1 <= count <= MOST_CONTACT_POINTS):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pinocchio as pin
 
 from nmdp_pin._files.input_file import read_input
-from nmdp_pin._robot.description import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._robot.joint_limits import Mimic
 from nmdp_pin._robot.meshes import far_off, locate_meshes, refuse_shapeless, turn_y_up
+from nmdp_pin._robot.model import MAX_LINKS, MAX_MOVING, Description
 from nmdp_pin._robot.urdf_problems import LIMITED, VERSIONS, find_problems
 from nmdp_pin.errors import RobotError
 

@@ -15,23 +15,14 @@ from nmdp_pin.errors import NmdpError, RecordingError
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """A driven joint with one degree of freedom.
-
-    Args:
-        name: name of the joint.
-        unit: "rad" or "m".
-        q: angle or displacement, shape (n,).
-        target: target of the controller, NaN without target, shape (n,).
-        torque: torque of the command [N m or N], shape (n,).
-        limit: effort limit of the joint, infinite if unknown [N m or N].
-    """
+    """A driven joint with one degree of freedom, in n rows of a recording."""
 
     name: str
-    unit: str
-    q: np.ndarray
-    target: np.ndarray
-    torque: np.ndarray
-    limit: float
+    unit: str  # "rad" or "m"
+    q: np.ndarray  # angle or displacement, (n,)
+    target: np.ndarray  # of the controller, NaN without one, (n,)
+    torque: np.ndarray  # of the command [N m or N], (n,)
+    limit: float  # of the effort, infinite if unknown [N m or N]
 
     @property
     def travel(self) -> float:
@@ -51,27 +42,16 @@ class JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class ObjectMotion:
-    """Object beside the robot.
-
-    Args:
-        name: name of the object.
-        position: position of its frame in the world [m], shape (n, 3).
-        turned: angle from its first orientation [rad], shape (n,).
-    """
+    """Object beside the robot."""
 
     name: str
-    position: np.ndarray
-    turned: np.ndarray
+    position: np.ndarray  # of its frame in the world [m], (n, 3)
+    turned: np.ndarray  # angle from its first orientation [rad], (n,)
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Joints and objects of a run.
-
-    Args:
-        joints: joints of the robot.
-        objects: objects beside the robot.
-    """
+    """Joints and objects of a run."""
 
     joints: tuple[JointMotion, ...] = ()
     objects: tuple[ObjectMotion, ...] = ()
@@ -95,7 +75,12 @@ def motion_of(recording: Recording, robot: Robot, controller: Controller | None 
             f"'{robot.name}' as it is loaded"
         )
     targets = _targets(recording, controller)
-    joints = [_joint(recording, model, j, targets) for j in _driven_joints(robot)]
+    driven = set(map(int, robot.driven))
+    joints = [
+        _joint(recording, model, j, targets)
+        for j in range(1, model.njoints)
+        if model.nvs[j] == 1 and model.idx_vs[j] in driven
+    ]
     return Motion(tuple(joints), _objects(recording, model))
 
 
@@ -122,16 +107,6 @@ def _targets(recording: Recording, controller: Controller | None) -> np.ndarray:
         if command.q_target is not None and command.kp is not None and command.kp.any():
             targets[i] = command.q_target
     return targets
-
-
-def _driven_joints(robot: Robot) -> list[int]:
-    """Indices of the driven joints of one degree of freedom."""
-    driven = set(map(int, robot.driven))
-    return [
-        j
-        for j in range(1, robot.model.njoints)
-        if robot.model.nvs[j] == 1 and robot.model.idx_vs[j] in driven
-    ]
 
 
 def _joint(recording: Recording, model: pin.Model, j: int, targets: np.ndarray) -> JointMotion:

@@ -6,9 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nmdp_pin._parallel.tasks import Progress, shown, side_by_side
-from nmdp_pin._runs.planned_run import PlannedRun, code_version
 from nmdp_pin._runs.run import Observer, run
-from nmdp_pin._runs.run_store import RunStore, Summary, recording_digest, recording_name
+from nmdp_pin._runs.run_store import (
+    PlannedRun,
+    RunStore,
+    Summary,
+    code_version,
+    recording_digest,
+    recording_name,
+)
 from nmdp_pin._runs.run_summary import summary
 from nmdp_pin._scenario import Scenario, Setup
 from nmdp_pin.errors import NmdpError, WorkerError

@@ -23,10 +23,10 @@ from nmdp_pin._contact import (
     WrenchSpace,
     stiffness_for_static_depth,
 )
-from nmdp_pin._contact.fitted import fitted_model
+from nmdp_pin._contact.fitted.fitted_model import fitted_model
 from nmdp_pin._contact.friction_cone import Power
-from nmdp_pin._contact.granular import Granular
-from nmdp_pin._contact.planar_sliding import PlanarSliding
+from nmdp_pin._contact.granular.granular import Granular
+from nmdp_pin._contact.planar_sliding.planar_sliding import PlanarSliding
 from nmdp_pin._options import Number, Positive, unknown, worded
 from nmdp_pin._robot import Robot
 from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
@@ -162,13 +162,9 @@ def build_contact(
     robot: Robot,
     shapes: Sequence[str | None],
 ) -> ContactLaw:
-    """The contact model of a scenario.
+    """The contact model of a scenario, whose terrain has shapes of these names.
 
-    Args:
-        default: where no rule fits.
-        rules: the first that fits a contact point on a shape counts.
-        robot: has the contact points.
-        shapes: names of the terrain's shapes.
+    The first rule that fits a contact point on a shape counts, where none fits the default.
     """
     if not rules:
         return default.build(robot)

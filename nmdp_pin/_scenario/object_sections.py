@@ -10,16 +10,13 @@ import pinocchio as pin
 from pydantic import Field, SerializeAsAny, model_validator
 
 from nmdp_pin._options import FilePath, Flag, Positive, Vector3, worded
-from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
+from nmdp_pin._robot import ContactCount, Robot, free_body, load_robot, together, touching
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
 from nmdp_pin._robot.model import place_base
-from nmdp_pin._scenario.initial_state import add_base_velocity
 from nmdp_pin._scenario.robot_section import (
-    DECOMPOSE,
-    PACKAGE_DIRS,
-    ContactCount,
     MovingSection,
     RobotSection,
+    add_base_velocity,
 )
 from nmdp_pin._scenario.section import OptionsSection, chosen, options_section
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
@@ -91,8 +88,8 @@ class UrdfSection(ObjectSection):
     """Object described by a URDF, without motors; its surface is its collision geometry."""
 
     path: FilePath = Field(description="URDF, relative to the scenario file")
-    decompose: Flag = Field(False, description=DECOMPOSE)
-    package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)
+    decompose: Flag = Field(False, description="as in [robot](scenario.md#robot)")
+    package_dirs: tuple[FilePath, ...] = Field((), description="as in [robot](scenario.md#robot)")
 
     def build(self) -> Robot:
         """See the base."""

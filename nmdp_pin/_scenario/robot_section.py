@@ -1,12 +1,13 @@
-"""The [robot] table of a scenario: which robot, how it is read, where it starts."""
+"""The [robot] table of a scenario: which robot, how it is read, the state in which it starts."""
 
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
+import numpy as np
+import pinocchio as pin
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
 from nmdp_pin._options import (
-    Count,
     FilePath,
     Flag,
     Number,
@@ -17,13 +18,15 @@ from nmdp_pin._options import (
     unknown,
     worded,
 )
-from nmdp_pin._robot import EXTENTS, MOST_CONTACT_POINTS, Base, ContactPoint
-from nmdp_pin._scenario.section import Section
+from nmdp_pin._robot import EXTENTS, ContactPoint, Robot, load_robot
+from nmdp_pin._robot.model import FREE_JOINTS, PLANAR_JOINTS
+from nmdp_pin._scenario.section import OptionsSection, Section, options_section
+from nmdp_pin._state.state import State
 from nmdp_pin._terrain.shape import DEFAULT_FRICTION, Friction
+from nmdp_pin.errors import ScenarioError
 
-ContactCount = Annotated[Count, Field(ge=1, le=MOST_CONTACT_POINTS)]
-DECOMPOSE = "divide collision meshes that are not convex into convex parts (extra `decomposition`)"
-PACKAGE_DIRS = "folders searched for `package://`"
+# Keys that move a base, and their components that a planar base lacks.
+_STILL = {"position": (1,), "rpy": (0, 2), "velocity": (1,), "angular_velocity": (0, 2)}
 
 
 class MovingSection(Section):
@@ -65,30 +68,16 @@ def _contacts(value: Any) -> str | tuple[str | ContactPoint, ...]:
     return value
 
 
-class RobotSection(Section):
-    """Robot and options of its URDF; see `nmdp_pin._robot.load_robot`."""
+class RobotKeys(OptionsSection):
+    """Robot and where it starts; the other keys are the options of `load_robot`."""
 
     name: str | None = Field(None, description="bundled robot or one of example-robot-data")
     urdf: FilePath | None = Field(None, description="path of a URDF, MJCF or robot.toml file")
-    base: Base | None = Field(
-        None, description='how the root link is held; absent: as in robot.toml, else "free-flyer"'
-    )
-    variant: str | None = Field(None, description="alternative URDF named in robot.toml")
-    joints: Annotated[str | tuple[str, ...], phrased("a text or a list of texts")] | None = Field(
-        None,
-        description='joints that move, or "all"; absent: the driven ones; the others are locked',
-    )
     contacts: Annotated[Any, PlainValidator(_contacts)] = Field(
         None,
         description='"feet", "all", or a list of links, frames or tables (below); absent: see '
         "[robots](../robots.md)",
     )
-    contact_points: ContactCount | None = Field(
-        None,
-        description="number of points spread over the collision geometry of the links, or of those "
-        "in `contacts`",
-    )
-    decompose: Flag = Field(False, description=DECOMPOSE)
     self_collision: Annotated[
         Flag | tuple[tuple[str, str], ...], phrased("true, false or a list of pairs of names")
     ] = Field(
@@ -100,8 +89,6 @@ class RobotSection(Section):
         DEFAULT_FRICTION,
         description="friction coefficient of the links, for contacts between bodies",
     )
-    limits: Flag = Field(True, description="bounds of the joints; false leaves them out")
-    package_dirs: tuple[FilePath, ...] = Field((), description=PACKAGE_DIRS)
     initial: InitialSection = Field(
         default_factory=lambda: InitialSection.model_validate({}), description="table"
     )
@@ -114,3 +101,77 @@ class RobotSection(Section):
         if self.name is not None and Path(self.name).name != self.name:
             raise refusal(f"'{self.name}' is a path, not a name: use the key 'urdf'", ("name",))
         return self
+
+
+if TYPE_CHECKING:
+    RobotSection = RobotKeys
+else:
+    RobotSection = options_section(RobotKeys, load_robot, skip=("source", "visuals"))
+
+
+def initial_state(robot: Robot, initial: InitialSection, *, file: str = "") -> State:
+    """State at t = 0."""
+    model, joints = robot.model, {**initial.joints, **initial.joint_velocities}
+    axes = {n: joint for n, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
+    for name in joints.keys() - axes.keys():
+        table = "joints" if name in initial.joints else "joint_velocities"
+        sentence = unknown(name, "a joint of one axis of this robot", axes)
+        raise ScenarioError(sentence, file=file, key=f"robot.initial.{table}.{name}")
+    _check_base(model, initial, file)
+    q, v = robot.standing.copy(), np.zeros(model.nv)
+    neutral, step = pin.neutral(model), np.zeros(model.nv)
+    for name, value in initial.joints.items():
+        part = slice(axes[name].idx_q, axes[name].idx_q + axes[name].nq)
+        q[part] = neutral[part]  # a continuous joint has two numbers for one angle
+        step[axes[name].idx_v] = value
+    if initial.joints:
+        q = pin.integrate(model, q, step)
+    for name, value in initial.joint_velocities.items():
+        v[axes[name].idx_v] = value
+    planar = _base_of(model) == PLANAR_JOINTS
+    if initial.position is not None:
+        position = np.array(initial.position)
+        q[: 2 if planar else 3] = position[[0, 2]] if planar else position
+    if initial.rpy is not None:
+        R = pin.rpy.rpyToMatrix(np.array(initial.rpy))
+        q[2 if planar else slice(3, 7)] = initial.rpy[1] if planar else pin.Quaternion(R).coeffs()
+    if _base_of(model):
+        add_base_velocity(model, q, v, initial)
+    return State(0.0, q, v)
+
+
+def add_base_velocity(
+    model: pin.Model, q: np.ndarray, v: np.ndarray, moving: MovingSection, *, prefix: str = ""
+) -> None:
+    """Add the velocity of a floating or planar base to `v`, (nv,), at `q`, (nq,), in place.
+
+    The names of the joints of an object's base have a prefix.
+    """
+    linear, angular = moving.velocity, moving.angular_velocity
+    planar = model.existJointName(prefix + PLANAR_JOINTS[-1])
+    first, *_ = PLANAR_JOINTS if planar else FREE_JOINTS
+    start = model.joints[model.getJointId(prefix + first)]
+    if planar:
+        v[start.idx_v : start.idx_v + 3] += [linear[0], linear[2], angular[1]]
+    else:
+        R = pin.Quaternion(q[start.idx_q + 3 : start.idx_q + 7]).toRotationMatrix()
+        v[start.idx_v : start.idx_v + 6] += [*linear, *R.T @ np.array(angular)]
+
+
+def _base_of(model: pin.Model) -> tuple[str, ...]:
+    """Names of the joints of the robot's base; none if it is fixed."""
+    bases = (FREE_JOINTS, PLANAR_JOINTS)
+    return next((base for base in bases if tuple(model.names)[1 : 1 + len(base)] == base), ())
+
+
+def _check_base(model: pin.Model, initial: InitialSection, file: str) -> None:
+    """Refuse motions that the base cannot make."""
+    base = _base_of(model)
+    for key, still in _STILL.items():
+        vector, sentence = getattr(initial, key), ""
+        if not base and vector is not None and (key in ("position", "rpy") or any(vector)):
+            sentence = "this robot's base is fixed; set robot.base or leave it out"
+        elif base == PLANAR_JOINTS and vector and any(vector[i] for i in still):
+            sentence = f"a planar base moves in x, z and pitch only, got {list(vector)}"
+        if sentence:
+            raise ScenarioError(sentence, file=file, key=f"robot.initial.{key}")

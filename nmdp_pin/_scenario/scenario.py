@@ -26,20 +26,19 @@ from nmdp_pin._scenario.contact_sections import (
     contact_section,
     with_recovery,
 )
-from nmdp_pin._scenario.controller_sections import AnyController, ControllerSection
-from nmdp_pin._scenario.initial_state import initial_state
 from nmdp_pin._scenario.object_sections import AnyObject, with_objects
-from nmdp_pin._scenario.robot_section import RobotSection
-from nmdp_pin._scenario.robot_table import robot_table
+from nmdp_pin._scenario.robot_section import RobotSection, initial_state
 from nmdp_pin._scenario.section import Section, options_section
 from nmdp_pin._scenario.sections import (
+    AnyController,
     AnyDisturbance,
     AnyIntegrator,
+    ControllerSection,
     TerrainSection,
     drop_foreign_options,
     fit_contact,
 )
-from nmdp_pin._scenario.toml_source import apply_override, find_scenario
+from nmdp_pin._scenario.toml_source import apply_override, find_scenario, robot_table
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
@@ -174,18 +173,7 @@ class Scenario(Section):
         """
         section = self.robot
         source: str | Path = section.name if section.name is not None else Path(section.urdf or "")
-        robot = load_robot(
-            source,
-            base=section.base,
-            joints=section.joints,
-            variant=section.variant,
-            contacts=section.contacts,
-            contact_points=section.contact_points,
-            decompose=section.decompose,
-            package_dirs=section.package_dirs,
-            limits=section.limits,
-            visuals=visuals,
-        )
+        robot = load_robot(source, visuals=visuals, **section.options())
         return with_objects(robot, section, self.objects)
 
     def build_terrain(self) -> Terrain:

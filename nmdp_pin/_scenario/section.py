@@ -59,12 +59,9 @@ def chosen(
 ) -> PlainValidator:
     """Reader of a table whose key `tag` names the class whose options the other keys are.
 
-    Args:
-        base: base of the records of all these classes.
-        tag: key that holds the name, such as "kind".
-        registry: returns the classes, or functions, by name; called when a file is read, so that
-            what is registered later is found.
-        section: returns the record of a name; None: `options_section` of the class.
+    The registry returns the classes, or functions, by name; it is called when a file is read, so
+    that what is registered later is found. `section` returns the record of a name, which is
+    `options_section` of `base` and the class where it is None.
     """
     field = base.model_fields[tag]
 
@@ -106,8 +103,10 @@ def options_section(
 def _made(
     base: Any, target: Callable[..., Any], skip: tuple[str, ...], types: tuple[tuple[str, Any], ...]
 ) -> Any:
-    passed = options_of(target.__self__) if hasattr(target, "__self__") else {}
-    options = {k: v for k, v in passed.items() if k not in skip} | options_of(target)
+    own = options_of(target)
+    whole = options_of(target.__self__) if hasattr(target, "__self__") else own
+    options = {key: option for key, option in whole.items() if key not in skip}
+    options |= {} if whole is own else own
     fields: dict[str, Any] = {
         name: (dict(types).get(name, option.hint), Field(option.default))
         for name, option in options.items()

@@ -1,17 +1,21 @@
-"""Sources of scenarios: bundled and other TOML files, with overrides from the command line."""
+"""Sources of scenarios: TOML files, robots alone, and overrides from the command line."""
 
 import os
-import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nmdp_pin._files.input_file import from_toml, not_a_file
+from nmdp_pin._files.input_file import not_a_file, toml_value
 from nmdp_pin._options import unknown
+from nmdp_pin._robot import is_robot, load_robot, stands_at_zero
 from nmdp_pin.errors import ScenarioError
 
-_WORD = re.compile(r"[A-Za-z./~][\w./~-]*")  # what an override may hold without quotes
+# Of a robot alone.
+DURATION = 5.0  # [s]
+STEP = 0.02  # [s]
+STATIC_DEPTH = 0.001  # [m]
+CLEARANCE = 0.01  # [m]
 
 
 def bundled_scenarios() -> dict[str, str]:
@@ -37,13 +41,9 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
 
 
 def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> None:
-    """Set one value of a table in place.
+    """Set one value of a table in place, such as by "terrain.shapes.0.friction=0.4".
 
-    Args:
-        table: content of a scenario file.
-        override: such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4"; "*" stands for
-            all entries of a list. The value is TOML; a single word needs no quotes.
-        file: name of the file in messages.
+    "*" stands for all entries of a list. The value is TOML; a single word needs no quotes.
     """
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]
@@ -51,7 +51,12 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
         raise ScenarioError(
             f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
         )
-    value = _toml_value(text.strip(), override)
+    try:
+        value = toml_value(text.strip())
+    except ValueError as error:
+        raise ScenarioError(
+            f"the value of the override '{override}' is no TOML: {error}"
+        ) from error
     places: list[Any] = [table]
     for depth, key in enumerate(keys, 1):
         try:
@@ -83,21 +88,6 @@ def _entries(place: Any, key: str) -> Sequence[str | int]:
     return [int(key)]
 
 
-def _toml_value(text: str, override: str) -> Any:
-    """The value of an override."""
-    try:
-        parsed = from_toml(f"value = {text}")
-    except ValueError as error:
-        if _WORD.fullmatch(text):
-            return text
-        raise ScenarioError(
-            f"the value of the override '{override}' is not TOML: {error}"
-        ) from error
-    if list(parsed) != ["value"]:
-        raise ScenarioError(f"the override '{override}' must hold one value")
-    return parsed["value"]
-
-
 def _bundled_files() -> dict[str, Path]:
     """Paths of the bundled scenarios by name."""
     folder = Path(str(resources.files("nmdp_pin.scenarios")))
@@ -108,3 +98,22 @@ def _summary(path: Path) -> str:
     """The comment in the first line of a scenario file."""
     with path.open(encoding="utf-8") as file:
         return file.readline().lstrip("#").strip()
+
+
+def robot_table(source: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Table of a scenario that has only a robot; None for other sources."""
+    if not is_robot(source):
+        return None
+    text = os.fspath(source)
+    named = Path(text).name == text and not Path(text).suffix
+    # An arm that hangs from its fixed base gets its ground below it.
+    lowest = 0.0 if stands_at_zero(source) else load_robot(source, visuals=False).lowest_point
+    ground = lowest - CLEARANCE if lowest < -CLEARANCE else 0.0
+    return {
+        "duration": DURATION,
+        "robot": {"name": text} if named else {"urdf": str(Path(text).expanduser().absolute())},
+        "terrain": {"shapes": [{"kind": "plane", "height": ground}]},
+        "contact": {"static_depth": STATIC_DEPTH},
+        "integrator": {"dt": STEP},
+        "controller": {"kind": "hold"},
+    }

@@ -21,10 +21,7 @@ _SUM_TOLERANCE = 1e-9  # on sum(w) <= 1 of a contact
 class ArgumentCheck:
     """Checks states and commands against a robot.
 
-    Args:
-        robot: whose states and commands they should be.
-        n_pairs: number of pairs of a contact point and a shape.
-        n_vertices: number of weights of a contact.
+    There are `n_pairs` pairs of a contact point and a shape, with `n_vertices` weights each.
     """
 
     def __init__(self, robot: Robot, n_pairs: int, n_vertices: int) -> None:

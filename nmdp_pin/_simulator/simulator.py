@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nmdp_pin._contact import ContactLaw, WrenchSpace
-from nmdp_pin._contact.shape_check import check_shapes
+from nmdp_pin._contact.wrench_space import check_shapes
 from nmdp_pin._control.controller import Command, CommandSource, Controller, Timed
 from nmdp_pin._dynamics.candidates import n_pairs_of
 from nmdp_pin._dynamics.system import System
@@ -23,8 +23,7 @@ from nmdp_pin._integrators import (
 from nmdp_pin._integrators.presets import check_recovery, preset_options
 from nmdp_pin._robot import Robot
 from nmdp_pin._simulator.argument_check import MAX_STEP, ArgumentCheck, check_step, is_real, numbers
-from nmdp_pin._simulator.free_flyer import from_free_flyer
-from nmdp_pin._simulator.state_vector import StateVector
+from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer
 from nmdp_pin._simulator.step_control import Halving, StepControl, StepFailed
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._terrain import Terrain

@@ -1,6 +1,7 @@
 """Step control: treatment of steps that fail or are inaccurate."""
 
 import abc
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
@@ -10,12 +11,21 @@ from pydantic import Field
 
 from nmdp_pin._control.controller import Command, CommandSource
 from nmdp_pin._integrators.integrator import Integrator, StepResult
-from nmdp_pin._options import Count, Number, check_fields
+from nmdp_pin._options import Count, NonNegative, Number, check_fields
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError, NmdpError
 
 MinStep = Annotated[Number, Field(gt=0, le=1)]  # [s]
+_DEEP = " Where many contacts are deep in the ground, raise the robot."
+_SAFETY = 0.9  # on the length that would just meet the tolerance
+_GROWTH, _SHRINK = 3.0, 0.2  # at most, from one sub-step to the next
+_INTEGRAL, _PROPORTIONAL = 0.7, 0.4  # exponents of PI control, over the order (Gustafsson 1991)
+_ROUNDING = 1e-9  # relative: a sub-step that ends this close to the end is the last one
+_LEAST_ERROR = 1e-6  # of the tolerance; less says nothing
+# What an error of a sub-step becomes at the end of a run: in second order those of the velocities,
+# which the estimate does not see, weigh ten times as much (a pendulum, docs/accuracy.md).
+_GROWN = {1: 1.0, 2: 10.0}
 
 
 class StepControl(abc.ABC):
@@ -131,9 +141,6 @@ def merged(tried: Sequence[StepResult], made: Sequence[StepResult], start: State
     )
 
 
-_DEEP = " Where many contacts are deep in the ground, raise the robot."
-
-
 class StepFailed(NmdpError):
     """A step did not converge at the smallest step length.
 
@@ -151,3 +158,97 @@ class StepFailed(NmdpError):
             "or a softer contact (contact.stiffness, contact.static_depth)."
             + (_DEEP if result.status is Status.BUDGET_SPENT else "")
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorControl(StepControl):
+    """Sub-steps whose estimated error meets a tolerance, with PI control of their lengths.
+
+    The estimate is that of the integrator, in second order times ten. Tolerances are errors of the
+    configuration per second of simulated time, atol + rtol |v| [rad/s, m/s] for each component of
+    the tangent, so that the error of a run is in proportion to them.
+
+    Args:
+        rtol: tolerance relative to the speed [-].
+        atol: absolute tolerance [rad/s, m/s]; None: rtol * 1 rad/s.
+        min_step: smallest length of a sub-step [s], at which any error is accepted and reported.
+        max_work: largest work of all sub-steps, as `StepResult.work`.
+
+    Raises:
+        IntegratorError: an option is out of range.
+    """
+
+    rtol: NonNegative = 0.0
+    atol: NonNegative | None = None
+    min_step: MinStep = 1e-5
+    max_work: Count = 20_000
+
+    name: ClassVar[str] = "error"
+
+    def __post_init__(self) -> None:
+        check_fields(self, IntegratorError)
+        if self.absolute == 0.0:
+            raise IntegratorError("atol must be > 0: rtol alone allows a body at rest no error")
+
+    @property
+    def absolute(self) -> float:
+        """The absolute tolerance [rad/s, m/s]."""
+        return self.rtol if self.atol is None else self.atol
+
+    def check(self, integrator: type[Integrator]) -> None:
+        """See `StepControl.check`; the method must estimate its error."""
+        if not integrator.estimates_error:
+            raise IntegratorError(
+                f"method '{integrator.name}' has no error estimate, which ErrorControl needs; use "
+                "Halving or Fixed, or ne-nmdp or pbd-nmdp"
+            )
+
+    @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
+    def step(
+        self, integrator: Integrator, state: State, command: CommandSource, h: float
+    ) -> StepResult:
+        """See `StepControl.step`; the state's `h_next` is the first length tried."""
+        tried: list[StepResult] = []
+        made: list[StepResult] = []
+        at, remaining, error, last, spent = state, h, 0.0, 1.0, 0
+        grown = _GROWN[integrator.order]
+        s = h if state.h_next is None else state.h_next
+        while remaining > 0.0:
+            s = remaining / max(math.ceil(remaining / max(s, self.min_step) - _ROUNDING), 1)
+            part = integrator.step(at, command, s, accuracy=self.absolute / grown)
+            tried.append(part)
+            spent += part.work
+            shortest = 0.5 * s < self.min_step
+            rate = grown * self._rate(at, part, s) if part.status.ok else math.inf
+            if part.status.ok and (rate <= 1.0 or shortest):
+                error += rate * s
+                made.append(part)
+                at, remaining = part.state, remaining - s
+                s *= self._factor(rate, last, integrator.order)
+                last = max(rate, _LEAST_ERROR)
+            elif shortest or spent > self.max_work:
+                if part.status.ok:
+                    tried[-1] = replace(part, status=Status.BUDGET_SPENT)
+                return replace(merged(tried, made, state), error=error / h)
+            elif part.status.ok:
+                s *= min(self._factor(rate, rate, integrator.order), 0.9)
+            else:
+                s *= 0.5
+        end = replace(at, t=state.t + h, h_next=s)
+        return replace(merged(tried, made, state), state=end, error=error / h)
+
+    def _rate(self, start: State, part: StepResult, s: float) -> float:
+        """Estimated error per second over the tolerances [-]."""
+        speed = np.maximum(np.abs(start.v), np.abs(part.state.v))
+        allowed = s * (self.absolute + self.rtol * speed)
+        return float((np.abs(np.asarray(part.local_error)) / allowed).max(initial=0.0))
+
+    def _factor(self, rate: float, last: float, order: int) -> float:
+        """Factor on the length of the next sub-step: the error per second grows as s^order."""
+        rate = max(rate, _LEAST_ERROR)
+        wanted = _SAFETY * rate ** (-_INTEGRAL / order) * (last / rate) ** (_PROPORTIONAL / order)
+        return min(max(wanted, _SHRINK), _GROWTH)
+
+
+CONTROLS: dict[str, type[StepControl]] = {c.name: c for c in (Halving, Fixed, ErrorControl)}
+"""Kinds of step control by their names."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nmdp_pin._files.input_file import from_toml
+from nmdp_pin._files.input_file import from_toml, toml_value
 from nmdp_pin.errors import SweepError
 
 _DIGITS = 12  # significant ones of an evenly spaced value: 0.7, not 0.7000000000000001
@@ -97,16 +97,6 @@ def _listed(text: str, right: str) -> tuple[Any, ...]:
     except ValueError:
         pass
     try:
-        return tuple(_value(word.strip()) for word in right.split(","))
+        return tuple(toml_value(word.strip()) for word in right.split(","))
     except ValueError as error:
         raise SweepError(f"the grid '{text}' must look like {_FORMS}: {error}") from error
-
-
-def _value(word: str) -> Any:
-    """Value of a text: TOML, or a single word."""
-    try:
-        return from_toml(f"value = {word}")["value"]
-    except ValueError:
-        if word and not set(word) & set("\"'[]{}=:, \n"):
-            return word
-        raise

@@ -1,7 +1,9 @@
-"""Sweeps: the runs of a grid in one table."""
+"""Sweeps: the runs of a grid in one table, a Parquet file."""
 
 import difflib
+import importlib
 import itertools
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -9,29 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._parallel.tasks import Progress
-from nmdp_pin._runs.planned_run import PlannedRun, leaves
 from nmdp_pin._runs.recorder import versions
 from nmdp_pin._runs.run_many import Watch, run_many
-from nmdp_pin._runs.run_store import RunStore
+from nmdp_pin._runs.run_store import PlannedRun, RunStore, leaves
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.scenario import FRICTION
 from nmdp_pin._sweep.grid import MOST_POINTS, GridAxis, as_toml
-from nmdp_pin._sweep.table import check_table, write_rows
-from nmdp_pin.errors import ScenarioError, SweepError
+from nmdp_pin.errors import MissingExtra, ScenarioError, SweepError
 
 _WORDS = {"mu": "friction"}  # what others call it: what it is called here
 _ALIKE = 0.75  # of two keys, as difflib measures it
+_META = b"nmdp_pin._sweep"  # key of what a table says of itself
 
 
 @dataclass(frozen=True, eq=False)
 class GridPoint:
-    """Point of a grid.
-
-    Args:
-        values: values of the grid's keys.
-        run: run at the point.
-    """
+    """Point of a grid: values of its keys, and the run there."""
 
     values: dict[str, Any]
     run: PlannedRun
@@ -175,3 +172,44 @@ def _alike(key: str, scenario: dict[str, Any]) -> str:
     same = [name for name in names if name.rpartition(".")[2] == last]
     close = same or difflib.get_close_matches(key, names, cutoff=_ALIKE)
     return f"Keys of this scenario like '{key}': {', '.join(close)}" if close else ""
+
+
+def check_table(path: Path) -> None:
+    """Check that a table can be written, and that no other file is lost by it."""
+    parquet = _pyarrow("parquet")
+    check_writable(path)
+    try:
+        known = not path.exists() or _META in (parquet.read_schema(path).metadata or {})
+    except (OSError, ValueError):
+        known = False
+    if not known:
+        raise SweepError(f"{path} is not the table of a sweep: give another --out")
+
+
+def write_rows(
+    path: Path, rows: Sequence[dict[str, Any]], keys: Sequence[str], meta: dict[str, Any]
+) -> None:
+    """Write the table, whole or not at all."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    columns |= {key: _of_one_type(columns[key]) for key in keys}
+    table = _pyarrow("lib").table(columns)
+    table = table.replace_schema_metadata({_META: json.dumps(meta).encode()})
+    write_whole(path, lambda file: _pyarrow("parquet").write_table(table, file))
+
+
+def _pyarrow(module: str) -> Any:
+    try:
+        return importlib.import_module(f"pyarrow.{module}")
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "sweep") from error
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Values of a grid in one type: numbers, flags, texts or lists of numbers, else JSON."""
+    kinds = {type(value) for value in values}
+    if kinds == {int, float}:
+        return [float(value) for value in values]
+    if kinds == {list} and all(type(x) in (int, float) for value in values for x in value):
+        return [[float(x) for x in value] for value in values]
+    simple = len(kinds) == 1 and kinds <= {int, float, bool, str}
+    return values if simple else [json.dumps(value) for value in values]

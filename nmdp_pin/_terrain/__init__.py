@@ -2,8 +2,7 @@
 
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
-from nmdp_pin._terrain.plane import Plane
-from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
+from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sphere
 from nmdp_pin._terrain.shape import Shape
 from nmdp_pin._terrain.shape_arrays import Surface
 from nmdp_pin._terrain.terrain import Terrain

@@ -39,8 +39,6 @@ class HeightField(Solid):
         spacing: distance between samples along x and y [m], instead of `size`.
         thickness: thickness of the ground below the lowest sample [m].
         position: position of the rectangle's centre at height 0 [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     heights: Table | None = None

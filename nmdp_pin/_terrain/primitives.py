@@ -1,17 +1,73 @@
-"""Boxes and round solids."""
+"""Half-spaces, boxes and round solids."""
 
 from dataclasses import dataclass
 
 import coal
 import numpy as np
+import pinocchio as pin
 
-from nmdp_pin._options import Positive
-from nmdp_pin._terrain.shape import Lengths, Solid
+from nmdp_pin._options import Number, Positive
+from nmdp_pin._terrain.shape import Lengths, Shape, Solid, Vector
+from nmdp_pin.errors import TerrainError
+
+_STEEPEST = 1e-9  # a smaller n_z gives no usable height: the plane is a wall
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plane(Shape):
+    """Half-space n.x <= offset, n being the unit normal.
+
+    Args:
+        normal: outward normal of any length but zero.
+        offset: n.x on the surface [m]; 0 if neither `offset` nor `height` is given.
+        height: z where the surface crosses the z axis [m], instead of `offset`.
+    """
+
+    normal: Vector = (0.0, 0.0, 1.0)
+    offset: Number | None = None
+    height: Number | None = None
+
+    def _check(self) -> None:
+        if not any(self.normal):
+            raise TerrainError("Plane: normal must not be zero; give e.g. (0, 0, 1)")
+        if self.offset is not None and self.height is not None:
+            raise TerrainError("Plane: give offset or height, not both")
+        if self.height is not None and abs(self.unit_normal[2]) < _STEEPEST:
+            raise TerrainError(
+                f"Plane: a vertical plane (normal {self.normal}) has no height; give its offset"
+            )
+
+    @property
+    def unit_normal(self) -> np.ndarray:
+        """Outward unit normal n, shape (3,)."""
+        normal = np.array(self.normal)
+        normal /= np.abs(normal).max()  # before the norm, which may overflow
+        return normal / np.linalg.norm(normal)
+
+    @property
+    def level(self) -> float:
+        """n.x of the surface [m]."""
+        if self.height is not None:
+            return float(self.height * self.unit_normal[2])
+        return self.offset or 0.0
+
+    def collision_geometry(self) -> coal.Halfspace:
+        """A new half-space, in the world frame."""
+        return coal.Halfspace(self.unit_normal, self.level)
+
+    @property
+    def placement(self) -> pin.SE3:
+        """The identity: the half-space is given in the world frame."""
+        return pin.SE3.Identity()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Primitive(Solid):
-    """Base class of solids that are described by the half extents of their bounding box."""
+    """Base class of solids that are described by the half extents of their bounding box.
+
+    Args:
+        position: position of the centre [m].
+    """
 
     @property
     def half_extents(self) -> np.ndarray:
@@ -27,9 +83,6 @@ class Box(Primitive):
 
     Args:
         size: full lengths along the axes [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     size: Lengths
@@ -45,9 +98,6 @@ class Sphere(Primitive):
 
     Args:
         radius: radius [m].
-        position: position of the centre [m].
-        rpy: orientation, without effect [rad].
-        friction: friction coefficient [-].
     """
 
     radius: Positive
@@ -72,9 +122,6 @@ class Cylinder(_Bar):
     Args:
         radius: radius [m].
         length: length along z [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     def collision_geometry(self) -> coal.Cylinder:
@@ -89,9 +136,6 @@ class Capsule(_Bar):
     Args:
         radius: radius [m].
         length: length along z between the centres of the caps [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     def collision_geometry(self) -> coal.Capsule:
@@ -107,8 +151,6 @@ class Cone(_Bar):
         radius: radius of the base [m].
         length: length along z [m].
         position: position of the middle of its axis [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     def collision_geometry(self) -> coal.Cone:
@@ -122,9 +164,6 @@ class Ellipsoid(Primitive):
 
     Args:
         radii: semi-axes along the axes of its frame [m].
-        position: position of the centre [m].
-        rpy: orientation [rad].
-        friction: friction coefficient [-].
     """
 
     radii: Lengths

@@ -66,7 +66,7 @@ class Solid(Shape):
 
     Args:
         position: position of the shape's frame in the world [m].
-        rpy: orientation R = Rz(yaw) Ry(pitch) Rx(roll) as in a URDF [rad].
+        rpy: orientation, roll-pitch-yaw as in a URDF [rad].
     """
 
     position: Vector = (0.0, 0.0, 0.0)

@@ -10,8 +10,16 @@ from nmdp_pin._kernels.terrain import MESH, PLANE, query
 from nmdp_pin._kernels.triangles import Triangles
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
-from nmdp_pin._terrain.plane import Plane
-from nmdp_pin._terrain.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, Primitive, Sphere
+from nmdp_pin._terrain.primitives import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Plane,
+    Primitive,
+    Sphere,
+)
 from nmdp_pin._terrain.shape import Shape
 from nmdp_pin._terrain.triangles import triangles_of
 
@@ -52,15 +60,10 @@ class ShapeArrays(NamedTuple):
     """The tables of `nmdp_pin._kernels.terrain`; only to be read.
 
     All are contiguous and formally writable, since numba compiles anew for read-only arrays.
-
-    Args:
-        kinds: shape (n, 3).
-        shapes: shape (n, 17).
-        triangles: meshes.
     """
 
-    kinds: np.ndarray
-    shapes: np.ndarray
+    kinds: np.ndarray  # (n, 3)
+    shapes: np.ndarray  # (n, 17)
     triangles: Triangles
 
     def query(self, points: np.ndarray) -> Surface:

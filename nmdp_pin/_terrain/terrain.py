@@ -7,8 +7,7 @@ import numpy as np
 
 from nmdp_pin._terrain.height_field import HeightField
 from nmdp_pin._terrain.mesh import Mesh
-from nmdp_pin._terrain.plane import Plane
-from nmdp_pin._terrain.primitives import Primitive
+from nmdp_pin._terrain.primitives import Plane, Primitive
 from nmdp_pin._terrain.shape import Shape, box_around
 from nmdp_pin._terrain.shape_arrays import ShapeArrays, Surface, shape_arrays
 from nmdp_pin.errors import TerrainError

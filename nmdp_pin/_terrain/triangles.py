@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nmdp_pin._kernels.triangles import LEAF, Triangles
-from nmdp_pin._terrain.topology import topology
+from nmdp_pin._terrain.mesh import topology
 
 _STRAIGHT = 1e-4  # [-] sine of the angle between two faces below which they have no ridge
 _BITS = 20  # of a coordinate along the curve that orders the faces

@@ -7,7 +7,7 @@ import numpy as np
 import pinocchio as pin
 
 from nmdp_pin._control.controller import Command
-from nmdp_pin._derivatives import StepDifferentiator
+from nmdp_pin._derivatives.differentiator import StepDifferentiator
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.state_vector import StateVector

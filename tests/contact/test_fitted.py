@@ -7,18 +7,19 @@ from model_runs import METHODS, checked_run
 from wrench_data import Slanted, body_rotation, contacts_at, grid, measured
 
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._contact.fitted import (
-    Fitted,
-    FunctionVertices,
-    WrenchSamples,
-    fit_hulls,
-    fitted_model,
-)
-from nmdp_pin._contact.granular import Granular, Rod
 from nmdp_pin._robot import load_robot
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import (
+    Fitted,
+    FunctionVertices,
+    Granular,
+    Rod,
+    WrenchSamples,
+    fit_hulls,
+    fitted_model,
+)
 from nmdp_pin.errors import ContactError
 from nmdp_pin.testing import WrenchSpaceContract
 

@@ -8,10 +8,10 @@ from model_runs import METHODS, checked_run
 from wrench_data import contacts_at
 
 from nmdp_pin._contact import FiniteDifferences
-from nmdp_pin._contact.fitted import Fitted, OnnxVertices, fitted_model
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import Fitted, OnnxVertices, fitted_model
 from nmdp_pin.errors import ContactError, IntegratorError, MissingExtra
 from nmdp_pin.testing import WrenchSpaceContract
 

@@ -9,11 +9,11 @@ from contracts.step_problem import assert_derivatives
 from granular_accuracy import accuracy
 from granular_series import alpha
 
-from nmdp_pin._contact.granular import MEDIA, Granular, Plate, Rod, Sphere
 from nmdp_pin._contact.granular.intruder import Surface
 from nmdp_pin._contact.granular.resistance import resistive_wrenches
 from nmdp_pin._contact.granular.table import WrenchTable, mirror, wrench_table
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import MEDIA, Granular, Plate, Rod, Sphere
 from nmdp_pin.errors import ContactError
 from nmdp_pin.testing import contact_state
 
@@ -264,7 +264,7 @@ def test_mistakes_are_named(wrong, named):
     """A parameter out of its range is refused at once."""
     with pytest.raises(ContactError, match=named):
         Granular(**{"intruder": FEET["sphere"], **wrong})
-    with pytest.raises(ContactError, match="radius of an intruder must be > 0"):
+    with pytest.raises(ContactError, match="radius must be > 0"):
         Sphere(radius=-1.0)
 
 

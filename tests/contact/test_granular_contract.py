@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nmdp_pin._contact.granular import Granular, Plate, Rod, Sphere
+from nmdp_pin.contact import Granular, Plate, Rod, Sphere
 from nmdp_pin.testing import WrenchSpaceContract
 
 SHAPES = {

@@ -8,7 +8,6 @@ import pytest
 from granular_series import alpha
 from recorded_solves import recorded_solves
 
-from nmdp_pin._contact.granular import MEDIA, Granular, Plate, Sphere
 from nmdp_pin._contact.wrench_space import ContactState
 from nmdp_pin._control.controller import Command
 from nmdp_pin._robot import Robot, load_robot
@@ -17,6 +16,7 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import MEDIA, Granular, Plate, Sphere
 
 METHODS = ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp")
 WEIGHT = 4.0 * 9.81  # [N] of the probe's slide

@@ -5,9 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from nmdp_pin._contact.planar_sliding import LimitSurface, SlidingSamples, fit_limit_surface
-from nmdp_pin._contact.planar_sliding.monomials import exponents, monomials
-from nmdp_pin._contact.planar_sliding.sphere_directions import sphere_directions
+from nmdp_pin._contact.planar_sliding.limit_surface import exponents, monomials, sphere_directions
+from nmdp_pin.contact import LimitSurface, SlidingSamples, fit_limit_surface
 from nmdp_pin.errors import ContactError, MissingExtra
 from nmdp_pin.testing import central_differences
 
@@ -179,9 +178,12 @@ FILES = {
     "no json": ("{", "cannot be read"),
     "list": ("[1]", "keys"),
     "key missing": ('{"degree": 2, "coefficients": []}', "keys"),
-    "text": ('{"degree": 2, "coefficients": ["a"], "length": 1}', "list of numbers"),
-    "length": ('{"degree": 2, "coefficients": [1], "length": "long"}', "metres"),
-    "degree": ('{"degree": 3, "coefficients": [1], "length": 1}', "degree must be one of"),
+    "text": (
+        '{"degree": 2, "coefficients": ["a"], "length": 1}',
+        "coefficients.0 must be a number",
+    ),
+    "length": ('{"degree": 2, "coefficients": [1], "length": "long"}', "length must be"),
+    "degree": ('{"degree": 3, "coefficients": [1], "length": 1}', "degree must be 2 or 4"),
     "number": ('{"degree": 2, "coefficients": [1], "length": 1}', "needs 6"),
     "unbounded": ('{"degree": 2, "coefficients": [1,0,0,1,0,0], "length": 1}', "not bounded"),
 }

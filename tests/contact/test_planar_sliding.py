@@ -21,12 +21,12 @@ from sliding_scenes import (
 )
 from wrench_data import contacts_at
 
-from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
 from nmdp_pin._control import Passive
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import LimitSurface, PlanarSliding
 from nmdp_pin.errors import ContactError
 from nmdp_pin.testing import WrenchSpaceContract
 

@@ -12,9 +12,9 @@ from contact_laws import law_for
 
 from nmdp_pin import Scenario
 from nmdp_pin._contact import FrictionCone
-from nmdp_pin._derivatives import StepDifferentiator, step_derivatives
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Terrain
+from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-7
 H = scenes.H

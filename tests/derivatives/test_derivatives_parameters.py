@@ -10,15 +10,15 @@ import pytest
 
 from nmdp_pin._contact import FiniteDifferences
 from nmdp_pin._control import Command
-from nmdp_pin._derivatives import (
+from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.derivatives import (
     PARAMETERS,
     Horizon,
     StepDifferentiator,
     horizon_derivatives,
     step_derivatives,
 )
-from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._terrain import Plane, Terrain
 from nmdp_pin.errors import DerivativeError
 
 RELATIVE = 1e-5  # error against differences of the step

@@ -7,7 +7,7 @@ import derivative_scenes as scenes
 import numpy as np
 import pytest
 
-from nmdp_pin._derivatives import StepDifferentiator
+from nmdp_pin.derivatives import StepDifferentiator
 
 RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-6
 SIZES = 10.0 ** np.arange(-6, 0)  # of the random change of a standing robot [rad, m, rad/s, m/s]

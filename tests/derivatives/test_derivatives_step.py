@@ -15,15 +15,14 @@ from derivative_scenes import check
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command
 from nmdp_pin._control.controller import CommandSource
-from nmdp_pin._derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin._robot import free_body
 from nmdp_pin._scenario import Scenario
-from nmdp_pin._simulator.error_control import ErrorControl
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.step_control import Fixed, Halving
+from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Sphere, Terrain
+from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin.errors import DerivativeError
 
 RELATIVE = scenes.RELATIVE

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from nmdp_pin._derivatives import PARAMETERS
+from nmdp_pin.derivatives import PARAMETERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "derivatives.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -6,8 +6,8 @@ from dataclasses import fields
 import pytest
 from pages import code_on, page, run_code
 
-from nmdp_pin._runs.planned_run import code_version
 from nmdp_pin._runs.run_many import _make
+from nmdp_pin._runs.run_store import code_version
 from nmdp_pin.rollout import Rollout
 
 PAGE = page("rollouts.md")

@@ -16,9 +16,8 @@ from nmdp_pin._options import Positive, check_options, options_of
 from nmdp_pin._papers.objectives import OBJECTIVES
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.contact_sections import CONTACTS
-from nmdp_pin._scenario.controller_sections import CONTROLLERS
 from nmdp_pin._scenario.object_sections import OBJECTS
-from nmdp_pin._scenario.sections import CONTROLS
+from nmdp_pin._scenario.sections import CONTROLLERS, CONTROLS
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import SHAPES
 from nmdp_pin.errors import ContactError, ScenarioError

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from pages import code_on, page
 
-from nmdp_pin._contact.fitted import Fitted
-from nmdp_pin._contact.planar_sliding import LimitSurface
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.toml_source import find_scenario
+from nmdp_pin.contact import Fitted, LimitSurface
 
 
 def test_fit_of_a_surface(tmp_path, monkeypatch, capsys):

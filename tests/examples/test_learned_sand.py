@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from example_programs import load, output
 
-from nmdp_pin._contact.fitted import OnnxVertices, WrenchSamples
+from nmdp_pin.contact import OnnxVertices, WrenchSamples
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

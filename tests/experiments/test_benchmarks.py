@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nmdp_pin._contact.granular import Sphere
+from nmdp_pin.contact import Sphere
 from nmdp_pin.experiments import nmdp, pbad, sand
 
 ROOT = Path(__file__).parents[2]

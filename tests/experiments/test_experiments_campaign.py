@@ -10,9 +10,9 @@ import pytest
 from programs import program
 
 from nmdp_pin._files.journal import read_chunks
-from nmdp_pin._runs import planned_run
 from nmdp_pin._runs import run_many as many
-from nmdp_pin._runs.planned_run import _bare, code_version
+from nmdp_pin._runs import run_store
+from nmdp_pin._runs.run_store import _bare, code_version
 from nmdp_pin.errors import ExperimentError, IntegratorError, ScenarioError
 from nmdp_pin.experiments.campaign import Campaign
 from nmdp_pin.experiments.run_spec import RunSpec
@@ -139,7 +139,7 @@ def test_other_settings_are_made_anew(tmp_path, counted):
 def test_other_code_makes_runs_anew(tmp_path, counted, monkeypatch):
     """A run of an earlier state of the package is not taken for one of the present state."""
     here(tmp_path).run([BOX])
-    for module in (many, planned_run):
+    for module in (many, run_store):
         monkeypatch.setattr(module, "code_version", lambda: "of another day")
     here(tmp_path).run([BOX])
     assert len(counted) == 2

@@ -134,7 +134,7 @@ def test_import_compiles_nothing_and_a_step_says_so_once(tmp_path):
 def test_a_later_process_compiles_nothing():
     """Steps and their derivatives, with calls back to Python in them, come from the cache."""
     program = (
-        "from nmdp_pin._derivatives import step_derivatives\n"
+        "from nmdp_pin.derivatives import step_derivatives\n"
         "from nmdp_pin._scenario import Scenario\n"
         "setup = Scenario.load('robosimian-jump').build(visuals=False)\n"
         "assert step_derivatives(setup.simulator, setup.state, None, 0.01).status.ok\n"

@@ -12,7 +12,7 @@ import trimesh
 
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._robot import Robot, free_body, load_robot, together, touching
-from nmdp_pin._robot.convex_parts import decomposed, hull_arrays
+from nmdp_pin._robot.body_surfaces import decomposed, hull_arrays
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Box, Plane, Sphere, Terrain

@@ -10,8 +10,8 @@ from nmdp_pin._contact import FrictionCone
 from nmdp_pin._control import Command, Passive
 from nmdp_pin._control.controller import CommandSource
 from nmdp_pin._robot import Robot, load_robot
-from nmdp_pin._simulator.error_control import ErrorControl
 from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import ErrorControl
 from nmdp_pin._solvers.vi_newton import ViNewton
 
 METHODS = ("ne-nmdp", "pbd-nmdp")

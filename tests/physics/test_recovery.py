@@ -13,11 +13,11 @@ from joint_scenes import LENGTH, MASS, pendulum
 from nmdp_pin import Command, FrictionCone, Plane, Scenario, Simulator, State, Terrain, load_robot
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, Mixed
 from nmdp_pin._control import hold
-from nmdp_pin._derivatives import StepDifferentiator
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._robot import free_body, together, touching
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Cylinder, Sphere
+from nmdp_pin.derivatives import StepDifferentiator
 from nmdp_pin.errors import ContactError
 
 STIFFNESS, RATE = 1e4, 5.0  # [N/m^2], [1/s]

@@ -125,7 +125,7 @@ def test_errors_are_planted_in_all_modules_of_the_core():
         for path in (HERE.parent / "nmdp_pin" / package).glob("*.py")
         if path.name != "__init__.py"
     }
-    assert len(modules) > 100
+    assert len(modules) > 80
     assert modules <= listed.keys()
     for module, tests in listed.items():
         assert tests

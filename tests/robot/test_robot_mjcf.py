@@ -12,8 +12,7 @@ from nmdp_pin import load_robot
 from nmdp_pin._control import StablePD
 from nmdp_pin._robot import check_robot
 from nmdp_pin._robot.mjcf import _refuse
-from nmdp_pin._robot.mjcf_model import MjcfModel
-from nmdp_pin._robot.mjcf_motors import motors_of
+from nmdp_pin._robot.mjcf_model import MjcfModel, motors_of
 from nmdp_pin._scenario import Scenario
 from nmdp_pin.errors import MissingExtra, RobotError
 

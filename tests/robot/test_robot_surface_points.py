@@ -7,7 +7,8 @@ import pinocchio as pin
 import pytest
 from urdf_samples import PYRAMID_CORNERS, link, mesh, pyramid, robot, shape, write
 
-from nmdp_pin._robot import MOST_CONTACT_POINTS, check_robot, free_body, load_robot
+from nmdp_pin._robot import check_robot, free_body, load_robot
+from nmdp_pin._robot.surface_points import MOST_CONTACT_POINTS
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import Cone, Cylinder, Ellipsoid
 from nmdp_pin.errors import RobotError, ScenarioError

@@ -7,7 +7,7 @@ import pytest
 from urdf_samples import HOPPER, hinge, link, robot, shape, write
 
 from nmdp_pin._robot import check_robot, load_robot
-from nmdp_pin._robot.description import MAX_LINKS
+from nmdp_pin._robot.model import MAX_LINKS
 from nmdp_pin._robot.urdf import read_urdf
 from nmdp_pin.errors import RobotError
 

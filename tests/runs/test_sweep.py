@@ -12,8 +12,7 @@ from programs import program
 
 from nmdp_pin._cli import main
 from nmdp_pin._files.journal import Journal, read_chunks
-from nmdp_pin._runs.planned_run import PlannedRun
-from nmdp_pin._runs.run_store import RunStore
+from nmdp_pin._runs.run_store import PlannedRun, RunStore
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._state.status import Status
 from nmdp_pin._sweep import GridAxis, Sweep
@@ -319,7 +318,7 @@ def test_rows_of_other_code_are_not_taken(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     out = tmp_path / "box.parquet"
     sweep("integrator.dt=0.01").run(out)
-    for module in ("run_many", "planned_run"):
+    for module in ("run_many", "run_store"):
         monkeypatch.setattr(f"nmdp_pin._runs.{module}.code_version", lambda: "another")
     assert sweep("integrator.dt=0.01,0.02").run(out).kept == 0
     assert {row["code"] for row in table_of(out)} == {"another"}

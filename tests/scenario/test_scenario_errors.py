@@ -117,7 +117,7 @@ def test_all_mistakes_are_listed():
         ("integrator.dt", "must look like key.path=value"),
         ("=3", "must look like"),
         ("integrator..dt=3", "must look like"),
-        ("integrator.dt=[1", "is not TOML"),
+        ("integrator.dt=[1", "is no TOML"),
         ("integrator.dt=1\nx=2", "must hold one value"),
         ("terrain.shapes.3.friction=1", "allowed: 0 to 0"),
         ("terrain.shapes.x.friction=1", "allowed: 0 to 0"),

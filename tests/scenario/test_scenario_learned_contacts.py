@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from nmdp_pin._contact import FiniteDifferences, Mixed
-from nmdp_pin._contact.fitted import Fitted
-from nmdp_pin._contact.planar_sliding import LimitSurface
 from nmdp_pin._scenario import Scenario
+from nmdp_pin.contact import Fitted, LimitSurface
 from nmdp_pin.errors import ScenarioError
 
 PADS = str(Path(__file__).parents[2] / "scenarios" / "rubber-pad.csv")

@@ -13,8 +13,8 @@ from nmdp_pin._contact import FrictionCone, Penalty
 from nmdp_pin._control import Passive
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._scenario import Scenario
-from nmdp_pin._simulator.error_control import ErrorControl
 from nmdp_pin._simulator.simulator import Simulator
+from nmdp_pin._simulator.step_control import ErrorControl
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin.errors import IntegratorError, StateError

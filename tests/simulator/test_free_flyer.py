@@ -7,7 +7,7 @@ from urdf_samples import HOPPER, write
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain, load_robot
 from nmdp_pin._robot import free_body, together
-from nmdp_pin._simulator.free_flyer import from_free_flyer, to_free_flyer
+from nmdp_pin._simulator.state_vector import from_free_flyer, to_free_flyer
 from nmdp_pin._terrain import Box
 from nmdp_pin.errors import StateError
 

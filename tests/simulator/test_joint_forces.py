@@ -11,11 +11,11 @@ from tight_solves import TIGHT
 
 from nmdp_pin._contact import FrictionCone, Penalty
 from nmdp_pin._control import Command
-from nmdp_pin._derivatives import StepDifferentiator, Switch
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._robot import free_body, load_robot, together, touching
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Box, Plane, Terrain
+from nmdp_pin.derivatives import StepDifferentiator, Switch
 
 STEPS = (2e-3, 1e-2, 5e-2)
 EVERY = sorted(INTEGRATORS)

@@ -18,9 +18,8 @@ from nmdp_pin._control import Command, Passive, StablePD, TorqueFunction
 from nmdp_pin._integrators import INTEGRATORS
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import load_robot
-from nmdp_pin._simulator.error_control import ErrorControl
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.step_control import Fixed, Halving, StepFailed
+from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving, StepFailed
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin._state.status import Status

@@ -9,10 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin._files.state_file import load_state, save_state
-from nmdp_pin._simulator.error_control import ErrorControl
+from nmdp_pin._files.array_file import load_state, save_state
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.step_control import Halving
+from nmdp_pin._simulator.step_control import ErrorControl, Halving
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin.errors import RecordingError, StateError
 

@@ -12,9 +12,7 @@ from contracts.step_problem import assert_derivatives
 from six_rows import Glue
 
 from nmdp_pin._contact import AnisotropicCone, FiniteDifferences, FrictionCone, Mixed
-from nmdp_pin._contact.cross import skew
-from nmdp_pin._contact.granular import Granular, Plate
-from nmdp_pin._contact.planar_sliding import LimitSurface, PlanarSliding
+from nmdp_pin._contact.wrench_space import skew
 from nmdp_pin._control import Command
 from nmdp_pin._dynamics.python_calls import placements_of
 from nmdp_pin._dynamics.system import System
@@ -26,6 +24,7 @@ from nmdp_pin._papers.stage_equations import StageEquations
 from nmdp_pin._robot import ContactPoints, Robot
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin.contact import Granular, LimitSurface, PlanarSliding, Plate
 
 ROUNDING = 1e-9  # relative; sums over 35 joints in double precision
 DIFFERENCES = 2e-5  # relative: A of a model by finite differences, which are good to 1e-6 or so

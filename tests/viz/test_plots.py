@@ -19,8 +19,7 @@ from nmdp_pin._robot import free_body, together
 from nmdp_pin._runs.motion import Motion, motion_of
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
-from nmdp_pin._runs.run_figures import compare_table, distance, fall, flights, height, tilt
-from nmdp_pin._runs.run_summary import account
+from nmdp_pin._runs.run_summary import account, compare_table, distance, fall, flights, height, tilt
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Sphere

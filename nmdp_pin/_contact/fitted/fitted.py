@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from nmdp_pin._contact.cross import skew
 from nmdp_pin._contact.fitted.vertex_map import POSES, VertexMap
 from nmdp_pin._contact.patch_frame import PatchFrame
-from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
 from nmdp_pin._options import Positive, Vector3, check_fields
 from nmdp_pin.errors import ContactError
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from nmdp_pin._contact.finite_differences import FiniteDifferences
 from nmdp_pin._contact.fitted.fitted import Fitted
 from nmdp_pin._contact.fitted.hull_vertices import fit_hulls
-from nmdp_pin._contact.fitted.onnx_vertices import OnnxVertices
+from nmdp_pin._contact.fitted.vertex_map import OnnxVertices
 from nmdp_pin._contact.fitted.wrench_samples import WrenchSamples
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._options import Count, FilePath, NonNegative, Number, Vector3, checked

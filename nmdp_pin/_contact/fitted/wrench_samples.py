@@ -96,25 +96,19 @@ def _groups(poses: np.ndarray) -> np.ndarray:
 
 
 def _check_units(poses: np.ndarray, wrenches: np.ndarray) -> None:
-    if np.abs(wrenches).max(initial=0.0) > _STRONGEST:
-        raise ContactError(
-            f"the largest force or moment is {np.abs(wrenches).max():g}, more than "
-            f"{_STRONGEST:g}; forces are in newtons"
-        )
+    for what, values, most, unit in (
+        ("force or moment", wrenches, _STRONGEST, "forces are in newtons"),
+        ("depth", np.maximum(poses[:, 0], 0.0), _DEEPEST, "depths are in metres"),
+        ("tilt", poses[:, 1:], np.pi, "tilts are in radians"),
+    ):
+        largest = np.abs(values).max(initial=0.0)
+        if largest > most:
+            raise ContactError(f"the largest {what} is {largest:g}, more than {most:g}; {unit}")
     touching = poses[poses[:, 0] > 0.0, 0]
     if touching.min(initial=_DEEPEST) < _SHALLOWEST:
         raise ContactError(
             f"the least depth in contact is {touching.min():g} m, less than {_SHALLOWEST:g} m; "
             "depths are in metres, and 0 is out of contact"
-        )
-    if poses[:, 0].max(initial=0.0) > _DEEPEST:
-        raise ContactError(
-            f"the largest depth is {poses[:, 0].max():g} m, more than {_DEEPEST:g} m; depths are "
-            "in metres"
-        )
-    if np.abs(poses[:, 1:]).max(initial=0.0) > np.pi:
-        raise ContactError(
-            f"the largest tilt is {np.abs(poses[:, 1:]).max():g}, beyond pi; tilts are in radians"
         )
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from nmdp_pin._options import Positive, check_fields
 from nmdp_pin.errors import ContactError
 
 _AROUND = 16  # elements around the axis; a multiple of 4 is symmetric under both mirrors
@@ -18,19 +19,12 @@ _RINGS = 10  # elements from pole to equator, and half as many along a shaft
 
 
 class Surface(NamedTuple):
-    """Elements of a surface.
+    """Elements of a surface."""
 
-    Args:
-        points: centres of the elements [m], shape (k, 3).
-        normals: outward unit normals, shape (k, 3).
-        areas: areas [m^2], shape (k,).
-        thin: whether an element stands for both sides of a plate; else only leading sides count.
-    """
-
-    points: np.ndarray
-    normals: np.ndarray
-    areas: np.ndarray
-    thin: bool
+    points: np.ndarray  # centres of the elements [m], (k, 3)
+    normals: np.ndarray  # outward unit normals, (k, 3)
+    areas: np.ndarray  # [m^2], (k,)
+    thin: bool  # an element stands for both sides of a plate; else only leading sides count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +35,12 @@ class Intruder(abc.ABC):
         radius: radius [m].
     """
 
-    radius: float
+    radius: Positive
     tilts: ClassVar[bool] = True
     """Its wrenches depend on where the axis points."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, ContactError)
 
     @abc.abstractmethod
     def surface(self) -> Surface:
@@ -73,9 +70,6 @@ class Sphere(Intruder):
     """Ball: the contact sphere itself."""
 
     tilts: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        _check(radius=self.radius)
 
     def surface(self) -> Surface:
         """Two hemispheres."""
@@ -122,10 +116,7 @@ class Rod(_FlatEnded):
         length: length from the flat end [m].
     """
 
-    length: float
-
-    def __post_init__(self) -> None:
-        _check(radius=self.radius, length=self.length)
+    length: Positive
 
     def surface(self) -> Surface:
         """The end, which faces down, and the shaft."""
@@ -153,9 +144,6 @@ class Rod(_FlatEnded):
 @dataclass(frozen=True, kw_only=True)
 class Plate(_FlatEnded):
     """Thin round plate square to the axis."""
-
-    def __post_init__(self) -> None:
-        _check(radius=self.radius)
 
     def surface(self) -> Surface:
         """One disc for both sides."""
@@ -194,10 +182,3 @@ def _half_sphere(radius: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     areas = np.repeat(0.5 * weights * 2.0 * np.pi / _AROUND * radius**2, _AROUND)
     flat = normals.reshape(-1, 3)
     return radius * flat, flat, areas
-
-
-def _check(**lengths: float) -> None:
-    for name, value in lengths.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and 0.0 < value < np.inf):
-            raise ContactError(f"{name} of an intruder must be > 0 m, got {value!r}")

@@ -1,13 +1,33 @@
-"""Wrench of a medium on an intruder that moves, by integration over its surface."""
+"""Wrenches of a medium on an intruder, by integration over its surface: sampled motions."""
 
 import numpy as np
 
 from nmdp_pin._contact.granular.intruder import Surface
 from nmdp_pin._contact.granular.medium import Medium
 
+SLOPE = np.pi / 4.0  # [rad] of the oblique translations
 # [cosine] over which an element goes from trailing to leading. A sharp edge would let half of a
 # shaft count or not, where it moves along itself.
 _EDGE = 0.2
+
+
+def sampled_motions(azimuths: int) -> np.ndarray:
+    """Twists (velocity of the centre, angular velocity) in a frame whose z is up, shape (m, 6).
+
+    Straight down and up; for each of the azimuths level, obliquely down and obliquely up, and a
+    turn about the level axis; and turns both ways about the vertical: m = 4 azimuths + 4. A pure
+    turn has its axis through the centre. RFT knows no speed, so lengths mean nothing.
+
+    The set is symmetric under x -> -x and y -> -y if `azimuths` is even.
+    """
+    angles = 2.0 * np.pi * np.arange(azimuths) / azimuths
+    cos, sin, zero = np.cos(angles), np.sin(angles), np.zeros(azimuths)
+    level = np.array([cos, sin, zero, zero, zero, zero]).T
+    up = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    spin = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+    turns = np.array([zero, zero, zero, cos, sin, zero]).T
+    down, rise = (np.cos(SLOPE) * level + sign * np.sin(SLOPE) * up for sign in (-1.0, 1.0))
+    return np.concatenate([[-up, up], level, down, rise, turns, [spin, -spin]]) + 0.0  # no -0
 
 
 def resistive_wrenches(
@@ -16,14 +36,9 @@ def resistive_wrenches(
     """Wrenches about the centre for every height and motion [N, N m], shape (h, m, 6).
 
     F = sum over elements of alpha(N, u) |z| dA for z < 0, with u the direction in which the element
-    moves. Only leading elements count, N . u > 0; a thin plate always counts once.
-
-    Args:
-        medium: gives alpha.
-        surface: elements in the intruder's frame.
-        rotation: intruder to a frame whose z is up, shape (3, 3).
-        heights: heights of the centre above the surface of the medium [m], shape (h,).
-        twists: motions (velocity of the centre, angular velocity), shape (m, 6).
+    moves. Only leading elements count, N . u > 0; a thin plate always counts once. The rotation
+    leads from the intruder to a frame whose z is up; heights, (h,) [m], are those of its centre
+    above the medium, and motions are (velocity of the centre, angular velocity), (m, 6).
     """
     points, normals = surface.points @ rotation.T, surface.normals @ rotation.T
     move = twists[:, None, :3] + np.cross(twists[:, None, 3:], points)

@@ -7,19 +7,50 @@ from pathlib import Path
 import numpy as np
 
 from nmdp_pin._contact.friction_cone import tangent_frames
-from nmdp_pin._contact.granular.bspline import basis, coefficients
 from nmdp_pin._contact.granular.intruder import Intruder
 from nmdp_pin._contact.granular.medium import Medium
-from nmdp_pin._contact.granular.motions import sampled_motions
-from nmdp_pin._contact.granular.resistance import resistive_wrenches
+from nmdp_pin._contact.granular.resistance import resistive_wrenches, sampled_motions
 from nmdp_pin._files.array_cache import cached_array, sources_version
 
+_CORRECTION = np.array([-1.0, 8.0, -1.0]) / 6.0  # of samples to coefficients of cubic B-splines
 _DEPTHS = 32  # cells of the table from touch to its largest depth
 _DEEPEST = 2.0  # sizes of the intruder to which the table goes down
 _FINE = 0.05  # of the size: depths below this have evenly spaced nodes, larger ones logarithmic
 _TILTS = 8  # cells from an upright axis to a lying one
 _LYING = np.sqrt(2.0)  # |P| of a lying axis
 _UPSIDE_DOWN = 1e-9  # 1 + a_z below which P has no direction
+
+
+def coefficients(samples: np.ndarray, axis: int) -> np.ndarray:
+    """Coefficients that reproduce cubics, from samples at the nodes along an axis.
+
+    Local: c_i = (-f_{i-1} + 8 f_i - f_{i+1}) / 6, so a kink is felt two nodes far. The first and
+    last coefficient are the samples themselves.
+    """
+    f = np.moveaxis(samples, axis, 0)
+    c = f.copy()
+    before, here, after = _CORRECTION
+    c[1:-1] = before * f[:-2] + here * f[1:-1] + after * f[2:]
+    return np.moveaxis(c, 0, axis)
+
+
+def basis(x: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Four of n coefficients that count at x, their weights and the slopes of these, (k, 4) each.
+
+    x is in units of the spacing, node 0 at 0, within [1, n - 2]; shape (k,).
+    """
+    # fmin and fmax pass over NaN, which is then in the weights
+    first = np.fmin(np.fmax(np.floor(x), 1.0), n - 3.0).astype(int) - 1
+    t = x - (first + 1)
+    s = 1.0 - t
+    value = np.empty((len(x), 4))
+    value[:, 0], value[:, 3] = s**3 / 6.0, t**3 / 6.0
+    value[:, 1] = 2.0 / 3.0 - t * t * (1.0 - 0.5 * t)
+    value[:, 2] = 2.0 / 3.0 - s * s * (1.0 - 0.5 * s)
+    slope = np.empty((len(x), 4))
+    slope[:, 0], slope[:, 3] = -0.5 * s * s, 0.5 * t * t
+    slope[:, 1], slope[:, 2] = t * (1.5 * t - 2.0), -s * (1.5 * s - 2.0)
+    return first[:, None] + np.arange(4), value, slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +61,6 @@ class WrenchTable:
     azimuthal equal-area map P = (a_x, a_y) sqrt(2 / (1 + a_z)), |P| = 2 sin(tilt / 2). Nodes are
     even in P and in log(1 + D / d0). V is zero, with two derivatives, where D <= 0. Below the
     table V goes on linearly; a tilt of more than 90 degrees counts as 90.
-
-    Args:
-        intruder: shape of the foot.
-        medium: granular medium.
-        azimuths: number of horizontal directions of motion.
     """
 
     intruder: Intruder
@@ -55,12 +81,7 @@ class WrenchTable:
         return _DEEPEST * self.intruder.size
 
     def vertices(self, depth: np.ndarray, axis: np.ndarray) -> np.ndarray:
-        """V, shape (n, 6, m).
-
-        Args:
-            depth: depth of the bottom of the contact sphere [m], shape (n,).
-            axis: unit axis of the intruder, shape (n, 3).
-        """
+        """V, (n, 6, m), at the depths of the contact sphere's bottom, (n,) [m], and unit axes."""
         node, value, _, _ = self._locate(depth, axis)
         V = (value[:, None, :] @ self._nodes[node])[:, 0]
         return V.reshape(len(depth), 6, len(self.twists))
@@ -68,13 +89,7 @@ class WrenchTable:
     def derivative(
         self, depth: np.ndarray, axis: np.ndarray, w: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of V w with respect to depth (n, 6) and axis (n, 6, 3).
-
-        Args:
-            depth: depth; see `vertices`.
-            axis: axis; see `vertices`.
-            w: weights, shape (n, m).
-        """
+        """Derivatives of V w with respect to depth (n, 6) and axis (n, 6, 3)."""
         node, _, rate, to_axis = self._locate(depth, axis)
         n, k = node.shape
         nodes = self._nodes[node].reshape(n, 6 * k, len(self.twists))
@@ -85,11 +100,9 @@ class WrenchTable:
     def _locate(
         self, depth: np.ndarray, axis: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes around a pose and their weights.
+        """Nodes around a pose, (n, k), their weights, (n, k), and derivatives.
 
-        Returns:
-            Indices of k nodes (n, k), their weights (n, k), the derivatives of these with respect
-            to D and P (n, 1 or 3, k), and the derivative of (D, P) to the axis (n, 1 or 3, 3).
+        Those of the weights by D and P, (n, 1 or 3, k), and of (D, P) by the axis, (n, 1 or 3, 3).
         """
         n = len(depth)
         if not self.intruder.tilts:
@@ -175,14 +188,7 @@ def wrench_table(intruder: Intruder, medium: Medium, azimuths: int) -> WrenchTab
 
 
 def chart(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """P of axes, no longer than that of a lying one, with its derivative.
-
-    Args:
-        axis: unit vectors, shape (n, 3).
-
-    Returns:
-        P (n, 2) and dP/da (n, 2, 3).
-    """
+    """P of unit axes, (n, 2), no longer than that of a lying one, and dP/da, (n, 2, 3)."""
     above = np.maximum(1.0 + axis[:, 2], _UPSIDE_DOWN)
     scale = np.sqrt(2.0 / above)
     P = scale[:, None] * axis[:, :2]
@@ -202,8 +208,7 @@ def chart(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def mirror(twists: np.ndarray, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Effect of x -> -x (dimension 0) or y -> -y (1) on wrenches and on the set of twists.
 
-    Returns:
-        The factors of a wrench's components (6,), and the index of each twist's image (m,).
+    Factors of a wrench's components, (6,), and the index of each twist's image, (m,).
     """
     signs = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     signs[[dimension, 3 + dimension]] *= -1.0

@@ -4,21 +4,21 @@ A convex homogeneous polynomial H of even degree bounds them: H <= 1 holds, and 
 does so along grad H at the load on H = 1 (maximum work).
 """
 
+import functools
+import itertools
 import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from nmdp_pin._contact.planar_sliding.monomials import exponents, lowering, monomials
-from nmdp_pin._contact.planar_sliding.sphere_directions import sphere_directions
 from nmdp_pin._files.input_file import from_json, read_text
 from nmdp_pin._files.output_file import write_text
+from nmdp_pin._options import Numbers, Positive, check_fields, shown
 from nmdp_pin.errors import ContactError
 
-DEGREES = (2, 4)
 _LARGEST = 2**20  # [bytes] of a file
 _BOUNDED = 1e-6  # least H over the sphere, relative to its largest; below it loads have no bound
 _CONVEX = 1e-7  # largest negative eigenvalue of the Hessian, relative; a solver's tolerance
@@ -27,6 +27,57 @@ _MOST_NEWTON = 100  # where H is flat to fourth order Newton's method is of line
 _ROUNDING = 1e-14  # relative
 _REGULAR = 1e-12  # relative; keeps singular Hessians solvable
 _KEYS = ("degree", "coefficients", "length")
+
+
+@functools.cache
+def exponents(degree: int) -> np.ndarray:
+    """Powers of three variables in the monomials of a degree, the first falling, shape (k, 3)."""
+    powers = itertools.product(range(degree, -1, -1), repeat=3)
+    return np.array([p for p in powers if sum(p) == degree])
+
+
+def monomials(points: np.ndarray, degree: int) -> np.ndarray:
+    """Values of the monomials at points of shape (..., 3), shape (..., k)."""
+    points = np.asarray(points, dtype=float)
+    table = np.ones((degree + 1, *points.shape))  # powers by products: far cheaper than **
+    for power in range(degree):
+        table[power + 1] = table[power] * points
+    a, b, c = exponents(degree).T
+    result: np.ndarray = np.moveaxis(table[a, ..., 0] * table[b, ..., 1] * table[c, ..., 2], 0, -1)
+    return result
+
+
+@functools.cache
+def lowering(degree: int) -> np.ndarray:
+    """Derivatives of the monomials, in monomials of one degree less, shape (3, k, k')."""
+    place = {tuple(p): i for i, p in enumerate(exponents(degree - 1).tolist())}
+    result = np.zeros((3, len(exponents(degree)), len(place)))
+    for (k, p), i in itertools.product(enumerate(exponents(degree).tolist()), range(3)):
+        if p[i] > 0:
+            lower = (*p[:i], p[i] - 1, *p[i + 1 :])
+            result[i, k, place[lower]] = p[i]
+    return result
+
+
+def derivatives(points: np.ndarray, degree: int) -> np.ndarray:
+    """Derivatives of the monomials with respect to the variables, shape (..., 3, k)."""
+    result: np.ndarray = np.einsum(
+        "...l,ikl->...ik", monomials(points, degree - 1), lowering(degree)
+    )
+    return result
+
+
+def sphere_directions(refinement: int) -> np.ndarray:
+    """Unit vectors over the sphere: the grid of an octahedron with 2^refinement parts an edge.
+
+    Symmetric under reflection in each axis and under exchange of the axes; each refinement holds
+    the one before. 6, 18, 66, 258, 1026 vectors for 0 to 4, shape (4^(refinement + 1) + 2, 3).
+    """
+    n = 2**refinement
+    grid = itertools.product(range(-n, n + 1), repeat=3)
+    points = np.array([p for p in grid if sum(map(abs, p)) == n], dtype=float)
+    result: np.ndarray = points / np.linalg.norm(points, axis=1, keepdims=True)
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,24 +98,19 @@ class LimitSurface:
             not convex or not bounded.
     """
 
-    degree: int
-    coefficients: tuple[float, ...]
-    length: float
+    degree: Literal[2, 4]
+    coefficients: Numbers
+    length: Positive
     _forms: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.degree not in DEGREES:
-            raise ContactError(f"degree must be one of {DEGREES}, got {self.degree!r}")
-        c = np.asarray(self.coefficients, dtype=float)
-        needed = len(exponents(self.degree))
-        if c.shape != (needed,) or not np.isfinite(c).all():
+        check_fields(self, ContactError)
+        c, needed = np.array(self.coefficients), len(exponents(self.degree))
+        if len(c) != needed:
             raise ContactError(
                 f"a limit surface of degree {self.degree} needs {needed} finite coefficients, got "
                 f"{self.coefficients!r}"
             )
-        if not 0.0 < self.length < np.inf:
-            raise ContactError(f"length must be > 0 m, got {self.length!r}")
-        object.__setattr__(self, "coefficients", tuple(c.tolist()))
         slope = lowering(self.degree).transpose(2, 0, 1) @ c
         curve = np.einsum("ikl,kj->lij", lowering(self.degree - 1), slope)
         # coefficients of H, of its slope and of its Hessian, in monomials of ever lower degree
@@ -92,20 +138,16 @@ class LimitSurface:
         Raises:
             ContactError: the file does not exist, or is no limit surface.
         """
+        text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
         try:
-            text = read_text(path, "limit surface", largest=_LARGEST, error=ContactError)
             table = from_json(text)
-        except ValueError as error:
-            raise ContactError(f"{path}: cannot be read as a limit surface: {error}") from None
-        _check_table(table, str(path))
-        try:
-            return cls(
-                degree=table["degree"],
-                coefficients=tuple(table["coefficients"]),
-                length=table["length"],
-            )
+            if not isinstance(table, dict) or {*table} != {*_KEYS}:
+                raise ContactError(f"a limit surface has the keys {[*_KEYS]}, got {shown(table)}")
+            return cls(**table)
         except ContactError as error:
             raise ContactError(f"{path}: {error}") from None
+        except ValueError as error:
+            raise ContactError(f"{path}: cannot be read as a limit surface: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file: degree, coefficients and length [m]."""
@@ -188,15 +230,3 @@ class LimitSurface:
                 f"the limit surface is not convex: its Hessian has the eigenvalue "
                 f"{curvature.min():.3g} at (fx, fy, m) = {worst}; fit it with fit_limit_surface"
             )
-
-
-def _check_table(table: Any, path: str) -> None:
-    """Refuse a file that lacks the keys of a limit surface."""
-    if not isinstance(table, dict) or set(table) != set(_KEYS):
-        found = sorted(table) if isinstance(table, dict) else type(table).__name__
-        raise ContactError(f"{path}: a limit surface has the keys {list(_KEYS)}, got {found}")
-    numbers = table["coefficients"]
-    if not isinstance(numbers, list) or not all(isinstance(c, int | float) for c in numbers):
-        raise ContactError(f"{path}: coefficients must be a list of numbers, got {numbers!r}")
-    if not isinstance(table["length"], int | float):
-        raise ContactError(f"{path}: length must be a number of metres, got {table['length']!r}")

@@ -7,14 +7,20 @@ The fit is a semidefinite program in the coefficients and Q.
 
 import importlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy  # whose parts are imported when they are used
 
-from nmdp_pin._contact.planar_sliding.limit_surface import DEGREES, LimitSurface
-from nmdp_pin._contact.planar_sliding.monomials import derivatives, exponents, lowering, monomials
+from nmdp_pin._contact.planar_sliding.limit_surface import (
+    LimitSurface,
+    derivatives,
+    exponents,
+    lowering,
+    monomials,
+)
 from nmdp_pin._contact.planar_sliding.sliding_samples import SlidingSamples
+from nmdp_pin._options import NonNegative, Positive, checked
 from nmdp_pin.errors import ContactError, MissingExtra
 
 _PAIRS = [(i, j) for i in range(3) for j in range(i, 3)]
@@ -42,13 +48,14 @@ class LimitSurfaceFit:
     twist_error: float
 
 
+@checked(ContactError)
 def fit_limit_surface(
     samples: SlidingSamples,
     *,
-    length: float,
-    degree: int = 4,
-    twist_weight: float = 1.0,
-    regularisation: float = 1e-9,
+    length: Positive,
+    degree: Literal[2, 4] = 4,
+    twist_weight: NonNegative = 1.0,
+    regularisation: NonNegative = 1e-9,
 ) -> LimitSurfaceFit:
     """Fit a convex limit surface to loads and twists.
 
@@ -68,11 +75,6 @@ def fit_limit_surface(
             solution.
         MissingExtra: the solver is not installed.
     """
-    if degree not in DEGREES:
-        raise ContactError(f"degree must be one of {DEGREES}, got {degree!r}")
-    for name, value in (("twist_weight", twist_weight), ("regularisation", regularisation)):
-        if not 0.0 <= value < np.inf:
-            raise ContactError(f"{name} must be a finite number >= 0, got {value!r}")
     loads, slides = _without_unit(samples, length, degree)
     scale = float(np.sqrt(np.vecdot(loads, loads).mean()))
     residual, target = _residual(loads / scale, slides, degree, twist_weight)
@@ -87,8 +89,6 @@ def _without_unit(
     samples: SlidingSamples, length: float, degree: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Loads over the normal load, and unit vectors along the twists; both of shape (n, 3)."""
-    if not 0.0 < length < np.inf:
-        raise ContactError(f"length must be > 0 m, got {length!r}")
     needed = len(exponents(degree))
     if len(samples) < needed:
         raise ContactError(

@@ -6,12 +6,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from nmdp_pin._contact.cross import skew
 from nmdp_pin._contact.friction_cone import RECOVERY, Power, Rate
 from nmdp_pin._contact.patch_frame import PatchFrame
-from nmdp_pin._contact.planar_sliding.limit_surface import LimitSurface
-from nmdp_pin._contact.planar_sliding.sphere_directions import sphere_directions
-from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace
+from nmdp_pin._contact.planar_sliding.limit_surface import LimitSurface, sphere_directions
+from nmdp_pin._contact.wrench_space import ContactState, WrenchSpace, skew
 from nmdp_pin._options import Count, FilePath, Positive, Vector3, check_fields
 from nmdp_pin._robot import Robot
 from nmdp_pin.errors import ContactError
