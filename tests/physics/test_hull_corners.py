@@ -1,0 +1,111 @@
+"""Which contact points are corners of a polytope, and which polytopes meet by their edges."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from kernel_scenes import robot_of
+
+from nmdp_pin._dynamics.polytopes import _corners, _Hull, _joined, _may_touch
+from nmdp_pin._robot import ContactPoints
+
+VERTICES = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+DISC = np.diag([0.3, 0.3, 0.0])
+
+
+def hull(vertices=VERTICES, faces=1, edges=3, **other):
+    """A polytope with so many faces and edges."""
+    return _Hull(
+        1, 0, vertices, np.zeros((faces, 3)), np.zeros(faces), np.zeros((edges, 4), int), **other
+    )
+
+
+def robot(radii=(0.0, 0.0, 0.0), discs=(False, False, False), joints=(1, 1, 1), touches=(0, 0, 0)):
+    """Contact points at the vertices."""
+    model = pin.Model()
+    for k in range(2):
+        model.addJoint(k, pin.JointModelPX(), pin.SE3.Identity(), f"joint{k}")
+    axes = np.array([DISC if disc else np.zeros((3, 3)) for disc in discs])
+    points = ContactPoints(
+        ("a", "b", "c"), np.array(joints), VERTICES, np.array(radii), np.array(touches), axes
+    )
+    return robot_of(model, points)
+
+
+def test_corners_are_points_of_their_body():
+    """At the vertices, bare ones of bare corners, and of the body that touches that other one."""
+    bare = hull()
+    assert _corners(robot(), bare, 0) == [0, 1, 2]
+    assert _corners(robot(joints=(1, 2, 1)), bare, 0) == [0, -1, 2]
+    assert _corners(robot(touches=(0, 0, 2)), bare, 0) == [0, 1, -1]
+    assert _corners(robot(touches=(0, 0, 2)), bare, 2) == [-1, -1, 2]
+    assert _corners(robot(radii=(0.0, 0.1, 0.0)), bare, 0) == [0, -1, 2]
+    assert _corners(robot(discs=(True, False, False)), bare, 0) == [-1, 1, 2]
+    away = hull(VERTICES + np.full(3, 2e-9))
+    assert _corners(robot(), away, 0) == [-1, -1, -1]
+
+
+def test_corners_of_round_polytopes():
+    """Balls of the rounding, rims of the radius; a ring has one, in its centre."""
+    ball = hull(rounding=0.1)
+    assert _corners(robot(radii=(0.1, 0.0, 0.1)), ball, 0) == [0, -1, 2]
+    rim = hull(rounding=0.4, rim=0.3)
+    balls, discs = (0.1, 0.1, 0.1), (True, True, False)
+    assert _corners(robot(radii=balls, discs=discs), rim, 0) == [0, 1, -1]
+    assert _corners(robot(discs=(True,) * 3), hull(rounding=0.3, rim=0.3, ring=True), 0) == [0]
+
+
+def test_corners_of_prisms_are_those_of_their_axis():
+    """Each vertex belongs to the nearer end, whose point may have any rim."""
+    near = VERTICES[[0, 1]] + [0.1, 0.0, 0.0]
+    prism = hull(near, rounding=0.2, rim=0.2, axis=VERTICES[:2])
+    assert _corners(robot(discs=(True, True, True)), prism, 0) == [0, 1]
+
+
+BOX = hull()
+EMPTY = hull(np.zeros((0, 3)), 0, 0)  # a mesh that need not be convex
+LINE = hull(faces=0, edges=1)
+PRISM = hull(axis=VERTICES[:2])
+RING = hull(faces=0, edges=0, ring=True)
+SOLID = hull(solid=True, faces=0, edges=0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meet"),
+    [
+        (BOX, BOX, True),
+        (BOX, EMPTY, True),
+        (PRISM, EMPTY, True),
+        (EMPTY, BOX, False),
+        (PRISM, BOX, False),
+        (BOX, PRISM, False),
+        (RING, BOX, True),
+        (RING, RING, True),
+        (RING, LINE, False),
+        (RING, PRISM, False),
+        (BOX, RING, False),
+        (BOX, SOLID, True),
+        (LINE, SOLID, False),  # an egg on the side of a cylinder
+        (PRISM, SOLID, False),
+        (hull(edges=0), SOLID, False),
+        (SOLID, BOX, False),
+        (LINE, hull(solid=True, faces=0, edges=0, rim=0.1), True),
+    ],
+)
+def test_which_polytopes_meet_by_features(one, other, meet):
+    """Rims on faces and rims, edges on eggs, all but prisms on edges and faces."""
+    assert bool(_may_touch(one, other)) == meet
+
+
+def test_tables_of_polytopes():
+    """Vertices, centres and sizes of each, where its tables begin, and its contact points."""
+    first, second = hull(rounding=0.1), hull(VERTICES[:1], 2, 0)
+    made = _joined([first, second, EMPTY], [[0, 1]], [([5, 6, 7], [-1])])
+    assert made.first.tolist() == [[0, 0, 0], [3, 1, 3], [4, 3, 3], [4, 3, 3]]
+    centre = VERTICES.mean(axis=0)
+    assert made.centres == pytest.approx(np.array([centre, VERTICES[0], np.zeros(3)]))
+    size = np.linalg.norm(VERTICES - centre, axis=1).max() + 0.1
+    assert made.sizes == pytest.approx([size, 0.0, np.inf])
+    assert made.points.tolist() == [5, 6, 7, -1]
+    assert made.first_points.tolist() == [[0, 3]]
+    assert made.pairs.tolist() == [[0, 1]]
+    assert made.rounding.tolist() == [0.1, 0.0, 0.0]
