@@ -209,6 +209,15 @@ def test_bad_parameters(bad):
     assert repr(next(iter(bad.values()))) in str(caught.value)
 
 
+def test_equal_cones_are_equal():
+    """By their parameters; what follows from these is neither compared, shown nor given."""
+    cone = FrictionCone(stiffness=1e6)
+    assert cone == FrictionCone(stiffness=1e6)
+    assert cone != FrictionCone(stiffness=1e6, directions=8)
+    assert "tangents" not in repr(cone)
+    assert replace(cone, directions=8).cone.tangents.shape == (2, 8)
+
+
 def test_static_depth():
     """At the static depth the feet carry the weight with all their normal force."""
     k = stiffness_for_static_depth(80.0, 4, 0.005, 2)

@@ -5,8 +5,9 @@ import pinocchio as pin
 import pytest
 from kernel_scenes import robot_of
 
-from nmdp_pin._dynamics.polytopes import _corners, _Hull, _joined, _may_touch
+from nmdp_pin._dynamics.polytopes import _corners, _Hull, _hulls, _joined, _may_touch
 from nmdp_pin._robot import ContactPoints
+from nmdp_pin._terrain import Capsule, Cone, Cylinder
 
 VERTICES = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 DISC = np.diag([0.3, 0.3, 0.0])
@@ -109,3 +110,25 @@ def test_tables_of_polytopes():
     assert made.first_points.tolist() == [[0, 3]]
     assert made.pairs.tolist() == [[0, 1]]
     assert made.rounding.tolist() == [0.1, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "rings"),
+    [
+        (Capsule(radius=0.1, length=0.6), []),
+        (Cylinder(radius=0.1, length=0.6), [-1.0, 1.0]),
+        (Cone(radius=0.1, length=0.6), [-1.0]),
+    ],
+)
+def test_polytopes_of_round_shapes(shape, rings):
+    """The axis of capsules and cylinders, and a rim at each flat end with a point beyond it."""
+    found = _hulls(robot(), 0, 0, shape)
+    ends = np.array([[0.0, 0.0, -0.3], [0.0, 0.0, 0.3]])
+    axes = [one for one in found if len(one.edges) and not one.solid]
+    assert [one.vertices.tolist() for one in axes] == [ends.tolist()] * (len(rings) != 1)
+    made = [one for one in found if one.ring]
+    assert [one.vertices[:, 2].tolist() for one in made] == [
+        pytest.approx([0.3 * end, 0.4 * end]) for end in rings
+    ]
+    assert all(one.rounding == 0.1 for one in axes + made)
+    assert all(one.rim == (0.1 if rings else 0.0) for one in axes + made)
