@@ -3,11 +3,19 @@
 import numpy as np
 import pinocchio as pin
 import pytest
+import trimesh
 from kernel_scenes import robot_of
 
-from nmdp_pin._dynamics.polytopes import _corners, _Hull, _hulls, _joined, _may_touch
+from nmdp_pin._dynamics.polytopes import (
+    _corners,
+    _Hull,
+    _hulls,
+    _joined,
+    _may_touch,
+    convex_corners,
+)
 from nmdp_pin._robot import ContactPoints
-from nmdp_pin._terrain import Capsule, Cone, Cylinder
+from nmdp_pin._terrain import Capsule, Cone, Cylinder, Mesh
 
 VERTICES = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 DISC = np.diag([0.3, 0.3, 0.0])
@@ -132,3 +140,28 @@ def test_polytopes_of_round_shapes(shape, rings):
     ]
     assert all(one.rounding == 0.1 for one in axes + made)
     assert all(one.rim == (0.1 if rings else 0.0) for one in axes + made)
+
+
+@pytest.mark.parametrize(("sides", "count"), [(63, 64), (64, 0)])
+def test_meshes_of_many_corners_have_none(sides, count):
+    """A pyramid has one corner more than its ground has."""
+    angles = 2.0 * np.pi * np.arange(sides) / sides
+    ground = np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
+    solid = trimesh.convex.convex_hull(np.vstack([ground, [0.0, 0.0, 1.0]]))
+    mesh = Mesh(vertices=solid.vertices, faces=solid.faces, position=(0.0, 0.0, 2.0))
+    found = convex_corners(mesh)
+    assert found.shape == (count, 3)
+    if count:
+        assert found[:, 2].max() == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("dent", "count"), [(2.8e-6, 8), (3.2e-6, 0)])
+def test_meshes_that_are_not_convex_have_no_corners(dent, count):
+    """A cube of 1 m with a flat pyramid taken out of its top, a millionth of its volume."""
+    box = trimesh.creation.box((1.0, 1.0, 1.0))
+    sides = box.faces[box.face_normals[:, 2] < 0.5]
+    vertices = np.vstack([box.vertices, [0.0, 0.0, 0.5 - dent]])
+    top = [k for k in range(8) if box.vertices[k, 2] > 0.0]
+    top.sort(key=lambda k: np.arctan2(box.vertices[k, 1], box.vertices[k, 0]))
+    faces = [*sides.tolist(), *([top[k - 1], top[k], 8] for k in range(4))]
+    assert len(convex_corners(Mesh(vertices=vertices, faces=faces))) == count
