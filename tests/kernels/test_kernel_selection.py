@@ -48,23 +48,27 @@ every_shape = pytest.mark.parametrize("shape", SHAPES)
 class Ground:
     """A body with three spheres over a slope or a ball, turned, its origin 1 m above it."""
 
-    def __init__(self, shape):
+    def __init__(self, shape, axes=None):
         model = pin.Model()
         model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
         model.appendBodyToJoint(1, pin.Inertia.Random(), pin.SE3.Identity())
-        points = ContactPoints(("a", "b", "c"), np.ones(3, int), LOCAL, RADII)
+        swept = np.zeros((3, 3, 3)) if axes is None else axes
+        points = ContactPoints(
+            ("a", "b", "c"), np.ones(3, int), LOCAL, RADII, np.zeros(3, int), swept
+        )
         ground = Terrain([SHAPES[shape]])
         law = FrictionCone(stiffness=1e3)
         self.form = Form(System(robot_of(model, points), ground, law))
         self.candidates, self.contacts = self.form.candidates, self.form.new_stage().contacts
         self.R = pin.exp3(np.array([0.3, -0.2, 0.5]))
         self.centre = -BALL * N if shape == "ball" else None
+        self.sizes = np.linalg.norm(swept @ self.R.T @ N, axis=1)  # that they reach down
 
     def heights(self, lowered, moved=(0.0, 0.0, 0.0)):
         """Distances of the spheres from the ground, and its normals under them."""
         centres = (1.0 - lowered) * N + LOCAL @ self.R.T + moved
         if self.centre is None:
-            return centres @ N - RADII, np.tile(N, (3, 1))
+            return centres @ N - RADII - self.sizes, np.tile(N, (3, 1))
         away = centres - self.centre
         size = np.linalg.norm(away, axis=1)
         return size - BALL - RADII, away / size[:, None]
@@ -157,6 +161,44 @@ def test_places_references_and_reports(shape):
     lost[1, 3] = 1e200
     place_contacts(ground.candidates, ground.contacts, lost, at)
     assert np.isnan(at.depth[:2]).all()
+
+
+# A disc, an ellipsoid and a ball.
+SWEPT = np.array([np.diag([0.2, 0.2, 0.0]), np.diag([0.1, 0.2, 0.3]), np.zeros((3, 3))])
+
+
+@pytest.mark.parametrize("shape", ["plane", "box", "mesh"])
+def test_swept_spheres(shape):
+    """Discs and eggs touch by the point that is deepest, at which they are held."""
+    for point in (0, 1):
+        ground = Ground(shape, SWEPT)
+        for velocity in (np.zeros(3), np.array([0.8, -0.6, 0.0]), -2.0 * N):
+            lowered = ground.touch(point, velocity, REACH + H * np.linalg.norm(velocity))
+            assert point not in ground.select(lowered - EDGE, velocity)
+            assert point in ground.select(lowered + EDGE, velocity)
+        ground.select(-2.0)
+        lowered = ground.touch(point)
+        missed_contacts(ground.candidates, ground.placements(lowered - EDGE), ground.contacts)
+        assert point not in ground.points()
+        again = ground.placements(lowered + EDGE)
+        assert missed_contacts(ground.candidates, again, ground.contacts)
+        assert point in ground.points()
+    lowered = max(map(ground.touch, range(3))) + 0.01
+    points = ground.select(lowered)
+    assert set(points) == {0, 1, 2}
+    at, P = ground.form.new_point().places, ground.placements(lowered)
+    place_contacts(ground.candidates, ground.contacts, P, at)
+    heights, n = ground.heights(lowered)[0], len(points)
+    deepest = [max(at.depth[i] for i in range(n) if points[i] == p) for p in range(3)]
+    assert deepest == pytest.approx(-heights, abs=ROUNDING)
+    assert at.normal[:n] == pytest.approx(np.tile(N, (n, 1)), abs=ROUNDING)
+    for i, p in enumerate(points):
+        if at.depth[i] == deepest[p]:
+            down = SWEPT[p] @ ground.R.T @ N
+            off = -SWEPT[p].T @ down / max(np.linalg.norm(down), 1.0e-9)
+            held = LOCAL[p] + off
+            foot = (1.0 - lowered) * N + ground.R @ held - RADII[p] * N
+            assert at.centre[i] + at.arm[i] == pytest.approx(foot, abs=1e-6)
 
 
 def test_contacts_have_numbers_of_their_own():
