@@ -44,6 +44,14 @@ def test_cholesky_reads_and_writes_the_upper_triangle(n):
     assert np.isnan(U[np.tril_indices(n, -1)]).all()
 
 
+def test_factors_of_one_and_of_zero():
+    """Whole numbers, of which none is left out but zeros."""
+    U = np.array([[1.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 3.0]])
+    A = U.T @ U
+    assert linear.cholesky(A)
+    assert np.array_equal(np.triu(A), U)
+
+
 @pytest.mark.parametrize("last", [0.0, -1.0, np.nan, np.inf])
 def test_cholesky_refuses_what_is_not_positive_definite(last):
     """A pivot that is zero, negative or not finite."""
