@@ -26,17 +26,23 @@ RADII = np.array([0.2, 0.1])
 
 
 class Steps:
-    """A free body with a slider, which carry a contact point each and whose slider has stops."""
+    """A free body with two sliders that have stops; it and the first one carry a contact point."""
+
+    JOINTS = (
+        ("base", pin.JointModelFreeFlyer()),
+        ("slide", pin.JointModelPX()),
+        ("second", pin.JointModelPY()),
+    )
 
     def __init__(self, method="ne-nmdp", **options):
         model, at = pin.Model(), pin.SE3(np.eye(3), np.array([0.1, 0.2, -0.1]))
         parent = 0
-        for name, joint in (("base", pin.JointModelFreeFlyer()), ("slide", pin.JointModelPX())):
+        for name, joint in self.JOINTS:
             parent = model.addJoint(parent, joint, at, name)
             inertia = pin.Inertia(2.0, np.array([0.1, 0.0, 0.2]), np.diag([0.3, 0.4, 0.5]))
             model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
-        limits = JointLimits.none(7)
-        limits.lower[6], limits.upper[6] = -9.0, 9.0
+        limits = JointLimits.none(8)
+        limits.lower[6:], limits.upper[6:] = -9.0, 9.0
         points = ContactPoints(("a", "b"), np.array([1, 2]), 0.3 * np.eye(2, 3), RADII)
         robot = robot_of(model, points, limits=limits)
         system = System(robot, Terrain([Plane(height=1.0)]), FrictionCone(stiffness=1e3))
@@ -44,25 +50,25 @@ class Steps:
         self.form, self.memory = self.method.form, self.method.form.new_memory()
         self.record, self.options = self.form.record, self.method._options(np.inf)
         self.stage, self.rng = self.memory.stage, np.random.default_rng(0)
-        self.q = pin.integrate(model, pin.neutral(model), 0.2 * self.rng.standard_normal(7))
-        self.v = self.rng.standard_normal(7)
+        self.q = pin.integrate(model, pin.neutral(model), 0.2 * self.rng.standard_normal(8))
+        self.v = self.rng.standard_normal(8)
 
     def start(self, stages=1, warm=None):
         """Start of a step, with other commands at all stages."""
-        commands = [Command(tau=self.rng.standard_normal(7)) for _ in range(stages)]
+        commands = [Command(tau=self.rng.standard_normal(8)) for _ in range(stages)]
         start = self.form.start(State(0.0, self.q, self.v), commands, H, warm)
         for field in (start.constant, start.kp, start.kd, start.external):
             field[:] = self.rng.standard_normal(field.shape)
         for row in start.q_target:
-            row[:] = pin.integrate(self.model, self.q, self.rng.standard_normal(7))
+            row[:] = pin.integrate(self.model, self.q, self.rng.standard_normal(8))
         kernel.open_step(self.record, start, self.memory)
         return start
 
     def placements(self, q):
-        """Of the bodies, shape (2, 4, 3)."""
+        """Of the bodies, shape (3, 4, 3)."""
         data = self.model.createData()
         pin.forwardKinematics(self.model, data, q)
-        return np.array([array_of(data.oMi[k]) for k in (1, 2)])
+        return np.array([array_of(data.oMi[k]) for k in (1, 2, 3)])
 
     def rates(self, q, v):
         """Rates of the placements."""
@@ -76,7 +82,7 @@ def test_bounds():
     stage, record, options = steps.stage, steps.record, steps.options
     stage.q_ref[:] = 0.0
     stage.q_ref[:2], stage.rate = (3.0, 4.0), 10.0
-    weight = 4.0 * GRAVITY
+    weight = 6.0 * GRAVITY
     assert kernel.attainable(record, stage, 0.5) == pytest.approx(0.5 * weight)
     inertia = steps.record.tree.inertia
     assert kernel.attainable(record, stage, 0.0) == kernel.ROUNDING * inertia * 600.0
@@ -90,8 +96,8 @@ def test_bounds():
             assert kernel.share_of_tolerance(options, stage) == pytest.approx(share**power)
     assert kernel.allowed_gain(record.tree, 0.1, 5.0) == pytest.approx(0.5 + 0.01 * weight)
     at = steps.form.new_point()
-    at.tau[:], at.v[:] = np.arange(7.0), 2.0
-    assert kernel.power(at) == 42.0
+    at.tau[:], at.v[:] = np.arange(8.0), 2.0
+    assert kernel.power(at) == 56.0
 
 
 # Share of the predicted motion and of the last weights, looseness, and whether forces are full.
@@ -114,7 +120,7 @@ def test_guesses(number):
     steps.start()
     stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
     stage.rate, stage.q_ref[:] = 50.0, steps.q
-    stage.v_ref[:], memory.ahead[:] = steps.rng.standard_normal((2, 7))
+    stage.v_ref[:], memory.ahead[:] = steps.rng.standard_normal((2, 8))
     memory.w[:] = steps.rng.uniform(0.1, 0.2, memory.w.shape)
     loose = kernel.guess(steps.record, steps.options, number, memory, at)
     if number == len(GUESSES):
@@ -160,15 +166,16 @@ def test_weights_are_carried():
     steps.start()
     stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
     m = memory.w.shape[1]
-    at.w[:], at.v[:], stage.v_ref[:], stage.rate = 0.07, np.arange(7.0), 1.0, 50.0
+    at.w[:], at.v[:], stage.v_ref[:], stage.rate = 0.07, np.arange(8.0), 1.0, 50.0
     at.active[:1], at.n_active[:] = 1, 1
     kernel.carry(memory, at)
     assert memory.w[:2] == pytest.approx(np.array([[1.0 / m] * m, [0.07] * m]))
-    assert memory.w[2].tolist() == [0.5, *[0.0] * (m - 1)]
-    assert memory.ahead == pytest.approx(50.0 * (np.arange(7.0) - 1.0))
+    assert memory.w[2:].tolist() == [[0.5, *[0.0] * (m - 1)]] * 2
+    assert memory.ahead == pytest.approx(50.0 * (np.arange(8.0) - 1.0))
     at.active[:2], at.n_active[:] = (0, 2), (2, 1)
     kernel.carry(memory, at)
-    assert memory.w == pytest.approx(np.array([[0.07] * m, [1.0 / m] * m, [0.07] * m]))
+    assert memory.w[:3] == pytest.approx(np.array([[0.07] * m, [1.0 / m] * m, [0.07] * m]))
+    assert memory.w[3, 0] == 0.5
 
 
 @pytest.mark.parametrize("warm_start", [False, True])
@@ -176,20 +183,22 @@ def test_weights_to_begin_with(warm_start):
     """Those of the step before, full forces of new contacts; the speed is that of the fastest."""
     steps = Steps(warm_start=warm_start)
     m = steps.memory.w.shape[1]
-    warm = WarmStart(np.array([1]), np.full((1, m), 0.07), np.array([0.3]), np.zeros(7))
+    warm = WarmStart(np.array([1]), np.full((1, m), 0.07), np.array([0.3, 0.8]), np.zeros(8))
     start = steps.start(warm=warm)
     speed = kernel.list_weights(steps.record, start, steps.options, steps.memory)
     n = steps.stage.contacts.n[0]
     assert steps.stage.contacts.index[:n].tolist() == [0, 1]
-    expected = np.array([[1.0 / m] * m, [0.07] * m, [0.3, *[0.0] * (m - 1)]])
+    expected = np.zeros((4, m))
+    expected[0], expected[1], expected[2:, 0] = 1.0 / m, 0.07, (0.3, 0.8)
     if not warm_start:
-        expected[:2], expected[2, 0] = 0.0, 0.5
+        expected[:2], expected[2:, 0] = 0.0, 0.5
     assert steps.memory.w == pytest.approx(expected)
     rates = steps.rates(steps.q, steps.v)
     held = np.hstack([steps.stage.contacts.held[:2], np.ones((2, 1))])
-    velocities = np.einsum("nk,nkj->nj", held, rates)
+    velocities = np.einsum("nk,nkj->nj", held, rates[:2])
     assert steps.memory.velocities[:2] == pytest.approx(velocities, abs=DIFFERENCES)
     assert steps.memory.velocities[2].tolist() == [steps.v[6], 0.0, 0.0]
+    assert steps.memory.velocities[3].tolist() == [steps.v[7], 0.0, 0.0]
     assert speed == pytest.approx(np.linalg.norm(velocities, axis=1).max(), abs=DIFFERENCES)
 
 
@@ -222,7 +231,7 @@ def test_stages_of_second_order(method):
     steps = Steps(method)
     start, scheme = steps.start(stages=2), SDIRK2.record
     stage, first = steps.stage, steps.form.new_point()
-    first.v[:] = steps.rng.standard_normal(7)
+    first.v[:] = steps.rng.standard_normal(8)
     first.q[:] = pin.integrate(steps.model, steps.q, C * H * first.v)
     kernel.kinematics(steps.record, first.q, first)
     kernel.body_twists(steps.record.tree, first.S, first.v, first.twists)
@@ -255,7 +264,7 @@ def test_the_estimated_error_is_that_of_a_better_quadrature(order):
     """Of the velocities at the start and at the ends of the stages."""
     steps = Steps(order=order)
     steps.q[2] = 5.0  # in the air
-    command = Command(kp=np.full(7, 300.0), q_target=pin.neutral(steps.model), base_gains=True)
+    command = Command(kp=np.full(8, 300.0), q_target=pin.neutral(steps.model), base_gains=True)
     made = steps.method.step(State(0.0, steps.q, steps.v), command, H)
     assert made.status.ok
     end = made.state
