@@ -22,6 +22,7 @@ from nmdp_pin._kernels.planes import (
     select_contacts,
 )
 from nmdp_pin._kernels.polytopes import NONE, ON_A
+from nmdp_pin._kernels.touched_surface import seen_faces
 from nmdp_pin._robot import ContactPoints, free_body, together, touching
 from nmdp_pin._terrain import Box, Mesh, Plane, Sphere, Terrain
 
@@ -199,6 +200,28 @@ def test_swept_spheres(shape):
             held = LOCAL[p] + off
             foot = (1.0 - lowered) * N + ground.R @ held - RADII[p] * N
             assert at.centre[i] + at.arm[i] == pytest.approx(foot, abs=1e-6)
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_faces_of_a_box_that_a_point_is_before(swept):
+    """Bits 1, 2, 4 where it is beyond along an axis, or nearest to it, and 8, 16, 32 its sides."""
+    ground, rng = Ground("box", SWEPT if swept else None), np.random.default_rng(0)
+    k, half, turn = 0, np.array([4.0, 3.0, 1.0]), pin.rpy.rpyToMatrix(*RPY)
+    M = array_of(pin.SE3(ground.R, np.zeros(3)))
+    axes = SWEPT[0] if swept else np.zeros((3, 3))
+    reach = np.linalg.norm(axes @ ground.R.T @ turn, axis=0)
+    seen = set()
+    for _ in range(60):
+        local = rng.uniform(-1.3, 1.3, 3) * half
+        beyond = np.abs(local) - half - reach
+        expected = sum(8 << j for j in range(3) if local[j] >= 0.0)
+        for j in range(3):
+            if beyond[j] > 0.0 or j == np.argmax(beyond):
+                expected += 1 << j
+        p = tuple((turn @ local - N).tolist())
+        assert seen_faces(ground.candidates, k, p, M) == expected
+        seen.add(expected & 7)
+    assert len(seen) == 7
 
 
 def test_contacts_have_numbers_of_their_own():
