@@ -204,6 +204,7 @@ class Contacts(Tree):
             rng.standard_normal((4, 5, rows, columns)),
         )
         self.V[1] = self.own[1] = 0.0
+        self.V[0, 0, 0] = 1.0  # which is no zero to be left out
         self.active, self.w = np.array([0, 2, 3]), rng.dirichlet(np.ones(6), 4)[:, :5]
         self.centre, rotation = self.centres(self.q), [M.rotation for M in self.relative(self.q)]
         self.normal, self.curvature = self.balls(self.centre)

@@ -3,9 +3,12 @@
     python tools/mutation.py nmdp_pin/_papers/projection.py --sample 40
     python tools/mutation.py nmdp_pin/_robot/gait.py --tests tests/simulator/test_control.py
     python tools/mutation.py --sample 20            # every module of [tool.mutation]
+    python tools/mutation.py --draw 200 --seed 7    # among all errors of all modules
 
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
-statement left out. The tests of a module are those that [tool.mutation] of pyproject.toml lists.
+statement left out. Sizes of arrays and ends of slices become less, since more of them changes
+nothing; a named threshold of floats stays as open as it is, since no computed number equals it.
+The tests of a module are those that [tool.mutation] of pyproject.toml lists.
 They run in a copy of the checkout, so the checkout is never changed; those of a kernel run
 interpreted, since each error would compile it anew. What survives is printed as
 `file:line: old -> new`: a hole in the tests, or an error that changes nothing.
@@ -61,6 +64,7 @@ SWAPS: dict[type, type] = {
 TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all"}
 NAMES |= {"all": "any", "argmin": "argmax", "argmax": "argmin", "sin": "cos", "cos": "sin"}
+MAKERS = {"vector", "matrix", "indices", "zero_vector", "zero_matrix", "zeros", "empty", "full"}
 
 
 @dataclass(frozen=True)
@@ -85,16 +89,72 @@ class Mutant:
         return f"{self.module}:{self.line}: {self.old} -> {self.new}"
 
 
-def replacements(node: ast.AST) -> Iterator[str]:
-    """What may stand in the place of a node, as source."""
+def sizes(tree: ast.AST) -> set[ast.AST]:
+    """Constants in sizes of new arrays and in ends of slices."""
+    found: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        parts: list[ast.AST | None] = []
+        if isinstance(node, ast.Slice):
+            parts = [node.upper]
+        elif isinstance(node, ast.Call):
+            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            own = isinstance(node.func, ast.Name)  # a kernel's, all of whose arguments are sizes
+            parts = [*(node.args if own else node.args[:1])] if name in MAKERS else []
+        for part in filter(None, parts):
+            found |= {n for n in ast.walk(part) if isinstance(n, ast.Constant)}
+    return found
+
+
+def thresholds(tree: ast.Module) -> set[str]:
+    """Names of the module's constants that are floats, and of those that it imports."""
+    found = named_floats(tree)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nmdp_pin."):
+            path = ROOT / f"{str(node.module).replace('.', '/')}.py"
+            if path.exists():
+                there = named_floats(ast.parse(path.read_bytes()))
+                found |= there & {alias.name for alias in node.names}
+    return found
+
+
+def named_floats(tree: ast.Module) -> set[str]:
+    """Names that a module gives to floats."""
+    found = set()
+    for node in tree.body:
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Constant() | ast.BinOp() | ast.UnaryOp() as value,
+            ):
+                if any(isinstance(getattr(n, "value", 0), float) for n in ast.walk(value)):
+                    found.add(name)
+    return found
+
+
+def is_threshold(node: ast.AST, floats: set[str]) -> bool:
+    """Whether an expression consists of named floats and numbers."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    known = isinstance(node, ast.Name | ast.UnaryOp | ast.BinOp)
+    return known and bool(names) and all(n.id in floats for n in names)
+
+
+def replacements(node: ast.AST, less: set[ast.AST], floats: set[str]) -> Iterator[str]:
+    """What may stand in the place of a node, as source.
+
+    Args:
+        node: a node.
+        less: constants that become less; others become more.
+        floats: names of thresholds.
+    """
     match node:
         case ast.BinOp() if type(node.op) in SWAPS:
             yield f"({ast.unparse(ast.BinOp(node.left, SWAPS[type(node.op)](), node.right))})"
         case ast.BoolOp():
             yield f"({ast.unparse(ast.BoolOp(SWAPS[type(node.op)](), node.values))})"
         case ast.Compare(ops=[op]):
+            named = any(is_threshold(side, floats) for side in (node.left, *node.comparators))
             for swap in (SWAPS, TURNED):
-                if type(op) in swap:
+                if type(op) in swap and not (named and swap is SWAPS and type(op) in TURNED):
                     changed = ast.Compare(node.left, [swap[type(op)]()], node.comparators)
                     yield f"({ast.unparse(changed)})"
         case ast.UnaryOp(op=ast.USub() | ast.Not()):
@@ -104,6 +164,9 @@ def replacements(node: ast.AST) -> Iterator[str]:
             yield "pass"
         case ast.Constant(value=bool()):
             yield str(not node.value)
+        case ast.Constant(value=int()) if node in less:
+            if node.value > 0:
+                yield str(node.value - 1)
         case ast.Constant(value=int() | float()):
             yield str(node.value + 1 if node.value + 1 != node.value else 2 * node.value)
         case ast.Name() if node.id in NAMES:
@@ -138,9 +201,10 @@ def mutants(module: str) -> list[Mutant]:
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    found = []
-    for node in without_text(ast.parse(text)):
-        for new in replacements(node):
+    tree, found = ast.parse(text), []
+    less, floats = sizes(tree), thresholds(tree)
+    for node in without_text(tree):
+        for new in replacements(node, less, floats):
             begin = starts[node.lineno - 1] + node.col_offset
             end = starts[node.end_lineno - 1] + node.end_col_offset
             source = (text[:begin] + new.encode() + text[end:]).decode()
@@ -208,18 +272,25 @@ def main() -> None:
     parser.add_argument("modules", nargs="*", help="paths; none: all of [tool.mutation]")
     parser.add_argument("--tests", nargs="+", help="files of tests, instead of the listed ones")
     parser.add_argument("--sample", type=int, help="plant so many errors a module (all)")
+    parser.add_argument("--draw", type=int, help="plant so many errors in all")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     options = parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     listed: dict[str, list[str]] = project["tool"]["mutation"]
+    drawn = {module: mutants(module) for module in options.modules or listed}
+    if options.draw is not None:
+        whole = [mutant for found in drawn.values() for mutant in found]
+        some = set(random.Random(options.seed).sample(whole, min(options.draw, len(whole))))
+        drawn = {module: [m for m in found if m in some] for module, found in drawn.items()}
     planted = noticed = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = copied(Path(folder))
-        for module in options.modules or listed:
+        for module, chosen in drawn.items():
+            if not chosen:
+                continue
             tests = options.tests or listed.get(module)
             if not tests:
                 sys.exit(f"no tests are listed for {module}: add it to [tool.mutation], or --tests")
-            chosen = mutants(module)
             if options.sample is not None and options.sample < len(chosen):
                 chosen = random.Random(options.seed).sample(chosen, options.sample)
             unnoticed = survivors(copy, module, chosen, tests)

@@ -142,10 +142,9 @@ class DifferentiableForm:
             if len(rates.r):
                 conditions = self._minimiser.stationarity(scheme, start, i, self._first, at, rates)
                 conditions.write_rates()
-        command = commands[min(i, len(commands) - 1)]
         columns_G, columns_r = G_p[:, len(G_p) :], r_p
         for name in names:
-            of_G, of_r = self._by_parameter(name, at, rates, command, conditions)
+            of_G, of_r = self._by_parameter(name, at, rates, commands[i], conditions)
             width = of_G.shape[1]
             columns_G[:, :width], columns_r[:, :width] = of_G, of_r
             columns_G, columns_r = columns_G[:, width:], columns_r[:, width:]

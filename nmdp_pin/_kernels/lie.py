@@ -81,8 +81,7 @@ def quaternion_log(a: Array, out: Array) -> None:
     w = sign * a[3]
     square = a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
     if square < 1e-8:
-        ratio = square / (w * w)
-        factor = 2.0 / w * (1.0 - ratio / 3.0 * (1.0 - 0.6 * ratio))
+        factor = 2.0 / w * (1.0 - square / (3.0 * w * w))
     else:
         length = math.sqrt(square)
         factor = 2.0 * math.atan2(length, w) / length

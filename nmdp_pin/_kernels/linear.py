@@ -105,13 +105,11 @@ def eliminate(A: Array, columns: int, B: Array, order: Array) -> int:
             least = RANK * largest
         if not (largest > least and largest < np.inf):
             break
-        if row != rank:
-            _exchange(A, rank, row)
-            _exchange(B, rank, row)
-        if column != rank:
-            order[rank], order[column] = order[column], order[rank]
-            for i in range(n):
-                A[i, rank], A[i, column] = A[i, column], A[i, rank]
+        _exchange(A, rank, row)
+        _exchange(B, rank, row)
+        order[rank], order[column] = order[column], order[rank]
+        for i in range(n):
+            A[i, rank], A[i, column] = A[i, column], A[i, rank]
         for i in range(rank + 1, n):
             factor = A[i, rank] / A[rank, rank]
             if factor != 0.0:

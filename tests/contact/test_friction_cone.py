@@ -170,6 +170,28 @@ def test_derivative_just_inside(power, depth):
     assert np.isfinite(cone.derivative(state, w, wrench)).all()
 
 
+@pytest.mark.parametrize("zeta", [0.0, 1e-3])
+@pytest.mark.parametrize("normal", [(0.48, 0.36, 0.8), (0.6, 0.64, -0.48), (-0.48, 0.64, -0.6)])
+def test_derivative_on_a_ball(normal, zeta):
+    """Central differences of V w as the contact moves over and into a ball, on both its frames."""
+    cone = FrictionCone(stiffness=1e4, power=2, zeta=zeta)
+    w, x = np.array([[0.1, 0.3, 0.05, 0.2, 0.0, 0.15]]), 0.9 * np.array(normal)
+
+    def at(x):
+        size = np.linalg.norm(x)
+        n = x / size
+        curvature = (np.eye(3) - np.outer(n, n))[None] / size
+        return contacts([1.0 - size], normal=n)._replace(curvature=curvature)
+
+    def force(x):
+        return cone.vertices(at(x))[0] @ w[0]
+
+    step = 1e-5  # the error is of its square
+    expected = [(force(x + e) - force(x - e)) / (2.0 * step) for e in step * np.eye(3)]
+    found = cone.derivative(at(x), w, force(x)[None])[0]
+    np.testing.assert_allclose(found, np.transpose(expected), atol=1e-5 * np.abs(found).max())
+
+
 BAD = [
     *({"stiffness": k} for k in (0.0, -1.0, np.nan, np.inf, "1", None)),
     *({"power": p} for p in (0, -1, 2.5, np.nan, "2", None)),
@@ -185,6 +207,15 @@ def test_bad_parameters(bad):
     with pytest.raises(ContactError, match=next(iter(bad))) as caught:
         replace(FrictionCone(stiffness=1e6), **bad)
     assert repr(next(iter(bad.values()))) in str(caught.value)
+
+
+def test_equal_cones_are_equal():
+    """By their parameters; what follows from these is neither compared, shown nor given."""
+    cone = FrictionCone(stiffness=1e6)
+    assert cone == FrictionCone(stiffness=1e6)
+    assert cone != FrictionCone(stiffness=1e6, directions=8)
+    assert "tangents" not in repr(cone)
+    assert replace(cone, directions=8).cone.tangents.shape == (2, 8)
 
 
 def test_static_depth():

@@ -21,6 +21,7 @@ from sliding_scenes import (
 )
 from wrench_data import contacts_at
 
+from nmdp_pin._contact.patch_frame import PatchFrame
 from nmdp_pin._control import Passive
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._simulator.simulator import Simulator
@@ -256,6 +257,13 @@ def test_bad_parameters(change, message):
     """A parameter out of its range is refused by an error that names it."""
     with pytest.raises(ContactError, match=message):
         PlanarSliding(**({"surface": ELLIPSOID, "stiffness": 1.0} | change))
+
+
+def test_bad_frames():
+    """Frames by themselves are checked as well."""
+    for bad in ({"frame": "moon"}, {"axis": (0.0, np.nan, 1.0)}):
+        with pytest.raises(ContactError, match=next(iter(bad))):
+            PatchFrame(**bad)
 
 
 def test_arms_for_fewer_contacts():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import core_samples as samples
 import numpy as np
+import pinocchio as pin
 import pytest
 import scipy.linalg
 from scipy.interpolate import PPoly
@@ -41,6 +42,14 @@ def test_cholesky_reads_and_writes_the_upper_triangle(n):
     assert linear.cholesky(U)
     assert np.triu(U) == pytest.approx(scipy.linalg.cholesky(A), abs=ROUNDING)
     assert np.isnan(U[np.tril_indices(n, -1)]).all()
+
+
+def test_factors_of_one_and_of_zero():
+    """Whole numbers, of which none is left out but zeros."""
+    U = np.array([[1.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 3.0]])
+    A = U.T @ U
+    assert linear.cholesky(A)
+    assert np.array_equal(np.triu(A), U)
 
 
 @pytest.mark.parametrize("last", [0.0, -1.0, np.nan, np.inf])
@@ -141,6 +150,20 @@ def test_systems_with_redundant_rows_and_columns(rank):
     linear.solve_redundant(A.copy(), B.copy(), X)
     assert pytest.approx(B, abs=ROUNDING) == A @ X
     assert (~X.any(axis=1)).sum() == 5 - rank
+
+
+def test_pivots_may_be_anywhere():
+    """A matrix with a single number in each row and column is solved by exchanges alone."""
+    A = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.0, 0.0]])
+    B, order = np.array([[2.0, 4.0], [3.0, 9.0], [1.0, 5.0]]), np.empty(3, np.int64)
+    R, right = A.copy(), B.copy()
+    assert linear.eliminate(R, 3, right, order) == 3
+    assert np.array_equal(R, np.diag([3.0, 2.0, 1.0]))
+    assert order.tolist() == [2, 1, 0]
+    assert np.array_equal(right, B[[1, 0, 2]])
+    X = np.empty((3, 2))
+    linear.solve_redundant(A, B.copy(), X)
+    assert np.array_equal(X, [[1.0, 5.0], [1.0, 2.0], [1.0, 3.0]])
 
 
 def test_finite():
@@ -415,3 +438,34 @@ def test_vectors_as_tuples():
         (vector3.scaled(u, 0.3), 0.3 * a),
     ):
         assert np.array(found) == pytest.approx(expected)
+
+
+def test_placements():
+    """Products, quotients, points and vectors are pinocchio's; a quotient's second may shear."""
+    pin.seed(3)
+    A, B, a, b, out = (
+        pin.SE3.Random(),
+        pin.SE3.Random(),
+        *np.random.default_rng(3).normal(size=(3, 3)),
+    )
+    stored = [np.vstack([M.rotation.T, M.translation]) for M in (A, B)]
+    found, C = {}, np.empty((4, 3))
+    for kernel in (vector3.rotate, vector3.rotate_back, vector3.place):
+        kernel(stored[0], a, out)
+        found[kernel] = out.copy()
+    assert found[vector3.rotate] == pytest.approx(A.rotation @ a, abs=ROUNDING)
+    assert found[vector3.rotate_back] == pytest.approx(A.rotation.T @ a, abs=ROUNDING)
+    assert found[vector3.place] == pytest.approx(A.act(a), abs=ROUNDING)
+    vector3.compose(*stored, C)
+    product = A * B
+    assert C == pytest.approx(np.vstack([product.rotation.T, product.translation]), abs=ROUNDING)
+    sheared = stored[1] + 0.1 * np.arange(12.0).reshape(4, 3)
+    vector3.relative(stored[0], sheared, C)
+    expected = np.vstack([sheared[:3], sheared[3] - A.translation]) @ A.rotation
+    assert C == pytest.approx(expected, abs=ROUNDING)
+    vector3.cross_into(a, b, out)
+    assert out == pytest.approx(np.cross(a, b), abs=ROUNDING)
+    assert vector3.cross(tuple(a), tuple(b)) == pytest.approx(np.cross(a, b), abs=ROUNDING)
+    for j in range(3):
+        other = a + 0.1 * np.eye(3)[j] - 0.3 * np.eye(3)[j - 1]
+        assert vector3.largest_difference(a, tuple(other)) == pytest.approx(0.3, abs=ROUNDING)

@@ -8,6 +8,7 @@ from kernel_scenes import BALL, DIFFERENCE, STEP, Contacts, H, array_of
 from nmdp_pin._kernels.contact_motion import (
     displacement,
     relative_velocity,
+    spin,
     stiffness_at_origin,
     turn_back,
     velocity_motion,
@@ -66,6 +67,19 @@ def test_velocities_of_centres_are_rates_of_their_places(at):
         relative_velocity(at.P, at.twists, a, b, at.centre[i], found[i], work)
     sides = [at.centres(at.moved(s * STEP * at.v)) for s in (1.0, -1.0)]
     assert found == pytest.approx((sides[0] - sides[1]) / (2.0 * STEP), abs=DIFFERENCE)
+
+
+@pytest.mark.parametrize("h", [0.0, 0.3])
+def test_placements_after_a_turn(at, h):
+    """A carrier turned for a time at constant velocity, with its contact at a given place."""
+    there = (0.3, -0.2, 0.5)
+    for M, local, a, b in zip(at.relative(at.q), at.local, at.joints, at.touched, strict=True):
+        found = array_of(M)
+        spin(at.P, at.twists, a, b, h, local, there, found)
+        rate = at.P[b, :3] @ (at.twists[a, 3:] - at.twists[b, 3:])
+        R = pin.exp3(h * rate) @ M.rotation
+        assert found[:3] == pytest.approx(R.T, abs=ROUNDING)
+        assert found[3] == pytest.approx(there - R @ local, abs=ROUNDING)
 
 
 def test_motion_by_a_velocity(at):

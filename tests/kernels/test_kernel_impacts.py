@@ -10,7 +10,16 @@ from kernel_scenes import robot_of
 from nmdp_pin._contact import FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._kernels.impacts import MOVES, REBOUNDED, SANK, UNLOADED, confirm, ends_of, judge
+from nmdp_pin._kernels.impacts import (
+    MOVES,
+    REBOUNDED,
+    SANK,
+    UNLOADED,
+    confirm,
+    elastic_energy,
+    ends_of,
+    judge,
+)
 from nmdp_pin._kernels.jit import jit
 from nmdp_pin._robot import ContactPoints, JointLimits
 from nmdp_pin._terrain import Plane, Terrain
@@ -150,7 +159,7 @@ def test_an_impact_that_adds_energy_rebounds(step, row):
     step.velocities[row] = -(ALONG if row else N)
     assert step.judged(gain=1.0) == (0, False)  # it does not act
     step.put(step.last, row)
-    assert step.judged(gain=1.1e-4)[0] == REBOUNDED
+    assert step.judged(gain=1.1e-4) == (REBOUNDED, False)
     assert step.judged(gain=0.9e-4)[0] == 0
     assert step.judged(gain=0.9e-2, done=-0.5, kinetic=0.0)[0] == 0
     assert step.judged(gain=1.1e-2, done=-0.5, kinetic=0.0)[0] == REBOUNDED
@@ -169,10 +178,29 @@ def test_what_sinks_deeper_than_its_energy_can_press_it(step, row, before):
             at.places.depth[0] = depth
     assert step.judged() == (0, False)  # it did not approach
     step.velocities[row] = -(ALONG if row else N)
-    assert step.judged(gain=-0.99 * most)[0] == SANK
+    assert step.judged(gain=-0.99 * most) == (SANK, False)
     assert step.judged(gain=-1.01 * most)[0] == 0
     step.last.places.depth[0], step.last.q[1] = -BEYOND, 0.5
     assert step.judged()[0] == 0
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_elastic_energy(step, power):
+    """The integral of k d^p over the penetration of contacts that recover, and of stops."""
+    step.system.cone.power, step.system.recovery = power, 5.0
+    step.put(step.last, 0)
+    expected = [(-0.02, 0.5, 0.0), (0.03, 0.5, FULL * 0.03 / (power + 1))]
+    stiffness = step.system.joints.stiffness
+    expected += [(0.0, -1.2, 0.5 * stiffness[1] * 0.2**2)]
+    for depth, q, energy in expected:
+        step.last.places.depth[0], step.last.q[1] = depth, q
+        step.system.candidates.recovery[0] = 5.0
+        assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
+    step.last.places.depth[0] = 0.03
+    step.system.candidates.recovery[0] = 0.0
+    assert elastic_energy(step.system, step.stage, step.last) == pytest.approx(energy)
+    step.system.recovery = 0.0
+    assert elastic_energy(step.system, step.stage, step.last) == 0.0
 
 
 def test_what_is_thrown_up_is_a_suspect(step):
@@ -185,7 +213,10 @@ def test_what_is_thrown_up_is_a_suspect(step):
     step.put(step.first, 2, 5.0 * ALONG)
     step.put(step.last, 2, u=ALONG)
     for speed, contact in ((-1.0, True), (0.9 * MOVES, True), (1.1 * MOVES, False)):
-        step.origin.twists[1:, :3] = speed * N
+        # The centre of mass moves so, the light body against the heavy one.
+        mass = step.system.tree.moments[:, 3, 3]
+        step.origin.twists[1, :3] = 3.0 * speed * N
+        step.origin.twists[2, :3] = (mass.sum() - 3.0 * mass[0]) / mass[1] * speed * N
         assert step.judged() == (0, True)
         assert step.suspects.tolist() == [contact, False, True]
     system, stage, end = step.system, step.stage, step.form.new_point()

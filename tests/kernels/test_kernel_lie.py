@@ -99,6 +99,7 @@ def test_derivative_of_the_logarithm(angle):
     for d in twists(angle):
         ad = pin.Motion(d).action
         assert applied(lie.coadjoint, d, f, shape=6) == pytest.approx(ad.T @ f, abs=ROUNDING)
+        assert applied(lie.cross_motions, d, f, shape=6) == pytest.approx(ad @ f, abs=ROUNDING)
         blocks = np.zeros((12, 12))
         blocks[:6] = np.hstack([-ad, np.eye(6)])
         D = applied(lie.log_derivative, d, shape=(6, 6))

@@ -134,6 +134,36 @@ def test_stiffness_is_the_derivative_of_the_generalised_force():
     assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A - before
 
 
+def test_stiffness_of_pairs_is_the_derivative_of_the_generalised_force():
+    """Wrenches K x of the motion x of the carrier in the touched body, which carries them along."""
+    scene = Tree()
+    pairs, n = np.stack([scene.joints, scene.touched], axis=1), scene.n
+    F, K = scene.rng.standard_normal((n, 6)), scene.rng.standard_normal((n, 6, 6))
+    start = scene.at(scene.q)[0]
+
+    def loads(q):
+        total, data = np.zeros(scene.nv), scene.at(q)[0]
+        for (a, b), wrench, stiffness in zip(pairs, F, K, strict=True):
+            moved, held = (data.oMi[i].act(start.oMi[i].inverse()) for i in (int(a), int(b)))
+            relative = pin.log6(held.actInv(moved)).vector
+            J = [pin.getJointJacobian(scene.model, data, i, pin.WORLD) for i in (int(a), int(b))]
+            force = held.act(pin.Force(wrench + stiffness @ relative)).vector
+            total -= (J[0] - (J[1] if b else 0.0)).T @ force
+        return total
+
+    arrays, S = scene.arrays, scene.at(scene.q)[2]
+    flat, wrenches, sums = K.reshape(n, 36), np.zeros((5, 6)), np.zeros((5, 36))
+    tree.subtract_from_bodies(pairs, F, n, -1.0, wrenches)
+    tree.subtract_from_bodies(pairs, flat, n, 1.0, sums)
+    for values in (wrenches, sums):
+        tree.add_children(arrays.parents, values)
+    A = np.zeros((scene.nv, scene.nv))
+    tree.project_stiffness(S, arrays.parents, arrays.first_dofs, sums, wrenches, A)
+    tree.add_pairs(arrays, S, pairs, flat, F, n, A)
+    expected = scene.differences(loads)
+    assert pytest.approx(expected, abs=OF_TREE * np.abs(expected).max()) == A
+
+
 @pytest.mark.parametrize("both", [-1.0, 1.0])
 def test_contacts_act_on_carriers_and_on_touched_bodies(both):
     """Each value is subtracted from its carrier, and that times a sign from the body it touches."""
@@ -197,6 +227,26 @@ def test_turning_is_the_derivative_of_a_pulled_force(kind, size):
         A[:] = 0.0
         manifold.add_weighted(space, left, D, weights, 2.0, A)
         assert pytest.approx(2.0 * left.T @ (weights[:, None] * D), abs=ROUNDING) == A
+
+
+@pytest.mark.parametrize("size", [1e-6, 0.3, 1.5])
+@pytest.mark.parametrize("kind", ["planar", "spherical", "free-flyer", "RY"])
+def test_derivatives_of_a_step_on_the_manifold(kind, size):
+    """By its start and by its tangent, pinocchio's; products with blocks are those of matrices."""
+    model = model_of(kind)
+    space, q, nv = manifold_of(model), random_q(model, 2), model.nv
+    rng = np.random.default_rng(6)
+    d = size * rng.uniform(-1.0, 1.0, nv)
+    by_q, by_d = np.full((2, nv, nv), np.nan)
+    assert manifold.integrate_derivatives(space, d, by_q, by_d)
+    for found, argument in ((by_q, pin.ARG0), (by_d, pin.ARG1)):
+        assert pytest.approx(pin.dIntegrate(model, q, d, argument), abs=SERIES) == found
+    X, before = rng.standard_normal((2, 3, nv))
+    Y, weights, A = before.copy(), rng.standard_normal(nv), np.ones((nv, nv))
+    manifold.add_multiplied_rows(space, X, by_d, -0.5, Y)
+    assert pytest.approx(before - 0.5 * X @ by_d, abs=SERIES) == Y
+    manifold.add_rows(space, weights, by_d, 2.0, A)
+    assert pytest.approx(1.0 + 2.0 * weights[:, None] * by_d, abs=SERIES) == A
 
 
 def test_other_joints_are_refused_by_name():

@@ -281,11 +281,12 @@ def test_pushes_add_up():
     robot = samples.robot("spider")
     simulator = Simulator(robot, Terrain([Plane(height=-0.43)]), samples.CONE)
     state = simulator.state(t=1.1)
-    inner = TorqueFunction(lambda state, h: np.full(18, 0.5))
+    wind = np.arange(18.0)
+    inner = TorqueFunction(lambda state, h: Command(tau=np.full(18, 0.5), force=wind))
     pushes = [Push(**PUSH), Push(**PUSH, frame="FL_lower")]
     apart = [Pushed(Passive(), robot, [push]).command(state, 0.01).force for push in pushes]
     together = Pushed(inner, robot, pushes).command(state, 0.01)
-    np.testing.assert_allclose(together.force, apart[0] + apart[1], atol=ROUNDING)
+    np.testing.assert_allclose(together.force, wind + apart[0] + apart[1], atol=ROUNDING)
     np.testing.assert_array_equal(together.tau, np.full(18, 0.5))
     np.testing.assert_allclose(apart[0][:3], PUSH["force"], atol=ROUNDING)  # upright base
     quiet = Pushed(inner, robot, pushes).command(simulator.state(t=5.0), 0.01)
@@ -309,6 +310,19 @@ def test_bad_pushes(bad, message):
     """A push that is none is refused."""
     with pytest.raises(ControlError, match=message):
         Push(**PUSH | bad)
+
+
+def test_a_push_without_a_frame_is_one_of_the_first_moving_body():
+    """Neither a body that stands, nor the joint: a body is pushed at its own origin."""
+    model, still = pin.Model(), pin.SE3.Identity()
+    model.addBodyFrame("ground", 0, still, 0)
+    joint = model.addJoint(0, pin.JointModelRZ(), still, "hinge")
+    model.addJointFrame(joint)
+    model.addBodyFrame("arm", joint, pin.SE3(np.eye(3), np.array([0.0, 2.0, 0.0])), 0)
+    robot = samples.replace(samples.robot("chain fixed"), model=model)
+    push = Push(force=(3.0, 0.0, 0.0), start=0.0, duration=1.0)
+    command = Pushed(Passive(), robot, [push]).command(State(0.0, np.zeros(1), np.zeros(1)), 0.1)
+    assert command.force == pytest.approx([-6.0])
 
 
 def test_push_on_nothing():

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import typing
+from dataclasses import replace
 from pathlib import Path
 
 import coal
@@ -270,8 +271,15 @@ def test_bounds_are_those_of_the_corners() -> None:
             np.testing.assert_allclose(low, corners.min(axis=0), atol=ROUNDING)
             np.testing.assert_allclose(high, corners.max(axis=0), atol=ROUNDING)
     low, high = Terrain([*scene, Plane()]).bounds()
-    assert np.isneginf(low).all()
-    assert np.isposinf(high).all()
+    assert low.tolist() == [-np.inf] * 3
+    assert high.tolist() == [np.inf] * 3
+
+
+def test_a_terrain_is_replaced_by_its_shapes() -> None:
+    """What follows from the shapes is no argument, and is not shown."""
+    terrain = replace(Terrain(Plane()), shapes=(Sphere(radius=0.2),))
+    assert not terrain.flat
+    assert "arrays" not in repr(terrain)
 
 
 def test_equal_shapes_are_equal() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nmdp_pin._terrain import Box, HeightField, Mesh, Terrain
+from nmdp_pin._terrain.triangles import _morton
 from nmdp_pin.errors import TerrainError
 
 ROUNDING = 2e-14  # [m] of coordinates of about 3 m, through products and a root
@@ -415,3 +416,16 @@ def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
     np.save(path, np.array([[print, 1], [2, 3]], dtype=object), allow_pickle=True)
     with pytest.raises(TerrainError, match="cannot be read"):
         HeightField(path=str(path), size=(1.0, 1.0))
+
+
+def test_neighbours_are_neighbours_along_the_curve():
+    """The bits of a place are those of its coordinates in turn, x last; wherever it lies."""
+    last = 2**20 - 1
+    corners = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
+    ones = int("1" * 20, 8)
+    expected = [(x + 2 * y + 4 * z) * ones for x, y, z in corners.astype(int).tolist()]
+    assert _morton(corners).tolist() == expected
+    assert _morton(8.0 * corners - 3.0).tolist() == expected
+    steps = np.vstack([corners, corners[1:2] / last])
+    assert _morton(steps)[-1] == 1
+    assert _morton(np.ones((3, 3))).tolist() == [0, 0, 0]

@@ -1,0 +1,302 @@
+"""Parts of a step: bounds, initial guesses, stages, weights to begin with, the estimated error."""
+
+from dataclasses import replace
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from kernel_scenes import array_of, robot_of
+
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._control import Command
+from nmdp_pin._dynamics.system import System
+from nmdp_pin._integrators import INTEGRATORS
+from nmdp_pin._integrators.scheme import BACKWARD_EULER, SDIRK2
+from nmdp_pin._kernels import step as kernel
+from nmdp_pin._robot import ContactPoints, JointLimits
+from nmdp_pin._state.state import State, WarmStart
+from nmdp_pin._terrain import Plane, Terrain
+
+ROUNDING = 1e-12  # of sums of a few terms
+DIFFERENCES = 1e-7  # of central differences
+GRAVITY = 9.81  # [m/s^2]
+H = 0.02  # [s]
+C = 1.0 - np.sqrt(0.5)  # end of the first stage of SDIRK2, as a share of the step
+RADII = np.array([0.2, 0.1])
+
+
+class Steps:
+    """A free body with two sliders that have stops; it and the first one carry a contact point."""
+
+    JOINTS = (
+        ("base", pin.JointModelFreeFlyer()),
+        ("slide", pin.JointModelPX()),
+        ("second", pin.JointModelPY()),
+    )
+
+    def __init__(self, method="ne-nmdp", **options):
+        model, at = pin.Model(), pin.SE3(np.eye(3), np.array([0.1, 0.2, -0.1]))
+        parent = 0
+        for name, joint in self.JOINTS:
+            parent = model.addJoint(parent, joint, at, name)
+            inertia = pin.Inertia(2.0, np.array([0.1, 0.0, 0.2]), np.diag([0.3, 0.4, 0.5]))
+            model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+        limits = JointLimits.none(8)
+        limits.lower[6:], limits.upper[6:] = -9.0, 9.0
+        points = ContactPoints(("a", "b"), np.array([1, 2]), 0.3 * np.eye(2, 3), RADII)
+        robot = robot_of(model, points, limits=limits)
+        system = System(robot, Terrain([Plane(height=1.0)]), FrictionCone(stiffness=1e3))
+        self.model, self.method = model, INTEGRATORS[method](system, **options)
+        self.form, self.memory = self.method.form, self.method.form.new_memory()
+        self.record, self.options = self.form.record, self.method._options(np.inf)
+        self.stage, self.rng = self.memory.stage, np.random.default_rng(0)
+        self.q = pin.integrate(model, pin.neutral(model), 0.2 * self.rng.standard_normal(8))
+        self.v = self.rng.standard_normal(8)
+
+    def start(self, stages=1, warm=None):
+        """Start of a step, with other commands at all stages."""
+        commands = [Command(tau=self.rng.standard_normal(8)) for _ in range(stages)]
+        start = self.form.start(State(0.0, self.q, self.v), commands, H, warm)
+        for field in (start.constant, start.kp, start.kd, start.external):
+            field[:] = self.rng.standard_normal(field.shape)
+        for row in start.q_target:
+            row[:] = pin.integrate(self.model, self.q, self.rng.standard_normal(8))
+        kernel.open_step(self.record, start, self.memory)
+        return start
+
+    def placements(self, q):
+        """Of the bodies, shape (3, 4, 3)."""
+        data = self.model.createData()
+        pin.forwardKinematics(self.model, data, q)
+        return np.array([array_of(data.oMi[k]) for k in (1, 2, 3)])
+
+    def rates(self, q, v):
+        """Rates of the placements."""
+        sides = [self.placements(pin.integrate(self.model, q, s * 1e-5 * v)) for s in (1, -1)]
+        return (sides[0] - sides[1]) / 2e-5
+
+
+def test_bounds():
+    """Shares of the weight and speeds, but not below what rounding makes of a configuration."""
+    steps = Steps()
+    stage, record, options = steps.stage, steps.record, steps.options
+    stage.q_ref[:] = 0.0
+    stage.q_ref[:2], stage.rate = (3.0, 4.0), 10.0
+    weight = 6.0 * GRAVITY
+    assert kernel.attainable(record, stage, 0.5) == pytest.approx(0.5 * weight)
+    inertia = steps.record.tree.inertia
+    assert kernel.attainable(record, stage, 0.0) == kernel.ROUNDING * inertia * 600.0
+    assert kernel.attainable_slip(stage, 0.5) == 0.05
+    assert kernel.attainable_slip(stage, 0.0) == 6.0 * kernel.PLACE
+    options.long = 0.003
+    for rate, share in ((1000.0, 1.0 / 3.0), (100.0, 1.0)):
+        stage.rate = rate
+        for displaced, power in ((True, 1), (False, 2)):
+            stage.displaced = displaced
+            assert kernel.share_of_tolerance(options, stage) == pytest.approx(share**power)
+    assert kernel.allowed_gain(record.tree, 0.1, 5.0) == pytest.approx(0.5 + 0.01 * weight)
+    at = steps.form.new_point()
+    at.tau[:], at.v[:] = np.arange(8.0), 2.0
+    assert kernel.power(at) == 56.0
+
+
+# Share of the predicted motion and of the last weights, looseness, and whether forces are full.
+GUESSES = [
+    (1.0, 1.0, 3.0, False),
+    (0.0, 1.0, 3.0, False),
+    (1.0, 0.0, 10.0, False),
+    (0.5, 1.0, 3.0, False),
+    (0.0, 1.0, 0.3, False),
+    (1.0, 1.0, 3.0, True),
+    (0.0, 0.0, 0.3, False),
+    (0.0, 0.0, 1e3, False),
+]
+
+
+@pytest.mark.parametrize("number", range(len(GUESSES) + 1))
+def test_guesses(number):
+    """The first one alone is predicted with the acceleration; weights of joints rest in between."""
+    steps = Steps()
+    steps.start()
+    stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
+    stage.rate, stage.q_ref[:] = 50.0, steps.q
+    stage.v_ref[:], memory.ahead[:] = steps.rng.standard_normal((2, 8))
+    memory.w[:] = steps.rng.uniform(0.1, 0.2, memory.w.shape)
+    loose = kernel.guess(steps.record, steps.options, number, memory, at)
+    if number == len(GUESSES):
+        assert loose == -1.0
+        return
+    share, weights, expected, full = GUESSES[number]
+    assert loose == expected
+    dq = share * stage.v_ref / 50.0
+    if number == 0:
+        dq += memory.ahead / 50.0**2
+    assert at.q == pytest.approx(pin.integrate(steps.model, steps.q, dq), abs=ROUNDING)
+    w, (n, m) = weights * memory.w, (2, memory.w.shape[1])
+    if full:
+        w[:n] = 1.0 / m
+    if weights == 0.0:
+        w[n:, 0] = 0.5
+    assert at.w == pytest.approx(w, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("minimiser", [0, 3])
+def test_guesses_without_predictions(warm_start, restarts, minimiser):
+    """The reference with the weights, then without forces where both may be tried."""
+    steps = Steps(warm_start=warm_start, restarts=restarts)
+    steps.start()
+    steps.options.minimiser = minimiser
+    stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
+    stage.rate, stage.q_ref[:], stage.v_ref[:] = 50.0, steps.q, 1.0
+    memory.w[:], memory.ahead[:] = 0.1, 1.0
+    predicts = warm_start and restarts and minimiser == 0
+    loose = [kernel.guess(steps.record, steps.options, k, memory, at) for k in range(3)]
+    both = warm_start and restarts
+    assert loose == ([3.0, 3.0, 10.0] if predicts else [3.0, 3.0 if both else -1.0, -1.0])
+    if not predicts:
+        assert np.array_equal(at.q, steps.q)
+        assert (at.w[:2] == (0.0 if both else 0.1)).all()
+
+
+def test_weights_are_carried():
+    """Those that act; contacts that are apart begin with full forces, joints in the middle."""
+    steps = Steps()
+    steps.start()
+    stage, memory, at = steps.stage, steps.memory, steps.form.new_point()
+    m = memory.w.shape[1]
+    at.w[:], at.v[:], stage.v_ref[:], stage.rate = 0.07, np.arange(8.0), 1.0, 50.0
+    at.active[:1], at.n_active[:] = 1, 1
+    kernel.carry(memory, at)
+    assert memory.w[:2] == pytest.approx(np.array([[1.0 / m] * m, [0.07] * m]))
+    assert memory.w[2:].tolist() == [[0.5, *[0.0] * (m - 1)]] * 2
+    assert memory.ahead == pytest.approx(50.0 * (np.arange(8.0) - 1.0))
+    at.active[:2], at.n_active[:] = (0, 2), (2, 1)
+    kernel.carry(memory, at)
+    assert memory.w[:3] == pytest.approx(np.array([[0.07] * m, [1.0 / m] * m, [0.07] * m]))
+    assert memory.w[3, 0] == 0.5
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_weights_to_begin_with(warm_start):
+    """Those of the step before, full forces of new contacts; the speed is that of the fastest."""
+    steps = Steps(warm_start=warm_start)
+    m = steps.memory.w.shape[1]
+    warm = WarmStart(np.array([1]), np.full((1, m), 0.07), np.array([0.3, 0.8]), np.zeros(8))
+    start = steps.start(warm=warm)
+    speed = kernel.list_weights(steps.record, start, steps.options, steps.memory)
+    n = steps.stage.contacts.n[0]
+    assert steps.stage.contacts.index[:n].tolist() == [0, 1]
+    expected = np.zeros((4, m))
+    expected[0], expected[1], expected[2:, 0] = 1.0 / m, 0.07, (0.3, 0.8)
+    if not warm_start:
+        expected[:2], expected[2:, 0] = 0.0, 0.5
+    assert steps.memory.w == pytest.approx(expected)
+    rates = steps.rates(steps.q, steps.v)
+    held = np.hstack([steps.stage.contacts.held[:2], np.ones((2, 1))])
+    velocities = np.einsum("nk,nkj->nj", held, rates[:2])
+    assert steps.memory.velocities[:2] == pytest.approx(velocities, abs=DIFFERENCES)
+    assert steps.memory.velocities[2].tolist() == [steps.v[6], 0.0, 0.0]
+    assert steps.memory.velocities[3].tolist() == [steps.v[7], 0.0, 0.0]
+    assert speed == pytest.approx(np.linalg.norm(velocities, axis=1).max(), abs=DIFFERENCES)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_a_stage_of_first_order(method):
+    """From the start of the step, with its last command; targets are where bodies would fly."""
+    steps = Steps(method)
+    start = steps.start(stages=2)
+    kernel.state_stage(
+        steps.record, BACKWARD_EULER.record, start, 0, steps.memory, steps.memory.origin
+    )
+    stage = steps.stage
+    assert stage.rate == pytest.approx(1.0 / H)
+    assert stage.displaced
+    assert np.array_equal(stage.q_ref, steps.q)
+    assert np.array_equal(stage.v_ref, steps.v)
+    torque = stage.torque
+    for name in ("constant", "kp", "kd", "external", "q_target"):
+        assert np.array_equal(getattr(torque, name), getattr(start, name)[1])
+    if method == "pbd-nmdp":
+        back = steps.placements(pin.integrate(steps.model, steps.q, -H * steps.v))
+        target = 2.0 * steps.placements(steps.q) - back
+        target[:, 3, 2] -= GRAVITY * H**2
+        assert stage.target == pytest.approx(target, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
+def test_stages_of_second_order(method):
+    """The second stage begins where the slopes of the first lead."""
+    steps = Steps(method)
+    start, scheme = steps.start(stages=2), SDIRK2.record
+    stage, first = steps.stage, steps.form.new_point()
+    first.v[:] = steps.rng.standard_normal(8)
+    first.q[:] = pin.integrate(steps.model, steps.q, C * H * first.v)
+    kernel.kinematics(steps.record, first.q, first)
+    kernel.body_twists(steps.record.tree, first.S, first.v, first.twists)
+    rates = [steps.rates(q, v) for q, v in ((steps.q, steps.v), (first.q, first.v))]
+    share = (1.0 - C) / C
+    for i, (q, v, target) in enumerate(
+        [
+            (steps.q, steps.v, rates[0]),
+            (
+                pin.integrate(steps.model, steps.q, (1.0 - C) * H * first.v),
+                steps.v + share * (first.v - steps.v),
+                rates[0] + share * (rates[1] - rates[0]),
+            ),
+        ]
+    ):
+        kernel.state_stage(steps.record, scheme, start, i, steps.memory, first)
+        assert stage.rate == pytest.approx(1.0 / (C * H))
+        assert not stage.displaced
+        assert stage.q_ref == pytest.approx(q, abs=ROUNDING)
+        assert stage.v_ref == pytest.approx(v, abs=ROUNDING)
+        for name in ("constant", "kp", "kd", "external", "q_target"):
+            assert np.array_equal(getattr(stage.torque, name), getattr(start, name)[i])
+        if method == "pbd-nmdp":
+            target[:, 3, 2] -= GRAVITY * C * H
+            assert stage.target == pytest.approx(target, abs=DIFFERENCES)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_estimated_error_is_that_of_a_better_quadrature(order):
+    """Of the velocities at the start and at the ends of the stages."""
+    steps = Steps(order=order)
+    steps.q[2] = 5.0  # in the air
+    command = Command(kp=np.full(8, 300.0), q_target=pin.neutral(steps.model), base_gains=True)
+    made = steps.method.step(State(0.0, steps.q, steps.v), command, H)
+    assert made.status.ok
+    end = made.state
+    if order == 1:
+        expected = 0.5 * H * (steps.v - end.v)
+        rate, reference = 1.0 / H, steps.v
+    else:
+        points = steps.method._memory.points
+        back = pin.integrate(steps.model, end.q, -C * H * end.v)
+        first = pin.difference(steps.model, steps.q, back) / ((1.0 - C) * H)
+        assert min(np.abs(points[k].v - first).max() for k in (0, 1)) < DIFFERENCES
+        curve = np.polyfit([0.0, C, 1.0], [steps.v, first, end.v], 2)
+        better = (curve / np.array([[3.0], [2.0], [1.0]])).sum(axis=0)
+        expected = H * (better - (1.0 - C) * first - C * end.v)
+        rate, reference = 1.0 / (C * H), steps.v + (1.0 - C) / C * (first - steps.v)
+    assert made.local_error == pytest.approx(expected, abs=DIFFERENCES * H)
+    assert end.warm.a == pytest.approx(rate * (end.v - reference), abs=1e-3)  # divided by C H
+
+
+@np.errstate(all="ignore")  # squares overflow
+def test_numbers_that_are_not_finite():
+    """Anywhere in the end of a step, and those whose squares overflow."""
+    end = Steps().form.new_end()
+    is_finite = getattr(kernel._is_finite, "py_func", kernel._is_finite)
+    end.numbers[:1] = np.nan  # of the residual, which is not asked for
+    assert is_finite(end)
+    for bad in (np.nan, np.inf, 1e200):
+        for name in ("q", "v", "tau", "wrenches"):
+            other = replace(end, **{name: getattr(end, name).copy()})
+            getattr(other, name).flat[-1] = bad
+            assert not is_finite(other)
+    for number in (kernel.OF_GAP, kernel.KINETIC, kernel.POTENTIAL):
+        other = replace(end, numbers=end.numbers.copy())
+        other.numbers[number] = -np.inf
+        assert not is_finite(other)

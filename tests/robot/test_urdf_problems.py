@@ -1,0 +1,131 @@
+"""What is a problem of a URDF and what is none, up to the bounds."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from urdf_samples import hinge, link, robot, shape
+
+from nmdp_pin._robot.urdf_problems import find_problems
+
+TWO = link("a") + link("b")
+HINGE = hinge("j", "a", "b")
+
+
+def told(*parts):
+    """Problems of a robot, each as its message and whether it is fatal."""
+    return [(p.message, p.fatal) for p in find_problems(ET.fromstring(robot(*parts)))]
+
+
+def with_shape(text):
+    """Problems of a link with one shape."""
+    return told(link("a", shapes=shape("collision", text)))
+
+
+@pytest.mark.parametrize(
+    "good", ["size='1 1e-9 1'", "size='1 2 3' colour='x'"], ids=["thin", "other attributes"]
+)
+def test_boxes(good):
+    """Three positive numbers."""
+    assert with_shape(f"<box {good}/>") == []
+    for bad, what in (
+        ("1 0 1", "must be positive"),
+        ("-1 1 1", "must be positive"),
+        ("1 1", "must hold 3 finite numbers"),
+        ("1 1 1 1", "must hold 3 finite numbers"),
+        ("1 1 1_0", "must hold 3 finite numbers"),
+        ("", "must hold 3 finite numbers"),
+    ):
+        assert with_shape(f'<box size="{bad}"/>') == [(f'<box size="{bad}"> {what}', True)]
+
+
+def test_single_numbers():
+    """One number is asked for in the singular, and where it may be left out it may."""
+    assert with_shape('<sphere radius="1e-9"/>') == []
+    assert with_shape("<sphere/>") == [('<sphere radius=""> must hold 1 finite number', True)]
+    assert with_shape('<mesh filename="a.stl"/>') == []
+    limits = HINGE.replace('effort="10"', 'effort="0"')
+    assert told(TWO, limits) == []
+    for key in ("effort", "velocity"):
+        bad = HINGE.replace(f'{key}="', f'{key}="-')
+        ((message, _),) = told(TWO, bad)
+        assert message.endswith("must not be negative")
+    for key in ("damping", "friction"):
+        for value, count in (("0", 0), ("-1e-9", 1)):
+            dynamics = HINGE.replace("</joint>", f'<dynamics {key}="{value}"/></joint>')
+            assert len(told(TWO, dynamics)) == count
+
+
+def test_extensions_are_not_read():
+    """Elements of other programs in a link may hold what they like."""
+    assert told('<link name="a"><collision_checking><box/></collision_checking></link>') == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [("fixed", 0), ("floating", 0), ("continuous", 1), ("planar", 1)]
+)
+def test_axes(kind, count):
+    """A direction, of joints that have one."""
+    zero = hinge("j", "a", "b", kind=kind).replace("0 1 0", "0 0 0")
+    assert len(told(TWO, zero)) == count
+    assert told(TWO, zero.replace("0 0 0", "0 0 1e-3")) == []
+
+
+def test_limits():
+    """A lower limit may equal the upper one, and lie above it with a warning."""
+    bounds = {"lower": 0.5, "upper": 0.5}
+
+    def joint(lower, upper):
+        element = ET.fromstring(HINGE)
+        element.find("limit").attrib |= {"lower": str(lower), "upper": str(upper)}
+        return ET.tostring(element, encoding="unicode")
+
+    assert told(TWO, joint(**bounds)) == []
+    assert told(TWO, joint(0.6, 0.5)) == [("lower limit 0.6 is above upper 0.5", False)]
+
+
+def test_mimics():
+    """Another joint, which moves."""
+    three = TWO + link("c")
+    for primary, kind, count in (("j", "revolute", 0), ("k", "revolute", 1), ("j", "fixed", 1)):
+        first = hinge("j", "a", "b", kind=kind)
+        second = hinge("k", "b", "c").replace("</joint>", f'<mimic joint="{primary}"/></joint>')
+        found = told(three, first, second)
+        assert [fatal for _, fatal in found] == [False] * count
+
+
+@pytest.mark.parametrize("shapes", ["", "<sphere radius='1'/><sphere radius='1'/>"])
+@pytest.mark.parametrize("kind", ["visual", "collision"])
+def test_one_shape_each(shapes, kind):
+    """Neither none nor two."""
+    (problem,) = told(link("a", shapes=shape(kind, shapes)))
+    assert problem == (
+        f"a <{kind}> must hold one shape of box, sphere, cylinder, capsule, mesh",
+        True,
+    )
+
+
+def inertia(mass=1.0, **moments):
+    """Messages on an inertia, which has unit moments unless it is said otherwise."""
+    tensor = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0} | moments
+    text = " ".join(f'{key}="{value}"' for key, value in tensor.items())
+    return told(
+        f'<link name="a"><inertial><mass value="{mass}"/><inertia {text}/></inertial></link>'
+    )
+
+
+def test_inertias():
+    """The triangle inequality up to 1e-4 of the largest moment, warnings alone."""
+    for izz, count in ((2.0, 0), (2.0001, 0), (2.0003, 1), (-0.9e-4, 0), (-1.1e-4, 1)):
+        found = inertia(izz=izz)
+        assert [fatal for _, fatal in found] == [False] * count
+        assert all(("not positive" if izz < 0.0 else "triangle") in what for what, _ in found)
+    for key in ("ixy", "ixz", "iyz"):
+        assert inertia(**{key: 0.5}) == []
+        assert "breaks the triangle inequality" in inertia(**{key: 0.6})[0][0]
+        assert "is not positive" in inertia(**{key: 1.1})[0][0]
+    nothing = dict.fromkeys(("ixx", "iyy", "izz"), 0.0)
+    assert inertia(mass=0.0, **nothing) == []
+    assert inertia(**nothing) == []
+    ((what, fatal),) = inertia(mass=0.0)
+    assert what.startswith("has inertia and no mass (principal moments 1 1 1 kg m2)")
+    assert not fatal
