@@ -46,10 +46,9 @@ def test_the_site_builds(tmp_path):
 def test_a_broken_link_fails(tmp_path, page, code):
     """A page that links to nothing stops the build, of a site with that page alone."""
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[0]
+    settings = settings.replace("hooks: [tools/site_hooks.py]", "")  # which miss the other pages
     (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
     (tmp_path / "docs").mkdir()
-    for name in ("tools", "nmdp_pin", "viz"):
-        (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "docs/index.md").write_text(f"[it]({page})\n", encoding="utf-8")
     done = build(tmp_path / "site", tmp_path)
     assert done.returncode == code

@@ -100,17 +100,7 @@ def test_bounds():
     assert kernel.power(at) == 56.0
 
 
-# Share of the predicted motion and of the last weights, looseness, and whether forces are full.
-GUESSES = [
-    (1.0, 1.0, 3.0, False),
-    (0.0, 1.0, 3.0, False),
-    (1.0, 0.0, 10.0, False),
-    (0.5, 1.0, 3.0, False),
-    (0.0, 1.0, 0.3, False),
-    (1.0, 1.0, 3.0, True),
-    (0.0, 0.0, 0.3, False),
-    (0.0, 0.0, 1e3, False),
-]
+GUESSES = kernel._GUESSES
 
 
 @pytest.mark.parametrize("number", range(len(GUESSES) + 1))
