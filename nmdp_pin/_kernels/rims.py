@@ -52,6 +52,10 @@ _FACING = 0.5  # [-] cosine between the normal and that of the face before which
 _TURNS, _LARGEST = 30, 0.5  # Newton steps along a rim, and the largest one [rad]
 _AIMED = 1e-15  # [rad] last step to the nearest point
 _FOUND = 1e-9  # [-] slope of the distance there
+_STEPS = 60  # to the direction of the least overlap
+_BESIDE = 0.05  # [rad] slope beside a saddle
+_SECTIONS, _GOLDEN = 16, 0.6180339887498949  # of the way between places, and their share
+_SAME = 1e-6  # of the radius, between arms to one place
 _PLACES = 16  # around a rim, from which those nearest to another are found
 
 
@@ -233,7 +237,7 @@ def arms_between(
 ) -> tuple[Vector3, Vector3, bool]:
     """Arms of two rims to where they are nearest to each other; False where that is not found.
 
-    Newton's method for the least |p - y - x|^2 / 2 along both circles.
+    Newton's method for the least |p - y - x|^2 / 2 along both circles, or a saddle that is near.
 
     Args:
         axis: direction out of the first one.
@@ -243,22 +247,23 @@ def arms_between(
         radius: its radius [m].
     """
     far, size = _arm_towards(other, radius, minus(arm, y)), dot(arm, arm)
-    slope, definite = math.inf, False
+    slope, known = math.inf, False
     for _ in range(_TURNS):
         off, e, f = minus(minus(arm, y), far), cross(axis, arm), cross(other, far)
         a, b, mixed = dot(off, e), -dot(off, f), -dot(e, f)
         own, across = size - dot(off, arm), radius * radius + dot(off, far)
         slope = max(abs(a) / size, abs(b) / (radius * radius))
-        definite = own > 0.0 and own * across > mixed * mixed
+        below = own * across - mixed * mixed
+        known = own > 0.0 and across > 0.0 and below != 0.0
         if slope <= _AIMED:
             break
-        if not definite:
+        if not known or (below < 0.0 and slope > _BESIDE):
             own, across, mixed = 2.0 * size, 2.0 * radius * radius, 0.0
-        below = own * across - mixed * mixed
+            below = own * across
         dt, ds = (mixed * b - across * a) / below, (mixed * a - own * b) / below
         arm = _turned(axis, arm, min(max(dt, -_LARGEST), _LARGEST))
         far = _turned(other, far, min(max(ds, -_LARGEST), _LARGEST))
-    return arm, far, definite and slope <= _FOUND
+    return arm, far, known and slope <= _FOUND
 
 
 @jit
@@ -288,6 +293,53 @@ def _sample(axis: Vector3, radius: float, j: int) -> Vector3:
 
 
 @jit
+def _start(
+    axis: Vector3, radius: float, j: int, y: Vector3, other: Vector3, size: float
+) -> Vector3:
+    """Arm to near where a rim is nearest to another, of those between the places beside place j.
+
+    It is found by golden sections. Newton's method alone would leave for other places. The last
+    place is that of the least overlap.
+    """
+    if j == _PLACES:
+        return _arm_across(axis, radius, y, other, size)
+    middle, low, high = _sample(axis, radius, j), -2.0 * math.pi / _PLACES, 2.0 * math.pi / _PLACES
+    for _ in range(_SECTIONS):
+        left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        one, two = _turned(axis, middle, left), _turned(axis, middle, right)
+        if _apart(one, y, other, size) < _apart(two, y, other, size):
+            high = right
+        else:
+            low = left
+    return _turned(axis, middle, 0.5 * (low + high))
+
+
+@jit
+def _arm_across(axis: Vector3, radius: float, y: Vector3, other: Vector3, size: float) -> Vector3:
+    """Arm of a rim to near where it overlaps another least: where their tangents are parallel.
+
+    There the distance may have a saddle, and no least. The direction along which the rims are
+    farthest apart is found by steps along the vector between the points that are nearest in it.
+    """
+    n = minus(other, axis)
+    for _ in range(_STEPS):
+        n = scaled(n, 1.0 / max(length(n), _FOUND))
+        arm = _arm_towards(axis, radius, scaled(n, -1.0))
+        off = minus(minus(arm, y), _arm_towards(other, size, n))
+        one, two = length(cross(axis, n)), length(cross(other, n))  # which bend the distance
+        share = one * two / max(radius * two + size * one, _FOUND)
+        n = ahead(n, share, ahead(off, -dot(off, n), n))
+    return _arm_towards(axis, radius, scaled(n, -1.0))
+
+
+@jit
+def _apart(arm: Vector3, y: Vector3, other: Vector3, size: float) -> float:
+    """Distance from a place on a rim to another rim [m]."""
+    off = minus(arm, y)
+    return length(minus(off, _arm_towards(other, size, off)))
+
+
+@jit
 def _find_rims(
     candidates: Candidates,
     pair: int,
@@ -300,6 +352,7 @@ def _find_rims(
 ) -> int:
     """List the places where two rims touch, or may soon; their number. See `find_crossings`."""
     polytopes, n, apart = candidates.polytopes, 0, np.empty(_PLACES)
+    arms = np.empty((_PLACES + 1, 3))
     p, q = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     axis, other, radius, size = _axis_of(a), _axis_of(b), a.rounding, b.rounding
     least, lowest = _least_cosine(candidates, p), _least_cosine(candidates, q)
@@ -310,17 +363,22 @@ def _find_rims(
         _way_out(candidates, q, b, axis) - dot(axis, centre),
     )
     for j in range(_PLACES):
-        off = minus(_sample(axis, radius, j), y)
-        apart[j] = length(minus(off, _arm_towards(other, size, off)))
-    for j in range(_PLACES):
-        if apart[j] > min(apart[j - 1], apart[(j + 1) % _PLACES]) or n == len(gaps):
+        apart[j] = _apart(_sample(axis, radius, j), y, other, size)
+    for j in range(_PLACES + 1):
+        beside = j < _PLACES and apart[j] > min(apart[j - 1], apart[(j + 1) % _PLACES])
+        if beside or n == len(gaps):
             continue
-        arm, far, found = arms_between(axis, _sample(axis, radius, j), y, other, size)
+        arm, far, found = arms_between(
+            axis, _start(axis, radius, j, y, other, size), y, other, size
+        )
         normal = _normal_of_rims(axis, arm, least, other, far)
         gap = dot(normal, minus(minus(arm, y), far))
         found = found and _between(axis, arm, least, scaled(normal, -1.0))
         found = found and _between(other, far, lowest, normal) and dot(normal, normal) > 0.0
+        for k in range(n):
+            found = found and length(minus(arm, row_of(arms, k))) > _SAME * radius
         if found and way_out - slack - RESTING <= gap < limit:
+            arms[n, 0], arms[n, 1], arms[n, 2] = arm
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, _NEAREST, j, gap
             n += 1
     return n
@@ -340,7 +398,8 @@ def hold_crossing(
     second = candidates.polytopes.pairs[second, 1]
     if is_rim(candidates.polytopes, second):
         other, there = _axis_of(b), row_of(b.vertices, 0)
-        start, y = _sample(axis, a.rounding, j), minus(there, centre)
+        y = minus(there, centre)
+        start = _start(axis, a.rounding, j, y, other, b.rounding)
         arm, far, _ = arms_between(axis, start, y, other, b.rounding)
         first = candidates.polytopes.pairs[candidates.pairs[i], 0]
         n = _normal_of_rims(axis, arm, _least_cosine(candidates, first), other, far)
