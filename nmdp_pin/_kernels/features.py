@@ -17,6 +17,7 @@ from nmdp_pin._kernels.contacts import (
     identity,
     reach_of,
 )
+from nmdp_pin._kernels.curves import curve_rates
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     BORDER,
@@ -42,7 +43,6 @@ from nmdp_pin._kernels.polytopes import (
 )
 from nmdp_pin._kernels.ridges import find_ridges, is_mesh, side_at, touched_polytope
 from nmdp_pin._kernels.rims import (
-    curve_rates,
     find_crossings,
     hold_crossing,
     is_rim,

@@ -15,12 +15,25 @@ import math
 
 import numpy as np
 
+from nmdp_pin._kernels.circles import (
+    FIRST,
+    NEAREST,
+    PLACES,
+    SECOND,
+    arm_to_line,
+    arms_between,
+    crossing_arm,
+    is_nearest,
+    normal_of_circles,
+    normal_to_line,
+    start_of,
+)
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.curves import curve_rates
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     BORDER,
     LEVEL,
-    PARALLEL,
     RESTING,
     RIM,
     TILT,
@@ -44,15 +57,11 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
-_NEAREST, _FIRST, _SECOND = 0, 1, 2  # parts of a rim that touch; the others are crossings
 _FLAT = 0.05  # [-] cosine between axis and edge below which the edge lies along the flat end
 _ASIDE = 0.03  # [-] cosine by which the normal may leave the rim for the side
-_SHORT = 0.1  # of the radius, half the least length of an edge on a flat end
 _FACING = 0.5  # [-] cosine between the normal and that of the face before which the rim was
-_TURNS, _LARGEST = 30, 0.5  # Newton steps along a rim, and the largest one [rad]
 _AIMED = 1e-15  # [rad] last step to the nearest point
-_FOUND = 1e-9  # [-] slope of the distance there
-_PLACES = 16  # around a rim, from which those nearest to another are found
+_SAME = 1e-6  # of the radius, between arms to one place
 
 
 @jit
@@ -76,74 +85,6 @@ def _least_cosine(candidates: Candidates, p: int) -> float:
     if candidates.kinds[row, 0] != CONE:
         return 0.0
     return -shapes[row, 12] / math.sqrt(shapes[row, 12] ** 2 + 4.0 * shapes[row, 14] ** 2)
-
-
-@jit
-def arm_to_line(axis: Vector3, radius: float, y: Vector3, f: Vector3) -> tuple[Vector3, bool]:
-    """Arm from the centre of a rim to where it is nearest to a line; False where there is none.
-
-    With w = a x f and b = a x w, normalised, the circle r (cos t w + sin t b) is seen along f as
-    an ellipse r (cos t, e sin t), e = a . f, and the line as a point (y1, y2). At the least
-    distance y1 sin t = e y2 cos t + r (1 - e^2) sin t cos t.
-
-    Args:
-        axis: direction a out of the flat end.
-        radius: radius r of the rim [m].
-        y: a point of the line, relative to the centre [m].
-        f: unit vector along the line.
-    """
-    if dot(axis, f) < 0.0:
-        f = scaled(f, -1.0)
-    e, w = dot(axis, f), cross(axis, f)
-    size = length(w)
-    if size > _FOUND:
-        w = scaled(w, 1.0 / size)
-    else:  # seen as a circle
-        aside = (1.0, 0.0, 0.0) if abs(axis[0]) < TILT else (0.0, 1.0, 0.0)
-        w = cross(axis, aside)
-        w = scaled(w, 1.0 / length(w))
-    b, up = cross(axis, w), cross(f, w)
-    y1, y2, bent = dot(y, w), dot(y, up), radius * (1.0 - e * e)
-    t = math.atan2(y2, e * y1)
-    if y2 < 0.0 and e < _FACING:  # deeper than the rim is high: from the point above it
-        t = math.acos(min(max(y1 / radius, -1.0), 1.0))
-    slope, curvature = 0.0, 0.0
-    for _ in range(_TURNS):
-        s, c = math.sin(t), math.cos(t)
-        slope = y1 * s - e * y2 * c - bent * s * c
-        curvature = y1 * c + e * y2 * s - bent * (c * c - s * s)
-        step = -slope / curvature if curvature > 0.0 else -math.copysign(_LARGEST, slope)
-        t += min(max(step, -_LARGEST), _LARGEST)
-        if abs(step) <= _AIMED:
-            break
-    arm = ahead(scaled(w, radius * math.cos(t)), radius * math.sin(t), b)
-    return arm, curvature > 0.0 and abs(slope) <= _FOUND * radius
-
-
-@jit
-def _crossing_arm(
-    axis: Vector3, radius: float, y: Vector3, f: Vector3, part: int
-) -> tuple[Vector3, bool]:
-    """Arm from the centre to where a line along the flat end crosses the rim; see `arm_to_line`."""
-    along = ahead(f, -dot(f, axis), axis)
-    along = scaled(along, 1.0 / length(along))
-    off = ahead(y, -dot(y, axis), axis)
-    off = ahead(off, -dot(off, along), along)
-    square = radius * radius - dot(off, off)
-    if square < (_SHORT * radius) ** 2:
-        return off, False
-    return ahead(off, math.copysign(math.sqrt(square), part - 1.5), along), True
-
-
-@jit
-def _normal(axis: Vector3, arm: Vector3, f: Vector3, part: int) -> Vector3:
-    """Normal across an edge and the tangent of a rim, into the latter; 0 where there is none."""
-    n = cross(cross(axis, arm), f)
-    size = length(n)
-    if size <= PARALLEL * length(arm):
-        return 0.0, 0.0, 0.0
-    out = dot(n, arm) if part == _NEAREST else dot(n, axis)
-    return scaled(n, (-1.0 if out > 0.0 else 1.0) / size)
 
 
 @jit
@@ -198,12 +139,12 @@ def find_crossings(
         x, e = edge_of(b, j)
         y, f = minus(x, centre), scaled(e, 1.0 / length(e))
         flat = abs(dot(axis, f)) < _FLAT
-        for part in range(_FIRST if flat else _NEAREST, _SECOND + 1 if flat else _FIRST):
+        for part in range(FIRST if flat else NEAREST, SECOND + 1 if flat else FIRST):
             if flat:
-                arm, found = _crossing_arm(axis, radius, y, f, part)
+                arm, found = crossing_arm(axis, radius, y, f, part)
             else:
                 arm, found = arm_to_line(axis, radius, y, f)
-            normal, off = _normal(axis, arm, f, part), minus(arm, y)
+            normal, off = normal_to_line(axis, arm, f, part), minus(arm, y)
             gap, s = dot(normal, off), dot(off, f)
             beside = max(-s, s - length(e)) > slack or -dot(normal, axis) < least
             facing = dot(normal, b.normals[face]) >= _FACING and in_cone(b, j, e, normal, TILT)
@@ -214,77 +155,9 @@ def find_crossings(
 
 
 @jit
-def _turned(axis: Vector3, arm: Vector3, angle: float) -> Vector3:
-    """An arm across an axis, turned about it."""
-    return ahead(scaled(arm, math.cos(angle)), math.sin(angle), cross(axis, arm))
-
-
-@jit
-def _arm_towards(axis: Vector3, radius: float, y: Vector3) -> Vector3:
-    """Arm of a rim towards a point, relative to its centre."""
-    arm = ahead(y, -dot(y, axis), axis)
-    size = length(arm)
-    return scaled(arm, radius / size) if size > 0.0 else arm
-
-
-@jit
-def arms_between(
-    axis: Vector3, arm: Vector3, y: Vector3, other: Vector3, radius: float
-) -> tuple[Vector3, Vector3, bool]:
-    """Arms of two rims to where they are nearest to each other; False where that is not found.
-
-    Newton's method for the least |p - y - x|^2 / 2 along both circles.
-
-    Args:
-        axis: direction out of the first one.
-        arm: arm p of the first one, with which to begin [m].
-        y: centre of the second one, relative to that of the first [m].
-        other: direction out of the second one.
-        radius: its radius [m].
-    """
-    far, size = _arm_towards(other, radius, minus(arm, y)), dot(arm, arm)
-    slope, definite = math.inf, False
-    for _ in range(_TURNS):
-        off, e, f = minus(minus(arm, y), far), cross(axis, arm), cross(other, far)
-        a, b, mixed = dot(off, e), -dot(off, f), -dot(e, f)
-        own, across = size - dot(off, arm), radius * radius + dot(off, far)
-        slope = max(abs(a) / size, abs(b) / (radius * radius))
-        definite = own > 0.0 and own * across > mixed * mixed
-        if slope <= _AIMED:
-            break
-        if not definite:
-            own, across, mixed = 2.0 * size, 2.0 * radius * radius, 0.0
-        below = own * across - mixed * mixed
-        dt, ds = (mixed * b - across * a) / below, (mixed * a - own * b) / below
-        arm = _turned(axis, arm, min(max(dt, -_LARGEST), _LARGEST))
-        far = _turned(other, far, min(max(ds, -_LARGEST), _LARGEST))
-    return arm, far, definite and slope <= _FOUND
-
-
-@jit
 def _between(axis: Vector3, arm: Vector3, least: float, n: Vector3) -> bool:
     """Whether a rim is the part of its solid that is farthest along a direction."""
     return dot(n, axis) >= least - _ASIDE and dot(n, arm) >= -_ASIDE * length(arm)
-
-
-@jit
-def _normal_of_rims(
-    axis: Vector3, arm: Vector3, least: float, other: Vector3, far: Vector3
-) -> Vector3:
-    """Normal across the tangents of two rims, into the first one; 0 where there is none."""
-    n = cross(cross(axis, arm), cross(other, far))
-    size, radius = length(n), length(arm)
-    if size <= PARALLEL * radius * length(far):
-        return 0.0, 0.0, 0.0
-    out = (1.0 + least) * dot(n, axis) + math.sqrt(1.0 - least * least) * dot(n, arm) / radius
-    return scaled(n, (-1.0 if out > 0.0 else 1.0) / size)
-
-
-@jit
-def _sample(axis: Vector3, radius: float, j: int) -> Vector3:
-    """Arm to place j around a rim."""
-    aside = (1.0, 0.0, 0.0) if abs(axis[0]) < _FACING else (0.0, 1.0, 0.0)
-    return _turned(axis, _arm_towards(axis, radius, aside), 2.0 * math.pi * j / _PLACES)
 
 
 @jit
@@ -299,7 +172,7 @@ def _find_rims(
     gaps: Array,
 ) -> int:
     """List the places where two rims touch, or may soon; their number. See `find_crossings`."""
-    polytopes, n, apart = candidates.polytopes, 0, np.empty(_PLACES)
+    polytopes, n, arms = candidates.polytopes, 0, np.empty((PLACES + 1, 3))
     p, q = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     axis, other, radius, size = _axis_of(a), _axis_of(b), a.rounding, b.rounding
     least, lowest = _least_cosine(candidates, p), _least_cosine(candidates, q)
@@ -309,19 +182,21 @@ def _find_rims(
         _way_out(candidates, p, a, other) - dot(other, there),
         _way_out(candidates, q, b, axis) - dot(axis, centre),
     )
-    for j in range(_PLACES):
-        off = minus(_sample(axis, radius, j), y)
-        apart[j] = length(minus(off, _arm_towards(other, size, off)))
-    for j in range(_PLACES):
-        if apart[j] > min(apart[j - 1], apart[(j + 1) % _PLACES]) or n == len(gaps):
+    for j in range(PLACES + 1):
+        if n == len(gaps) or not is_nearest(axis, radius, j, y, other, size):
             continue
-        arm, far, found = arms_between(axis, _sample(axis, radius, j), y, other, size)
-        normal = _normal_of_rims(axis, arm, least, other, far)
+        arm, far, found = arms_between(
+            axis, start_of(axis, radius, j, y, other, size), y, other, size
+        )
+        normal = normal_of_circles(axis, arm, least, other, far)
         gap = dot(normal, minus(minus(arm, y), far))
         found = found and _between(axis, arm, least, scaled(normal, -1.0))
         found = found and _between(other, far, lowest, normal) and dot(normal, normal) > 0.0
+        for k in range(n):
+            found = found and length(minus(arm, row_of(arms, k))) > _SAME * radius
         if found and way_out - slack - RESTING <= gap < limit:
-            features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, _NEAREST, j, gap
+            arms[n, 0], arms[n, 1], arms[n, 2] = arm
+            features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, NEAREST, j, gap
             n += 1
     return n
 
@@ -340,19 +215,20 @@ def hold_crossing(
     second = candidates.polytopes.pairs[second, 1]
     if is_rim(candidates.polytopes, second):
         other, there = _axis_of(b), row_of(b.vertices, 0)
-        start, y = _sample(axis, a.rounding, j), minus(there, centre)
+        y = minus(there, centre)
+        start = start_of(axis, a.rounding, j, y, other, b.rounding)
         arm, far, _ = arms_between(axis, start, y, other, b.rounding)
         first = candidates.polytopes.pairs[candidates.pairs[i], 0]
-        n = _normal_of_rims(axis, arm, _least_cosine(candidates, first), other, far)
+        n = normal_of_circles(axis, arm, _least_cosine(candidates, first), other, far)
         x = ahead(there, 1.0, far)
     else:
         x, e = edge_of(b, j)
         f, y = scaled(e, 1.0 / length(e)), minus(x, centre)
-        if part == _NEAREST:
+        if part == NEAREST:
             arm, _ = arm_to_line(axis, a.rounding, y, f)
         else:
-            arm, _ = _crossing_arm(axis, a.rounding, y, f, part)
-        n = _normal(axis, arm, f, part)
+            arm, _ = crossing_arm(axis, a.rounding, y, f, part)
+        n = normal_to_line(axis, arm, f, part)
     rotate_back(M, np.array(arm), local)
     contacts.planes[i, 3] = dot(n, x)
     for j in range(3):
@@ -393,7 +269,7 @@ def rim_at(
     if is_rim(polytopes, second):
         other, y = _axis_of(b), minus(row_of(b.vertices, 0), centre)
         arm, far, found = arms_between(axis, arm, y, other, b.rounding)
-        n, tangent = _normal_of_rims(axis, arm, least, other, far), cross(axis, arm)
+        n, tangent = normal_of_circles(axis, arm, least, other, far), cross(axis, arm)
         found = found and _between(axis, arm, least, scaled(n, -1.0)) and dot(n, n) > 0.0
         found = found and _between(other, far, _least_cosine(candidates, second), n)
         gap, bend = dot(n, minus(minus(arm, y), far)), scaled(arm, -1.0)
@@ -401,11 +277,11 @@ def rim_at(
     edge, found, bend = contacts.features[c, 2], True, none
     x, e = edge_of(b, edge)
     f, y = scaled(e, 1.0 / length(e)), minus(x, centre)
-    if part == _NEAREST:
+    if part == NEAREST:
         arm, found = arm_to_line(axis, radius, y, f)
         bend = scaled(arm, -1.0)
-    tangent, n = cross(axis, arm), _normal(axis, arm, f, part)
-    if part != _NEAREST:
+    tangent, n = cross(axis, arm), normal_to_line(axis, arm, f, part)
+    if part != NEAREST:
         across = ahead(tangent, -dot(tangent, f), f)
         arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _AIMED), tangent)
     off = minus(arm, y)
@@ -413,63 +289,6 @@ def rim_at(
     found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= BORDER
     found = found and -dot(n, axis) >= least - _ASIDE and in_cone(b, edge, e, n, LEVEL)
     return arm, tangent, bend, f, none, n, dot(n, off), found
-
-
-@jit
-def curve_rates(
-    arm: Vector3,
-    tangent: Vector3,
-    bend: Vector3,
-    other: Vector3,
-    other_bend: Vector3,
-    gap: float,
-    n: Vector3,
-    radius: float,
-    N: Array,
-    L: Array,
-) -> None:
-    """Derivatives of normal and arm where two curves touch, by a motion of the first, (3, 6).
-
-    The curves p(t) and x(s), with tangents e and f and second derivatives b and k, are nearest
-    where p - x = g n is across both. With dp = dc + dphi x arm + e dt, de = dphi x e + b dt, and
-    dx = f ds, df = k ds,
-
-        (e . e + g n . b) dt - e . f ds = -(dc + dphi x arm) . e - g n . (dphi x e),
-        e . f dt - (f . f - g n . k) ds = -(dc + dphi x arm) . f,
-
-    and n = +-e x f / |e x f| has dn = (1 - n n') (de x f + e x df) / |e x f|. The point of the
-    force is at arm - r n.
-
-    Args:
-        arm: from the centre to the point of the first curve [m].
-        tangent: e [m].
-        bend: b [m].
-        other: f [m].
-        other_bend: k [m].
-        gap: g [m].
-        n: normal.
-        radius: radius r by which the first curve is rounded [m].
-        N: output, derivatives of the normal.
-        L: output, derivatives of the arm with its rounding.
-    """
-    both, mixed = cross(tangent, other), dot(tangent, other)
-    scale = (1.0 if dot(both, n) > 0.0 else -1.0) / length(both)
-    own, across = dot(tangent, tangent) + gap * dot(n, bend), dot(other, other)
-    across -= gap * dot(n, other_bend)
-    below = mixed * mixed - own * across
-    for k in range(6):
-        dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-        turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
-        swing, de = cross(turn, arm), cross(turn, tangent)
-        moved = ahead(dc, 1.0, swing)
-        a, b = -dot(moved, tangent) - gap * dot(n, de), -dot(moved, other)
-        dt, ds = (mixed * b - across * a) / below, (own * b - mixed * a) / below
-        dn = ahead(cross(ahead(de, dt, bend), other), ds, cross(tangent, other_bend))
-        dn = scaled(dn, scale)
-        dn = ahead(dn, -dot(n, dn), n)
-        for j in range(3):
-            N[j, k] = dn[j]
-            L[j, k] = swing[j] + dt * tangent[j] - radius * dn[j]
 
 
 @jit

@@ -6,6 +6,8 @@ polytopes such a solid has one vertex, its centre, and is the second of a pair.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
@@ -22,6 +24,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
+from nmdp_pin._kernels.primitives import CONE
 from nmdp_pin._kernels.terrain import describe, shape_distance, turn_tensor
 from nmdp_pin._kernels.touched_surface import times
 from nmdp_pin._kernels.vector3 import (
@@ -89,6 +92,57 @@ def _nearest_on(
 
 
 @jit
+def _nearest_to_tip(
+    shapes: Array, row: int, p: Vector3, e: Vector3, H: Array
+) -> tuple[float, float, Vector3, bool]:
+    """Where the tip of a cone is nearest to p + s e, which passes behind it; see `_nearest_on`.
+
+    There the distance has a kink, across which the tip is the nearest way out.
+    """
+    axis, tall = (shapes[row, 5], shapes[row, 8], shapes[row, 11]), shapes[row, 14]
+    tip = ahead(row_of(shapes, row), tall, axis)
+    s = dot(minus(tip, p), e) / dot(e, e)
+    n = minus(tip, ahead(p, s, e))
+    depth = length(n)
+    n = scaled(n, 1.0 / max(depth, _AIMED))
+    steep = shapes[row, 12] / math.sqrt(shapes[row, 12] ** 2 + 4.0 * tall * tall)
+    for j in range(3):
+        for k in range(3):
+            H[0, j, k] = (n[j] * n[k] - (1.0 if j == k else 0.0)) / max(depth, _AIMED)
+    inside = _AIMED < depth < 2.0 * tall and 0.0 < s < 1.0
+    return s, -depth, n, inside and dot(n, axis) >= steep
+
+
+@jit
+def _touch(
+    candidates: Candidates,
+    row: int,
+    a: Polytope,
+    j: int,
+    M: Array,
+    p: Vector3,
+    e: Vector3,
+    tilt: float,
+    H: Array,
+) -> tuple[float, float, Vector3, bool]:
+    """Where edge j of a touches a solid, from p to p + e at the placement M of a.
+
+    On the side of a cone, or else behind its tip; see `_nearest_on`.
+    """
+    own, turned = np.empty((3, 3)), np.empty(3)
+    s, phi, n, found = _nearest_on(candidates, row, p, e, own, H)
+    for k in range(2):
+        if k == 1:
+            s, phi, n, found = _nearest_to_tip(candidates.shapes, row, p, e, H)
+        rotate_back(M, np.array(n), turned)
+        inward = (-turned[0], -turned[1], -turned[2])
+        found = found and in_cone(a, j, edge_of(a, j)[1], inward, tilt)
+        if found or candidates.kinds[row, 0] != CONE:
+            break
+    return s, phi, n, found
+
+
+@jit
 def find_sides(
     candidates: Candidates,
     pair: int,
@@ -100,16 +154,17 @@ def find_sides(
     """List the edges of a that touch a solid, or may soon; their number. See `find_features`."""
     second = candidates.polytopes.pairs[pair, 1]
     row, n = candidates.polytopes.rows[second], 0
-    own, H = np.empty((3, 3)), np.empty((1, 3, 3))
+    still, H = np.zeros((4, 3)), np.empty((1, 3, 3))
+    still[0, 0] = still[1, 1] = still[2, 2] = 1.0
     centre, size = row_of(candidates.polytopes.centres, second), candidates.polytopes.sizes[second]
     for j in range(len(a.edges)):
         p, e = edge_of(a, j)
         reach = size + a.rounding + 0.5 * length(e) + limit
         if length(minus(ahead(p, 0.5, e), centre)) > reach or n == len(gaps):
             continue
-        _, phi, normal, found = _nearest_on(candidates, row, p, e, own, H)
+        _, phi, _, found = _touch(candidates, row, a, j, still, p, e, TILT, H)
         gap = phi - a.rounding
-        if found and gap < limit and in_cone(a, j, e, scaled(normal, -1.0), TILT):
+        if found and gap < limit:
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = ON_ROUND, j, 0, gap
             n += 1
     return n
@@ -125,8 +180,9 @@ def hold_side(candidates: Candidates, contacts: Contacts, i: int, a: Polytope) -
     polytopes, pair = candidates.polytopes, candidates.pairs[i]
     row, edge = polytopes.rows[polytopes.pairs[pair, 1]], contacts.features[i, 1]
     one, (p, e) = polytope(polytopes, polytopes.pairs[pair, 0]), edge_of(a, edge)
-    own, H = np.empty((3, 3)), np.empty((1, 3, 3))
-    s, phi, n, _ = _nearest_on(candidates, row, p, e, own, H)
+    still, H = np.zeros((4, 3)), np.empty((1, 3, 3))
+    still[0, 0] = still[1, 1] = still[2, 2] = 1.0
+    s, phi, n, _ = _touch(candidates, row, a, edge, still, p, e, TILT, H)
     start, along = edge_of(one, edge)
     held = start if candidates.rolling else ahead(start, s, along)
     for j in range(3):
@@ -146,12 +202,9 @@ def side_at_edge(
     pair, edge, turned = candidates.pairs[c], contacts.features[c, 1], np.empty(3)
     one = polytope(polytopes, polytopes.pairs[pair, 0])
     rotate(at.placements[i], np.array(edge_of(one, edge)[1]), turned)
-    e, own = (turned[0], turned[1], turned[2]), np.empty((3, 3))
-    row = polytopes.rows[polytopes.pairs[pair, 1]]
-    s, phi, n, found = _nearest_on(candidates, row, row_of(at.centre, i), e, own, H)
-    rotate_back(at.placements[i], np.array(n), turned)
-    inward = (-turned[0], -turned[1], -turned[2])
-    found = found and in_cone(one, edge, edge_of(one, edge)[1], inward, LEVEL)
+    e, row = (turned[0], turned[1], turned[2]), polytopes.rows[polytopes.pairs[pair, 1]]
+    p = row_of(at.centre, i)
+    s, phi, n, found = _touch(candidates, row, one, edge, at.placements[i], p, e, LEVEL, H)
     return e, s, n, phi, found
 
 

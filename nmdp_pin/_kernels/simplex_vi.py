@@ -3,7 +3,8 @@
 The set is that of blocks x_i >= 0, sum(x_i) <= 1; block b has the variables from first[b] to
 first[b + 1]. Each iteration projects x - F(x) / unit onto the
 set, which determines a face, and solves F = 0 on that face; the solution is found when the face
-no longer changes: Newton's method on the natural map.
+no longer changes: Newton's method on the natural map x - P(x - F(x) / unit). Steps are halved where
+that does not fall, as with many contacts, or more than forces are unique for.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from nmdp_pin._kernels.linear import all_finite, clear_vector, solve_in_place
 from nmdp_pin._kernels.record import indices, vector
 
 MOST_FACES = 20  # largest number of faces; two or three are usual
+_FALL, _LEAST = 1e-3, 0.02  # of the natural map's square, by a share of a step; and least share
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
 
 
@@ -32,6 +34,31 @@ def clip_to_simplices(x: Array, first: Array) -> None:
 
 
 @jit
+def _threshold(y: Array, begin: int, m: int, ordered: Array) -> tuple[bool, float, float]:
+    """Whether the sum of a block of the projection of y is one, and what is subtracted from y.
+
+    That is the threshold tau with sum(max(y - tau, 0)) = 1, in two parts: the largest entry of the
+    block and the rest. Beside entries of 1e16 and more, which weights of a contact have that can
+    give next to nothing, one is lost. Where sum(max(y, 0)) <= 1 it is zero.
+    """
+    for e in range(m):  # ascending, by insertion
+        value, place = y[begin + e], e
+        while place > 0 and ordered[place - 1] > value:
+            ordered[place] = ordered[place - 1]
+            place -= 1
+        ordered[place] = value
+    top, total, positive, tau = ordered[m - 1], 0.0, 0.0, 0.0
+    for e in range(m):
+        value = ordered[m - 1 - e]
+        positive += max(value, 0.0)
+        total += value - top
+        threshold = (total - 1.0) / (e + 1)
+        if value - top > threshold:
+            tau = threshold
+    return (True, top, tau) if positive > 1.0 else (False, 0.0, 0.0)
+
+
+@jit
 def face_of(y: Array, first: Array, ordered: Array, face: Array) -> bool:
     """Find the face on which the projection of y lies, and whether it differs from `face`.
 
@@ -43,30 +70,13 @@ def face_of(y: Array, first: Array, ordered: Array, face: Array) -> bool:
     """
     n, changed = y.size, False
     for b in range(first.size - 1):
-        begin, m = first[b], first[b + 1] - first[b]
-        for e in range(m):  # ascending, by insertion
-            value, place = y[begin + e], e
-            while place > 0 and ordered[place - 1] > value:
-                ordered[place] = ordered[place - 1]
-                place -= 1
-            ordered[place] = value
-        # The threshold tau with sum(max(y - tau, 0)) = 1; where sum(max(y, 0)) <= 1 the sum is
-        # free, and zero is the threshold. It is counted from the largest entry: beside entries of
-        # 1e16 and more, which weights of a contact have that can give next to nothing, one is lost.
-        top, total, positive, tau = ordered[m - 1], 0.0, 0.0, 0.0
-        for e in range(m):
-            value = ordered[m - 1 - e]
-            positive += max(value, 0.0)
-            total += value - top
-            threshold = (total - 1.0) / (e + 1)
-            if value - top > threshold:
-                tau = threshold
-        tight = positive > 1.0
+        begin = first[b]
+        tight, top, tau = _threshold(y, begin, first[b + 1] - begin, ordered)
         if face[n + b] != tight:
             face[n + b] = tight
             changed = True
-        for e in range(begin, begin + m):
-            above = y[e] - top > tau if tight else y[e] > 0.0
+        for e in range(begin, first[b + 1]):
+            above = y[e] - top > tau
             if face[e] != above:
                 face[e] = above
                 changed = True
@@ -74,36 +84,74 @@ def face_of(y: Array, first: Array, ordered: Array, face: Array) -> bool:
 
 
 @jit
-def solve_on_face(M: Array, constant: Array, block_of: Array, face: Array, x: Array) -> bool:
-    """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular."""
-    n, size = x.size, face.size
-    rows, k = indices(size), 0
-    for e in range(size):
-        if face[e]:
-            rows[k] = e
-            k += 1
-    free = 0
-    while free < k and rows[free] < n:
-        free += 1
+def natural_map(x: Array, F: Array, unit: Array, first: Array, ordered: Array, y: Array) -> float:
+    """Write y = x - F / unit; the square of the distance from x to its projection, in units.
+
+    Args:
+        x: point, shape (n,).
+        F: value there, shape (n,).
+        unit: units of the blocks, shape (blocks,).
+        first: first variable of each block, shape (blocks + 1,).
+        ordered: workspace, shape (n,).
+        y: output, shape (n,).
+    """
+    square = 0.0
+    for b in range(first.size - 1):
+        begin = first[b]
+        for e in range(begin, first[b + 1]):
+            y[e] = x[e] - F[e] / unit[b]
+        _, top, tau = _threshold(y, begin, first[b + 1] - begin, ordered)
+        for e in range(begin, first[b + 1]):
+            off = x[e] - max(y[e] - top - tau, 0.0)
+            square += unit[b] * off * off
+    return square
+
+
+@jit
+def solve_on_face(M: Array, constant: Array, first: Array, face: Array, x: Array) -> bool:
+    """Set x so that F + multiplier = 0 where free, 0 elsewhere, tight sums one; False: singular.
+
+    The first free variable of a tight block is what the others leave of one. The multiplier of the
+    block is minus its F, and leaves their equations with it.
+    """
+    n, k, tight = x.size, 0, False
+    free, rests, base = indices(n), indices(n), vector(n)
     clear_vector(x)
-    if free == 0:
+    for b in range(first.size - 1):
+        rest = -1
+        for e in range(first[b], first[b + 1]):
+            if face[e] and face[n + b] and rest < 0:
+                x[e], rest, tight = 1.0, e, True
+            elif face[e]:
+                free[k], rests[k] = e, rest
+                k += 1
+    if k == 0:
         return True
-    A, right = np.zeros((k, k)), np.ones((k, 1))
-    for a in range(free):
-        ra = rows[a]
-        right[a, 0] = -constant[ra]
-        for c in range(free):
-            A[a, c] = M[ra, rows[c]]
-        for c in range(free, k):
-            if block_of[ra] == rows[c] - n:
-                A[a, c] = 1.0
-                A[c, a] = 1.0
+    add_sparse_product(M, x, 1.0, constant, base)
+    A, right = np.empty((k, k)), np.empty((k, 1))
+    for a in range(k):
+        row, rest = M[free[a]], rests[a]
+        right[a, 0] = -base[free[a]]
+        for c in range(k):
+            A[a, c] = row[free[c]]
+        if tight:
+            for c in range(k):
+                if rests[c] >= 0:
+                    A[a, c] -= row[rests[c]]
+        if rest >= 0:
+            right[a, 0] += base[rest]
+            for c in range(k):
+                A[a, c] -= M[rest, free[c]]
+                if rests[c] >= 0:
+                    A[a, c] += M[rest, rests[c]]
     if not solve_in_place(A, right):
         return False
     if not all_finite(right.ravel()):
         return False
-    for a in range(free):
-        x[rows[a]] = right[a, 0]
+    for a in range(k):
+        x[free[a]] = right[a, 0]
+        if rests[a] >= 0:
+            x[rests[a]] -= right[a, 0]
     return True
 
 
@@ -145,10 +193,10 @@ def solve_affine_vi(M: Array, g: Array, x0: Array, first: Array, x: Array) -> bo
         x: output, the solution, feasible to the last bit, shape (n,).
 
     Returns:
-        False where the faces cycle, M is singular on a face, or a number is not finite.
+        False where the faces do not settle, M is singular on a face, or a number is not finite.
     """
     n, blocks = x0.size, first.size - 1
-    constant, block_of = vector(n), indices(n)
+    constant = vector(n)
     add_sparse_product(M, x0, -1.0, g, constant)
     # One unit a block, so that the projection of a block is the usual one.
     unit = vector(blocks)
@@ -156,33 +204,34 @@ def solve_affine_vi(M: Array, g: Array, x0: Array, first: Array, x: Array) -> bo
         unit[b] = 0.0
         for e in range(first[b], first[b + 1]):
             unit[b] = max(unit[b], M[e, e])
-            block_of[e] = b
         if not (unit[b] > 0.0 and unit[b] < np.inf):
             return False
     if not all_finite(constant):
         return False
-    face = np.zeros(n + blocks, np.bool_)
-    tried = np.empty((MOST_FACES, n + blocks), np.bool_)
-    y, F, ordered = vector(n), vector(n), vector(n)
+    face, ordered, y = np.zeros(n + blocks, np.bool_), vector(n), vector(n)
+    z, Fz, F = vector(n), vector(n), vector(n)
     for i in range(n):
         F[i], x[i] = g[i], x0[i]
-    for trial in range(MOST_FACES):
-        for i in range(n):
-            y[i] = x[i] - F[i] / unit[block_of[i]]
-        if not face_of(y, first, ordered, face) and trial > 0:
+    here = natural_map(x, F, unit, first, ordered, y)
+    face_of(y, first, ordered, face)
+    for _ in range(MOST_FACES):
+        if not solve_on_face(M, constant, first, face, z):
+            return False
+        add_sparse_product(M, z, 1.0, constant, Fz)
+        there, share = natural_map(z, Fz, unit, first, ordered, y), 1.0
+        if not face_of(y, first, ordered, face):
+            for i in range(n):
+                x[i] = z[i]
             clip_to_simplices(x, first)
             return True
-        for before in range(trial):
-            same = True
-            for e in range(face.size):
-                if tried[before, e] != face[e]:
-                    same = False
-                    break
-            if same:
-                return False
-        for e in range(face.size):
-            tried[trial, e] = face[e]
-        if not solve_on_face(M, constant, block_of, face, x):
-            return False
-        add_sparse_product(M, x, 1.0, constant, F)
+        while not there <= (1.0 - _FALL * share) * here and share > _LEAST:
+            share *= 0.5
+            for i in range(n):
+                z[i] = 0.5 * (x[i] + z[i])
+                Fz[i] = 0.5 * (F[i] + Fz[i])
+            there = natural_map(z, Fz, unit, first, ordered, y)
+        face_of(y, first, ordered, face)
+        for i in range(n):
+            x[i], F[i] = z[i], Fz[i]
+        here = there
     return False

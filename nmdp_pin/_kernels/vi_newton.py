@@ -44,7 +44,7 @@ CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, QP_FAILED = 0, 1, 3, 
 BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
-_FIRST_PROXIMAL = 1e-3  # where the least one has failed
+_FIRST_PROXIMAL = 1e-3  # where the least one has failed, and the least one of many contacts
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
@@ -63,7 +63,8 @@ class Tolerances(NamedTuple):
         guess: share of `residual` and `slip` at which an initial guess is a solution. Steps that
             are extrapolations are explicit, and would gain energy.
         reach: bound on the motion of a contact in one iteration [m].
-        proximal: least proximal term, relative to the curvature of each contact.
+        proximal: least proximal term, relative to the curvature of each contact; of many
+            contacts it is larger.
         max_iterations: largest number of iterations from one initial guess.
     """
 
@@ -295,7 +296,11 @@ def solve_stage(
         counts[1] += 1
         counts[3] += 1
         return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
-    proximal, outcome = tolerances.proximal, CONVERGED
+    weights = m * here.n_active[1] + here.n_active[0] - here.n_active[1]
+    least = tolerances.proximal
+    if work_of(dq.size, weights) > 0:  # solving with it costs more than to begin with more
+        least = max(least, _FIRST_PROXIMAL)
+    proximal, outcome = least, CONVERGED
     solved = _is_solved(here, tolerances, tolerances.guess)
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
@@ -306,7 +311,8 @@ def solve_stage(
         linearise(system, stage, here, linear)
         while True:
             iterations += 1
-            work += work_of(dq.size, m * here.n_active[1] + here.n_active[0] - here.n_active[1])
+            weights = m * here.n_active[1] + here.n_active[0] - here.n_active[1]
+            work += work_of(dq.size, weights)
             if evaluations + work > budget:  # before it, since one may be too long
                 outcome = BUDGET_SPENT
                 break
@@ -345,7 +351,7 @@ def solve_stage(
             evaluations, derived = evaluations + 1, True
         solved = _is_solved(here, tolerances, 1.0)
         # The gap is no merit function: it may rise on the way. Only what has failed counts.
-        proximal = max(_RELAX * proximal, tolerances.proximal)
+        proximal = max(_RELAX * proximal, least)
     if not here.sums[RESIDUAL] < np.inf:
         outcome = NOT_FINITE
     elif _is_solved(here, tolerances, 1.0):

@@ -13,20 +13,21 @@ from nmdp_pin._robot import free_body
 from nmdp_pin._solvers.vi_newton import ViNewton
 from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
-DEEP = 1e-5  # [m] overlap of random poses
 COAL = 1e-6  # [m] to which coal finds distances
-ALIGNED = 0.5  # [-] cosine between normals; coal's of curved shapes are good to a few degrees
+SHALLOW = 0.01  # share of the depth that the deepest contact may lack
 DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
-# Share of poses with a corner or a tip beside an edge, where several contacts share the way out.
+# Of 100 poses, those in which contacts are too shallow: corners and tips beside rims or in corners.
 SHARP = {
-    ("cylinder", "box"): 0.2,
-    ("cylinder", "cylinder"): 0.02,
-    ("cone", "box"): 0.2,
-    ("cone", "cylinder"): 0.1,
+    ("cylinder", "box"): 2,
+    ("cylinder", "cylinder"): 2,
+    ("cone", "box"): 2,
+    ("cone", "cylinder"): 2,
 }
+SILENT = 1  # of these, without any contact
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
 TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
+EXACT = 2e-6  # of derivatives, as the issue asks; differences are good to 1e-6
 HALF_ANGLE = np.arctan2(0.05, 0.2)  # [rad] at the tip of the cones that lie
 SOLIDS: dict[str, Shape] = {
     "sphere": Sphere(radius=0.05),
@@ -58,8 +59,8 @@ def distance(solid: Shape, M: pin.SE3, ground: Shape) -> tuple[float, np.ndarray
     return contact.penetration_depth, np.array(contact.normal)
 
 
-def poses(solid: Shape, ground: Shape, count: int):
-    """Random poses of a solid that just overlaps a ground, with depth and direction."""
+def poses(solid: Shape, ground: Shape, deep: float, count: int):
+    """Random poses of a solid that overlaps a ground by about a depth, which goes with them."""
     rng = np.random.default_rng(3)
     while count > 0:
         R = pin.Quaternion(*rng.normal(size=4)).normalized().matrix()
@@ -69,34 +70,59 @@ def poses(solid: Shape, ground: Shape, count: int):
         M = pin.SE3(R, 0.25 * towards / np.linalg.norm(towards))
         for _ in range(4):
             gap, n = distance(solid, M, ground)
-            M.translation = M.translation - (gap + DEEP) * n
-        gap, n = distance(solid, M, ground)
-        if abs(gap + DEEP) < COAL:
+            M.translation = M.translation - (gap + deep) * n
+        gap, _ = distance(solid, M, ground)
+        if abs(gap + deep) < COAL:
             count -= 1
-            yield M, -gap, n
+            yield M, -gap
 
 
+def farthest(shape: Shape, M: pin.SE3, n: np.ndarray) -> float:
+    """The largest n . x of a shape at a placement [m]."""
+    d, beyond = M.rotation.T @ n, n @ M.translation
+    if isinstance(shape, Plane):
+        return 0.0 if d[2] > 1.0 - 1e-12 else np.inf
+    if isinstance(shape, Sphere | Ellipsoid):
+        return beyond + np.linalg.norm(shape.half_extents * d)
+    if isinstance(shape, Box):
+        return beyond + shape.half_extents @ np.abs(d)
+    half, across = 0.5 * shape.length * d[2], shape.radius * np.hypot(d[0], d[1])
+    if isinstance(shape, Cone):
+        return beyond + max(half, across - half)
+    return beyond + abs(half) + (shape.radius if isinstance(shape, Capsule) else across)
+
+
+@pytest.mark.parametrize("deep", [1e-5, 1e-3])
 @pytest.mark.parametrize("ground", GROUNDS)
 @pytest.mark.parametrize("name", SOLIDS)
-def test_the_deepest_contact_is_coals(name: str, ground: str) -> None:
-    """Of all 25 pairs, wherever they touch: sides, ends, rims, edges, corners and tips."""
+def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float) -> None:
+    """Of all 25 pairs, wherever they touch: sides, ends, rims, edges, corners and tips.
+
+    The deepest contact is not shallower than the overlap that coal finds, and no contact is deeper
+    than the overlap along its normal.
+    """
     solid, other = SOLIDS[name], GROUNDS[ground]
     robot = free_body("body", solid, mass=1.0)
     form = Simulator(robot, Terrain(other), CONE, "ne-nmdp").integrator.form
-    memory, wrong = form.new_memory(), 0
-    for M, depth, n in poses(solid, other, 100):
+    memory, shallow, silent = form.new_memory(), 0, 0
+    for M, depth in poses(solid, other, deep, 100):
         state = State(0.0, pin.SE3ToXYZQUAT(M), np.zeros(6))
         open_step(form.record, form.start(state, [Command()], 1e-6, None), memory)
         contacts, at = memory.stage.contacts, memory.origin.places
         place_contacts(form.candidates, contacts, memory.origin.P, at)
-        found = []
-        for i in range(int(contacts.n[0])):
-            normal = at.normal[i] if contacts.bodies[i, 0] > 0 else -M.rotation @ at.normal[i]
-            if normal @ n > ALIGNED and not at.covered[i]:
-                found.append(at.depth[i])
-        if not found or max(found) != pytest.approx(depth, abs=COAL):
-            wrong += 1
-    assert wrong <= 100 * SHARP.get((name, ground), 0.0)
+        deepest = 0.0
+        n_contacts = int(contacts.n[0])
+        touching = ~at.covered[:n_contacts] & (at.depth[:n_contacts] > 0.0)
+        for i in np.flatnonzero(touching):
+            n = at.normal[i] if contacts.bodies[i, 0] > 0 else -M.rotation @ at.normal[i]
+            along = farthest(solid, M, -n) + farthest(other, pin.SE3.Identity(), n)
+            assert at.depth[i] <= along + COAL
+            deepest = max(deepest, at.depth[i])
+        silent += deepest == 0.0
+        shallow += deepest < (1.0 - SHALLOW) * depth - COAL
+    sharp = SHARP.get((name, ground), 0)
+    assert shallow <= sharp
+    assert silent <= min(SILENT, sharp)
 
 
 BARS = [Box(size=(0.02, 0.4, 0.1), position=(x, 0.0, -0.05)) for x in (-0.08, 0.04)]
@@ -211,4 +237,4 @@ def test_derivatives(name: str, method: str, order: int) -> None:
     result = simulator.step(state, Command(), 0.005)
     assert result.status.ok
     assert (np.abs(result.contact_forces).max(axis=1) > 0.0).sum() >= 1
-    check(simulator, state, Command(), 0.005)
+    check(simulator, state, Command(), 0.005, tolerance=EXACT)
