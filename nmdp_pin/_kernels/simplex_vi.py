@@ -1,10 +1,10 @@
 """Affine variational inequalities over a product of simplices, by an active-set method.
 
 The set is that of blocks x_i >= 0, sum(x_i) <= 1; block b has the variables from first[b] to
-first[b + 1]. Each iteration projects x - F(x) / unit onto the
-set, which determines a face, and solves F = 0 on that face; the solution is found when the face
-no longer changes: Newton's method on the natural map x - P(x - F(x) / unit). Steps are halved where
-that does not fall, as with many contacts, or more than forces are unique for.
+first[b + 1]. Each iteration projects x - F(x) / unit onto the set, which determines a face, and
+solves F = 0 on that face; the solution is found when the face no longer changes: Newton's method on
+the natural map x - P(x - F(x) / unit). Steps are halved where that does not fall, as with many
+contacts, or where forces are not unique.
 """
 
 from __future__ import annotations
