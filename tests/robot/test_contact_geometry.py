@@ -8,10 +8,10 @@ import pytest
 
 from nmdp_pin._robot.contact_geometry import (
     DIRECTIONS,
-    _covering,
     _extent,
     corners_near,
     extreme_points,
+    hold_out,
     spread,
 )
 from nmdp_pin._robot.settings import ContactPoint
@@ -88,20 +88,30 @@ def test_points_far_from_each_other():
 
 
 @pytest.mark.parametrize(("bump", "kept"), [(0.09, False), (0.11, True)])
-def test_hulls_of_few_points(bump, kept):
+@pytest.mark.parametrize("away", [0.0, 5.0])
+def test_hulls_of_few_points(bump, kept, away):
     """Corners, and what stands out of their hull by more than is allowed; the inside is left."""
     places = np.vstack([CUBE, [[0.0, 0.0, 1.0 + bump], [0.1, 0.2, 0.3], [1.0, 0.0, 0.0]]])
-    assert sorted(corners_near(places, CUBE, 0.1)) == list(range(8 + kept))
-    shifted = corners_near(places + 5.0, CUBE, 0.1)
-    assert sorted(shifted) == list(range(8 + kept))
+    found = corners_near(places + away, CUBE, 0.1)
+    assert [k for k, _ in found] == list(range(8 + kept))
+    expected = [np.inf] * 8 + [bump] * kept
+    assert [missed for _, missed in found] == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_the_farthest_is_added_first():
+    """Each is the farthest from the hull of those before; what a larger hull holds is left."""
+    steps = [[0.0, 0.0, 1.2], [0.0, 0.0, 1.5], [0.0, 1.3, 0.0], [0.05, 0.0, 1.4]]
+    found = corners_near(np.vstack([CUBE, steps]), CUBE, 0.01)[8:]
+    assert found[0] == (9, pytest.approx(0.5))
+    assert found[1] == (10, pytest.approx(0.3))
+    assert 8 not in [k for k, _ in found]
 
 
 def test_hulls_of_flat_and_of_no_points():
     """Those farthest in the directions; none of none."""
     assert corners_near(np.zeros((0, 3)), AXES, 0.1) == []
     flat = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.1, 0.1, 0.0]])
-    assert set(corners_near(flat, AXES, 0.1)) >= {0, 1, 2}
-    assert 3 not in corners_near(flat, AXES, 0.1)
+    assert {k for k, _ in corners_near(flat, AXES, 0.1)} == {0, 1, 2}
 
 
 def test_points_that_are_not_bare_stay():
@@ -110,5 +120,6 @@ def test_points_that_are_not_bare_stay():
     points = [ContactPoint(name=str(k), link="a", position=p) for k, p in enumerate(places)]
     ball = ContactPoint(name="ball", link="a", radius=0.1)
     ring = ContactPoint(name="ring", link="a", semi_axes=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    kept = _covering([points[0], ball, *points[1:], ring], 0.1)
-    assert kept == [points[0], ball, *points[1:8], ring]
+    group = [points[0], ball, *points[1:], ring]
+    assert hold_out([group], len(group)) == group
+    assert hold_out([group], len(group) - 1) == [points[0], ball, *points[1:8], ring]
