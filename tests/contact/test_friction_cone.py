@@ -9,7 +9,7 @@ import pytest
 from contracts import WrenchSpaceContract
 
 from nmdp_pin._contact import ContactState, FrictionCone, stiffness_for_static_depth
-from nmdp_pin._contact.friction_cone import tangent_frames
+from nmdp_pin._contact.friction_cone import frame_derivative, tangent_frames
 from nmdp_pin.errors import ContactError
 
 ROUNDING = 1e-12  # relative; a few operations in double precision
@@ -234,3 +234,20 @@ def test_bad_static_depth(arguments):
     """No feet, no mass or no depth: an error that names all three."""
     with pytest.raises(ContactError, match="static_depth"):
         stiffness_for_static_depth(*arguments)
+
+
+def test_frames_turn_with_the_normal():
+    """Differences of R(n) s between neighbours on the sphere, away from the seam of the frames."""
+    n = normals()
+    n = n[np.abs(n[:, 2] + 0.5) > 0.1]
+    rng = np.random.default_rng(1)
+    s, aside = rng.standard_normal((2, len(n), 3))
+    aside -= (aside * n).sum(axis=1)[:, None] * n
+    found = (frame_derivative(n, s) @ aside[:, :, None])[:, :, 0]
+    step, sides = 1e-6, []
+    for sign in (1.0, -1.0):
+        moved = n + sign * step * aside
+        moved /= np.linalg.norm(moved, axis=1)[:, None]
+        sides.append((tangent_frames(moved) @ s[:, :, None])[:, :, 0])
+    expected = (sides[0] - sides[1]) / (2.0 * step)
+    assert found == pytest.approx(expected, abs=1e-8)  # of the differences
