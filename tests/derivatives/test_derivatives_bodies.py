@@ -16,9 +16,10 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
 
-RELATIVE = 1e-5  # error; steps are solved to 1e-13, so their differences are good to 1e-7
+RELATIVE = 2e-6  # error; steps are solved to 1e-13, so their differences are good to 1e-6
 H = scenes.H
 STEP = 1e-7  # of the differences; the block is 1e-6 from a kink
+SHORT = 3e-8  # likewise; the ball is nearer to one
 AIR_STEP = 1e-6  # pinocchio's difference of a wheel, a continuous joint, may be 0 below 1e-8 rad
 FRICTION = 1e-5  # of the differences of friction
 SOFT = FrictionCone(stiffness=1e4, power=2)  # bodies that lie centimetres in each other
@@ -69,14 +70,14 @@ def compare(sim, state, command, *, directions, step=STEP):
     [("ne-nmdp", 1), ("ne-nmdp", 2), ("pbd-nmdp", 2), ("ne-zonmdp", 1), ("ne-nmdp kinetic", 1)],
 )
 def test_a_finger_on_a_ball(method, order):
-    """The links of a finger hold a ball that lies on the ground: error below 1e-5."""
-    found = compare(*tight(method, "finger-ball", 15, order), directions=3)
+    """The links of a finger hold a ball that lies on the ground: error below 2e-6."""
+    found = compare(*tight(method, "finger-ball", 15, order), directions=3, step=SHORT)
     assert not found.one_sided
 
 
 @pytest.mark.parametrize(("method", "order"), [("ne-nmdp", 2), ("pbd-nmdp", 1)])
 def test_a_finger_that_pushes_a_block(method, order):
-    """The block slides and turns, its corners share a limit surface: error below 1e-5."""
+    """The block slides and turns, its corners share a limit surface: error below 2e-6."""
     found = compare(*tight(method, "finger-block", 60, order), directions=3)
     assert not found.one_sided
     assert np.abs(found.dx_dx[3:6, 0]).max() > 1e-3, "the finger moves the block"
@@ -101,7 +102,7 @@ def test_bodies_in_the_air(method, order, kind):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_friction_of_bodies(order):
-    """One column a shape, those of bodies after those of the terrain: error below 1e-5."""
+    """One column a shape, those of bodies after those of the terrain: error below 2e-6."""
     sim, state, command = in_the_air("ne-nmdp", "box", order)
     result = sim.step(state, command, H)
     found = step_derivatives(

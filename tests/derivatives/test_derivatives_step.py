@@ -26,6 +26,7 @@ from nmdp_pin.derivatives import StepDifferentiator, Switch, step_derivatives
 from nmdp_pin.errors import DerivativeError
 
 RELATIVE = scenes.RELATIVE
+REDUNDANT = 1e-5  # of four feet that share a load; their differences are good to 5e-6
 MINIMISED = 1e-4  # of velocities that are known to the 1e-11 rad/s that PGM leaves
 SHALLOW = 1e-4  # differences over 1e-11 m
 SLOPE = 0.1  # of the order of Taylor remainders over a decade and a half
@@ -37,7 +38,7 @@ H = scenes.H
 @pytest.mark.parametrize("regime", scenes.REGIMES)
 @pytest.mark.parametrize("method", scenes.METHODS)
 def test_a_box_on_a_floating_base(method, regime, order):
-    """In flight, sticking and sliding, all methods: the error is below 1e-5, no kink reported."""
+    """In flight, sticking and sliding, all methods: the error is below 2e-6, no kink reported."""
     sim, state = scenes.box(method, regime, order)
     minimised = regime != "flight" and order == 2 and " " in method
     found = check(sim, state, Command(), H, tolerance=MINIMISED if minimised else RELATIVE)
@@ -68,7 +69,7 @@ def test_a_ball_whose_weights_are_minimised():
 @pytest.mark.parametrize("regime", scenes.REGIMES)
 @pytest.mark.parametrize("method", scenes.PENALTIES)
 def test_a_box_on_penalty_contacts(method, regime):
-    """Of pbd and pbfd, which have no weights: the error is below 1e-5, no kink reported."""
+    """Of pbd and pbfd, which have no weights: the error is below 2e-6, no kink reported."""
     sim, state = scenes.box(method, regime)
     found = check(sim, state, Command(), H)
     assert not found.one_sided
@@ -106,7 +107,7 @@ def test_weights_that_are_zero_by_chance(method):
 def test_robosimian_under_pd(base, method, order, pushed):
     """Many joints, redundant feet and gains: the error is below 1e-5."""
     sim, state, command = scenes.standing(base, method, pushed, order)
-    check(sim, state, command, 2 * H)
+    check(sim, state, command, 2 * H, tolerance=REDUNDANT, of_command=REDUNDANT)
 
 
 def test_threads_that_share_a_differentiator():
@@ -122,7 +123,7 @@ def test_threads_that_share_a_differentiator():
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_chain_on_a_fixed_base(order):
-    """Some links are held on the ground, the others swing: the error is below 1e-5."""
+    """Some links are held on the ground, the others swing: the error is below 2e-6."""
     sim, state = scenes.chain(order)
     result = sim.step(state, None, H)
     assert 0 < (result.contact_depths > 0.0).sum() < len(result.contact_depths)
@@ -133,7 +134,7 @@ def test_a_chain_on_a_fixed_base(order):
 
 @pytest.mark.parametrize(("kind", "order"), [("sphere", 1), ("tilted", 2)])
 def test_curved_and_tilted_ground(kind, order):
-    """Normals that turn: the vertices change with them, and the error is below 1e-5."""
+    """Normals that turn: the vertices change with them, and the error is below 2e-6."""
     robot, rng = samples.robot("wheels+damping"), np.random.default_rng(3)
     q = samples.configuration(robot.model, rng, 0.4)
     ground = samples.ground_through(kind, samples.centres(robot, q))
@@ -153,7 +154,7 @@ def test_curved_and_tilted_ground(kind, order):
     ],
 )
 def test_models_of_wrenches(name, method, order):
-    """Sand and a limit surface, six rows each: the error is below 1e-5."""
+    """Sand and a limit surface, six rows each: the error is below 2e-6."""
     setup = Scenario.load(name).build(visuals=False)
     made = setup.simulator
     sim = Simulator(made.robot, made.terrain, made.contact, method, order=order, **WRENCHES)
@@ -286,7 +287,7 @@ def test_a_step_that_is_given_is_not_made_again(monkeypatch):
 
 
 def test_a_step_of_second_order_made_in_first():
-    """An impact that would rebound is made in first order, and differentiated so: below 1e-5."""
+    """An impact that would rebound is made in first order, and differentiated so: below 2e-6."""
     sim, state = scenes.box("ne-nmdp", "sliding", 2)
     q = pin.integrate(sim.robot.model, state.q, np.array([0.0, 0.0, 1e-3, 0.05, 0.025, 0.0]))
     state = sim.state(q, np.array([1.0, 0.3, -1.0, 0.0, 0.0, 0.4]))
@@ -315,7 +316,7 @@ def test_landings_in_second_order_are_one_sided(method):
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd-nmdp"])
 def test_commands_that_move(method):
-    """A source is asked at the end of each stage: the error of dx1/dx0 is below 1e-5."""
+    """A source is asked at the end of each stage: the error of dx1/dx0 is below 2e-6."""
 
     class Ramp(CommandSource):
         def at(self, t):
