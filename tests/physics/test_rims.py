@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pinocchio as pin
 import pytest
-from derivative_scenes import check
+from derivative_scenes import TIGHT, check
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
@@ -203,7 +203,8 @@ def test_derivatives_of_a_rolling_wheel(method: str, name: str, order: int) -> N
     R = pin.rpy.rpyToMatrix(0.0, 0.02, 0.1) @ LYING
     # it slides, far from rolling, where another direction of friction would begin to act
     start = state_of([0.0, 0.0, RADIUS - 2.0 * DEEP], R, [0.5, 0.7, -0.05], [0.3, -3.0, 0.2])
-    check(cylinder(ground, method=method, order=order), start, Command(), 0.005)
+    wheel = cylinder(ground, method=method, order=order, vi_newton=TIGHT)
+    check(wheel, start, Command(), 0.005)
 
 
 def test_rims_are_of_the_geometry_of_a_link() -> None:
