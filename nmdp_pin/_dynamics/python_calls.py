@@ -32,15 +32,18 @@ class PinocchioCalls:
         # M v is the inverse dynamics of the acceleration v at rest and without weight.
         dynamics, momentum = (model, data, self.q, self.v, self.a), (weightless, data, self.q)
         self._values = partial(pin.rnea, *dynamics)
-        self.inverse_dynamics_derivatives = partial(pin.computeRNEADerivatives, *dynamics)
+        self._derivatives = partial(pin.computeRNEADerivatives, *dynamics)
         self._momentum = partial(pin.rnea, *momentum, still, self.v)
         self._momentum_derivatives = partial(pin.computeRNEADerivatives, *momentum, still, self.v)
         self.kinematics = partial(pin.computeJointJacobians, model, data, self.q)
 
-    def inverse_dynamics(self) -> None:
-        """Inverse dynamics, and the kinematics that its derivatives would write as well."""
-        self._values()
-        self.kinematics()
+    def inverse_dynamics(self, derived: bool) -> None:
+        """Inverse dynamics and kinematics at q, v and a, with derivatives and M if `derived`."""
+        if derived:
+            self._derivatives()
+        else:
+            self._values()
+            self.kinematics()
 
     def material_inertia(self, velocities: bool, derived: bool, stage: int, at: int) -> None:
         """Inertia of material points, whose kernel is compiled where it is needed."""

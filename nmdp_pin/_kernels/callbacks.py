@@ -51,17 +51,10 @@ def call_solve(A: Array, X: Array) -> bool:
 
 
 @calling_jit
-def call_inverse_dynamics(handle: int) -> None:
-    """Inverse dynamics and kinematics at the shared q, v and a."""
+def call_inverse_dynamics(handle: int, derived: bool) -> None:
+    """See `PinocchioCalls.inverse_dynamics`."""
     with objmode():
-        callee(handle).inverse_dynamics()
-
-
-@calling_jit
-def call_inverse_dynamics_derivatives(handle: int) -> None:
-    """Inverse dynamics with derivatives, kinematics and mass matrix at the shared q, v and a."""
-    with objmode():
-        callee(handle).inverse_dynamics_derivatives()
+        callee(handle).inverse_dynamics(derived)
 
 
 @calling_jit

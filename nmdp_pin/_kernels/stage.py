@@ -17,7 +17,6 @@ import numpy as np
 
 from nmdp_pin._kernels.callbacks import (
     call_inverse_dynamics,
-    call_inverse_dynamics_derivatives,
     call_kinematics,
     call_material_inertia,
     call_vertex_derivative,
@@ -304,10 +303,7 @@ def _add_inertia(system: System, stage: Stage, at: Point, derived: bool) -> None
     if stage.form != NEWTON_EULER:
         call_material_inertia(dynamics.handle, stage.form == VELOCITIES, derived, stage, at)
         return
-    if derived:
-        call_inverse_dynamics_derivatives(dynamics.handle)
-    else:
-        call_inverse_dynamics(dynamics.handle)
+    call_inverse_dynamics(dynamics.handle, derived)
     copy_vector(dynamics.tau, at.G)
     copy_kinematics(dynamics, at)
     if not derived:

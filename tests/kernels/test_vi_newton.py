@@ -94,7 +94,7 @@ class Manifold:
         dynamics, calls = self.form.record.dynamics, self.form.pinocchio
         self.evaluated = []
 
-        def inverse_dynamics():
+        def inverse_dynamics(derived):
             calls.kinematics()
             q = dynamics.q.copy()
             if not self.evaluated or np.any(q != self.evaluated[-1]):  # else for its derivatives
@@ -103,7 +103,7 @@ class Manifold:
                 dynamics.tau[:], dynamics.of_q[:] = function(q)
             dynamics.of_v[:] = dynamics.M[:] = 0.0
 
-        calls.inverse_dynamics = calls.inverse_dynamics_derivatives = inverse_dynamics
+        calls.inverse_dynamics = inverse_dynamics
         self.stage = replace(self.form.new_stage(), rate=rate)
         at = self.form.new_point()
         self.stage.q_ref[:] = target
