@@ -60,7 +60,7 @@ from nmdp_pin._kernels.vector3 import (
 _FLAT = 0.05  # [-] cosine between axis and edge below which the edge lies along the flat end
 _ASIDE = 0.03  # [-] cosine by which the normal may leave the rim for the side
 _FACING = 0.5  # [-] cosine between the normal and that of the face before which the rim was
-_AIMED = 1e-15  # [rad] last step to the nearest point
+_ALONG = 1e-15  # [m^2] below which a tangent of a rim has no part across an edge
 _SAME = 1e-6  # of the radius, between arms to one place
 
 
@@ -283,7 +283,7 @@ def rim_at(
     tangent, n = cross(axis, arm), normal_to_line(axis, arm, f, part)
     if part != NEAREST:
         across = ahead(tangent, -dot(tangent, f), f)
-        arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _AIMED), tangent)
+        arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _ALONG), tangent)
     off = minus(arm, y)
     s = dot(off, f)
     found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= BORDER

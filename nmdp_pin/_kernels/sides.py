@@ -25,6 +25,7 @@ from nmdp_pin._kernels.polytopes import (
     row_of,
 )
 from nmdp_pin._kernels.primitives import CONE
+from nmdp_pin._kernels.record import zero_matrix
 from nmdp_pin._kernels.terrain import describe, shape_distance, turn_tensor
 from nmdp_pin._kernels.touched_surface import times
 from nmdp_pin._kernels.vector3 import (
@@ -143,6 +144,16 @@ def _touch(
 
 
 @jit
+def _touch_at_rest(
+    candidates: Candidates, row: int, a: Polytope, j: int, H: Array
+) -> tuple[float, float, Vector3, bool]:
+    """Where edge j of a touches a solid, in the frame of which a is; see `_touch`."""
+    still, (p, e) = zero_matrix(4, 3), edge_of(a, j)
+    still[0, 0] = still[1, 1] = still[2, 2] = 1.0
+    return _touch(candidates, row, a, j, still, p, e, TILT, H)
+
+
+@jit
 def find_sides(
     candidates: Candidates,
     pair: int,
@@ -154,15 +165,14 @@ def find_sides(
     """List the edges of a that touch a solid, or may soon; their number. See `find_features`."""
     second = candidates.polytopes.pairs[pair, 1]
     row, n = candidates.polytopes.rows[second], 0
-    still, H = np.zeros((4, 3)), np.empty((1, 3, 3))
-    still[0, 0] = still[1, 1] = still[2, 2] = 1.0
+    H = np.empty((1, 3, 3))
     centre, size = row_of(candidates.polytopes.centres, second), candidates.polytopes.sizes[second]
     for j in range(len(a.edges)):
         p, e = edge_of(a, j)
         reach = size + a.rounding + 0.5 * length(e) + limit
         if length(minus(ahead(p, 0.5, e), centre)) > reach or n == len(gaps):
             continue
-        _, phi, _, found = _touch(candidates, row, a, j, still, p, e, TILT, H)
+        _, phi, _, found = _touch_at_rest(candidates, row, a, j, H)
         gap = phi - a.rounding
         if found and gap < limit:
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = ON_ROUND, j, 0, gap
@@ -180,9 +190,8 @@ def hold_side(candidates: Candidates, contacts: Contacts, i: int, a: Polytope) -
     polytopes, pair = candidates.polytopes, candidates.pairs[i]
     row, edge = polytopes.rows[polytopes.pairs[pair, 1]], contacts.features[i, 1]
     one, (p, e) = polytope(polytopes, polytopes.pairs[pair, 0]), edge_of(a, edge)
-    still, H = np.zeros((4, 3)), np.empty((1, 3, 3))
-    still[0, 0] = still[1, 1] = still[2, 2] = 1.0
-    s, phi, n, _ = _touch(candidates, row, a, edge, still, p, e, TILT, H)
+    H = np.empty((1, 3, 3))
+    s, phi, n, _ = _touch_at_rest(candidates, row, a, edge, H)
     start, along = edge_of(one, edge)
     held = start if candidates.rolling else ahead(start, s, along)
     for j in range(3):

@@ -59,18 +59,28 @@ def _threshold(y: Array, begin: int, m: int, ordered: Array) -> tuple[bool, floa
 
 
 @jit
-def face_of(y: Array, first: Array, ordered: Array, face: Array) -> bool:
-    """Find the face on which the projection of y lies, and whether it differs from `face`.
+def natural_map(
+    x: Array, F: Array, unit: Array, first: Array, ordered: Array, y: Array, face: Array
+) -> tuple[float, bool]:
+    """Squared distance from x to the projection of y = x - F / unit, in units, and its face.
 
     Args:
-        y: point, shape (n,).
+        x: point, shape (n,).
+        F: value there, shape (n,).
+        unit: units of the blocks, shape (blocks,).
         first: first variable of each block, shape (blocks + 1,).
         ordered: workspace, shape (n,).
+        y: workspace, shape (n,).
         face: variables above zero, then sums at one, shape (n + blocks,); overwritten.
+
+    Returns:
+        The squared distance, and whether the face differs from the one that was there.
     """
-    n, changed = y.size, False
+    n, square, changed = x.size, 0.0, False
     for b in range(first.size - 1):
         begin = first[b]
+        for e in range(begin, first[b + 1]):
+            y[e] = x[e] - F[e] / unit[b]
         tight, top, tau = _threshold(y, begin, first[b + 1] - begin, ordered)
         if face[n + b] != tight:
             face[n + b] = tight
@@ -80,31 +90,9 @@ def face_of(y: Array, first: Array, ordered: Array, face: Array) -> bool:
             if face[e] != above:
                 face[e] = above
                 changed = True
-    return changed
-
-
-@jit
-def natural_map(x: Array, F: Array, unit: Array, first: Array, ordered: Array, y: Array) -> float:
-    """Write y = x - F / unit; the square of the distance from x to its projection, in units.
-
-    Args:
-        x: point, shape (n,).
-        F: value there, shape (n,).
-        unit: units of the blocks, shape (blocks,).
-        first: first variable of each block, shape (blocks + 1,).
-        ordered: workspace, shape (n,).
-        y: output, shape (n,).
-    """
-    square = 0.0
-    for b in range(first.size - 1):
-        begin = first[b]
-        for e in range(begin, first[b + 1]):
-            y[e] = x[e] - F[e] / unit[b]
-        _, top, tau = _threshold(y, begin, first[b + 1] - begin, ordered)
-        for e in range(begin, first[b + 1]):
             off = x[e] - max(y[e] - top - tau, 0.0)
             square += unit[b] * off * off
-    return square
+    return square, changed
 
 
 @jit
@@ -212,25 +200,24 @@ def solve_affine_vi(M: Array, g: Array, x0: Array, first: Array, x: Array) -> bo
     z, Fz, F = vector(n), vector(n), vector(n)
     for i in range(n):
         F[i], x[i] = g[i], x0[i]
-    here = natural_map(x, F, unit, first, ordered, y)
-    face_of(y, first, ordered, face)
+    here, _ = natural_map(x, F, unit, first, ordered, y, face)
     for _ in range(MOST_FACES):
         if not solve_on_face(M, constant, first, face, z):
             return False
         add_sparse_product(M, z, 1.0, constant, Fz)
-        there, share = natural_map(z, Fz, unit, first, ordered, y), 1.0
-        if not face_of(y, first, ordered, face):
+        there, changed = natural_map(z, Fz, unit, first, ordered, y, face)
+        if not changed:
             for i in range(n):
                 x[i] = z[i]
             clip_to_simplices(x, first)
             return True
+        share = 1.0
         while not there <= (1.0 - _FALL * share) * here and share > _LEAST:
             share *= 0.5
             for i in range(n):
                 z[i] = 0.5 * (x[i] + z[i])
                 Fz[i] = 0.5 * (F[i] + Fz[i])
-            there = natural_map(z, Fz, unit, first, ordered, y)
-        face_of(y, first, ordered, face)
+            there, _ = natural_map(z, Fz, unit, first, ordered, y, face)
         for i in range(n):
             x[i], F[i] = z[i], Fz[i]
         here = there

@@ -85,6 +85,13 @@ def work_of(dofs: int, weights: int) -> int:
 
 
 @jit
+def _weights_of(at: Point) -> int:
+    """Number of the weights that count: all of a contact, 1 of a joint."""
+    touching = at.n_active[1]
+    return at.w.shape[1] * touching + at.n_active[0] - touching
+
+
+@jit
 def block_scales(curvature: Array, first: Array, scale: Array) -> bool:
     """Largest curvature of each block, the unit of its proximal term; False where all are zero.
 
@@ -291,14 +298,15 @@ def solve_stage(
     w1, dq, derived = np.empty(here.w.shape), np.empty(here.v.size), True
     evaluate(system, stage, here, derived)
     clear_slopes(here)
-    evaluations, iterations, swapped, work, m = 1, 0, False, 0, here.w.shape[1]
+    evaluations, iterations, swapped, work = 1, 0, False, 0
     if not here.sums[RESIDUAL] <= tolerances.start:
         counts[1] += 1
         counts[3] += 1
         return STALLED if here.sums[RESIDUAL] < np.inf else NOT_FINITE, False
-    weights = m * here.n_active[1] + here.n_active[0] - here.n_active[1]
     least = tolerances.proximal
-    if work_of(dq.size, weights) > 0:  # solving with it costs more than to begin with more
+    if (
+        work_of(dq.size, _weights_of(here)) > 0
+    ):  # solving with it costs more than to begin with more
         least = max(least, _FIRST_PROXIMAL)
     proximal, outcome = least, CONVERGED
     solved = _is_solved(here, tolerances, tolerances.guess)
@@ -311,8 +319,7 @@ def solve_stage(
         linearise(system, stage, here, linear)
         while True:
             iterations += 1
-            weights = m * here.n_active[1] + here.n_active[0] - here.n_active[1]
-            work += work_of(dq.size, weights)
+            work += work_of(dq.size, _weights_of(here))
             if evaluations + work > budget:  # before it, since one may be too long
                 outcome = BUDGET_SPENT
                 break

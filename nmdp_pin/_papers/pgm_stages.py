@@ -95,7 +95,7 @@ class PgmStages(StageMinimiser):
                 each=each,
             )
             at.q[:], at.w[:] = found.point.q, found.point.w
-            evaluate(self._form.record, memory.stage, at, True)
+            evaluate(self._form.record, memory.stage, at, False)
             clear_slopes(at)
             counts[ITERATIONS] += found.iterations
             counts[EVALUATIONS] += found.evaluations
@@ -254,6 +254,6 @@ class GradientStationarity(Stationarity):
         state_stage(form.record, scheme, moved, 0, memory, first)
         if self._i > 0:
             first.q[:] = form.integrate(self._first, dz[2 * nv :])
-            evaluate(form.record, memory.stage, first, True)
+            evaluate(form.record, memory.stage, first, False)
             state_stage(form.record, scheme, moved, self._i, memory, first)
         return self._equations(form, memory)

@@ -88,7 +88,7 @@ def _feet(
     links = touching_links(body, fixed=fixed)
     each = [points_on_foot(body, link) for link in links]
     found = [point for points in each for point in points]
-    points = hold_out(each, MAX_POINTS) if len(found) > MAX_POINTS else found
+    points = hold_out(each, MAX_POINTS)
     fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
     return points, (
         f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
