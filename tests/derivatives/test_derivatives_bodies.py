@@ -16,11 +16,10 @@ from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._terrain import Terrain
 from nmdp_pin.derivatives import StepDifferentiator, step_derivatives
 
-RELATIVE = 2e-6  # error; steps are solved to 1e-13, so their differences are good to 1e-6
+RELATIVE = 2e-6  # error at the best step; steps are solved to 1e-13
 H = scenes.H
-STEP = 1e-7  # of the differences; the block is 1e-6 from a kink
-SHORT = 3e-8  # likewise; the ball is nearer to one
-AIR_STEP = 1e-6  # pinocchio's difference of a wheel, a continuous joint, may be 0 below 1e-8 rad
+STEPS = (3e-8, 1e-7, 3e-7)  # of the differences: rounding spoils the first, a kink the last
+AIR_STEPS = (1e-6,)  # pinocchio's difference of a wheel, a continuous joint, may be 0 below 1e-8
 FRICTION = 1e-5  # of the differences of friction
 SOFT = FrictionCone(stiffness=1e4, power=2)  # bodies that lie centimetres in each other
 
@@ -42,7 +41,7 @@ def tight(method, name, steps, order):
     return sim, state, plain.checked_command(command)
 
 
-def compare(sim, state, command, *, directions, step=STEP):
+def compare(sim, state, command, *, directions, steps=STEPS):
     """Derivatives and central differences along random directions; the derivatives."""
     result = sim.step(state, command, H)
     assert result.status.ok
@@ -55,13 +54,16 @@ def compare(sim, state, command, *, directions, step=STEP):
     x, x1 = space.pack(state), space.pack(result.state)
     for d in np.random.default_rng(1).standard_normal((directions, space.ndx)):
         d[space.nv :] /= H
-        ends = []
-        for s in (step, -step):
-            start = replace(space.unpack(space.integrate(x, s * d)), warm=warm)
-            ends.append(space.difference(x1, scenes.end(sim, start, command, H)))
-        expected = (ends[0] - ends[1]) / (2.0 * step)
-        error = scenes.error((found.dx_dx @ d)[:, None], expected[:, None], H, of_state=False)
-        assert error <= RELATIVE
+        errors = []
+        for step in steps:
+            ends = []
+            for s in (step, -step):
+                start = replace(space.unpack(space.integrate(x, s * d)), warm=warm)
+                ends.append(space.difference(x1, scenes.end(sim, start, command, H)))
+            expected = (ends[0] - ends[1]) / (2.0 * step)
+            found_d = (found.dx_dx @ d)[:, None]
+            errors.append(scenes.error(found_d, expected[:, None], H, of_state=False))
+        assert min(errors) <= RELATIVE
     return found
 
 
@@ -71,7 +73,7 @@ def compare(sim, state, command, *, directions, step=STEP):
 )
 def test_a_finger_on_a_ball(method, order):
     """The links of a finger hold a ball that lies on the ground: error below 2e-6."""
-    found = compare(*tight(method, "finger-ball", 15, order), directions=3, step=SHORT)
+    found = compare(*tight(method, "finger-ball", 15, order), directions=3)
     assert not found.one_sided
 
 
@@ -97,7 +99,7 @@ def in_the_air(method, kind, order):
 @pytest.mark.parametrize(("method", "order"), [("ne-nmdp", 2), ("pbd-nmdp", 1), ("pbd-nmdp", 2)])
 def test_bodies_in_the_air(method, order, kind):
     """Spheres against all surfaces of a free body, and of a link: both sides feel it."""
-    compare(*in_the_air(method, kind, order), directions=2, step=AIR_STEP)
+    compare(*in_the_air(method, kind, order), directions=2, steps=AIR_STEPS)
 
 
 @pytest.mark.parametrize("order", [1, 2])
