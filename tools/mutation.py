@@ -8,9 +8,9 @@
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
 statement left out. Sizes of arrays and ends of slices become less, since more of them changes
 nothing; a named threshold of floats stays as open as it is, since no computed number equals it.
-The tests of a module are those that [tool.mutation] of pyproject.toml lists.
-They run in a copy of the checkout, so the checkout is never changed; those of a kernel run
-interpreted, since each error would compile it anew. What survives is printed as
+The tests of a module are those that [tool.mutation] of pyproject.toml lists, the quick ones first,
+the slow ones for what survives them; a test that fails must pass without the error.
+They run in a copy of the checkout, so the checkout is never changed. What survives is printed as
 `file:line: old -> new`: a hole in the tests, or an error that changes nothing.
 """
 
@@ -25,17 +25,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 KERNELS = "nmdp_pin/_kernels/"  # what Numba compiles
+SHORT = ("tests/kernels/", "tests/terrain/")  # where tests run interpreted in reasonable time
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
-# A test run that takes so many times as long as without the error counts as noticed: it hangs.
-PATIENCE, LEAST_PATIENCE = 4.0, 20.0  # [-], [s]
 
 SWAPS: dict[type, type] = {
     ast.Add: ast.Sub,
@@ -64,6 +64,7 @@ SWAPS: dict[type, type] = {
 TURNED = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt}
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all"}
 NAMES |= {"all": "any", "argmin": "argmax", "argmax": "argmin", "sin": "cos", "cos": "sin"}
+LARGE = 100  # numbers that are larger are doubled, smaller ones become 1 more
 MAKERS = {"vector", "matrix", "indices", "zero_vector", "zero_matrix", "zeros", "empty", "full"}
 
 
@@ -168,7 +169,7 @@ def replacements(node: ast.AST, less: set[ast.AST], floats: set[str]) -> Iterato
             if node.value > 0:
                 yield str(node.value - 1)
         case ast.Constant(value=int() | float()):
-            yield str(node.value + 1 if node.value + 1 != node.value else 2 * node.value)
+            yield str(node.value + 1 if abs(node.value) < LARGE else 2 * node.value)
         case ast.Name() if node.id in NAMES:
             yield NAMES[node.id]
         case ast.Attribute() if node.attr in NAMES:
@@ -220,49 +221,80 @@ def copied(folder: Path) -> Path:
     return copy
 
 
-def passes(copy: Path, module: str, tests: list[str], patience: float | None = None) -> bool:
-    """Whether the tests of a module pass; a run without end does not."""
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:randomly", "-m", "not slow"]
-    environment = os.environ | {
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": str(copy),  # of the programs that tests start
-    }
-    if module.startswith(KERNELS):
-        environment["NUMBA_DISABLE_JIT"] = "1"
-        command += ["-W", "ignore::RuntimeWarning"]  # compiled code does not warn of 1 / 0
-    process = subprocess.Popen(
-        [*command, *tests],
-        cwd=copy,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        return process.wait(patience) == 0
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        process.kill()
-        process.wait()
+@dataclass(frozen=True)
+class Round:
+    """A run of the tests of a module, one of several that an error meets.
+
+    Args:
+        marks: of the tests that run.
+        patience: longest time that it takes, in s; a run without end counts as a failure, but for
+            slow tests, which may be slower than that.
+        interpreted: whether kernels are not compiled.
+    """
+
+    marks: str
+    patience: float
+    interpreted: bool = False
+
+    def passes(self, copy: Path, tests: list[str], cache: str, *options: str) -> bool:
+        """Whether the tests pass, or there are none."""
+        environment = os.environ | {
+            "OMP_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": str(copy),  # of the programs that tests start
+        }
+        command = [sys.executable, "-m", "pytest", "-x", "-p", "no:randomly", "-m", self.marks]
+        if self.interpreted:
+            environment["NUMBA_DISABLE_JIT"] = "1"
+            command += ["-W", "ignore::RuntimeWarning"]  # compiled code does not warn of 1 / 0
+        process = subprocess.Popen(
+            [*command, "-o", f"cache_dir={cache}", *options, *tests],
+            cwd=copy,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            return process.wait(self.patience) in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+        except subprocess.TimeoutExpired:
+            return self.marks == SLOW.marks
+        finally:
+            process.kill()
+            process.wait()
 
 
-def survivors(copy: Path, module: str, chosen: list[Mutant], tests: list[str]) -> list[Mutant]:
-    """Errors that the tests do not notice."""
-    start = time.monotonic()
-    if not passes(copy, module, tests):
-        sys.exit(f"the tests fail without an error: {' '.join(tests)}")
-    patience = max(LEAST_PATIENCE, PATIENCE * (time.monotonic() - start))
-    unnoticed = []
-    for mutant in chosen:
-        path = copy / module
-        before = path.read_bytes()
+QUICK, SLOW = Round("not slow", 600.0), Round("slow", 300.0)
+INTERPRETED = Round("not slow", 120.0, interpreted=True)
+
+
+def rounds(module: str, tests: list[str]) -> Iterator[tuple[Round, list[str]]]:
+    """Runs of the tests of a module, cheap ones first.
+
+    Compiling a kernel anew takes a minute; tests of kernels take less interpreted, others more.
+    """
+    near = [test for test in tests if test.startswith(SHORT)]
+    if module.startswith(KERNELS) and near:
+        yield INTERPRETED, near
+    yield QUICK, tests
+    yield SLOW, tests
+
+
+def survives(copy: Path, mutant: Mutant, tests: list[str]) -> bool:
+    """Whether no test fails because of an error."""
+    path = copy / mutant.module
+    before = path.read_bytes()
+    for run, some in rounds(mutant.module, tests):
         path.write_text(mutant.source, encoding="utf-8")
-        if passes(copy, module, tests, patience):
-            unnoticed.append(mutant)
-            print(f"survives  {mutant}", flush=True)
+        passed = run.passes(copy, some, "error")
         path.write_bytes(before)
-    return unnoticed
+        if not passed:
+            failed = copy / "error" / "v"  # pytest keeps it beside the compiled kernels
+            failed.mkdir(parents=True, exist_ok=True)  # a run that was stopped keeps nothing
+            shutil.copytree(failed, copy / "right" / "v", dirs_exist_ok=True)
+            if not run.passes(copy, some, "right", "--lf", "--lfnf=none"):
+                sys.exit(f"the tests fail without an error: {' '.join(some)}")
+            return False
+    return True
 
 
 def main() -> None:
@@ -293,10 +325,15 @@ def main() -> None:
                 sys.exit(f"no tests are listed for {module}: add it to [tool.mutation], or --tests")
             if options.sample is not None and options.sample < len(chosen):
                 chosen = random.Random(options.seed).sample(chosen, options.sample)
-            unnoticed = survivors(copy, module, chosen, tests)
-            print(f"{module}: {len(chosen) - len(unnoticed)} of {len(chosen)} noticed", flush=True)
+            here = 0
+            for mutant in chosen:
+                if survives(copy, mutant, tests):
+                    print(f"survives  {mutant}", flush=True)
+                else:
+                    here += 1
+            print(f"{module}: {here} of {len(chosen)} noticed", flush=True)
             planted += len(chosen)
-            noticed += len(chosen) - len(unnoticed)
+            noticed += here
     print(f"{noticed} of {planted} noticed: {noticed / max(1, planted):.0%}")
 
 

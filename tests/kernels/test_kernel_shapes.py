@@ -1,0 +1,216 @@
+"""Contacts of pairs of shapes: how they move with the bodies, and where points bear their forces.
+
+Poses are random; what is missed by a step far away is found, and is as deep as coal says.
+"""
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+import trimesh
+from kernel_scenes import array_of
+
+from nmdp_pin._contact import FrictionCone
+from nmdp_pin._dynamics.form import Form
+from nmdp_pin._dynamics.system import System
+from nmdp_pin._kernels.planes import bend_contacts, missed_contacts, place_contacts, select_contacts
+from nmdp_pin._kernels.shapes import MOST_SHARES, shares
+from nmdp_pin._robot import free_body
+from nmdp_pin._terrain import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Sphere,
+    Terrain,
+)
+
+H = 0.01  # [s]
+STEP = 1e-6  # [m, rad] of central differences
+DIFFERENCE = 1e-6  # [1/m] their error, relative to the curvature of the shapes
+COAL = 2e-6  # [m] to which coal finds distances
+DEEP = 4e-4  # [m] overlap of the poses
+SHALLOW = 0.02  # share of the overlap that the deepest contact may lack
+LEVER = 1e-9  # [m^2] of a force and corners; shares are regular by 1e-9 of the size of a face
+BLOCK = trimesh.creation.box((0.1, 0.14, 0.08))
+SOLIDS = {
+    "box": Box(size=(0.1, 0.08, 0.06)),
+    "sphere": Sphere(radius=0.05),
+    "capsule": Capsule(radius=0.03, length=0.12),
+    "cylinder": Cylinder(radius=0.05, length=0.08),
+    "cone": Cone(radius=0.05, length=0.12),
+    "ellipsoid": Ellipsoid(radii=(0.08, 0.05, 0.03)),
+}
+GROUNDS = {
+    "plane": Plane(),
+    "box": Box(size=(0.2, 0.12, 0.08)),
+    "sphere": Sphere(radius=0.09),
+    "capsule": Capsule(radius=0.04, length=0.2),
+    "cylinder": Cylinder(radius=0.06, length=0.14),
+    "cone": Cone(radius=0.07, length=0.15),
+    "ellipsoid": Ellipsoid(radii=(0.12, 0.09, 0.06)),
+    "mesh": Mesh(vertices=BLOCK.vertices, faces=BLOCK.faces),
+}
+ROUGH = HeightField(roughness=0.1, seed=1, size=(1.0, 1.0), spacing=(0.08, 0.08))
+
+
+def overlap(solid, M, ground):
+    """Depth by coal [m], and its direction from the ground to the solid."""
+    result, request = coal.CollisionResult(), coal.CollisionRequest()
+    request.security_margin, request.enable_contact = 1.0, True
+    request.gjk_tolerance = request.epa_tolerance = 1e-9
+    request.gjk_max_iterations = request.epa_max_iterations = 1000
+    if isinstance(ground, Plane):
+        other = coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
+    elif isinstance(ground, Mesh):
+        other = Box(size=tuple(BLOCK.extents)).collision_geometry()
+    else:
+        other = ground.collision_geometry()
+    pose = coal.Transform3s(M.rotation, M.translation)
+    coal.collide(other, coal.Transform3s(), solid.collision_geometry(), pose, request, result)
+    contact = result.getContact(0)
+    return -contact.penetration_depth, np.array(contact.normal)
+
+
+class Pair:
+    """A free solid on a ground of one shape."""
+
+    def __init__(self, solid, ground):
+        self.solid, self.ground = solid, ground
+        robot = free_body("body", solid, mass=1.0)
+        self.form = Form(System(robot, Terrain(ground), FrictionCone(stiffness=1e6)))
+        self.candidates = self.form.candidates
+        self.contacts, self.at = self.form.new_stage().contacts, self.form.new_point().places
+        self.points = robot.contact_points
+
+    def pose(self, rng):
+        """A random one in which the solid overlaps by DEEP."""
+        while True:
+            towards = rng.normal(size=3)
+            if isinstance(self.ground, Plane):
+                towards[2] = abs(towards[2])
+            R = pin.Quaternion(*rng.normal(size=4)).normalized().matrix()
+            M = pin.SE3(R, 0.3 * towards / np.linalg.norm(towards))
+            for _ in range(4):
+                depth, n = overlap(self.solid, M, self.ground)
+                M.translation = M.translation + (depth - DEEP) * n
+            if abs(overlap(self.solid, M, self.ground)[0] - DEEP) < COAL:
+                return M, overlap(self.solid, M, self.ground)[1]
+
+    def placements(self, M):
+        """Of the world, and of the joints of the body."""
+        return np.array(
+            [array_of(pin.SE3.Identity()), *[array_of(M)] * (self.form.model.njoints - 1)]
+        )
+
+    def select(self, M, v=(0.0, 0.0, 0.0), w=(0.0, 0.0, 0.0)):
+        """List the contacts of a step at constant velocity that ends at a pose."""
+        P = self.placements(
+            pin.SE3(pin.exp3(-H * np.asarray(w)) @ M.rotation, M.translation - H * np.asarray(v))
+        )
+        twists = np.tile([*(v - np.cross(w, P[1, 3])), *w], (len(P), 1))
+        twists[0] = 0.0
+        select_contacts(self.candidates, P, twists, H, self.contacts)
+
+    def missed(self, M):
+        """Whether contacts touch that are not listed; they are then."""
+        P = self.placements(M)
+        return missed_contacts(self.candidates, P, self.contacts)
+
+    def place(self, M):
+        """Places of the contacts, and which of them touch."""
+        P = self.placements(M)
+        place_contacts(self.candidates, self.contacts, P, self.at)
+        bend_contacts(self.candidates, self.contacts, self.at)
+        n = self.contacts.n[0]
+        return np.flatnonzero(~self.at.covered[:n] & (self.at.depth[:n] > 0.0))
+
+    def deepest(self, M):
+        """Largest depth of a contact [m]."""
+        return self.at.depth[self.place(M)].max(initial=0.0)
+
+    def moved(self, M, i, motion):
+        """The solid after a motion, about its centre, of the body that carries contact i."""
+        own = self.contacts.bodies[i, 0] > 0
+        relative, c = M if own else M.inverse(), self.at.centre[i].copy()
+        turn = pin.exp3(motion[3:])
+        there = pin.SE3(
+            turn @ relative.rotation, c + motion[:3] + turn @ (relative.translation - c)
+        )
+        return there if own else there.inverse()
+
+
+def check_rates(pair, M):
+    """Central differences of depth, normal and arm of all that touches."""
+    for i in pair.place(M):
+        at = pair.at
+        n, arm, N, L = (x[i].copy() for x in (at.normal, at.arm, at.N, at.L))
+        rates = []
+        for motion in STEP * np.eye(6):
+            sides = []
+            for sign in (1.0, -1.0):
+                pair.place(pair.moved(M, i, sign * motion))
+                sides.append(np.concatenate([[at.depth[i]], at.normal[i], at.arm[i]]))
+                pair.place(M)
+            rates.append((sides[0] - sides[1]) / (2.0 * STEP))
+        of_depth, of_normal, of_arm = np.split(np.transpose(rates), [1, 4])
+        expected = -np.concatenate([n, np.cross(arm, n)])
+        assert of_depth[0] == pytest.approx(expected, abs=DIFFERENCE)
+        size = DIFFERENCE * max(np.abs(N).max(), np.abs(L).max(), 1.0) * 10.0
+        assert of_normal == pytest.approx(N, abs=size)
+        assert of_arm == pytest.approx(L, abs=size)
+
+
+def check_shares(pair, M):
+    """Points of the body bear a force, in the line, the plane or the space that they span."""
+    points, weights, at = np.zeros(MOST_SHARES, np.int64), np.zeros(MOST_SHARES), pair.at
+    for i in pair.place(M):
+        of_world = pair.contacts.bodies[i, 0] == 0
+        n = shares(pair.candidates, pair.contacts, at, i, points, weights)
+        share = -weights[:n] if of_world else weights[:n]
+        assert share.sum() == pytest.approx(1.0)
+        corners = pair.points.positions[points[:n]]
+        x = at.centre[i] + at.arm[i]
+        off = (x if of_world else M.actInv(x)) - share @ corners
+        assert (corners - corners.mean(axis=0)) @ off == pytest.approx(np.zeros(n), abs=LEVER)
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("name", SOLIDS)
+def test_contacts_of_a_pair(name, ground):
+    """As deep as coal says, expected, listed or missed; rates are those of their differences."""
+    pair, rng = Pair(SOLIDS[name], GROUNDS[ground]), np.random.default_rng(7)
+    for _ in range(3):
+        M, n = pair.pose(rng)
+        pair.select(M, -0.5 * n + 0.1 * rng.normal(size=3), rng.normal(size=3))
+        assert pair.deepest(M) > (1.0 - SHALLOW) * DEEP - COAL
+        pair.select(pin.SE3(M.rotation, M.translation + 5.0 * n))
+        assert pair.contacts.n[0] == 0
+        assert pair.missed(M)
+        assert pair.deepest(M) > (1.0 - SHALLOW) * DEEP - COAL
+        assert not pair.missed(M)
+        pair.select(M)
+        assert pair.deepest(M) > (1.0 - SHALLOW) * DEEP - COAL
+        if (name, ground) != ("ellipsoid", "mesh"):  # an edge of a mesh is a kink of the distance
+            check_rates(pair, M)
+        check_shares(pair, M)
+
+
+def test_contacts_with_peaks_and_ridges():
+    """Of a box on rough ground: rates and shares."""
+    pair, rng, kinds = Pair(SOLIDS["box"], ROUGH), np.random.default_rng(7), set()
+    for _ in range(8):
+        R = pin.Quaternion(*rng.normal(size=4)).normalized().matrix()
+        M = pin.SE3(R, np.append(rng.uniform(-0.1, 0.1, 2), 0.15))
+        while not len(pair.place(M)):
+            M.translation[2] -= 2e-3
+            pair.select(M)
+        check_rates(pair, M)
+        check_shares(pair, M)
+        of_pairs = pair.contacts.index[pair.place(M)]
+        kinds |= {*pair.contacts.features[of_pairs, 0].tolist()}
+    assert len(kinds) > 2
