@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
+from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.system import Law, System
 from nmdp_pin._kernels.manifold import Manifold, difference_derivative
@@ -92,9 +93,15 @@ def other_systems(
         yield ahead, behind, 2.0 * step
     elif name == "friction":
         for i, shape in enumerate(_shapes(system)):
+            if shape.friction == 0.0 and isinstance(system.law, WrenchSpace):
+                raise DerivativeError(
+                    "where friction is 0 the vertices of a contact are one, and it has no "
+                    "derivative; use a small friction coefficient, such as 1e-6"
+                )
             step = _RELATIVE * max(shape.friction, 1.0)
-            ahead, behind = (_with_friction(system, i, shape.friction + s) for s in (step, -step))
-            yield ahead, behind, 2.0 * step
+            frictions = shape.friction + step, max(shape.friction - step, 0.0)
+            ahead, behind = (_with_friction(system, i, friction) for friction in frictions)
+            yield ahead, behind, frictions[0] - frictions[1]
     else:
         for joint in range(1, system.robot.model.njoints):
             mass = system.robot.model.inertias[joint].mass

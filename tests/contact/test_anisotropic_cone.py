@@ -1,5 +1,7 @@
 """Friction that depends on the direction in the body's frame: closed forms, parameters."""
 
+import contextlib
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -41,6 +43,24 @@ def test_closed_form(yaw):
     angles = 2.0 * np.pi * np.arange(8) / 8
     expected = [0.06 * np.cos(angles), 0.48 * np.sin(angles), np.ones(8)]
     np.testing.assert_allclose(local, expected, atol=ROUNDING)
+
+
+def test_cones_compare_and_print_their_parameters():
+    """What follows from them is no part of either."""
+    cone = AnisotropicCone(stiffness=1e4, along=0.1)
+    assert cone == AnisotropicCone(stiffness=1e4, along=0.1)
+    assert cone != AnisotropicCone(stiffness=1e4, along=0.2)
+    assert "_" not in repr(cone)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("power", 1, 6), ("directions", 3, 64), ("recovery", 0, 100)]
+)
+def test_limits_of_parameters(name, least, most):
+    """A polytope of friction needs three edges."""
+    for value, allowed in ((least, 1), (least - 1, 0), (most, 1), (most + 1, 0)):
+        with contextlib.nullcontext() if allowed else pytest.raises(ContactError, match=name):
+            AnisotropicCone(stiffness=1e4, along=0.1, **{name: value})
 
 
 def test_equal_shares_are_a_friction_cone():

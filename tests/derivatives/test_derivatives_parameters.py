@@ -8,10 +8,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from nmdp_pin._contact import FiniteDifferences
+from nmdp_pin._contact import FiniteDifferences, FrictionCone, Penalty
 from nmdp_pin._control import Command
+from nmdp_pin._robot import free_body
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._state.state import State
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 from nmdp_pin.derivatives import (
     PARAMETERS,
     Horizon,
@@ -112,6 +114,30 @@ def test_parameters(method, order, name):
     expected = np.array(expected).T
     assert np.abs(expected).max() > 0.0
     assert scenes.error(D[:, columns] * unit, expected, H, of_state=False) <= RELATIVE
+
+
+def test_friction_of_ice():
+    """To one side in penalty methods, of a sliding ball; none where the vertices are one."""
+    ball, v = (
+        free_body("ball", Sphere(radius=0.1), mass=1.0),
+        np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    )
+    q, ends = np.array([0.0, 0.0, 0.0999, 0.0, 0.0, 0.0, 1.0]), []
+    for friction in (0.0, 1e-4):
+        sim = Simulator(
+            ball, Terrain(Plane(friction=friction)), Penalty(normal_stiffness=1e5), "pbfd"
+        )
+        ends.append(sim.vector.pack(sim.step(State(0.0, q, v), Command(), H).state))
+        if friction == 0.0:
+            found = step_derivatives(
+                sim, State(0.0, q, v), Command(), H, with_respect_to=("friction",)
+            )
+    expected = sim.vector.difference(ends[0], ends[1]) / 1e-4
+    assert np.abs(expected).max() > ONE_SIDED
+    assert found.parameters["friction"][:, 0] == pytest.approx(expected, abs=ONE_SIDED)
+    sim = Simulator(ball, Terrain(Plane(friction=0.0)), FrictionCone(stiffness=1e5), "ne-nmdp")
+    with pytest.raises(DerivativeError, match="friction is 0"):
+        step_derivatives(sim, State(0.0, q, v), Command(), H, with_respect_to=("friction",))
 
 
 @pytest.mark.parametrize("method", ["ne-nmdp", "pbd", "pbfd"])
