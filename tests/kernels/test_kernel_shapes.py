@@ -10,7 +10,7 @@ import pytest
 import trimesh
 from kernel_scenes import array_of
 
-from nmdp_pin._contact import FrictionCone
+from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.planes import bend_contacts, missed_contacts, place_contacts, select_contacts
@@ -31,10 +31,11 @@ from nmdp_pin._terrain import (
 
 H = 0.01  # [s]
 STEP = 1e-6  # [m, rad] of central differences
-DIFFERENCE = 1e-6  # [1/m] their error, relative to the curvature of the shapes
+DIFFERENCE = 1e-4  # [1/m] their error, relative to the curvature, whose radius is 0.2 mm at a tip
 COAL = 2e-6  # [m] to which coal finds distances
 DEEP = 4e-4  # [m] overlap of the poses
 SHALLOW = 0.02  # share of the overlap that the deepest contact may lack
+EXPECTED = 0.2  # likewise of contacts that are held at points of the body
 LEVER = 1e-9  # [m^2] of a force and corners; shares are regular by 1e-9 of the size of a face
 BLOCK = trimesh.creation.box((0.1, 0.14, 0.08))
 SOLIDS = {
@@ -76,13 +77,17 @@ def overlap(solid, M, ground):
     return -contact.penetration_depth, np.array(contact.normal)
 
 
+ROLLING = FrictionCone(stiffness=1e6)
+HELD = AnisotropicCone(stiffness=1e6, along=0.5)  # where contacts are, at points of bodies
+
+
 class Pair:
     """A free solid on a ground of one shape."""
 
-    def __init__(self, solid, ground):
+    def __init__(self, solid, ground, law=ROLLING):
         self.solid, self.ground = solid, ground
         robot = free_body("body", solid, mass=1.0)
-        self.form = Form(System(robot, Terrain(ground), FrictionCone(stiffness=1e6)))
+        self.form = Form(System(robot, Terrain(ground), law))
         self.candidates = self.form.candidates
         self.contacts, self.at = self.form.new_stage().contacts, self.form.new_point().places
         self.points = robot.contact_points
@@ -160,7 +165,7 @@ def check_rates(pair, M):
         of_depth, of_normal, of_arm = np.split(np.transpose(rates), [1, 4])
         expected = -np.concatenate([n, np.cross(arm, n)])
         assert of_depth[0] == pytest.approx(expected, abs=DIFFERENCE)
-        size = DIFFERENCE * max(np.abs(N).max(), np.abs(L).max(), 1.0) * 10.0
+        size = DIFFERENCE * max(np.abs(N).max(), np.abs(L).max(), 1.0)
         assert of_normal == pytest.approx(N, abs=size)
         assert of_arm == pytest.approx(L, abs=size)
 
@@ -179,22 +184,24 @@ def check_shares(pair, M):
         assert (corners - corners.mean(axis=0)) @ off == pytest.approx(np.zeros(n), abs=LEVER)
 
 
+@pytest.mark.parametrize("law", [ROLLING, HELD], ids=["rolling", "held"])
 @pytest.mark.parametrize("ground", GROUNDS)
 @pytest.mark.parametrize("name", SOLIDS)
-def test_contacts_of_a_pair(name, ground):
+def test_contacts_of_a_pair(name, ground, law):
     """As deep as coal says, expected, listed or missed; rates are those of their differences."""
-    pair, rng = Pair(SOLIDS[name], GROUNDS[ground]), np.random.default_rng(7)
+    pair, rng = Pair(SOLIDS[name], GROUNDS[ground], law), np.random.default_rng(7)
+    lacks = SHALLOW if law is ROLLING else EXPECTED
     for _ in range(3):
         M, n = pair.pose(rng)
         pair.select(M, -0.5 * n + 0.1 * rng.normal(size=3), rng.normal(size=3))
-        assert pair.deepest(M) > (1.0 - SHALLOW) * DEEP - COAL
+        assert pair.deepest(M) > (1.0 - lacks) * DEEP - COAL
         pair.select(pin.SE3(M.rotation, M.translation + 5.0 * n))
         assert pair.contacts.n[0] == 0
         assert pair.missed(M)
-        assert pair.deepest(M) > (1.0 - SHALLOW) * DEEP - COAL
+        assert pair.deepest(M) > (1.0 - lacks) * DEEP - COAL
         assert not pair.missed(M)
         pair.select(M)
-        assert pair.deepest(M) > (1.0 - SHALLOW) * DEEP - COAL
+        assert pair.deepest(M) > (1.0 - lacks) * DEEP - COAL
         if (name, ground) != ("ellipsoid", "mesh"):  # an edge of a mesh is a kink of the distance
             check_rates(pair, M)
         check_shares(pair, M)

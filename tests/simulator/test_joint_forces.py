@@ -270,3 +270,21 @@ def test_a_joint_at_its_stop_is_a_kink(tmp_path):
     sim = simulator(robot, "ne-nmdp", order=1)
     found = StepDifferentiator(sim)(sim.state(np.zeros(1), np.zeros(1)), Command(), 0.01)
     assert found.one_sided == (Switch(0, "touch"),)
+
+
+def test_landings_on_stops_in_second_order_are_one_sided(tmp_path):
+    """Of a joint that comes from within its range, goes towards a stop and is there at the end."""
+    sim = tight(scenes.pendulum(tmp_path, limit=(-0.3, 0.4)), "ne-nmdp")
+    for q, v, lands in (
+        (0.38, 2.0, True),
+        (-0.28, -2.0, True),
+        (0.30, 2.0, False),
+        (-0.2, -2.0, False),
+        (0.38, -2.0, False),
+        (-0.28, 2.0, False),
+        (0.401, 2.0, False),
+        (-0.301, -2.0, False),
+    ):
+        state = sim.state(np.array([q]), np.array([v]))
+        found = StepDifferentiator(sim)(state, Command(), 0.02).one_sided
+        assert (Switch(0, "impact") in found) == lands, (q, v)
