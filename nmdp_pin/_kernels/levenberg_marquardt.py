@@ -57,8 +57,7 @@ EXACT = 100.0  # lam beyond which A is the derivative itself, which leads down
 MOST_MISSED = 4  # lists of contacts that a step tries
 
 # Entries of the account.
-VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME, FIRST = range(8)
-ENTRIES = 8
+VALUE, ERROR, LAM, ITERATIONS, REJECTED, EVALUATIONS, OUTCOME, FIRST, ENTRIES = range(9)
 
 # Outcomes, as in `nmdp_pin._state.status`, and one before there is any.
 CONVERGED, ITERATION_LIMIT, STALLED, SINGULAR, NOT_FINITE, ENERGY_GAINED = 0, 1, 3, 4, 5, 7
