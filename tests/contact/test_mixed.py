@@ -126,3 +126,16 @@ def test_too_few_contacts_are_named():
     mixed = Mixed(models=(CONE, SKI), by_contact=[0, 1] * 2)
     with pytest.raises(ContactError, match="here is contact 7"):
         Simulator(samples.robot("box"), Terrain([Plane()]), mixed)
+
+
+def test_a_model_is_tried_at_two_contacts():
+    """Of however many the robot has."""
+    seen = []
+
+    class Seen(Blackbox):
+        def vertices(self, contacts):
+            seen.append(len(contacts.depth))
+            return Blackbox().vertices(contacts)
+
+    Simulator(samples.robot("wheels"), Terrain([Plane()]), Seen(), "ne-zonmdp")
+    assert seen == [2]

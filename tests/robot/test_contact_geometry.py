@@ -5,7 +5,9 @@ import itertools
 import coal
 import numpy as np
 import pytest
+from urdf_samples import hinge, link, robot, shape, write
 
+from nmdp_pin import load_robot
 from nmdp_pin._robot.contact_geometry import (
     DIRECTIONS,
     _extent,
@@ -123,3 +125,12 @@ def test_points_that_are_not_bare_stay():
     group = [points[0], ball, *points[1:], ring]
     assert hold_out([group], len(group)) == group
     assert hold_out([group], len(group) - 1) == [points[0], ball, *points[1:8], ring]
+
+
+def test_points_have_other_names_than_links(tmp_path):
+    """A link that is called like a point of another one has one mark less."""
+    balls = "".join(shape("collision", '<sphere radius="0.05"/>', f"{x} 0 0") for x in (0.0, 0.2))
+    parts = link("base"), link("foot", shapes=balls), hinge("one", "base", "foot")
+    path = write(tmp_path, robot(*parts, link("foot_1"), hinge("two", "base", "foot_1")))
+    names = load_robot(path, contacts=["foot", "foot_1"]).contact_points.names
+    assert names == ("foot__0", "foot__1", "foot_1")
