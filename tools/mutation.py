@@ -236,7 +236,7 @@ class Round:
     patience: float
     interpreted: bool = False
 
-    def passes(self, copy: Path, tests: list[str], cache: str, *options: str) -> bool:
+    def passes(self, copy: Path, tests: list[str], cache: Path, *options: str) -> bool:
         """Whether the tests pass, or there are none."""
         environment = os.environ | {
             "OMP_NUM_THREADS": "1",
@@ -281,17 +281,18 @@ def rounds(module: str, tests: list[str]) -> Iterator[tuple[Round, list[str]]]:
 
 def survives(copy: Path, mutant: Mutant, tests: list[str]) -> bool:
     """Whether no test fails because of an error."""
-    path = copy / mutant.module
+    path, right = copy / mutant.module, copy / "right"
+    cache = copy / "error" if mutant.module.startswith(KERNELS) else right  # of compiled kernels
     before = path.read_bytes()
     for run, some in rounds(mutant.module, tests):
         path.write_text(mutant.source, encoding="utf-8")
-        passed = run.passes(copy, some, "error")
+        passed = run.passes(copy, some, cache)
         path.write_bytes(before)
         if not passed:
-            failed = copy / "error" / "v"  # pytest keeps it beside the compiled kernels
-            failed.mkdir(parents=True, exist_ok=True)  # a run that was stopped keeps nothing
-            shutil.copytree(failed, copy / "right" / "v", dirs_exist_ok=True)
-            if not run.passes(copy, some, "right", "--lf", "--lfnf=none"):
+            failed = cache / "v"  # which pytest keeps there; a run that was stopped keeps nothing
+            if cache != right and failed.exists():
+                shutil.copytree(failed, right / "v", dirs_exist_ok=True)
+            if not run.passes(copy, some, right, "--lf", "--lfnf=none"):
                 sys.exit(f"the tests fail without an error: {' '.join(some)}")
             return False
     return True

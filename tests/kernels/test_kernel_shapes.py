@@ -14,6 +14,7 @@ from nmdp_pin._contact import AnisotropicCone, FrictionCone
 from nmdp_pin._dynamics.form import Form
 from nmdp_pin._dynamics.system import System
 from nmdp_pin._kernels.planes import bend_contacts, missed_contacts, place_contacts, select_contacts
+from nmdp_pin._kernels.polytopes import polytope, side_of
 from nmdp_pin._kernels.shapes import MOST_SHARES, shares
 from nmdp_pin._robot import free_body
 from nmdp_pin._terrain import (
@@ -219,6 +220,24 @@ def test_contacts_of_a_pair(name, ground, law):
         if (name, ground) != ("ellipsoid", "mesh"):  # an edge of a mesh is a kink of the distance
             check_rates(pair, M)
         check_shares(pair, M)
+
+
+@pytest.mark.parametrize("towards", [-1.0, 1.0])
+def test_sides_of_edges(towards):
+    """By the faces of the second polytope, or of the first, or by the direction of two lone edges.
+
+    Each face comes first and last at some edge; the direction is asked for where there is none.
+    """
+    tables = Pair(SOLIDS["capsule"], GROUNDS["box"]).candidates.polytopes
+    box, lone = sorted((polytope(tables, 0), polytope(tables, 1)), key=lambda a: -len(a.edges))
+    assert len(lone.edges) == 1
+    other = tuple(towards * np.array([0.3, 0.5, -0.8]))
+    assert side_of(lone, 0, lone, 0, (1.0, 0.0, 0.0), other) == pytest.approx(0.3 * towards)
+    for j, (_, _, first, second) in enumerate(box.edges):
+        n = box.normals[first] + box.normals[second]
+        assert side_of(lone, 0, box, j, tuple(n), other) == pytest.approx(2.0)
+        assert side_of(box, (j + 1) % 12, box, j, tuple(n), other) == pytest.approx(2.0)
+        assert side_of(box, j, lone, 0, tuple(n), other) == pytest.approx(-2.0)
 
 
 @pytest.mark.parametrize("name", [name for name in SOLIDS if name != "cone"])

@@ -112,6 +112,15 @@ def test_the_nearest_shape_counts(scene: list[Shape]) -> None:
             )
 
 
+def test_far_meshes_are_not_where_the_world_begins() -> None:
+    """Between a mesh and a plane, both metres away."""
+    found = Terrain([tetrahedron(position=(4.0, 0.0, 0.0)), Plane(height=-3.0)]).query(
+        np.array([[0.0, 0.0, 0.0], [0.01, -0.02, 0.0], [2.0, 0.0, 0.0]])
+    )
+    assert found.distance.tolist() == [3.0, 3.0, 2.0]
+    assert found.shape.tolist() == [1, 1, 0]
+
+
 def test_same_bits_whatever_was_asked_before() -> None:
     """A query gives the same bits after any history of other queries, and in a new terrain."""
     rng = np.random.default_rng(9)
