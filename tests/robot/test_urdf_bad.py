@@ -142,6 +142,17 @@ def test_bad_files_raise_a_named_error(case, tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_the_first_ten_problems_are_named(tmp_path):
+    """The first one by the error's element, the others in its message."""
+    flat = shape("collision", '<box size="1 0 1"/>')
+    names = [f"part{k}" for k in range(12)]
+    joints = (hinge(f"j{name}", names[0], name) for name in names[1:])
+    with pytest.raises(RobotError) as caught:
+        load_robot(write(tmp_path, robot(*(link(name, shapes=flat) for name in names), *joints)))
+    assert caught.value.element == "link 'part0'"
+    assert [f"'{name}'" in str(caught.value) for name in names] == [True] * 10 + [False] * 2
+
+
 @pytest.mark.parametrize("case", [*UNREADABLE, *BROKEN])
 def test_the_report_says_the_same(case, tmp_path):
     """check_robot never raises: what load_robot refuses is among its errors."""
