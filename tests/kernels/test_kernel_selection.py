@@ -22,7 +22,7 @@ from nmdp_pin._kernels.planes import (
     select_contacts,
 )
 from nmdp_pin._kernels.polytopes import NONE, ON_A
-from nmdp_pin._kernels.touched_surface import seen_faces
+from nmdp_pin._kernels.touched_surface import distance_to, seen_faces, surface_of
 from nmdp_pin._robot import ContactPoints, free_body, together, touching
 from nmdp_pin._terrain import Box, Mesh, Plane, Sphere, Terrain
 
@@ -222,6 +222,34 @@ def test_faces_of_a_box_that_a_point_is_before(swept):
         assert seen_faces(ground.candidates, k, p, M) == expected
         seen.add(expected & 7)
     assert len(seen) == 7
+
+
+def test_a_box_is_felt_on_the_sides_that_were_seen():
+    """Along these axes it has no other side: closed forms, and normals as central differences."""
+    ground, rng, half = Ground("box"), np.random.default_rng(1), np.array([4.0, 3.0, 1.0])
+    candidates, contacts, k = ground.candidates, ground.contacts, 0
+    turn, inside = pin.rpy.rpyToMatrix(*RPY), 0
+
+    def distance(x):
+        return distance_to(candidates, contacts, k, tuple((turn @ x - N).tolist()))
+
+    for _ in range(80):
+        seen, ahead = rng.integers(1, 8), rng.integers(0, 8)
+        contacts.faces[k] = seen + 8 * ahead
+        axes, sign = (seen >> np.arange(3) & 1) == 1, 2.0 * (ahead >> np.arange(3) & 1) - 1.0
+        x = rng.uniform(-1.5, 1.5, 3) * half
+        beyond = np.where(axes, sign * x, np.abs(x)) - half
+        within = (beyond <= 0.0).all()
+        expected = beyond[axes].max() if within else np.linalg.norm(np.maximum(beyond, 0.0))
+        assert distance(x) == pytest.approx(expected, abs=ROUNDING)
+        slopes = [(distance(x + dx) - distance(x - dx)) / (2.0 * EDGE) for dx in EDGE * np.eye(3)]
+        p, H = tuple((turn @ x - N).tolist()), np.empty((3, 3))
+        phi, normal, bends = surface_of(candidates, contacts, k, p, H)
+        assert phi == pytest.approx(expected, abs=ROUNDING)
+        assert normal == pytest.approx(turn @ slopes, abs=EDGE)
+        assert bends == ((beyond > 0.0).sum() > 1)
+        inside += within
+    assert 20 < inside < 60
 
 
 def test_contacts_have_numbers_of_their_own():

@@ -41,6 +41,7 @@ class Steps:
             parent = model.addJoint(parent, joint, at, name)
             inertia = pin.Inertia(2.0, np.array([0.1, 0.0, 0.2]), np.diag([0.3, 0.4, 0.5]))
             model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+        model.armature[6:] = 0.3, 0.2
         limits = JointLimits.none(8)
         limits.lower[6:], limits.upper[6:] = -9.0, 9.0
         points = ContactPoints(("a", "b"), np.array([1, 2]), 0.3 * np.eye(2, 3), RADII)
@@ -98,6 +99,17 @@ def test_bounds():
     at = steps.form.new_point()
     at.tau[:], at.v[:] = np.arange(8.0), 2.0
     assert kernel.power(at) == 56.0
+
+
+def test_energies_at_the_start():
+    """Pinocchio's, with those of the rotors."""
+    steps = Steps()
+    steps.start()
+    data = steps.model.createData()
+    M = np.triu(pin.crba(steps.model, data, steps.q))
+    kinetic = 0.5 * steps.v @ (M + np.triu(M, 1).T) @ steps.v
+    potential = pin.computePotentialEnergy(steps.model, data, steps.q)
+    assert steps.memory.energies[:2] == pytest.approx([kinetic, potential], rel=ROUNDING)
 
 
 GUESSES = kernel._GUESSES
