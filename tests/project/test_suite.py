@@ -97,12 +97,18 @@ def test_the_cache_is_the_tests_own(suite):
     assert not (suite / "kept").exists()
 
 
-def test_planted_errors_are_errors():
-    """Each mutant of a module is another program, with one change, on the line that is named."""
+@pytest.fixture
+def mutation():
+    """The tool that plants errors."""
     spec = importlib.util.spec_from_file_location("mutation", HERE.parent / "tools" / "mutation.py")
-    mutation = importlib.util.module_from_spec(spec)
-    sys.modules["mutation"] = mutation  # its dataclasses ask for it
-    spec.loader.exec_module(mutation)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["mutation"] = module  # its dataclasses ask for it
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_planted_errors_are_errors(mutation):
+    """Each mutant of a module is another program, with one change, on the line that is named."""
     module = "nmdp_pin/_robot/gait.py"
     before = (HERE.parent / module).read_text(encoding="utf-8").splitlines()
     found = mutation.mutants(module)
@@ -112,6 +118,24 @@ def test_planted_errors_are_errors():
         assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse("\n".join(before)))
         assert before[: mutant.line - 1] == after[: mutant.line - 1]
         assert before[mutant.line - 1] != after[mutant.line - 1]
+
+
+def test_errors_that_quick_tests_leave_are_tried_by_slow_ones(mutation, tmp_path):
+    """What no test notices survives; a test that fails without an error counts for nothing."""
+    module, tests = tmp_path / "small.py", tmp_path / "test_small.py"
+    module.write_text("def double(x):\n    return 2 * x\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    head = "import pytest\nfrom small import double\n"
+    quick = "def test_quick():\n    assert double(0) == 0\n"
+    slow = "@pytest.mark.slow\ndef test_slow():\n    assert double(3) == {}\n"
+    error = mutation.Mutant("small.py", 2, "2", "3", "def double(x):\n    return 3 * x\n")
+    for text, expected in ((quick, True), (quick + slow.format(6), False)):
+        tests.write_text(head + text)
+        assert mutation.survives(tmp_path, error, ["test_small.py"]) == expected
+        assert "2 * x" in module.read_text()
+    tests.write_text(head + quick + slow.format(7))
+    with pytest.raises(SystemExit, match="without an error: test_small"):
+        mutation.survives(tmp_path, error, ["test_small.py"])
 
 
 def test_errors_are_planted_in_all_modules_of_the_core():

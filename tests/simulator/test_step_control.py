@@ -14,7 +14,7 @@ from nmdp_pin._integrators import Integrator, StepResult, integrator_named
 from nmdp_pin._integrators.nmdp import Nmdp
 from nmdp_pin._robot import load_robot
 from nmdp_pin._simulator.simulator import Simulator
-from nmdp_pin._simulator.step_control import Fixed, Halving
+from nmdp_pin._simulator.step_control import ErrorControl, Fixed, Halving
 from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Plane, Terrain
@@ -315,3 +315,25 @@ def test_bad_lengths(min_step):
     """The shortest step is a number in (0, 1] s."""
     with pytest.raises(IntegratorError, match=r"min_step must be .*, got"):
         Halving(min_step=min_step)
+
+
+def test_a_length_that_is_far_too_long_is_left_in_few_tries():
+    """With an error of s / 1 ms a second, allowed up to 1 where v = 0."""
+
+    class Estimating(Fake):
+        order = 1
+
+        def step(self, state, command, h, accuracy):
+            made = super().step(state, command, h)
+            return replace(made, local_error=np.array([h * h / MIN_STEP]))
+
+    fake = Estimating(lambda t, h: False)
+    start = State(0.0, np.zeros(1), np.zeros(1))
+    control = ErrorControl(rtol=1.0, atol=1.0, min_step=1e-5)
+    result = control.step(fake, start, PASSIVE, 0.064)
+    assert result.status is Status.CONVERGED
+    lengths = [h for _, h in fake.tried]
+    first = next(k for k, (t, _) in enumerate(fake.tried) if t > 0.0)
+    assert 1 < first < 6
+    assert max(lengths[first:]) < 2.0 * MIN_STEP
+    assert sum(result.step_sizes) == pytest.approx(0.064)
