@@ -186,6 +186,13 @@ def test_circles_are_nearest_where_no_place_is_nearer():
         assert min(found) <= min(apart)
 
 
+def test_circles_about_one_axis_have_no_nearest_place():
+    """Whatever the place is, the distance is the same."""
+    axis = unit(np.random.default_rng(6))
+    arm, back, y = circle(axis, RADIUS)(1.0), tuple(-axis), tuple(0.1 * axis)
+    assert not arms_between(tuple(axis), tuple(arm), y, back, OTHER)[2]
+
+
 def test_circles_that_overlap_are_least_far_across():
     """The direction in which two rims are farthest apart, by SciPy: Newton's method ends in it."""
     rng, seen = np.random.default_rng(5), 0

@@ -112,13 +112,13 @@ def test_the_nearest_shape_counts(scene: list[Shape]) -> None:
             )
 
 
-def test_far_meshes_are_not_where_the_world_begins() -> None:
-    """Between a mesh and a plane, both metres away."""
-    found = Terrain([tetrahedron(position=(4.0, 0.0, 0.0)), Plane(height=-3.0)]).query(
-        np.array([[0.0, 0.0, 0.0], [0.01, -0.02, 0.0], [2.0, 0.0, 0.0]])
-    )
-    assert found.distance.tolist() == [3.0, 3.0, 2.0]
-    assert found.shape.tolist() == [1, 1, 0]
+def test_meshes_are_where_their_faces_are() -> None:
+    """Not in the origin of their frame."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) + np.array([4.0, 0.0, 0.0])
+    mesh = Mesh(vertices=corners, faces=tetrahedron().faces)
+    found = Terrain([mesh, Plane(height=-3.0)]).query(np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]))
+    assert found.distance.tolist() == [3.0, 2.0]
+    assert found.shape.tolist() == [1, 0]
 
 
 def test_same_bits_whatever_was_asked_before() -> None:
