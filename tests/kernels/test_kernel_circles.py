@@ -187,10 +187,9 @@ def test_circles_are_nearest_where_no_place_is_nearer():
 
 
 def test_circles_about_one_axis_have_no_nearest_place():
-    """Whatever the place is, the distance is the same."""
-    axis = unit(np.random.default_rng(6))
-    arm, back, y = circle(axis, RADIUS)(1.0), tuple(-axis), tuple(0.1 * axis)
-    assert not arms_between(tuple(axis), tuple(arm), y, back, OTHER)[2]
+    """Whatever the place is, the distance is the same; numbers without rounding."""
+    up, down = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
+    assert not arms_between(up, (0.5, 0.0, 0.0), (0.0, 0.0, 0.125), down, 0.25)[2]
 
 
 def test_circles_that_overlap_are_least_far_across():
