@@ -48,6 +48,7 @@ _FIRST_PROXIMAL = 1e-3  # where the least one has failed, and the least one of m
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
+_FAST = 0.05  # residual over that before, up to which A is kept: 0.03 to 0.2 cost the same time
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 _FEW = 150  # weights up to which an iteration counts no more than its evaluation
 
@@ -260,6 +261,15 @@ def try_step(
 
 
 @jit
+def keep_derivatives(before: Point, at: Point) -> None:
+    """Take the derivatives of inertia and torques from the point before."""
+    copy_matrix(before.A, at.A)
+    copy_matrix(before.D, at.D)
+    copy_matrix(before.E, at.E)
+    copy_matrix(before.turns, at.turns)
+
+
+@jit
 def _is_solved(at: Point, tolerances: Tolerances, share: float) -> bool:
     """Whether a point meets a share of the tolerances."""
     return (
@@ -298,7 +308,7 @@ def solve_stage(
     w1, dq, derived = np.empty(here.w.shape), np.empty(here.v.size), True
     evaluate(system, stage, here, derived)
     clear_slopes(here)
-    evaluations, iterations, swapped, work = 1, 0, False, 0
+    evaluations, iterations, swapped, work, before = 1, 0, False, 0, 0.0
     if not here.sums[RESIDUAL] <= tolerances.start:
         counts[1] += 1
         counts[3] += 1
@@ -314,8 +324,10 @@ def solve_stage(
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
             outcome = ITERATION_LIMIT
             break
-        if not derived:
+        if not derived and here.sums[RESIDUAL] > _FAST * before:
             evaluate(system, stage, here, True)
+        elif not derived:
+            keep_derivatives(there, here)
         linearise(system, stage, here, linear)
         while True:
             iterations += 1
@@ -352,6 +364,7 @@ def solve_stage(
                 break
         if outcome != CONVERGED:
             break
+        before = here.sums[RESIDUAL]
         here, there, swapped = there, here, not swapped
         if saturate(system.joints, stage.torque, here.error, here.v, True):
             evaluate(system, stage, here, True)
