@@ -12,11 +12,16 @@ from nmdp_pin._contact.friction_cone import FrictionCone
 from nmdp_pin._contact.wrench_space import WrenchSpace
 from nmdp_pin._control.controller import Command
 from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.commands import (
+    length_of_commands,
+    new_commands,
+    new_torque,
+    values_of,
+)
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import tree_of
 from nmdp_pin._dynamics.python_calls import LawCalls, PinocchioCalls
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import new_torque, write_torques
 from nmdp_pin._kernels import stage
 from nmdp_pin._kernels.callbacks import register
 from nmdp_pin._kernels.contacts import REACH, Contacts
@@ -24,8 +29,6 @@ from nmdp_pin._kernels.friction_cone import Cone
 from nmdp_pin._kernels.stage import Linear, Point, Stage
 from nmdp_pin._kernels.step import End, Memory, Start
 from nmdp_pin._state.state import State, WarmStart
-
-_NO_CONTACT = np.iinfo(np.int64).max  # number behind those of the contacts of a start
 
 
 class Form:
@@ -51,7 +54,6 @@ class Form:
     ) -> None:
         robot, law = system.robot, system.law
         self.system, self.model = system, robot.model
-        self._damping = np.array(robot.model.damping)
         self.material, self.zeroth_order = material, zeroth_order
         self.m = max(law.n_vertices, 1)  # weights of a row, which joints have as well
         self.pinocchio = PinocchioCalls(robot.model)
@@ -94,6 +96,7 @@ class Form:
         self.n_candidates = len(self.candidates.rows)
         self.n_joints = len(self.joints.dofs)
         self.n_points = len(robot.contact_points)
+        self._nothing, self._no_warm = np.zeros(robot.model.nv), self.no_warm()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -144,35 +147,31 @@ class Form:
         warm: WarmStart | None,
     ) -> None:
         """Write a start; the arguments are those of `start`."""
-        start.q[:], start.v[:], start.h = state.q, state.v, h
-        if warm is None:
-            start.contacts.fill(_NO_CONTACT)
-            start.joints.fill(0.5)
-            start.a.fill(0.0)
-        else:
-            k = len(warm.contacts)
+        warm = self._no_warm if warm is None else warm
+        of_commands = values_of(commands, state.q, self._nothing)
+        np.concatenate((state.q, state.v, warm.a, warm.joints, *of_commands), out=start.values)
+        k = len(warm.contacts)
+        start.h, start.touching = h, k
+        if k:
             start.contacts[:k], start.w[:k] = warm.contacts, warm.w
-            start.contacts[k:] = _NO_CONTACT
-            start.joints[:], start.a[:] = warm.joints, warm.a
-        write_torques(start, self._damping, state.q, commands)
 
     def new_start(self, stages: int) -> Start:
         """Memory for the start of a step with some number of stages."""
-        nq, nv, rows = self.model.nq, self.model.nv, stages
-        constant, kp, kd, external = np.zeros((4, rows, nv))
+        nq, nv = self.model.nq, self.model.nv
+        ends = np.cumsum([nq, nv, nv, self.n_joints])
+        values = np.zeros(ends[-1] + length_of_commands(stages, nq, nv))
+        q, v, a, joints, commands = np.split(values, ends)
         return Start(
-            q=np.zeros(nq),
-            v=np.zeros(nv),
-            a=np.zeros(nv),
-            contacts=np.full(self.n_candidates, _NO_CONTACT),
+            values=values,
+            q=q,
+            v=v,
+            a=a,
+            joints=joints,
+            commands=new_commands(commands, stages, nv),
+            touching=0,
+            contacts=np.zeros(self.n_candidates, dtype=np.int64),
             w=np.zeros((self.n_candidates, self.system.law.n_vertices)),
-            joints=np.full(self.n_joints, 0.5),
             h=1.0,
-            constant=constant,
-            kp=kp,
-            kd=kd,
-            q_target=np.zeros((rows, nq)),
-            external=external,
         )
 
     def new_end(self) -> End:

@@ -4,10 +4,10 @@ import numpy as np
 
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._dynamics.candidates import candidates_of, new_contacts, new_places
+from nmdp_pin._dynamics.commands import length_of_commands, new_commands, new_torque
 from nmdp_pin._dynamics.joint_bounds import joints_of
 from nmdp_pin._dynamics.kinematic_tree import check_kinematics, tree_of
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import new_torque
 from nmdp_pin._kernels.levenberg_marquardt import ENTRIES
 from nmdp_pin._kernels.penalty import PenaltyLaw
 from nmdp_pin._kernels.position_step import (
@@ -62,7 +62,16 @@ def new_step(scene: Scene, tolerance: float, max_iterations: int) -> PositionSte
     tree, m = scene.tree, len(scene.candidates.rows)
     n, nq, nv = len(tree.parents), int(tree.space.first_q[-1]), int(tree.first_dofs[-1])
     square = (nv, nv)
-    start = StepStart(q0=np.zeros(nq), v0=np.zeros(nv), torque=new_torque(np.zeros(nq), nv), h=1.0)
+    values = np.zeros(nq + nv + length_of_commands(1, nq, nv))
+    q0, v0, commands = np.split(values, [nq, nq + nv])
+    start = StepStart(
+        values=values,
+        q0=q0,
+        v0=v0,
+        commands=new_commands(commands, 1, nv),
+        torque=new_torque(np.zeros(nq), nv),
+        h=1.0,
+    )
     reference = StepReference(
         P0=np.zeros((n + 1, 4, 3)),
         S0=np.zeros((nv, 6)),

@@ -127,16 +127,28 @@ class Nmdp(Integrator):
         self.method = vi_newton or ViNewton()
         self._warm_start, self._restarts = warm_start, restarts
         self._budget = max_work
-        self._memory = self.form.new_memory()
-        self._start, self._end = self.form.new_start(len(self.scheme.a)), self.form.new_end()
+        self._memory, self._end = self.form.new_memory(), self.form.new_end()
+        self._start = self.form.new_start(len(self.scheme.a))
         self._minimiser_of, self._minimiser, self._handle = of_objective, None, 0
         if of_objective is not None:
             self._minimiser = of_objective(self.form, self._memory, tight=False)
             self._handle = register(self._minimiser, self)
         # One entry for each accuracy, as long as the method lives.
-        self._options = functools.cache(self._new_options)
+        self._step = functools.cache(self._new_step)
 
-    def _new_options(self, accuracy: float) -> kernel.Options:
+    def _new_step(self, accuracy: float) -> kernel.Step:
+        """The memory of a step, solved for an error of the configuration per second."""
+        return kernel.Step(
+            system=self.form.record,
+            options=self._options(accuracy),
+            scheme=self.scheme.record,
+            first_order=BACKWARD_EULER.record,
+            start=self._start,
+            memory=self._memory,
+            end=self._end,
+        )
+
+    def _options(self, accuracy: float) -> kernel.Options:
         """Options of the kernel for an error of the configuration per second."""
         method = self.method
         of_weight, of_slip = _OF_ACCURACY
@@ -167,20 +179,12 @@ class Nmdp(Integrator):
         A step of second order is repeated in first order where it does not converge, gains
         energy, or has an impact that rebounds or penetrates too deeply.
         """
-        scheme, form, start, end = self.scheme, self.form, self._start, self._end
-        commands = [command.at(state.t + c * h) for c in scheme.c]
-        form.write_start(start, state, commands, h, state.warm)
+        end = self._end
+        commands = [command.at(state.t + c * h) for c in self.scheme.c]
+        self.form.write_start(self._start, state, commands, h, state.warm)
         if self._minimiser is not None:
             self._minimiser.begin(None if state.warm is None else state.warm.gamma)
-        kernel.make_step(
-            form.record,
-            self._options(accuracy),
-            scheme.record,
-            BACKWARD_EULER.record,
-            start,
-            self._memory,
-            end,
-        )
+        kernel.make_step(self._step(accuracy))
         iterations, evaluations, rejected, work, outcome, order, touching = end.counts.tolist()
         residual, gap, kinetic, potential = end.numbers.tolist()
         if outcome != 0:
@@ -246,7 +250,8 @@ class Nmdp(Integrator):
         end, judged = result.state, self.scheme.order > 1
         scheme = BACKWARD_EULER if result.order < self.scheme.order else self.scheme
         commands = [command.at(state.t + c * h) for c in scheme.c]
-        self.form.write_start(self._start, state, commands, h, end.warm)
+        rows = commands * (len(self.scheme.c) // len(commands))  # one command is that of all
+        self.form.write_start(self._start, state, rows, h, end.warm)
         return self._differentiable.response(
             self._options(np.inf),
             scheme.record,

@@ -14,10 +14,10 @@ from nmdp_pin._contact.contact_law import ContactLaw
 from nmdp_pin._contact.friction_cone import STANDARD_GRAVITY
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control.controller import Command, CommandSource
+from nmdp_pin._dynamics.commands import values_of
 from nmdp_pin._dynamics.penalty_scene import new_step, scene_of
 from nmdp_pin._dynamics.position_partials import PositionPartials, StepLineariser
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._dynamics.torques import write_torques
 from nmdp_pin._integrators.integrator import Integrator, StepResult
 from nmdp_pin._integrators.position_minimiser import minimise, minimise_by_gradients
 from nmdp_pin._integrators.step_response import StepResponse, Switch, split_response
@@ -82,6 +82,7 @@ class PositionBasedStep(Integrator):
         self.law = system.law.for_weight(self.weight)
         semidefinite = self.kind == CONSERVATIVE and self.optimiser == "jtj-lm"
         scene = scene_of(replace(system, law=self.law), kind=self.kind, semidefinite=semidefinite)
+        self._nothing = np.zeros(robot.model.nv)
         self.memory = new_step(scene, float(tolerance), int(limit))
         of_bodies = sum(len(surface.shapes) for surface in robot.surfaces.values())
         self._n_shapes = len(terrain.shapes) + of_bodies
@@ -89,8 +90,9 @@ class PositionBasedStep(Integrator):
     def state_step(self, state: State, command: Command, h: float) -> None:
         """Write the start of the step in `memory`; arguments as those of `step`."""
         start = self.memory.start
-        start.q0[:], start.v0[:], start.h = state.q, state.v, h
-        write_torques(start.torque, self.memory.scene.joints.damping, state.q, [command])
+        values = (state.q, state.v, *values_of([command], state.q, self._nothing))
+        np.concatenate(values, out=start.values)
+        start.h = h
 
     @np.errstate(all="ignore")  # a trial point may overflow: that is a status, not a warning
     def step(
@@ -146,8 +148,7 @@ class PositionBasedStep(Integrator):
         if self.optimiser == "lbfgs":
             return 0
         self.state_step(state, replace(command, tau=None), h)
-        torques = np.ascontiguousarray(torques + self.memory.start.torque.constant)
-        return int(roll(self.memory, torques, x))
+        return int(roll(self.memory, np.ascontiguousarray(torques), x))
 
     def response(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.linear import copy_vector
 from nmdp_pin._kernels.record import record
 
 LEAST_SHARE = 1e-3  # share of the largest force below which a contact's own force is not its unit
@@ -48,6 +49,27 @@ class Joints:
 
 
 @record
+class Commands:
+    """Commands of the stages of a step, a row each.
+
+    Args:
+        tau: feed-forward torques [N m or N], shape (s, nv).
+        kp: position gains [N m/rad], shape (s, nv).
+        kd: velocity gains [N m s/rad], shape (s, nv).
+        v_target: target velocities [rad/s or m/s], shape (s, nv).
+        force: forces from outside, which no motor makes or limits [N m or N], shape (s, nv).
+        q_target: target configurations, shape (s, nq).
+    """
+
+    tau: Array
+    kp: Array
+    kd: Array
+    v_target: Array
+    force: Array
+    q_target: Array
+
+
+@record
 class Torque:
     """The joint torque tau(q, v) = constant - kp e - kd v, e = difference(q_target, q).
 
@@ -67,6 +89,24 @@ class Torque:
     q_target: Array
     external: Array
     signs: Array
+
+
+@jit
+def write_torque(joints: Joints, commands: Commands, i: int, torque: Torque) -> None:
+    """Write the torque of a command, but for its signs.
+
+    Args:
+        joints: bounds of the joints.
+        commands: commands.
+        i: index of the command.
+        torque: output.
+    """
+    for l in range(torque.kp.size):
+        kd, force = commands.kd[i, l], commands.force[i, l]
+        torque.constant[l] = commands.tau[i, l] + kd * commands.v_target[i, l] + force
+        torque.kp[l], torque.kd[l] = commands.kp[i, l], joints.damping[l] + kd
+        torque.external[l] = force
+    copy_vector(commands.q_target[i], torque.q_target)
 
 
 @jit

@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
+from nmdp_pin._kernels.joints import write_torque
 from nmdp_pin._kernels.linear import (
     add_gram,
     cholesky,
@@ -137,6 +138,7 @@ def open_step(step: PositionStep) -> bool:
     open_account(step.account)
     for i in range(4):
         step.energies[i] = np.nan
+    write_torque(step.scene.joints, start.commands, 0, start.torque)
     clear_vector(start.torque.signs)
     if not begin(step):
         step.account[OUTCOME] = SINGULAR
@@ -305,7 +307,7 @@ def roll(step: PositionStep, torques: Array, x: Array) -> int:
     """
     start, nq = step.start, len(step.q)
     for k in range(len(torques)):
-        copy_vector(torques[k], start.torque.constant)
+        copy_vector(torques[k], start.commands.tau[0])
         minimise_step(step)
         if step.account[OUTCOME] != CONVERGED:
             return k

@@ -26,7 +26,7 @@ from nmdp_pin._kernels.contact_motion import (
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.joints import Joints, Torque, add_springs, gains, motor, stop
+from nmdp_pin._kernels.joints import Commands, Joints, Torque, add_springs, gains, motor, stop
 from nmdp_pin._kernels.linear import (
     cholesky,
     clear_matrix,
@@ -101,15 +101,19 @@ class StepStart:
     """Data of a step.
 
     Args:
+        values: numbers of the arrays that follow, one after another.
         q0: configuration at its start, shape (nq,).
         v0: velocity there, shape (nv,).
-        torque: torque of the joints; its signs are the limits that act on the motors at the point
-            accepted last.
+        commands: command of the step.
+        torque: its torque, which is written; the signs are the limits that act on the motors at
+            the point accepted last.
         h: length [s].
     """
 
+    values: Array
     q0: Array
     v0: Array
+    commands: Commands
     torque: Torque
     h: float
 

@@ -18,6 +18,7 @@ from nmdp_pin._kernels.contacts import Contacts, identity
 from nmdp_pin._kernels.impacts import ENERGY_GAINED, confirm, elastic_energy, judge
 from nmdp_pin._kernels.inertia import placement_rates
 from nmdp_pin._kernels.jit import Array, inlined, jit
+from nmdp_pin._kernels.joints import Commands, write_torque
 from nmdp_pin._kernels.linear import clear_matrix, clear_vector, copy_vector
 from nmdp_pin._kernels.manifold import integrate
 from nmdp_pin._kernels.planes import (
@@ -133,34 +134,28 @@ class Start:
     """Start of a step.
 
     Args:
+        values: numbers of q, v, a, joints and commands, one after another.
         q: configuration, shape (nq,).
         v: velocity, shape (nv,).
         a: acceleration at the end of the step before, with which a step is predicted, (nv,).
-        contacts: identities of the contacts that touched at the end of the step before,
-            ascending; others may follow that are beyond all, shape (k,).
-        w: their weights, shape (k, m).
         joints: weights of the joints with a stop or dry friction, shape (r,).
+        commands: commands of the stages.
+        touching: number of contacts that touched at the end of the step before.
+        contacts: their identities, ascending, shape (>= touching,).
+        w: their weights, shape (>= touching, m).
         h: length of the step [s].
-        constant: feed-forward torques of the stages with kd v_target, shape (s, nv); one row is
-            that of all stages.
-        kp: position gains of the stages, shape (s, nv).
-        kd: velocity gains and damping of the stages, shape (s, nv).
-        q_target: target configurations of the stages, shape (s, nq).
-        external: forces from outside at the stages, which are in `constant` as well, (s, nv).
     """
 
+    values: Array
     q: Array
     v: Array
     a: Array
+    joints: Array
+    commands: Commands
+    touching: int
     contacts: Array
     w: Array
-    joints: Array
     h: float
-    constant: Array
-    kp: Array
-    kd: Array
-    q_target: Array
-    external: Array
 
 
 @record
@@ -231,6 +226,29 @@ class End:
     numbers: Array
 
 
+@record
+class Step:
+    """A step.
+
+    Args:
+        system: what all steps share.
+        options: options of the solver.
+        scheme: time scheme.
+        first_order: time scheme of the repetition.
+        start: start of the step.
+        memory: memory.
+        end: end of the step.
+    """
+
+    system: System
+    options: Options
+    scheme: Scheme
+    first_order: Scheme
+    start: Start
+    memory: Memory
+    end: End
+
+
 @jit
 def energies_of(system: System, at: Point) -> tuple[float, float]:
     """Kinetic and potential energy at a point [J]."""
@@ -294,9 +312,9 @@ def list_weights(system: System, start: Start, options: Options, memory: Memory)
     for i in range(n):
         c = contacts.index[i]
         number = identity(system.candidates, contacts, c)
-        while k < start.contacts.size and start.contacts[k] < number:
+        while k < start.touching and start.contacts[k] < number:
             k += 1
-        known = k < start.contacts.size and start.contacts[k] == number
+        known = k < start.touching and start.contacts[k] == number
         for e in range(m):
             memory.w[i, e] = 0.0
             if options.warm_start:
@@ -327,14 +345,11 @@ def state_stage(
     a = scheme.a[i, i]
     stage.rate = 1.0 / (a * h)
     stage.displaced = scheme.order == 1
-    last = max(start.kp.shape[0] - scheme.a.shape[0] + i, 0)  # a repetition has the last command
-    torque = stage.torque
-    for l in range(start.v.size):
-        stage.v_ref[l] = start.v[l]
-        torque.constant[l], torque.kp[l] = start.constant[last, l], start.kp[last, l]
-        torque.kd[l], torque.external[l] = start.kd[last, l], start.external[last, l]
-    for k in range(start.q.size):
-        stage.q_ref[k], torque.q_target[k] = start.q[k], start.q_target[last, k]
+    # a repetition has the last command
+    last = max(start.commands.kp.shape[0] - scheme.a.shape[0] + i, 0)
+    write_torque(system.joints, start.commands, last, stage.torque)
+    copy_vector(start.v, stage.v_ref)
+    copy_vector(start.q, stage.q_ref)
     if i > 0:
         b = scheme.a[i, 0] * h
         before = 1.0 / (scheme.a[0, 0] * h)
@@ -609,30 +624,17 @@ def carry(memory: Memory, at: Point) -> None:
 
 
 @jit
-def make_step(
-    system: System,
-    options: Options,
-    scheme: Scheme,
-    first_order: Scheme,
-    start: Start,
-    memory: Memory,
-    end: End,
-) -> None:
+def make_step(step: Step) -> None:
     """Make a step; one of second order is repeated in first order where it is not accepted.
 
     It is repeated where it does not converge, gains energy, or has an impact that rebounds or
     penetrates too deeply. The step begins again where a candidate touches that is no contact.
 
     Args:
-        system: what all steps share.
-        options: options of the solver.
-        scheme: time scheme.
-        first_order: time scheme of the repetition.
-        start: start of the step.
-        memory: overwritten.
-        end: output.
+        step: the step, whose memory and end are overwritten.
     """
-    counts = end.counts
+    system, options, scheme, start = step.system, step.options, step.scheme, step.start
+    memory, end, counts = step.memory, step.end, step.end.counts
     for i in range(counts.size):
         counts[i] = 0
     open_step(system, start, memory)
@@ -661,7 +663,7 @@ def make_step(
                 if outcome == CONVERGED and not doubtful:
                     break
             kinetic, potential = memory.energies[2], memory.energies[3]
-            made, base = first_order, 4
+            made, base = step.first_order, 4
         if outcome != CONVERGED:
             break
         missed = missed_contacts(system.candidates, memory.points[last].P, memory.stage.contacts)
@@ -675,7 +677,7 @@ def make_step(
     counts[OUTCOME], counts[ORDER] = outcome, order
     end.numbers[OF_RESIDUAL] = memory.points[last].sums[RESIDUAL]
     if outcome == CONVERGED:
-        made = scheme if order == scheme.order else first_order
+        made = scheme if order == scheme.order else step.first_order
         _close_step(system, made, start, memory, first, last, end)
         if not _is_finite(end):
             counts[OUTCOME] = NOT_FINITE

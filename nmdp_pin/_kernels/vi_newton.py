@@ -9,7 +9,9 @@ symmetric part is indefinite in long steps; it is nevertheless a P-matrix where 
 presses and slides (docs/choices.md, 13).
 
 A step is bounded by how far contacts can move in a stage, and halved where |G| does not fall; a
-proximal term shortens the steps where the linearisation leads astray.
+proximal term shortens the steps where the linearisation leads astray. Close to the tolerances one
+iteration takes the derivatives of inertia and torques, which cost most of it, from the point before
+(a simplified Newton step).
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ _FIRST_PROXIMAL = 1e-3  # where the least one has failed, and the least one of m
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
 _SHORTEN, _LEAST_SHARE = 0.5, 1e-3  # factors on a step after which |G| is too large
+_NEAR = 100.0  # residual over its tolerance, up to which old derivatives serve one iteration
 _MOST_TRIES, _SHORTEST = 6, 1e-7  # of a step: how often, and the least share of it
 _FEW = 150  # weights up to which an iteration counts no more than its evaluation
 
@@ -260,6 +263,15 @@ def try_step(
 
 
 @jit
+def keep_derivatives(before: Point, at: Point) -> None:
+    """Take the derivatives of inertia and torques from the point before."""
+    copy_matrix(before.A, at.A)
+    copy_matrix(before.D, at.D)
+    copy_matrix(before.E, at.E)
+    copy_matrix(before.turns, at.turns)
+
+
+@jit
 def _is_solved(at: Point, tolerances: Tolerances, share: float) -> bool:
     """Whether a point meets a share of the tolerances."""
     return (
@@ -298,7 +310,7 @@ def solve_stage(
     w1, dq, derived = np.empty(here.w.shape), np.empty(here.v.size), True
     evaluate(system, stage, here, derived)
     clear_slopes(here)
-    evaluations, iterations, swapped, work = 1, 0, False, 0
+    evaluations, iterations, swapped, work, kept = 1, 0, False, 0, False
     if not here.sums[RESIDUAL] <= tolerances.start:
         counts[1] += 1
         counts[3] += 1
@@ -315,7 +327,11 @@ def solve_stage(
             outcome = ITERATION_LIMIT
             break
         if not derived:
-            evaluate(system, stage, here, True)
+            kept = not kept and here.sums[RESIDUAL] <= _NEAR * tolerances.residual
+            if kept:
+                keep_derivatives(there, here)
+            else:
+                evaluate(system, stage, here, True)
         linearise(system, stage, here, linear)
         while True:
             iterations += 1

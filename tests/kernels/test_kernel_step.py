@@ -58,12 +58,23 @@ class Steps:
         """Start of a step, with other commands at all stages."""
         commands = [Command(tau=self.rng.standard_normal(8)) for _ in range(stages)]
         start = self.form.start(State(0.0, self.q, self.v), commands, H, warm)
-        for field in (start.constant, start.kp, start.kd, start.external):
+        told = start.commands
+        for field in (told.tau, told.kp, told.kd, told.v_target, told.force):
             field[:] = self.rng.standard_normal(field.shape)
-        for row in start.q_target:
+        for row in told.q_target:
             row[:] = pin.integrate(self.model, self.q, self.rng.standard_normal(8))
         kernel.open_step(self.record, start, self.memory)
         return start
+
+    def assert_torque_is(self, commands, i):
+        """The stage has the torque of a command, row i of all."""
+        torque, told = self.stage.torque, commands
+        damping = np.array(self.model.damping)
+        constant = told.tau[i] + told.kd[i] * told.v_target[i] + told.force[i]
+        assert np.array_equal(torque.constant, constant)
+        assert np.array_equal(torque.kd, damping + told.kd[i])
+        for name, field in (("kp", told.kp), ("external", told.force), ("q_target", told.q_target)):
+            assert np.array_equal(getattr(torque, name), field[i])
 
     def placements(self, q):
         """Of the bodies, shape (3, 4, 3)."""
@@ -217,9 +228,7 @@ def test_a_stage_of_first_order(method):
     assert stage.displaced
     assert np.array_equal(stage.q_ref, steps.q)
     assert np.array_equal(stage.v_ref, steps.v)
-    torque = stage.torque
-    for name in ("constant", "kp", "kd", "external", "q_target"):
-        assert np.array_equal(getattr(torque, name), getattr(start, name)[1])
+    steps.assert_torque_is(start.commands, 1)
     if method == "pbd-nmdp":
         back = steps.placements(pin.integrate(steps.model, steps.q, -H * steps.v))
         target = 2.0 * steps.placements(steps.q) - back
@@ -254,8 +263,7 @@ def test_stages_of_second_order(method):
         assert not stage.displaced
         assert stage.q_ref == pytest.approx(q, abs=ROUNDING)
         assert stage.v_ref == pytest.approx(v, abs=ROUNDING)
-        for name in ("constant", "kp", "kd", "external", "q_target"):
-            assert np.array_equal(getattr(stage.torque, name), getattr(start, name)[i])
+        steps.assert_torque_is(start.commands, i)
         if method == "pbd-nmdp":
             target[:, 3, 2] -= GRAVITY * C * H
             assert stage.target == pytest.approx(target, abs=DIFFERENCES)

@@ -445,19 +445,22 @@ def test_steps_of_a_robot(method, dt, order, monkeypatch):
     """Every solve of a jump ends with slip and G within their tolerances, in few iterations."""
     make_step, iterations, stages = step_kernels.make_step, 0, 0
 
-    def recorded(system, options, scheme, first_order, start, memory, end):
+    def recorded(step):
         nonlocal iterations, stages
-        make_step(system, options, scheme, first_order, start, memory, end)
+        make_step(step)
+        system, options, memory, end = step.system, step.options, step.memory, step.end
         if end.counts[step_kernels.OUTCOME]:
             return
         iterations += end.counts[step_kernels.ITERATIONS]
-        made = scheme if end.counts[step_kernels.ORDER] == scheme.order else first_order
+        made = (
+            step.scheme if end.counts[step_kernels.ORDER] == step.scheme.order else step.first_order
+        )
         stages += len(made.a)
         at = next(at for at in memory.points if np.array_equal(at.q, end.q))
         share = step_kernels.share_of_tolerance(options, memory.stage)
         residual = step_kernels.attainable(system, memory.stage, share * options.tolerance)
         assert at.sums[RESIDUAL] <= residual
-        assert at.sums[SLIP] <= share * options.slip * made.a[-1, -1] * start.h
+        assert at.sums[SLIP] <= share * options.slip * made.a[-1, -1] * step.start.h
         assert at.sums[GAP] >= -1e-12 * system.tree.weight
 
     monkeypatch.setattr(step_kernels, "make_step", recorded)
