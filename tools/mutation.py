@@ -34,7 +34,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 KERNELS = "nmdp_pin/_kernels/"  # what Numba compiles
-SHORT = ("tests/kernels/", "tests/terrain/", "tests/contact/test_friction")  
+SHORT = ("tests/kernels/", "tests/terrain/", "tests/contact/test_friction")
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
 
 SWAPS: dict[type, type] = {
