@@ -10,8 +10,9 @@ from position_steps import Step
 from nmdp_pin._contact.penalty import Penalty
 from nmdp_pin._control import Command
 from nmdp_pin._kernels import levenberg_marquardt as lm
+from nmdp_pin._robot import free_body
 from nmdp_pin._state.state import State
-from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._terrain import Plane, Sphere, Terrain
 
 METHODS = ("pbd", "pbfd")
 LAW = Penalty(normal_stiffness=1e4, friction_stiffness=1e5)
@@ -62,6 +63,16 @@ def test_linear_systems(method, lam):
         step.point.A[:] = -np.eye(nv)
         memory.account[lm.LAM] = 0.0
         assert not lm._solve(memory)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_contacts_apart_have_no_energy(method):
+    """Of a robot without springs and stops."""
+    robot = free_body("ball", Sphere(radius=0.1), mass=1.0)
+    step = Step(method, LAW, robot, FAR)
+    step.begin(State(0.0, robot.standing, np.zeros(6)), Command(), H)
+    step.evaluate(robot.standing)
+    assert step.point.forces.energies.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("method", METHODS)

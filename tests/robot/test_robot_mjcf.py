@@ -187,6 +187,14 @@ def test_gravity_of_the_file(base, tmp_path):
     assert not load_robot(path, base=base).model.gravity.linear.any()
 
 
+def test_of_two_coupled_joints_the_driven_one_leads(tmp_path):
+    """Whatever their ratio is."""
+    for slope in (1.0, 2.0):
+        text = ALL.replace('polycoef="0.01 2', f'polycoef="0.01 {slope}')
+        (mimic,) = load_robot(write(tmp_path, text, "all.xml")).limits.mimics
+        assert (mimic.joint, mimic.primary, mimic.multiplier) == ("r", "l", 1.0 / slope)
+
+
 def test_the_keyframe_is_the_standing_pose(tmp_path):
     """Joints, balls and free joints where it says; servos and equalities in our terms."""
     bot = load_robot(write(tmp_path, ALL, "all.xml"))
