@@ -216,7 +216,7 @@ def _lowest_links(body: RobotModel) -> list[tuple[str, int]]:
                 M.act(x)[2] - r - reach(axes, M.rotation[2])
                 for x, r, axes in _link_points(body, link)
             )
-    lowest = min(heights.values(), default=0.0)
+    lowest = min(heights.values(), default=np.inf)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
 
 

@@ -176,3 +176,11 @@ def test_heights_of_the_lowest_points():
     )
     with pytest.raises(RobotError, match="must come before"):
         ContactPoints(("a", "b"), np.ones(2, int), np.zeros((2, 3)), np.zeros(2), np.array([1, 0]))
+
+
+def test_points_are_spheres_of_the_ground_by_default():
+    """They touch the terrain, and are swept over nothing."""
+    points = ContactPoints(("a", "b"), np.ones(2, int), np.eye(2, 3), np.zeros(2))
+    assert points.touches.tolist() == [0, 0]
+    assert points.n_terrain == 2
+    assert np.array_equal(points.semi_axes, np.zeros((2, 3, 3)))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 from nmdp_pin._terrain import Box, HeightField, Mesh, Terrain
 from nmdp_pin._terrain.triangles import _morton
@@ -429,3 +430,11 @@ def test_neighbours_are_neighbours_along_the_curve():
     steps = np.vstack([corners, corners[1:2] / last])
     assert _morton(steps)[-1] == 1
     assert _morton(np.ones((3, 3))).tolist() == [0, 0, 0]
+
+
+def test_cones_are_weighted_by_angles() -> None:
+    """A corner of a box has a right angle on each side, however that is divided into triangles."""
+    box = trimesh.creation.box((1.0, 2.0, 3.0))
+    tables = Terrain(Mesh(vertices=box.vertices, faces=box.faces)).arrays.triangles
+    expected = 0.5 * np.pi * np.sign(tables.vertices)
+    np.testing.assert_allclose(tables.cones, expected, atol=1e-12)
