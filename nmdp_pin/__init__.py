@@ -12,7 +12,6 @@ from nmdp_pin._control import Command, Controller, StablePD
 from nmdp_pin._derivatives.differentiator import step_derivatives
 from nmdp_pin._derivatives.horizon import horizon_derivatives
 from nmdp_pin._dynamics.system import System
-from nmdp_pin._files.array_file import load_state, save_state
 from nmdp_pin._integrators import StepResult
 from nmdp_pin._papers.projected_gradient import ProjectedGradient
 from nmdp_pin._robot import (
@@ -33,6 +32,7 @@ from nmdp_pin._runs.motion import motion_of
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import run
+from nmdp_pin._runs.state_file import load_state, save_state
 from nmdp_pin._scenario import Scenario, Setup, bundled_scenarios
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._simulator.state_vector import StateVector, from_free_flyer, to_free_flyer

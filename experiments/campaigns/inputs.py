@@ -20,13 +20,13 @@ import numpy as np
 
 import nmdp_pin._runs.recorder as recorder_module
 from nmdp_pin._files import array_cache
-from nmdp_pin._files.array_file import load_state, save_state
 from nmdp_pin._files.journal import journal_path
 from nmdp_pin._runs.failed_step import FailedStep
 from nmdp_pin._runs.recorder import Recorder
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run import run
 from nmdp_pin._runs.run_summary import compare_table
+from nmdp_pin._runs.state_file import load_state, save_state
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import HeightField, Mesh
 from nmdp_pin.contact import LimitSurface, OnnxVertices, SlidingSamples, WrenchSamples

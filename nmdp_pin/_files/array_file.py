@@ -1,4 +1,4 @@
-"""Arrays in files: .npz archives and .npy arrays, of numbers and texts only; states."""
+"""Arrays in files: .npz archives and .npy arrays, of numbers and texts only."""
 
 import json
 import os
@@ -9,17 +9,11 @@ import numpy as np
 
 from nmdp_pin._files.input_file import LARGEST, from_json, open_input
 from nmdp_pin._files.output_file import write_whole
-from nmdp_pin._state.state import State, WarmStart
 from nmdp_pin.errors import NmdpError, RecordingError
 
 _LARGEST_FILE = 2**40  # [bytes]
 _RATIO = 100  # of unpacked to packed bytes, beyond LARGEST; recordings have 2 to 16
 _TYPES = {"f": np.float64, "i": np.int64, "u": np.uint64, "U": None}  # by the kind of a dtype
-STATE_FORMAT = 2
-"""Version of the format of states; files of others are refused."""
-_WARM = ("contacts", "w", "joints", "a", "forces")
-ARRAYS = ("q", "v", *_WARM)
-"""Arrays that hold a state."""
 
 
 def write_npz(
@@ -110,49 +104,3 @@ def _plain(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in _TYPES:
         raise ValueError(f"an array of type {array.dtype} is not read")
     return np.array(array, dtype=_TYPES[array.dtype.kind] or array.dtype, order="C")
-
-
-def save_state(path: str | os.PathLike[str], state: State) -> None:
-    """Write a state as a `.npz`; steps from it are equal to the bit.
-
-    Raises:
-        RecordingError: the path cannot be written.
-    """
-    arrays, meta = state_arrays(state)
-    write_npz(path, arrays, {"state": STATE_FORMAT, **meta})
-
-
-def load_state(path: str | os.PathLike[str]) -> State:
-    """Read a state; code in a file is never run. Steps check that it fits their simulator.
-
-    Raises:
-        RecordingError: the file does not exist, is truncated, is no state, is of another version,
-            or lacks an entry.
-    """
-    arrays = read_npz(path, "state", (*ARRAYS, "meta"))
-    meta = take_meta(arrays, "state", STATE_FORMAT, path, "state")
-    try:
-        return state_from(arrays, meta)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RecordingError(f"'{path}' cannot be used: {error!r} in it") from error
-
-
-def state_arrays(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """A state as arrays and JSON data."""
-    h_next = None if state.h_next is None else float(state.h_next)
-    meta: dict[str, Any] = {"t": float(state.t), "h_next": h_next}
-    arrays = {"q": state.q, "v": state.v}
-    if state.warm is not None:
-        arrays |= {name: getattr(state.warm, name) for name in _WARM}
-        meta["gamma"] = float(state.warm.gamma)
-    return {name: array for name, array in arrays.items() if array is not None}, meta
-
-
-def state_from(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> State:
-    """The state of `state_arrays`."""
-    warm = None
-    if "w" in arrays:
-        given = {name: arrays[name] for name in _WARM if name != "forces"}
-        warm = WarmStart(**given, gamma=float(meta["gamma"]), forces=arrays.get("forces"))
-    h_next = None if meta["h_next"] is None else float(meta["h_next"])
-    return State(float(meta["t"]), arrays["q"], arrays["v"], warm, h_next)

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from nmdp_pin._robot.catalog import RobotFiles
 from nmdp_pin._robot.contact_geometry import (
     MAX_POINTS,
+    LinkSpheres,
     hold_out,
     moving_links,
     points_of_shapes,
@@ -46,7 +47,7 @@ def choose_contact_points(
     Those that are requested, else those of the robot.toml, else "all"; with `count`, so many that
     are spread over the collision geometry of all links, or of those in `contacts`.
     """
-    model, file = body.model, str(files.urdf)
+    model, file, spheres = body.model, str(files.urdf), LinkSpheres(body)
     if isinstance(contacts, str) and contacts not in EXTENTS:
         raise RobotError(
             f"contacts = '{contacts}' is not one of 'feet', 'all', a list of contacts",
@@ -54,20 +55,20 @@ def choose_contact_points(
             element="contacts",
         )
     if count is not None:
-        named = touching_links(body, fixed=fixed) if contacts == "feet" else contacts
+        named = touching_links(spheres, fixed=fixed) if contacts == "feet" else contacts
         named = None if isinstance(named, str) else named
         return _spread_points(named, body, missing, file, count)
     if contacts is not None and not isinstance(contacts, str):
-        points = [p for contact in contacts for p in _requested(contact, body, missing, file)]
+        points = [p for contact in contacts for p in _requested(contact, spheres, missing, file)]
         return place_points(model, points, file), f"{len(points)} contact points as asked for"
     if files.settings.contact is not None:
         feet, source = list(files.settings.contact), files.settings_file
         why = f"{len(feet)} contact points from {source}"
         whole = contacts == "all"
     else:
-        feet, why = _feet(body, missing, file, fixed=fixed)
+        feet, why = _feet(spheres, missing, file, fixed=fixed)
         source, whole = file, contacts != "feet"
-    others = _on_other_links(body, feet) if whole else []
+    others = _on_other_links(spheres, feet) if whole else []
     if not feet and not others:
         return place_points(model, [], file), (
             "no contact points: it has no collision geometry; give contacts to let it touch"
@@ -79,14 +80,14 @@ def choose_contact_points(
 
 
 def _feet(
-    body: RobotModel, missing: Missing, file: str, *, fixed: bool
+    spheres: LinkSpheres, missing: Missing, file: str, *, fixed: bool
 ) -> tuple[list[ContactPoint], str]:
     """Contact points of the links by which a robot is expected to touch."""
-    model = body.model
+    model = spheres.body.model
     ends = {frame.name for frame in model.frames if not list(model.children[frame.parentJoint])}
     _refuse_missing(missing, ends, file)
-    links = touching_links(body, fixed=fixed)
-    each = [points_on_foot(body, link) for link in links]
+    links = touching_links(spheres, fixed=fixed)
+    each = [points_on_foot(spheres, link) for link in links]
     found = [point for points in each for point in points]
     points = hold_out(each, MAX_POINTS)
     fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
@@ -96,11 +97,11 @@ def _feet(
     )
 
 
-def _on_other_links(body: RobotModel, feet: Sequence[ContactPoint]) -> list[ContactPoint]:
+def _on_other_links(spheres: LinkSpheres, feet: Sequence[ContactPoint]) -> list[ContactPoint]:
     """A few contact points on each link that moves and has none yet."""
     taken = {point.link for point in feet}
-    links = [link for link in moving_links(body) if link not in taken]
-    found = [points for link in links for points in points_of_shapes(body, link)]
+    links = [link for link in moving_links(spheres.body) if link not in taken]
+    found = [points for link in links for points in points_of_shapes(spheres, link)]
     return hold_out(found, _MOST_POINTS - len(feet))
 
 
@@ -133,13 +134,13 @@ def _spread_points(
 
 
 def _requested(
-    contact: Contact, body: RobotModel, missing: Missing, file: str
+    contact: Contact, spheres: LinkSpheres, missing: Missing, file: str
 ) -> list[ContactPoint]:
     """The points of one entry of `contacts`."""
     if isinstance(contact, str):
         _refuse_missing(missing, {contact}, file)
-        link_frame(body.model, contact, file, "contacts")
-        return points_on_link(body, contact)
+        link_frame(spheres.body.model, contact, file, "contacts")
+        return points_on_link(spheres, contact)
     if isinstance(contact, ContactPoint):
         return [contact]
     try:

@@ -45,16 +45,46 @@ _UNEVEN = 2e-3  # [m] that a foot may differ from a sphere
 _SHARE = 0.15  # of the radius, likewise
 
 
-def points_on_link(body: RobotModel, link: str) -> list[ContactPoint]:
+class LinkSpheres:
+    """Spheres that stand for the collision geometry of the links of a robot, each found once.
+
+    Args:
+        body: the robot.
+    """
+
+    def __init__(self, body: RobotModel) -> None:
+        self.body = body
+        self.of = functools.cache(self._of)
+
+    def _of(self, link: str) -> list[list[Swept]]:
+        """Spheres in the frame of a link that stand for each of its shapes."""
+        found = []
+        for shape in shapes_of(self.body, link):
+            placed = placement_in_link(self.body, shape)
+            found.append(
+                [
+                    (placed.act(centre), radius, axes @ placed.rotation.T)
+                    for centre, radius, axes in extreme_points(shape.geometry)
+                ]
+            )
+        return found
+
+    def all_of(self, link: str) -> list[Swept]:
+        """Those of all shapes of a link."""
+        return [sphere for group in self.of(link) for sphere in group]
+
+
+def points_on_link(spheres: LinkSpheres, link: str) -> list[ContactPoint]:
     """Contact points of a link or frame: from its collision geometry, else its origin."""
-    return [point for points in points_of_shapes(body, link) for point in points]
+    return [point for points in points_of_shapes(spheres, link) for point in points]
 
 
-def points_of_shapes(body: RobotModel, link: str) -> list[list[ContactPoint]]:
+def points_of_shapes(spheres: LinkSpheres, link: str) -> list[list[ContactPoint]]:
     """Contact points of the shapes of a link or frame; the frame's origin where there are none."""
-    groups = _shape_points(body, link) or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
+    model = spheres.body.model
+    groups = spheres.of(link) or [[(np.zeros(3), 0.0, np.zeros((3, 3)))]]
     found, mark = [sphere for group in groups for sphere in group], "_"
-    while any(body.model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
+    while any(model.existFrame(f"{link}{mark}{k}", pin.BODY) for k in range(len(found))):
         mark += "_"  # another link is called so, and a point of it
     number = itertools.count()
     return [
@@ -79,7 +109,7 @@ def moving_links(body: RobotModel, joint: int | None = None) -> list[str]:
     return list(dict.fromkeys(str(body.model.frames[s.parentFrame].name) for s in own))
 
 
-def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
+def touching_links(spheres: LinkSpheres, *, fixed: bool) -> list[str]:
     """Links by which a robot is expected to touch: feet, hands, lowest links.
 
     On every body at the end of a branch of moving joints (or the nearest one before it that has
@@ -87,7 +117,7 @@ def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
     base is fixed, the links of other bodies that are lowest in the standing configuration are
     added: a robot may stand on its trunk. Of a robot with one body it is every link.
     """
-    model = body.model
+    body, model = spheres.body, spheres.body.model
     shaped = {int(shape.parentJoint) for shape in body.collision.geometryObjects} - {0}
     if len(shaped) == 1:
         return moving_links(body)
@@ -101,11 +131,12 @@ def touching_links(body: RobotModel, *, fixed: bool) -> list[str]:
 
     def extent(link: str) -> float:
         M = model.frames[model.getFrameId(link, pin.BODY)].placement
-        points = _link_points(body, link)
-        return max(_extent(M.act(x), radius, E @ M.rotation.T) for x, radius, E in points)
+        return max(
+            _extent(M.act(x), radius, E @ M.rotation.T) for x, radius, E in spheres.all_of(link)
+        )
 
     ends = [max(moving_links(body, joint), key=extent) for joint in bodies]
-    lowest = [] if fixed else _lowest_links(body)
+    lowest = [] if fixed else _lowest_links(spheres)
     return ends + [link for link, joint in lowest if joint not in bodies]
 
 
@@ -149,15 +180,16 @@ def corners_near(places: np.ndarray, first: np.ndarray, depth: float) -> list[tu
     try:
         hull = scipy.spatial.ConvexHull(places[[k for k, _ in chosen]], incremental=True)
         left = np.sort(scipy.spatial.ConvexHull(places).vertices)  # what is far is a corner
-        while True:
-            apart = (hull.equations[:, :3] @ places[left].T + hull.equations[:, 3:]).max(axis=0)
-            far = apart > depth  # a larger hull misses the others by no more
-            left, apart = left[far], apart[far]
-            if len(left) == 0:
-                return chosen
-            best = int(np.argmax(apart))
-            chosen.append((int(left[best]), float(apart[best])))
-            hull.add_points(places[left[best : best + 1]])
+        # A larger hull misses the others by no more: what was found before is a bound.
+        bounds = (hull.equations[:, :3] @ places[left].T + hull.equations[:, 3:]).max(axis=0)
+        while (bound := bounds[best := int(np.argmax(bounds))]) > depth:
+            point = places[left[best]]
+            bounds[best] = (hull.equations[:, :3] @ point + hull.equations[:, 3]).max()
+            if bounds[best] >= bound:
+                chosen.append((int(left[best]), float(bound)))
+                hull.add_points(point[None])
+                bounds[best] = -np.inf
+        return chosen
     except (scipy.spatial.QhullError, ValueError):  # of flat meshes, which have no hull
         return chosen
 
@@ -204,8 +236,9 @@ def _extent(centre: np.ndarray, radius: float, semi_axes: np.ndarray) -> float:
     return float(np.hypot(along, across)) + radius
 
 
-def _lowest_links(body: RobotModel) -> list[tuple[str, int]]:
+def _lowest_links(spheres: LinkSpheres) -> list[tuple[str, int]]:
     """The links that stand lowest, to a centimetre, each with its joint."""
+    body = spheres.body
     model, data = body.model, body.model.createData()
     pin.framesForwardKinematics(model, data, body.standing)
     heights = {}
@@ -213,30 +246,10 @@ def _lowest_links(body: RobotModel) -> list[tuple[str, int]]:
         for link in moving_links(body, joint):
             M = data.oMf[model.getFrameId(link, pin.BODY)]
             heights[link, joint] = min(
-                M.act(x)[2] - r - reach(axes, M.rotation[2])
-                for x, r, axes in _link_points(body, link)
+                M.act(x)[2] - r - reach(axes, M.rotation[2]) for x, r, axes in spheres.all_of(link)
             )
     lowest = min(heights.values(), default=np.inf)
     return [link for link, height in heights.items() if height < lowest + LEVEL]
-
-
-def _link_points(body: RobotModel, link: str) -> list[Swept]:
-    """Spheres in the frame of a link that stand for its collision geometry."""
-    return [sphere for group in _shape_points(body, link) for sphere in group]
-
-
-def _shape_points(body: RobotModel, link: str) -> list[list[Swept]]:
-    """Spheres in the frame of a link that stand for each of its shapes."""
-    found = []
-    for shape in shapes_of(body, link):
-        placed = placement_in_link(body, shape)
-        found.append(
-            [
-                (placed.act(centre), radius, axes @ placed.rotation.T)
-                for centre, radius, axes in extreme_points(shape.geometry)
-            ]
-        )
-    return found
 
 
 def shapes_of(body: RobotModel, link: str) -> list[pin.GeometryObject]:
@@ -281,16 +294,16 @@ def _mesh_extremes(vertices: np.ndarray) -> np.ndarray:
     return found[kept]
 
 
-def points_on_foot(body: RobotModel, link: str) -> list[ContactPoint]:
+def points_on_foot(spheres: LinkSpheres, link: str) -> list[ContactPoint]:
     """Contact points of a foot: one sphere where it is round, else those of its geometry.
 
     Many robots have meshes of hundreds of vertices for feet that are balls of rubber. A foot is
     round if flat ground cannot tell it from a sphere, to 2 mm and 15 % of the radius, wherever the
     ground's normal is within 60 degrees of the leg.
     """
-    sphere = _sphere_of(body, link)
+    sphere = _sphere_of(spheres.body, link)
     if sphere is None:
-        return points_on_link(body, link)
+        return points_on_link(spheres, link)
     position = [float(x) for x in sphere[0]]
     return [ContactPoint(name=link, link=link, position=position, radius=sphere[1])]
 

@@ -7,16 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from nmdp_pin._control.controller import Command, Timed
-from nmdp_pin._files.array_file import (
-    ARRAYS,
-    read_npz,
-    state_arrays,
-    state_from,
-    take_meta,
-    write_npz,
-)
+from nmdp_pin._files.array_file import read_npz, take_meta, write_npz
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._runs.recorder import versions
+from nmdp_pin._runs.state_file import ARRAYS, state_arrays, state_from
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._scenario.toml_source import apply_override
 from nmdp_pin._simulator.simulator import Simulator

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from nmdp_pin._files import array_cache
-from nmdp_pin._files.array_file import load_state, read_npy, read_npz, write_npz
+from nmdp_pin._files.array_file import read_npy, read_npz, write_npz
 from nmdp_pin._files.input_file import DEEPEST, from_json, read_input
 from nmdp_pin._files.journal import Journal
 from nmdp_pin._files.output_file import check_writable, write_whole
 from nmdp_pin._files.sample_table import read_samples
+from nmdp_pin._runs.state_file import load_state
 from nmdp_pin._scenario import Scenario
 from nmdp_pin._terrain import HeightField
 from nmdp_pin.errors import ContactError, RecordingError, ScenarioError, TerrainError
