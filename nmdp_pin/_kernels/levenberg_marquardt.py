@@ -18,7 +18,6 @@ import math
 import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.joints import write_torque
 from nmdp_pin._kernels.linear import (
     add_gram,
     cholesky,
@@ -138,7 +137,6 @@ def open_step(step: PositionStep) -> bool:
     open_account(step.account)
     for i in range(4):
         step.energies[i] = np.nan
-    write_torque(step.scene.joints, start.commands, 0, start.torque)
     clear_vector(start.torque.signs)
     if not begin(step):
         step.account[OUTCOME] = SINGULAR

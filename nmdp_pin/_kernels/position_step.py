@@ -26,7 +26,16 @@ from nmdp_pin._kernels.contact_motion import (
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.inertia import inertial_stiffness, inertial_wrenches
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.joints import Commands, Joints, Torque, add_springs, gains, motor, stop
+from nmdp_pin._kernels.joints import (
+    Commands,
+    Joints,
+    Torque,
+    add_springs,
+    gains,
+    motor,
+    stop,
+    write_torque,
+)
 from nmdp_pin._kernels.linear import (
     cholesky,
     clear_matrix,
@@ -247,9 +256,10 @@ class PositionStep:
 
 @jit
 def begin(step: PositionStep) -> bool:
-    """Write the reference of a step without its contacts; False where M is singular."""
+    """Write the torque and the reference of a step without contacts; False: M is singular."""
     start, ref, trial = step.start, step.ref, step.trial
     tree, torque, h, nv = step.scene.tree, start.torque, start.h, len(start.v0)
+    write_torque(step.scene.joints, start.commands, 0, torque)
     forward_kinematics(tree, start.q0, ref.P0)
     world_motions(tree, ref.P0, ref.S0)
     body_twists(tree, ref.S0, start.v0, ref.twists)

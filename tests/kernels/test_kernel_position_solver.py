@@ -131,7 +131,7 @@ def test_a_point_that_gains_energy_is_refused(method):
 def test_steps_that_cannot_be_made():
     """Gains that are not finite leave no metric; too few iterations end where they are."""
     step, _, _, _ = begun("pbd")
-    step.start.torque.kp[:] = np.nan
+    step.start.commands.kp[:] = np.nan
     with np.errstate(all="ignore"):
         assert solved(step)[lm.OUTCOME] == lm.SINGULAR
     step, _, _, _ = begun("pbd", max_iterations=1)
