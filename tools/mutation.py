@@ -34,6 +34,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 KERNELS = "nmdp_pin/_kernels/"  # what Numba compiles
+# Tests that run interpreted in a minute; those of other folders take longer than compiling does.
 SHORT = ("tests/kernels/", "tests/terrain/", "tests/contact/test_friction")
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "out", "*.egg-info")
 
