@@ -3,7 +3,6 @@
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,15 +25,6 @@ MinimiserOf = Callable[[Form, Memory], StageMinimiser]
 Perturbed = tuple[Form, Form, float]  # two forms around the given one, and their distance
 
 
-class _Request(NamedTuple):
-    """Arguments of `DifferentiableForm.response` that the derivatives of stages need."""
-
-    scheme: kernel.Scheme
-    start: kernel.Start
-    commands: Sequence[Command]
-    names: tuple[str, ...]
-
-
 class DifferentiableForm:
     """A form with the exact derivative of its contact model, and memory for derivatives of steps.
 
@@ -52,10 +42,9 @@ class DifferentiableForm:
             self.form = Form(system, material=form.material, reach=form.candidates.reach)
         self.memory = self.form.new_memory()
         self._linear = self.form.new_linear()
-        self._minimiser = None if minimiser is None else minimiser(self.form, self.memory)
-        self._handle = register(self._minimiser, self) if self._minimiser else 0
+        self.minimiser = None if minimiser is None else minimiser(self.form, self.memory)
+        self._handle = register(self.minimiser, self) if self.minimiser else 0
         self._perturbed: dict[str, list[Perturbed]] = {}
-        self._own = register(weakref.proxy(self), self)
         # Touch, rim and sum of each row, a kink of each weight in two stages, and landings.
         rows = self.form.shape[0]
         self._switches = np.empty((rows * (7 + 2 * self.form.m), 3), dtype=np.int64)
@@ -88,7 +77,7 @@ class DifferentiableForm:
         whole = np.empty((2 * nv, 3 * nv + sum(sizes.values())))
         if self._handle:
             options = replace(options, minimiser=self._handle)
-        self._request = _Request(scheme, start, commands, names)
+        own = _Completion(self, scheme, start, commands, names)
         made, settled, found = respond_to_start(
             self.form.record,
             options,
@@ -97,7 +86,7 @@ class DifferentiableForm:
             end,
             smoothing,
             judged,
-            self._own if self._handle or names else 0,
+            register(weakref.proxy(own), own) if self._handle or names else 0,
             self.memory,
             self._linear,
             whole,
@@ -106,49 +95,6 @@ class DifferentiableForm:
         if not made:
             raise np.linalg.LinAlgError("dG/dq is singular")
         return split_response(whole, sizes, self._named(found), settled=settled)
-
-    def complete(
-        self,
-        i: int,
-        index: int,
-        settled: bool,
-        known: float,
-        rates: StageRates,
-        G_p: np.ndarray,
-        r_p: np.ndarray,
-    ) -> float:
-        """Write what kernels do not know of the derivatives of a stage.
-
-        Args:
-            i: index of the stage.
-            index: index of the point where it ends.
-            settled: whether it is known to its last digits.
-            known: smallest motion that it resolves [m, rad].
-            rates: derivatives of the stage's equations; with a minimiser, r and its are written.
-            G_p: derivatives of G by the torque and the parameters; those by the latter are written.
-            r_p: derivatives of r by the parameters, written.
-
-        Returns:
-            The smallest motion that the stage resolves.
-        """
-        scheme, start, commands, names = self._request
-        at, conditions = self.memory.points[index], None
-        if i == 0:
-            self._first = index
-        if self._minimiser is not None:
-            if not settled:
-                resolution = self._minimiser.resolution(1.0 / (scheme.a[i, i] * start.h))
-                known = max(NEAR * resolution, KNOWN)
-            if len(rates.r):
-                conditions = self._minimiser.stationarity(scheme, start, i, self._first, at, rates)
-                conditions.write_rates()
-        columns_G, columns_r = G_p[:, len(G_p) :], r_p
-        for name in names:
-            of_G, of_r = self._by_parameter(name, at, rates, commands[i], conditions)
-            width = of_G.shape[1]
-            columns_G[:, :width], columns_r[:, :width] = of_G, of_r
-            columns_G, columns_r = columns_G[:, width:], columns_r[:, width:]
-        return known
 
     def _columns(self, name: str) -> int:
         """Number of entries of a parameter."""
@@ -164,7 +110,7 @@ class DifferentiableForm:
             ]
         return self._perturbed[name]
 
-    def _by_parameter(
+    def by_parameter(
         self,
         name: str,
         at: Point,
@@ -216,3 +162,70 @@ class DifferentiableForm:
                 number = int(self.form.candidates.points[contacts.index[row]])
             named[Switch(number, KINDS[kind], vertex)] = None
         return tuple(named)
+
+
+class _Completion:
+    """What kernels do not know of the derivatives of the stages of one step.
+
+    Args:
+        form: the form, with its memory.
+        scheme: time scheme that made the step.
+        start: start of the step.
+        commands: commands of the stages.
+        names: names of parameters.
+    """
+
+    def __init__(
+        self,
+        form: DifferentiableForm,
+        scheme: kernel.Scheme,
+        start: kernel.Start,
+        commands: Sequence[Command],
+        names: tuple[str, ...],
+    ) -> None:
+        self._form, self._scheme, self._start = form, scheme, start
+        self._commands, self._names = commands, names
+        self._first = 0  # index of the point where the first stage ends
+
+    def complete(
+        self,
+        i: int,
+        index: int,
+        settled: bool,
+        known: float,
+        rates: StageRates,
+        G_p: np.ndarray,
+        r_p: np.ndarray,
+    ) -> float:
+        """Write what kernels do not know of the derivatives of a stage.
+
+        Args:
+            i: index of the stage.
+            index: index of the point where it ends.
+            settled: whether it is known to its last digits.
+            known: smallest motion that it resolves [m, rad].
+            rates: derivatives of the stage's equations; with a minimiser, r and its are written.
+            G_p: derivatives of G by the torque and the parameters; those by the latter are written.
+            r_p: derivatives of r by the parameters, written.
+
+        Returns:
+            The smallest motion that the stage resolves.
+        """
+        scheme, start, form = self._scheme, self._start, self._form
+        at, conditions = form.memory.points[index], None
+        if i == 0:
+            self._first = index
+        if form.minimiser is not None:
+            if not settled:
+                resolution = form.minimiser.resolution(1.0 / (scheme.a[i, i] * start.h))
+                known = max(NEAR * resolution, KNOWN)
+            if len(rates.r):
+                conditions = form.minimiser.stationarity(scheme, start, i, self._first, at, rates)
+                conditions.write_rates()
+        columns_G, columns_r = G_p[:, len(G_p) :], r_p
+        for name in self._names:
+            of_G, of_r = form.by_parameter(name, at, rates, self._commands[i], conditions)
+            width = of_G.shape[1]
+            columns_G[:, :width], columns_r[:, :width] = of_G, of_r
+            columns_G, columns_r = columns_G[:, width:], columns_r[:, width:]
+        return known

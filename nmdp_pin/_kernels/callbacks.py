@@ -103,7 +103,7 @@ def call_minimise(
 def call_complete(
     handle: int, i: int, index: int, settled: bool, known: float, rates: Any, G_p: Array, r_p: Array
 ) -> float:
-    """What Python knows of the derivatives of a stage; see `DifferentiableForm.complete`."""
+    """What Python knows of the derivatives of a stage; see `nmdp_response`."""
     with objmode(known="float64"):
         known = callee(handle).complete(i, index, settled, known, rates, G_p, r_p)
     return known
