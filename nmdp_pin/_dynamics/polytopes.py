@@ -48,6 +48,11 @@ class _Hull:
     ring: bool = False  # whether it is a rim, with a vertex in its centre and one along its axis
     solid: bool = False  # whether it stands for a cone or ellipsoid
 
+    @property
+    def flat(self) -> bool:
+        """Whether corners may touch its faces; those of a cylinder are the planes of its ends."""
+        return len(self.normals) > 0 and self.rounding == 0.0
+
 
 def polytope_pairs(
     robot: Robot, surfaces: Mapping[int, Terrain], rows_of: Mapping[int, list[int]]
@@ -89,7 +94,7 @@ def polytope_pairs(
             own = np.flatnonzero((points.joints == other.body) & (points.touches == 0)).tolist()[:1]
         if -1 in own:
             continue
-        if len(one.normals) and len(other.normals) and one.axis is None is other.axis:
+        if one.flat and other.flat and one.axis is None is other.axis:
             # what is the hull of its contact points alone is touched by the corners of others
             needless |= {(k, other.row) for k in own if not other.inner}
             needless |= {(k, one.row) for k in opposite if k >= 0 and not one.inner}
@@ -104,10 +109,10 @@ def polytope_pairs(
 def _may_touch(one: _Hull, other: _Hull) -> bool:
     """Whether features of two polytopes meet that are no contact points."""
     if one.solid or other.solid:
-        felt = len(one.normals) == 0 and other.rim == 0.0  # ellipsoids on sides of cylinders
+        felt = not one.flat and other.rim == 0.0  # ellipsoids on sides of cylinders
         return other.solid and len(one.edges) > 0 and one.axis is None and not felt
     if one.ring or other.ring:
-        return one.ring and (other.ring or (len(other.normals) > 0 and other.axis is None))
+        return one.ring and (other.ring or (other.flat and other.axis is None))
     if not len(one.vertices):
         return False
     if not len(other.vertices):
@@ -146,7 +151,11 @@ def _hulls(robot: Robot, body: int, row: int, shape: Shape) -> list[_Hull]:
     if isinstance(shape, Capsule | Cylinder | Cone):
         rim = 0.0 if isinstance(shape, Capsule) else shape.radius
         ends = placed(shape, np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]]) * shape.length)
-        side = _Hull(body, row, ends, np.zeros((0, 3)), np.zeros(0), _LONE_EDGE, shape.radius, rim)
+        out = np.zeros((0, 3))
+        if isinstance(shape, Cylinder):
+            out = shape.placement.rotation[:, 2] * [[-1.0], [1.0]]
+        levels = np.einsum("ij,ij->i", out, ends[: len(out)])
+        side = _Hull(body, row, ends, out, levels, _LONE_EDGE, shape.radius, rim)
         found = [] if isinstance(shape, Cone) else [side]
         if not isinstance(shape, Capsule):
             sides = (-1.0,) if isinstance(shape, Cone) else (-1.0, 1.0)
@@ -197,7 +206,14 @@ def _ring(side: _Hull, shape: Cylinder | Cone, end: float) -> _Hull:
     vertices = placed(
         shape, np.array([0.5 * shape.length, 0.5 * shape.length + shape.radius])[:, None] * axis
     )
-    return replace(side, vertices=vertices, edges=np.zeros((0, 4), int), ring=True)
+    return replace(
+        side,
+        vertices=vertices,
+        normals=np.zeros((0, 3)),
+        levels=np.zeros(0),
+        edges=np.zeros((0, 4), int),
+        ring=True,
+    )
 
 
 def _solid(side: _Hull, shape: Cone | Ellipsoid) -> _Hull:

@@ -136,6 +136,15 @@ def _lowest(vertices: Array, n: Vector3) -> float:
 
 
 @jit
+def _reach(a: Polytope, n: Vector3) -> float:
+    """How far a polytope reaches beyond its vertices along a direction [m]."""
+    if a.rounding == 0.0 or len(a.normals) == 0:
+        return a.rounding
+    along = dot(n, a.normals[0])  # the axis of a cylinder
+    return a.rounding * math.sqrt(max(1.0 - along * along, 0.0))
+
+
+@jit
 def separating_direction(
     before: Polytope, a: Polytope, b: Polytope, limit: float
 ) -> tuple[Vector3, float]:
@@ -168,31 +177,31 @@ def separating_direction(
             for j in range(columns):
                 if kind == ON_B:
                     d = row_of(b.normals, i)
-                    s1 = _lowest(a.vertices, d) - b.levels[i]
+                    s1 = _lowest(a.vertices, d) - b.levels[i] - _reach(a, d)
                 elif kind == ON_A:
                     d = scaled(row_of(a.normals, i), -1.0)
-                    s1 = _lowest(b.vertices, row_of(a.normals, i)) - a.levels[i]
+                    s1 = _lowest(b.vertices, row_of(a.normals, i)) - a.levels[i] - _reach(b, d)
                 else:
                     if not (_may_cross(a, i, of_b[j], 0.0) and _may_cross(b, j, of_a[i], 0.0)):
                         continue
                     d, s1 = edge_distance(a, i, b, j, 0.0, beside)
+                    s1 -= rounding
                     if not s1 < math.inf:
                         continue
-                if s1 - rounding > limit:
-                    return d, s1 - rounding
+                if s1 > limit:
+                    return d, s1
                 if kind == ON_B:
-                    s0 = _lowest(before.vertices, d) - b.levels[i]
+                    s0 = _lowest(before.vertices, d) - b.levels[i] - _reach(before, d)
                 elif kind == ON_A:
-                    s0 = _lowest(b.vertices, row_of(before.normals, i)) - before.levels[i]
+                    d0 = row_of(before.normals, i)
+                    s0 = _lowest(b.vertices, d0) - before.levels[i] - _reach(b, d0)
                 else:
                     d0, s0 = edge_distance(before, i, b, j, 1.0, beside)
-                    if not s0 < math.inf:
-                        s0 = s1
-                    elif dot(d0, d) < 0.0:
+                    if dot(d0, d) < 0.0:
                         s0 = -s0
-                    if abs(s0 - s1) > 2.0 * motion:
+                    s0 -= rounding
+                    if not abs(s0 - s1) <= 2.0 * motion:
                         s0 = s1  # edges almost parallel, whose normal has turned about
-                s0, s1 = s0 - rounding, s1 - rounding
                 if s1 > best:
                     best, n = s1, d
                 if s0 > held:
@@ -343,9 +352,8 @@ def find_features(
         gaps: output, distances of the features [m], shape (k,).
     """
     n, rounding = 0, a.rounding + b.rounding
-    if a.rounding == 0.0:
+    if rounding == 0.0:
         n = _find_vertices(a, b, towards, limit, slack, ON_B, features, gaps, n)
-    if b.rounding == 0.0:
         n = _find_vertices(b, a, scaled(towards, -1.0), limit, slack, ON_A, features, gaps, n)
     of_a, of_b = _edge_slopes(a, b), _edge_slopes(b, a)
     for i in range(len(a.edges)):

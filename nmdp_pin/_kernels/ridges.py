@@ -148,7 +148,7 @@ def _add_peak(
 ) -> int:
     """Add what a vertex touches: the face that it had furthest behind it, and rounded sides."""
     x, face, most = row_of(mesh.vertices, v), -1, -math.inf
-    for f in range(len(a.normals)):
+    for f in range(len(a.normals) if a.rounding == 0.0 else 0):
         n = scaled(row_of(a.normals, f), -1.0)
         start = before.levels[f] - dot(before.normals[f], x)
         if -start <= most or dot(a.normals[f], x) - a.levels[f] >= limit:
@@ -165,8 +165,10 @@ def _add_peak(
         c, e = edge_of(a, i)
         s, n, gap = _foot(c, e, x, minus(centre, x))
         beyond = max(-s, s - 1.0) * length(e)
-        if gap - a.rounding < limit and beyond <= slack and _is_peak(mesh, v, n):
-            found = _keep(ON_SIDE, i, v, gap - a.rounding, features, gaps, found)
+        gap -= a.rounding
+        shallow = gap >= _way_over_edge(a, i, x, (0.0, 0.0, 0.0)) - slack
+        if gap < limit and beyond <= slack and shallow and _is_peak(mesh, v, n):
+            found = _keep(ON_SIDE, i, v, gap, features, gaps, found)
     return found
 
 
@@ -227,11 +229,10 @@ def _way_over_ridge(a: Polytope, b: Polytope, r: int, x: Vector3) -> float:
 
 @jit
 def _way_over_edge(a: Polytope, i: int, x: Vector3, f: Vector3) -> float:
-    """Likewise of a ridge from x to x + f to the planes of the two faces at edge i of a."""
+    """Likewise of a ridge from x to x + f to the planes of the faces, or ends, at edge i of a."""
     most = -math.inf
-    for k in range(2, 4):
-        face = a.edges[i, k]
-        if face >= 0:
+    for face in range(len(a.normals)):
+        if a.rounding > 0.0 or face == a.edges[i, 2] or face == a.edges[i, 3]:
             n = row_of(a.normals, face)
             most = max(most, dot(n, x) + min(dot(n, f), 0.0) - a.levels[face])
     return most

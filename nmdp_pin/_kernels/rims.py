@@ -34,6 +34,7 @@ from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
     BORDER,
     LEVEL,
+    PARALLEL,
     RESTING,
     RIM,
     TILT,
@@ -127,7 +128,7 @@ def find_crossings(
     """
     p, n = candidates.polytopes.pairs[pair, 0], 0
     if is_rim(candidates.polytopes, candidates.polytopes.pairs[pair, 1]):
-        return _find_rims(candidates, pair, a, b, limit, slack, features, gaps)
+        return _find_rims(candidates, pair, a, b, limit, features, gaps)
     axis, centre, radius = _axis_of(a), row_of(a.vertices, 0), a.rounding
     face, most = 0, -math.inf
     for g in range(len(b.normals)):
@@ -147,8 +148,11 @@ def find_crossings(
             normal, off = normal_to_line(axis, arm, f, part), minus(arm, y)
             gap, s = dot(normal, off), dot(off, f)
             beside = max(-s, s - length(e)) > slack or -dot(normal, axis) < least
-            facing = dot(normal, b.normals[face]) >= _FACING and in_cone(b, j, e, normal, TILT)
-            if found and facing and not beside and gap < limit and n < len(gaps):
+            if not found or beside or not gap < limit or not in_cone(b, j, e, normal, TILT):
+                continue
+            apart = _way_out(candidates, p, before, normal) - dot(normal, x)
+            facing = dot(normal, b.normals[face]) >= _FACING or apart >= min(most, -RESTING)
+            if facing and n < len(gaps):
                 features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, part, j, gap
                 n += 1
     return n
@@ -167,7 +171,6 @@ def _find_rims(
     a: Polytope,
     b: Polytope,
     limit: float,
-    slack: float,
     features: Array,
     gaps: Array,
 ) -> int:
@@ -178,9 +181,11 @@ def _find_rims(
     least, lowest = _least_cosine(candidates, p), _least_cosine(candidates, q)
     centre, there = row_of(a.vertices, 0), row_of(b.vertices, 0)
     y = minus(there, centre)
+    across = cross(axis, other)
     way_out = max(
         _way_out(candidates, p, a, other) - dot(other, there),
         _way_out(candidates, q, b, axis) - dot(axis, centre),
+        abs(dot(across, y)) / max(length(across), PARALLEL) - radius - size,
     )
     for j in range(PLACES + 1):
         if n == len(gaps) or not is_nearest(axis, radius, j, y, other, size):
@@ -194,7 +199,7 @@ def _find_rims(
         found = found and _between(other, far, lowest, normal) and dot(normal, normal) > 0.0
         for k in range(n):
             found = found and length(minus(arm, row_of(arms, k))) > _SAME * radius
-        if found and way_out - slack - RESTING <= gap < limit:
+        if found and way_out - RESTING <= gap < limit:
             arms[n, 0], arms[n, 1], arms[n, 2] = arm
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, NEAREST, j, gap
             n += 1

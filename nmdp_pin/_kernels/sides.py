@@ -13,9 +13,11 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
+    BORDER,
     LEVEL,
     ON_ROUND,
     PARALLEL,
+    RESTING,
     TILT,
     Polytope,
     Polytopes,
@@ -93,25 +95,50 @@ def _nearest_on(
 
 
 @jit
-def _nearest_to_tip(
-    shapes: Array, row: int, p: Vector3, e: Vector3, H: Array
+def _line_of_cone(
+    shapes: Array, row: int, p: Vector3, e: Vector3, turn: float
 ) -> tuple[float, float, Vector3, bool]:
-    """Where the tip of a cone is nearest to p + s e, which passes behind it; see `_nearest_on`.
+    """Where p + s e, in a cone, touches a straight line of its side; see `_nearest_on`.
 
-    There the distance has a kink, across which the tip is the nearest way out.
+    The normal is across the edge and leaves the axis a by n . a = k, the sine of half the angle of
+    the tip: n = (k / b . b) b +- sqrt(1 - k^2 / b . b) f x b / |b|, with the direction f of the
+    edge and b = a - (a . f) f. The edge touches in the plane of the axis and n.
     """
-    axis, tall = (shapes[row, 5], shapes[row, 8], shapes[row, 11]), shapes[row, 14]
-    tip = ahead(row_of(shapes, row), tall, axis)
-    s = dot(minus(tip, p), e) / dot(e, e)
-    n = minus(tip, ahead(p, s, e))
-    depth = length(n)
-    n = scaled(n, 1.0 / max(depth, _AIMED))
-    steep = shapes[row, 12] / math.sqrt(shapes[row, 12] ** 2 + 4.0 * tall * tall)
-    for j in range(3):
-        for k in range(3):
-            H[0, j, k] = (n[j] * n[k] - (1.0 if j == k else 0.0)) / max(depth, _AIMED)
-    inside = _AIMED < depth < 2.0 * tall and 0.0 < s < 1.0
-    return s, -depth, n, inside and dot(n, axis) >= steep
+    axis, tall = _axis_of(shapes, row), 2.0 * shapes[row, 14]
+    slant, size = math.sqrt(shapes[row, 12] ** 2 + tall * tall), length(e)
+    k, tip = shapes[row, 12] / slant, ahead(row_of(shapes, row), 0.5 * tall, axis)
+    f = scaled(e, 1.0 / size)
+    b = ahead(axis, -dot(axis, f), f)
+    square = dot(b, b)
+    if square <= k * k:
+        return 0.0, 0.0, f, False
+    n = scaled(cross(f, b), turn * math.sqrt((1.0 - k * k / square) / square))
+    n = ahead(n, k / square, b)
+    m = cross(axis, n)
+    if abs(dot(m, f)) <= PARALLEL * length(m):
+        return 0.0, 0.0, n, False
+    s = dot(m, minus(tip, p)) / dot(m, e)
+    off = minus(ahead(p, s, e), tip)
+    down = (k * dot(off, n) - dot(off, axis)) / math.sqrt(1.0 - k * k)
+    inside = 0.0 <= down <= slant and max(-s, s - 1.0) * size <= BORDER
+    return s, dot(off, n), n, inside
+
+
+@jit
+def _least_of_cone(shapes: Array, row: int, n: Vector3) -> float:
+    """The least n . x of a cone [m]."""
+    axis, half = _axis_of(shapes, row), shapes[row, 14]
+    tip, base = ahead(row_of(shapes, row), half, axis), ahead(row_of(shapes, row), -half, axis)
+    along = dot(n, axis)
+    return min(
+        dot(n, tip), dot(n, base) - shapes[row, 12] * math.sqrt(max(1.0 - along * along, 0.0))
+    )
+
+
+@jit
+def _axis_of(shapes: Array, row: int) -> Vector3:
+    """Direction of the axis of a solid of revolution."""
+    return shapes[row, 5], shapes[row, 8], shapes[row, 11]
 
 
 @jit
@@ -128,19 +155,23 @@ def _touch(
 ) -> tuple[float, float, Vector3, bool]:
     """Where edge j of a touches a solid, from p to p + e at the placement M of a.
 
-    On the side of a cone, or else behind its tip; see `_nearest_on`.
+    An edge that overlaps a cone touches one of two straight lines, that in which it does less.
     """
-    own, turned = np.empty((3, 3)), np.empty(3)
+    own, turned, least, lines = np.empty((3, 3)), np.empty(3), -math.inf, 0
     s, phi, n, found = _nearest_on(candidates, row, p, e, own, H)
-    for k in range(2):
-        if k == 1:
-            s, phi, n, found = _nearest_to_tip(candidates.shapes, row, p, e, H)
-        rotate_back(M, np.array(n), turned)
+    if candidates.kinds[row, 0] == CONE and (phi < 0.0 or a.edges[j, 2] >= 0):
+        lines = 2
+        found = found and phi >= 0.0
+    t, gap, d = s, phi, n
+    for k in range(lines + 1):
+        if k > 0:
+            t, gap, d, found = _line_of_cone(candidates.shapes, row, p, e, 2.0 * k - 3.0)
+            found = found and gap < 0.0
+        rotate_back(M, np.array(d), turned)
         inward = (-turned[0], -turned[1], -turned[2])
-        found = found and in_cone(a, j, edge_of(a, j)[1], inward, tilt)
-        if found or candidates.kinds[row, 0] != CONE:
-            break
-    return s, phi, n, found
+        if found and gap > least and in_cone(a, j, edge_of(a, j)[1], inward, tilt):
+            s, least, n = t, gap, d
+    return s, least, n, least > -math.inf
 
 
 @jit
@@ -165,8 +196,12 @@ def find_sides(
     """List the edges of a that touch a solid, or may soon; their number. See `find_features`."""
     second = candidates.polytopes.pairs[pair, 1]
     row, n = candidates.polytopes.rows[second], 0
-    H = np.empty((1, 3, 3))
+    H, least = np.empty((1, 3, 3)), -math.inf
     centre, size = row_of(candidates.polytopes.centres, second), candidates.polytopes.sizes[second]
+    if candidates.kinds[row, 0] == CONE:
+        for f in range(len(a.normals)):
+            out = row_of(a.normals, f)
+            least = max(least, _least_of_cone(candidates.shapes, row, out) - a.levels[f] - RESTING)
     for j in range(len(a.edges)):
         p, e = edge_of(a, j)
         reach = size + a.rounding + 0.5 * length(e) + limit
@@ -174,7 +209,7 @@ def find_sides(
             continue
         _, phi, _, found = _touch_at_rest(candidates, row, a, j, H)
         gap = phi - a.rounding
-        if found and gap < limit:
+        if found and least <= gap < limit:
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = ON_ROUND, j, 0, gap
             n += 1
     return n
@@ -225,18 +260,30 @@ def round_rates(
 
     The point y = c + s e with n . e = 0 moves by dc + dphi x s e + ds e, and n by dn = H dy; then
     ds = -(n . (dphi x e) + e . H (dc + dphi x s e)) / (e . H e). The arm is s e - r n.
+
+    In a cone n moves along m = a x n: dn = -(n . (dphi x e) / m . e) m. The plane of the axis and n
+    turns by a x dn, in which y stays: ds = -(m . (dc + dphi x s e) + (a x dn) . (y - x)) / m . e,
+    with the tip x.
     """
-    H, polytopes = np.empty((1, 3, 3)), candidates.polytopes
-    e, s, n, _, _ = side_at_edge(candidates, contacts, at, i, H)
-    radius = polytopes.rounding[polytopes.pairs[candidates.pairs[contacts.index[i]], 0]]
-    bent = times(H[0], e)
+    H, polytopes, pair = np.empty((1, 3, 3)), candidates.polytopes, candidates.pairs
+    e, s, n, phi, _ = side_at_edge(candidates, contacts, at, i, H)
+    first, second = polytopes.pairs[pair[contacts.index[i]]]
+    radius, row, shapes = polytopes.rounding[first], polytopes.rows[second], candidates.shapes
+    inside, axis = candidates.kinds[row, 0] == CONE and phi < 0.0, _axis_of(shapes, row)
+    tip, m = ahead(row_of(shapes, row), shapes[row, 14], axis), cross(axis, n)
+    off = minus(ahead(row_of(at.centre, i), s, e), tip)
     for k in range(6):
         dc = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
         turn = (1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
         de = cross(turn, e)
         dy = ahead(dc, s, de)
-        ds = -(dot(n, de) + dot(bent, dy)) / dot(bent, e)
-        dn = times(H[0], ahead(dy, ds, e))
+        if inside:
+            dn = scaled(m, -dot(n, de) / dot(m, e))
+            ds = -(dot(m, dy) + dot(cross(axis, dn), off)) / dot(m, e)
+        else:
+            bent = times(H[0], e)
+            ds = -(dot(n, de) + dot(bent, dy)) / dot(bent, e)
+            dn = times(H[0], ahead(dy, ds, e))
         for j in range(3):
             N[j, k] = dn[j]
             L[j, k] = s * de[j] + ds * e[j] - radius * dn[j]

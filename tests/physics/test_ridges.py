@@ -100,6 +100,16 @@ def test_a_plank_tips_over_an_edge(beyond: float, h: float) -> None:
     assert (pitch > 0.05) if beyond > 0.0 else (abs(pitch) < 0.02)
 
 
+@pytest.mark.parametrize(("method", "order"), [("ne-nmdp", 2), ("pbd-nmdp", 1)])
+def test_a_standing_cylinder_tips_over_an_edge(method: str, order: int) -> None:
+    """Its flat end is on the edge, not its side, which once felt the edge a radius deep."""
+    table = Box(size=(1.0, 1.0, TOP), position=(-0.5, 0.0, 0.5 * TOP), friction=0.0)
+    cylinder, at = Cylinder(radius=0.05, length=0.1), (0.002, 0.0, TOP + 0.05)
+    results = put(cylinder, table, method, 0.01, 0.3, order=order, position=at)
+    assert max(result.contact_depths.max() for result in results) < 2.0 * DEEP
+    assert results[-1].state.v[4] > 1.0
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_plank_tips_on_a_peak(order: int) -> None:
     """About the peak, off its centre by c, at m g c / (I + m c^2)."""

@@ -8,6 +8,7 @@ from derivative_scenes import check
 
 from nmdp_pin import Command, FrictionCone, Simulator, State, Terrain
 from nmdp_pin._kernels.planes import place_contacts
+from nmdp_pin._kernels.polytopes import RESTING
 from nmdp_pin._kernels.step import open_step
 from nmdp_pin._robot import free_body
 from nmdp_pin._solvers.vi_newton import ViNewton
@@ -16,13 +17,8 @@ from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sh
 COAL = 1e-6  # [m] to which coal finds distances
 SHALLOW = 0.01  # share of the depth that the deepest contact may lack
 DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
-# Of 100 poses, those in which contacts are too shallow: corners and tips beside rims or in corners.
-SHARP = {
-    ("cylinder", "box"): 2,
-    ("cylinder", "cylinder"): 2,
-    ("cone", "box"): 2,
-    ("cone", "cylinder"): 2,
-}
+# Of 100 poses, those in which contacts are too shallow: tips and rims less deep beside a rim.
+SHARP = {("cylinder", "cylinder"): 2, ("cone", "cylinder"): 3}
 SILENT = 1  # of these, without any contact
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
@@ -98,8 +94,8 @@ def farthest(shape: Shape, M: pin.SE3, n: np.ndarray) -> float:
 def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float) -> None:
     """Of all 25 pairs, wherever they touch: sides, ends, rims, edges, corners and tips.
 
-    The deepest contact is not shallower than the overlap that coal finds, and no contact is deeper
-    than the overlap along its normal.
+    The deepest contact is not shallower than the overlap that coal finds. No contact is deeper than
+    the overlap along its normal, or much deeper than the overlap.
     """
     solid, other = SOLIDS[name], GROUNDS[ground]
     robot = free_body("body", solid, mass=1.0)
@@ -116,7 +112,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
         for i in np.flatnonzero(touching):
             n = at.normal[i] if contacts.bodies[i, 0] > 0 else -M.rotation @ at.normal[i]
             along = farthest(solid, M, -n) + farthest(other, pin.SE3.Identity(), n)
-            assert at.depth[i] <= along + COAL
+            assert at.depth[i] <= min(along + COAL, depth + RESTING)
             deepest = max(deepest, at.depth[i])
         silent += deepest == 0.0
         shallow += deepest < (1.0 - SHALLOW) * depth - COAL
