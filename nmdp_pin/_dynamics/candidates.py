@@ -21,9 +21,11 @@ from nmdp_pin._kernels.polytopes import KINDS, NONE
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin._terrain import Plane, Terrain
+from nmdp_pin._terrain import Cone, Cylinder, Plane, Terrain
 from nmdp_pin._terrain.shape import Solid, box_around
 from nmdp_pin._terrain.triangles import joined
+
+_SAME = 1e-6  # [m] between a disc and the end of a cylinder that it is
 
 
 def n_pairs_of(robot: Robot, terrain: Terrain) -> int:
@@ -96,6 +98,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         carriers=points.joints[: points.n_terrain].astype(np.int64),
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes.reshape(-1, 3, 3),
+        facing=_facing(bodies, local, axes, surfaces),
         slots=slots,
         kinds=table,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
@@ -112,6 +115,26 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         distant=False,
         rolling=False,
     )
+
+
+def _facing(
+    bodies: np.ndarray, local: np.ndarray, axes: np.ndarray, surfaces: Mapping[int, Terrain]
+) -> np.ndarray:
+    """Directions out of the flat ends of cylinders and cones whose rims the discs are, (k, 3)."""
+    found = np.zeros((len(bodies), 3))
+    ends: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for body, surface in surfaces.items():
+        for shape in surface.shapes:
+            if isinstance(shape, Cylinder | Cone):
+                out = shape.placement.rotation[:, 2]
+                for side in (-1.0,) if isinstance(shape, Cone) else (-1.0, 1.0):
+                    centre = shape.placement.translation + side * 0.5 * shape.length * out
+                    ends.setdefault(body, []).append((centre, side * out))
+    for k in np.flatnonzero(axes.any(axis=(1, 2)) & ~axes[:, 2].any(axis=1)):
+        for centre, out in ends.get(int(bodies[k, 0]), ()):
+            if np.abs(centre - local[k]).max() < _SAME and np.abs(axes[k] @ out).max() < _SAME:
+                found[k] = out
+    return found
 
 
 def _blocks(bodies: np.ndarray, end: int) -> np.ndarray:

@@ -40,7 +40,7 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.primitives import BOX
+from nmdp_pin._kernels.primitives import BOX, CYLINDER
 from nmdp_pin._kernels.ridges import is_mesh, side_at, side_rates
 from nmdp_pin._kernels.rims import rim_rates
 from nmdp_pin._kernels.seams import leave_seams
@@ -48,6 +48,7 @@ from nmdp_pin._kernels.sides import round_rates, side_at_edge
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
+    closed_end,
     distance_to,
     is_swept,
     place_support_point,
@@ -91,6 +92,8 @@ def select_shapes(
         there = ahead(here, h, (v[0], v[1], v[2]))
         if candidates.kinds[row, 0] == BOX:
             contacts.faces[k] = seen_faces(candidates, k, here, M)
+        elif candidates.kinds[row, 0] == CYLINDER:
+            contacts.faces[k] = closed_end(candidates, k, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):

@@ -18,7 +18,7 @@ import numpy as np
 
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.polytopes import row_of
+from nmdp_pin._kernels.polytopes import BORDER, row_of
 from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
@@ -35,6 +35,8 @@ from nmdp_pin._kernels.vector3 import (
     scaled,
 )
 
+_LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
+_LAST = 1e3  # [m] by which such a face is taken for nearer than any other
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
@@ -67,6 +69,9 @@ def surface_at(
 def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     """Faces of a box before which candidate k is, or the one that is the nearest way out.
 
+    With them are the signs of the axes, and those along which it is beside faces that its rim
+    cannot touch, see `closed_end`.
+
     Args:
         candidates: pairs that may touch.
         k: candidate.
@@ -75,6 +80,8 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     """
     row, shapes, axis = candidates.rows[k], candidates.shapes, np.empty(3)
     local, faces, nearest, most = seen_from(shapes, row, p), 0, 0, -math.inf
+    out = np.empty(3)
+    rotate(M, candidates.facing[k], out)
     for j in range(3):
         square = 0.0  # of how far a disc or an ellipsoid reaches along the axis
         for i in range(3):
@@ -84,11 +91,41 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
         beyond = abs(local[j]) - shapes[row, 12 + j] - math.sqrt(square)
         if local[j] >= 0.0:
             faces |= 8 << j
+        leaving = shapes[row, 3 + j] * out[0] + shapes[row, 6 + j] * out[1]
+        leaving += shapes[row, 9 + j] * out[2]
+        if math.copysign(leaving, leaving * local[j]) > _LEAVING and beyond <= BORDER:
+            faces |= 64 << j
+            beyond -= _LAST
         if beyond > 0.0:
             faces |= 1 << j
         if beyond > most:
             most, nearest = beyond, j
     return faces | 1 << nearest
+
+
+@jit
+def closed_end(candidates: Candidates, k: int, M: Array) -> int:
+    """The end of a cylinder that the rim of candidate k cannot touch: 1 upper, 2 lower, 0 none.
+
+    A rim touches a surface whose normal does not lead out of its own flat end. Where the ends of
+    two cylinders are level, their rims touch the sides.
+    """
+    row, shapes, out = candidates.rows[k], candidates.shapes, np.empty(3)
+    rotate(M, candidates.facing[k], out)
+    leaving = shapes[row, 5] * out[0] + shapes[row, 8] * out[1] + shapes[row, 11] * out[2]
+    return (1 if leaving > 0.0 else 2) if abs(leaving) > _LEAVING else 0
+
+
+@jit
+def _beside(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> Vector3:
+    """A point in the middle of a cylinder, where it is beside the end that is closed to it."""
+    shapes, row, end = candidates.shapes, candidates.rows[k], contacts.faces[k]
+    if end > 0:
+        along = seen_from(shapes, row, p)[2]
+        above = along if end == 1 else -along
+        if 0.0 < above <= shapes[row, 14] + BORDER:
+            p = ahead(p, -along, (shapes[row, 5], shapes[row, 8], shapes[row, 11]))
+    return p
 
 
 @jit
@@ -105,6 +142,8 @@ def _felt(
         along = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
         sign = 1.0 if faces & (8 << j) else -1.0
         beyond = abs(local[j]) - shapes[row, 12 + j]
+        if faces & (64 << j) and beyond <= BORDER:
+            p, beyond = ahead(p, -local[j], along), -shapes[row, 12 + j]
         if faces & (1 << j):
             beyond = sign * local[j] - shapes[row, 12 + j]
             if sign * local[j] < 0.0:
@@ -123,6 +162,8 @@ def distance_to(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) 
         p, axis, depth = _felt(candidates, contacts, k, p)
         if axis >= 0:
             return depth
+    if candidates.kinds[row, 0] == CYLINDER:
+        p = _beside(candidates, contacts, k, p)
     return shape_distance(candidates.kinds, candidates.shapes, row, p)
 
 
@@ -141,6 +182,8 @@ def surface_of(
             sign = 1.0 if contacts.faces[k] & (8 << axis) else -1.0
             normal = (shapes[row, 3 + axis], shapes[row, 6 + axis], shapes[row, 9 + axis])
             return depth, scaled(normal, sign), False
+    if candidates.kinds[row, 0] == CYLINDER:
+        p = _beside(candidates, contacts, k, p)
     phi = shape_distance(candidates.kinds, shapes, row, p)
     normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
     return phi, normal, bends

@@ -1,0 +1,66 @@
+"""Cylinders and boxes of one length beside each other: their ends are level, or nearly."""
+
+import numpy as np
+import pytest
+
+from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
+from nmdp_pin._robot import free_body, together, touching
+from nmdp_pin._terrain import Box, Cylinder
+
+RADIUS, LENGTH = 0.05, 0.3  # [m]
+LAW = FrictionCone(stiffness=1e7, power=2)
+H, STEPS = 0.01, 40  # [s]
+DEEP = 2e-3  # [m] of two contacts on each other, 0.7 to 0.9 mm each
+LEVEL = 1e-2  # [-] sine of the tilt of what lies on both ends
+WORK = 60  # evaluations a step; one that lost a contact took 2000
+
+
+def log(name, x, z, aside=0.0):
+    """A cylinder that lies along y."""
+    shape = Cylinder(radius=RADIUS, length=LENGTH)
+    return free_body(name, shape, mass=1.0, position=(x, aside, z), rpy=(np.pi / 2, 0.0, 0.0))
+
+
+def block(name, height, z, aside=0.0):
+    """A box as long as the logs."""
+    shape = Box(size=(0.4, LENGTH, height))
+    return free_body(name, shape, mass=1.0, position=(0.0, aside, z))
+
+
+SCENES = {
+    "log on a box": lambda aside: [block("a", 0.1, 0.05), log("b", 0.0, 0.1 + RADIUS, aside)],
+    "plank on logs": lambda aside: [
+        *(log(f"l{x}", 0.1 * x, RADIUS) for x in (-1, 1)),
+        block("plank", 0.05, 2.0 * RADIUS + 0.025, aside),
+    ],
+    "log on logs": lambda aside: [
+        *(log(f"l{x}", 1.002 * RADIUS * x, RADIUS) for x in (-1, 1)),
+        log("top", 0.0, RADIUS * (1.0 + np.sqrt(3.0)), aside),
+    ],
+}
+
+
+@pytest.mark.parametrize("aside", [0.0, 5e-5, 3e-4, 1e-3])
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_lies_on_top_stays_there(scene, aside):
+    """Rims beside an end that cannot touch them feel the side, however near the end is."""
+    walls = [Box(size=(0.1, 1.0, 0.2), position=(0.1501 * s, 0.0, 0.1)) for s in (-1, 1)]
+    bodies = SCENES[scene](aside)
+    robot = touching(together(bodies[0], bodies[1:]))
+    ground = Terrain([Plane(), *(walls if scene == "log on logs" else ())])
+    simulator = Simulator(robot, ground, LAW, "ne-nmdp", order=1)
+    state = simulator.state()
+    start = state.q[-7:].copy()
+    for _ in range(STEPS):
+        result = simulator.step(state, None, H)
+        assert result.status.ok
+        assert result.evaluations <= WORK
+        state = result.state
+    x, y, z, w = state.q[-4:]
+    along = np.array([2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)])
+    if scene != "plank on logs":  # whose own axis y is vertical
+        along = np.array(
+            [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)]
+        )
+    assert start[2] - DEEP < state.q[-5] < start[2]
+    assert abs(along[2]) < LEVEL
