@@ -80,8 +80,9 @@ def chaos_row(name: str, method: str, preset: str, h: float, size: float) -> str
     deviation = np.nanstd([curve.on(GRID) for curve in curves], axis=0)
     apart = np.flatnonzero(deviation > APART)
     last = apart[0] if len(apart) else len(GRID)
-    growing, fold = slice(np.searchsorted(GRID, SETTLED), last), "—"
-    if last - growing.start > 2:
+    growing, fold = np.arange(np.searchsorted(GRID, SETTLED), last), "—"
+    growing = growing[deviation[growing] > 0.0]  # small runs may agree to the bit
+    if len(growing) > 2:
         rate = np.polyfit(GRID[growing], np.log(deviation[growing]), 1)[0]
         fold = f"{1 / rate:.1f}" if rate * GRID[-1] > 1.0 else "—"
     together = f"{GRID[last]:.1f}" if len(apart) else f"{GRID[-1]:g}"

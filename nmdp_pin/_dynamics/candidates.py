@@ -21,7 +21,7 @@ from nmdp_pin._kernels.polytopes import KINDS, NONE
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin._terrain import Cone, Cylinder, Plane, Terrain
+from nmdp_pin._terrain import Cylinder, Plane, Terrain
 from nmdp_pin._terrain.shape import Solid, box_around
 from nmdp_pin._terrain.triangles import joined
 
@@ -120,14 +120,14 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
 def _facing(
     bodies: np.ndarray, local: np.ndarray, axes: np.ndarray, surfaces: Mapping[int, Terrain]
 ) -> np.ndarray:
-    """Directions out of the flat ends of cylinders and cones whose rims the discs are, (k, 3)."""
+    """Directions out of the flat ends of cylinders whose rims the discs are, shape (k, 3)."""
     found = np.zeros((len(bodies), 3))
     ends: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     for body, surface in surfaces.items():
         for shape in surface.shapes:
-            if isinstance(shape, Cylinder | Cone):
+            if isinstance(shape, Cylinder):
                 out = shape.placement.rotation[:, 2]
-                for side in (-1.0,) if isinstance(shape, Cone) else (-1.0, 1.0):
+                for side in (-1.0, 1.0):
                     centre = shape.placement.translation + side * 0.5 * shape.length * out
                     ends.setdefault(body, []).append((centre, side * out))
     for k in np.flatnonzero(axes.any(axis=(1, 2)) & ~axes[:, 2].any(axis=1)):
