@@ -93,7 +93,7 @@ def select_shapes(
         if candidates.kinds[row, 0] == BOX:
             contacts.faces[k] = seen_faces(candidates, k, here, M)
         elif candidates.kinds[row, 0] == CYLINDER:
-            contacts.faces[k] = closed_end(candidates, k, M)
+            contacts.faces[k] = closed_end(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):

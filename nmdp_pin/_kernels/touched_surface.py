@@ -36,7 +36,7 @@ from nmdp_pin._kernels.vector3 import (
 )
 
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
-_LAST = 1e3  # [m] by which such a face is taken for nearer than any other
+_INSTEAD = 0.1  # of the radius, by which another face may be deeper than such a one
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
@@ -95,16 +95,16 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
         leaving += shapes[row, 9 + j] * out[2]
         if math.copysign(leaving, leaving * local[j]) > _LEAVING and beyond <= BORDER:
             faces |= 64 << j
-            beyond -= _LAST
+            beyond -= _INSTEAD * length(row_of(candidates.semi_axes[k], 0))
         if beyond > 0.0:
             faces |= 1 << j
         if beyond > most:
             most, nearest = beyond, j
-    return faces | 1 << nearest
+    return (faces & ~(64 << nearest)) | 1 << nearest
 
 
 @jit
-def closed_end(candidates: Candidates, k: int, M: Array) -> int:
+def closed_end(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     """The end of a cylinder that the rim of candidate k cannot touch: 1 upper, 2 lower, 0 none.
 
     A rim touches a surface whose normal does not lead out of its own flat end. Where the ends of
@@ -112,8 +112,15 @@ def closed_end(candidates: Candidates, k: int, M: Array) -> int:
     """
     row, shapes, out = candidates.rows[k], candidates.shapes, np.empty(3)
     rotate(M, candidates.facing[k], out)
-    leaving = shapes[row, 5] * out[0] + shapes[row, 8] * out[1] + shapes[row, 11] * out[2]
-    return (1 if leaving > 0.0 else 2) if abs(leaving) > _LEAVING else 0
+    b = (shapes[row, 5], shapes[row, 8], shapes[row, 11])
+    leaving = dot(b, (out[0], out[1], out[2]))
+    x, y, z = seen_from(shapes, row, p)
+    size = length(row_of(candidates.semi_axes[k], 0))
+    across = math.sqrt(x * x + y * y) - shapes[row, 12] - size * abs(leaving)
+    along = abs(z) - shapes[row, 14] - size * math.sqrt(max(1.0 - leaving * leaving, 0.0))
+    if abs(leaving) <= _LEAVING or across < along - _INSTEAD * size:
+        return 0
+    return 1 if leaving > 0.0 else 2
 
 
 @jit
