@@ -16,6 +16,7 @@ from nmdp_pin._kernels.polytopes import CROSSED, ON_A, ON_B, ON_ROUND, RIM, row_
 from nmdp_pin._kernels.primitives import BOX
 from nmdp_pin._kernels.ridges import is_mesh, touched_polytope
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance
+from nmdp_pin._kernels.touched_surface import is_swept
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, settle
 from nmdp_pin._kernels.vector3 import Vector3, ahead, dot, largest_difference, rotate_back, scaled
 
@@ -36,7 +37,11 @@ def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
         if end > i + 1:
             for k in range(i, end):
                 if at.depth[k] > least and not at.covered[k]:
-                    at.covered[k] = _is_covered(candidates, contacts, at, i, end, k)
+                    at.covered[k] = _is_covered(candidates, contacts, at, i, end, k) or (
+                        is_swept(candidates, contacts.index[k])
+                        and candidates.kinds[candidates.rows[contacts.index[k]], 0] == BOX
+                        and _is_inner(candidates, contacts, at, k)
+                    )
             for k in range(i, end):
                 if at.covered[k]:
                     at.depth[k] = -REACH
@@ -51,14 +56,16 @@ def leave_seams(candidates: Candidates, contacts: Contacts, at: Places) -> None:
 
 @jit
 def _is_inner(candidates: Candidates, contacts: Contacts, at: Places, i: int) -> bool:
-    """Whether the point on the surface of contact i, of polytopes, is inside their body.
+    """Whether the point on the surface of contact i, of polytopes or a rim, is inside their body.
 
     There another shape of the body, or of the world, covers the surface, which does not go on above
     that shape, unlike a wall on a floor.
     """
     polytopes, pair = candidates.polytopes, candidates.pairs[contacts.index[i]]
-    swapped = contacts.features[contacts.index[i], 0] == ON_A
-    own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
+    own = candidates.rows[contacts.index[i]]
+    if pair >= 0:
+        swapped = contacts.features[contacts.index[i], 0] == ON_A
+        own = polytopes.rows[polytopes.pairs[pair, 0 if swapped else 1]]
     if own < 0 or candidates.kinds[own, 0] == MESH:
         return False
     n, foot = row_of(at.normal, i), _foot(at, i)
@@ -106,9 +113,13 @@ def _is_at_seam(candidates: Candidates, contacts: Contacts, at: Places, i: int) 
         if kind == ON_A and b.edges[edge, 0] != y and b.edges[edge, 1] != y:
             continue
         for k in range(2, 4):
-            side = b.edges[edge, k]
+            side, other = b.edges[edge, k], b.edges[edge, 5 - k]
             if side >= 0 and _goes_on(candidates, c, n, below, row_of(b.normals, side)):
                 return True
+            if own and side >= 0 and other >= 0:
+                under = ahead(foot, -_LEDGE, row_of(b.normals, other))
+                if _is_filled(candidates, c, ahead(under, _LEDGE, row_of(b.normals, side))):
+                    return True
     return False
 
 
@@ -123,15 +134,20 @@ def _goes_on(candidates: Candidates, c: int, n: Vector3, below: Vector3, side: V
         below: point under the contact, in the polytope [m].
         side: normal of the face, which is none where it is as that of the contact.
     """
-    own = candidates.polytopes.rows[candidates.polytopes.pairs[candidates.pairs[c], 1]]
-    if abs(dot(side, n)) > _ACROSS:
-        return False
-    beside = ahead(below, 2.0 * _LEDGE, side)
+    return abs(dot(side, n)) <= _ACROSS and _is_filled(
+        candidates, c, ahead(below, 2.0 * _LEDGE, side)
+    )
+
+
+@jit
+def _is_filled(candidates: Candidates, c: int, p: Vector3) -> bool:
+    """Whether a point is inside a shape beside the one that candidate c touches."""
+    own = candidates.rows[c]
     for row in range(len(candidates.kinds)):
         other = candidates.owners[row] == candidates.bodies[c, 1] and row != own
         if not other or candidates.kinds[row, 0] == MESH:
             continue
-        if shape_distance(candidates.kinds, candidates.shapes, row, beside) < 0.0:
+        if shape_distance(candidates.kinds, candidates.shapes, row, p) < 0.0:
             return True
     return False
 

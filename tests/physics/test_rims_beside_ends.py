@@ -1,17 +1,21 @@
-"""Cylinders and boxes of one length beside each other: their ends are level, or nearly."""
+"""Rims beside ends and seams: cylinders and boxes of one length, cups on a floor of two boxes."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from nmdp_pin import FrictionCone, Plane, Simulator, Terrain
 from nmdp_pin._robot import free_body, together, touching
-from nmdp_pin._terrain import Box, Cylinder
+from nmdp_pin._terrain import Box, Cone, Cylinder
 
 RADIUS, LENGTH = 0.05, 0.3  # [m]
 LAW = FrictionCone(stiffness=1e7, power=2)
 H, STEPS = 0.01, 40  # [s]
 DEEP = 2e-3  # [m] of two contacts on each other, 0.7 to 0.9 mm each
 LEVEL = 1e-2  # [-] sine of the tilt of what lies on both ends
+SPEED = 0.5  # [m/s]
+SAME_WAY = 2e-3  # [m] of 40; a point is left out for a step where it is at the seam
 WORK = 60  # evaluations a step; one that lost a contact took 2000
 
 
@@ -64,3 +68,29 @@ def test_what_lies_on_top_stays_there(scene, aside):
         )
     assert start[2] - DEEP < state.q[-5] < start[2]
     assert abs(along[2]) < LEVEL
+
+
+@pytest.mark.parametrize(
+    "shape", [Cylinder(radius=0.05, length=0.06), Cone(radius=0.05, length=0.12)]
+)
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_cup_slides_over_a_seam(shape, order):
+    """A rim that slides over the seam of two boxes comes as far as on one, in as many steps."""
+    floors = {
+        "one": [Box(size=(2.0, 2.0, 0.2), position=(0.0, 0.0, -0.1))],
+        "two": [Box(size=(1.0, 2.0, 0.2), position=(0.5 * s, 0.0, -0.1)) for s in (-1.0, 1.0)],
+    }
+    ends = {}
+    for name, floor in floors.items():
+        cup = free_body("cup", shape, mass=1.0, position=(-0.06, 0.0, 0.5 * shape.length))
+        terrain = Terrain([replace(box, friction=0.3) for box in floor])
+        simulator = Simulator(cup, terrain, LAW, "ne-nmdp", order=order)
+        state = simulator.state(v=np.array([SPEED, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        for _ in range(STEPS):
+            result = simulator.step(state, None, H)
+            assert result.status.ok
+            assert result.evaluations <= WORK
+            state = result.state
+        ends[name] = state.q[:3]
+    assert ends["one"][0] > -0.03, "it slides over the seam, from 10 mm before to 30 behind"
+    np.testing.assert_allclose(ends["two"], ends["one"], atol=SAME_WAY)
