@@ -253,7 +253,7 @@ class Nmdp(Integrator):
         rows = commands * (len(self.scheme.c) // len(commands))  # one command is that of all
         self.form.write_start(self._start, state, rows, h, end.warm)
         return self._differentiable.response(
-            self._options(np.inf),
+            self._step(np.inf).options,
             scheme.record,
             self._start,
             np.concatenate([end.q, end.v]),
