@@ -32,12 +32,16 @@ def make(part: Part, out: Path) -> None:
     """
     log = out / f"{part.name.replace(' ', '-')}.log"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.fspath(ROOT)}
+    command = [sys.executable, *part.words.split()]
+    # Tables are read from standard output alone: a word on progress would end one.
     with log.open("w", encoding="utf-8") as file:
-        command = [sys.executable, *part.words.split()]
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=file, stderr=file)
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=file, text=True
+        )
+        file.write(done.stdout)
     if done.returncode not in part.codes:
         raise ExperimentError(f"'{part.words}' failed with exit code {done.returncode}: see {log}")
-    keep_tables(part, log.read_text(encoding="utf-8"), RESULTS)
+    keep_tables(part, done.stdout, RESULTS)
     for name, source in part.copies.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         (RESULTS / name).write_text(stamped(text), encoding="utf-8")

@@ -91,6 +91,23 @@ def test_parts_are_made_once(tmp_path, monkeypatch, capsys):
     assert "good: made already" in capsys.readouterr().out
 
 
+def test_words_on_progress_end_no_table(tmp_path, monkeypatch):
+    """A command that compiles writes so to standard error while it prints a table."""
+    script = tmp_path / "own.py"
+    script.write_text(
+        "import sys\n"
+        "print('| a |\\n|---|', flush=True)\n"
+        "print('compiling', file=sys.stderr, flush=True)\n"
+        "print('| 1 |')\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "pages", list)
+    results.make(Part("own", str(script), 0.1, {"own": 0}), tmp_path)
+    assert read_data(tmp_path / "own.csv") == [{"a": "1"}]
+    assert "compiling" in (tmp_path / "own.log").read_text(encoding="utf-8")
+
+
 def test_data_are_read_as_they_were_written(tmp_path):
     """Numbers to six digits, NaN as nothing; a file without a commit is refused."""
     path = write_data(tmp_path / "a.csv", ("x", "y"), [(1.0 / 3.0, "a"), (float("nan"), 2)])
