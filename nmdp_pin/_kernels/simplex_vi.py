@@ -18,6 +18,9 @@ from nmdp_pin._kernels.record import indices, vector
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _FALL, _LEAST = 1e-3, 0.02  # of the natural map's square, by a share of a step; and least share
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
+# Largest distance from a point to its projection at which it is the solution: faces that differ by
+# the signs of rounding errors, as those of a body that rests, never settle.
+_ROUNDING = 1e-12
 
 
 @jit
@@ -64,6 +67,8 @@ def natural_map(
 ) -> tuple[float, bool]:
     """Squared distance from x to the projection of y = x - F / unit, in units, and its face.
 
+    It is zero where no entry of x is farther from its projection than rounding.
+
     Args:
         x: point, shape (n,).
         F: value there, shape (n,).
@@ -76,7 +81,7 @@ def natural_map(
     Returns:
         The squared distance, and whether the face differs from the one that was there.
     """
-    n, square, changed = x.size, 0.0, False
+    n, square, farthest, changed = x.size, 0.0, 0.0, False
     for b in range(first.size - 1):
         begin = first[b]
         for e in range(begin, first[b + 1]):
@@ -92,7 +97,9 @@ def natural_map(
                 changed = True
             off = x[e] - max(y[e] - top - tau, 0.0)
             square += unit[b] * off * off
-    return square, changed
+            farthest = max(farthest, abs(off))
+    at_rounding = farthest <= _ROUNDING and square < np.inf  # a NaN is not
+    return (0.0, False) if at_rounding else (square, changed)
 
 
 @jit
@@ -202,6 +209,9 @@ def solve_affine_vi(M: Array, g: Array, x0: Array, first: Array, x: Array) -> bo
         F[i], x[i] = g[i], x0[i]
     here, _ = natural_map(x, F, unit, first, ordered, y, face)
     for _ in range(MOST_FACES):
+        if here == 0.0:
+            clip_to_simplices(x, first)
+            return True
         if not solve_on_face(M, constant, first, face, z):
             return False
         add_sparse_product(M, z, 1.0, constant, Fz)
