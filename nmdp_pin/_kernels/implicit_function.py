@@ -15,7 +15,7 @@ import numpy as np
 
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.linear import add_product, eliminate, solve_in_place, solve_redundant
-from nmdp_pin._kernels.simplex_vi import solve_affine_vi
+from nmdp_pin._kernels.simplex_vi import AffineWorks, solve_affine_vi
 from nmdp_pin._kernels.vi_newton import block_scales
 
 _POSITIVE = 1e-9  # share of a row's weights that counts as more than zero
@@ -307,19 +307,20 @@ def _positive_solutions(B: Array, positive: Array) -> None:
             square += total * total
         if square <= _ZERO**2:
             return
-        M, g, e = np.zeros((m, m)), np.zeros(m), np.zeros(m)
+        V, e, sums = np.empty((1, rows, m)), np.zeros(m), np.zeros(rows)
         for a in range(m):
-            for b in range(m):
-                for i in range(rows):
-                    M[a, b] += _MOST * B[i, index[a]] * B[i, index[b]]
-            largest = max(largest, M[a, a])
+            of_column = 0.0
+            for i in range(rows):
+                V[0, i, a] = B[i, index[a]]
+                sums[i] += V[0, i, a]
+                of_column += V[0, i, a] ** 2
+            largest = max(largest, _MOST * of_column)
         if largest == 0.0:
             return
-        for a in range(m):
-            for b in range(m):
-                g[a] += M[a, b] / _MOST
-            M[a, a] += _REGULAR * largest
-        if not solve_affine_vi(M, g, np.zeros(m), np.arange(m + 1), e):
+        first, row = np.array([0, m]), np.array([0, rows])
+        proximal = np.array([_REGULAR * largest])
+        works = AffineWorks(first, row, V, sums, _MOST * np.eye(rows), np.zeros(rows), proximal)
+        if not solve_affine_vi(works, np.zeros(m), e):
             positive[:] = False
             return
         y = np.zeros(rows)

@@ -25,8 +25,8 @@ from nmdp_pin._kernels.jit import Array, inlined, jit
 from nmdp_pin._kernels.joints import saturate
 from nmdp_pin._kernels.linear import all_finite, clear_vector, copy_matrix, solve_in_place
 from nmdp_pin._kernels.manifold import integrate
-from nmdp_pin._kernels.record import indices, vector
-from nmdp_pin._kernels.simplex_vi import solve_affine_vi
+from nmdp_pin._kernels.record import indices, matrix, vector
+from nmdp_pin._kernels.simplex_vi import AffineWorks, curvatures, solve_affine_vi
 from nmdp_pin._kernels.stage import (
     RESIDUAL,
     SECANT,
@@ -170,49 +170,38 @@ def newton_step(at: Point, linear: Linear, proximal: float, w1: Array, dq: Array
         return CONVERGED
     first = blocks_of(at, m)
     n = first[k]
-    # motions that follow -G, and those that follow the vertices
-    free, by_force, by_vertex = vector(nf), vector(nf), np.zeros((nf, n))
+    row, V = indices(k + 1), np.empty((k, rows, m))
+    row[0] = 0
+    for x in range(k):
+        row[x + 1] = row[x] + (rows if x < touching else 1)
+        for a in range(rows):
+            for e in range(m):
+                V[x, a, e] = at.V[at.active[x], a, e]
+    # motions that follow -G, and those that follow the forces
+    motion, response, lift = vector(nf), matrix(nf, nf), vector(nf)
     for c in range(nf):
         J = linear.J_motion[row_of[c], axis_of[c]]
-        total = 0.0
-        clear_vector(by_force)
+        motion[c] = at.motion[at.active[row_of[c]], axis_of[c]]
+        lift[c] = linear.lift[row_of[c], axis_of[c]]
+        clear_vector(response[c])
         for l in range(nv):
             j = J[l]
             if j != 0.0:
-                total += j * X[l, 0]
+                motion[c] += j * X[l, 0]
                 for d in range(nf):
-                    by_force[d] += j * X[l, 1 + d]
-        free[c] = total
-        for d in range(nf):
-            y, f = row_of[d], by_force[d]
-            vertices = at.V[at.active[y], axis_of[d]]
-            begin = first[y]
-            for e in range(first[y + 1] - begin):
-                by_vertex[c, begin + e] += f * vertices[e]
-    H, ahead, here = np.zeros((n, n)), vector(n), vector(n)
-    c = 0
+                    response[c, d] += j * X[l, 1 + d]
+    here, found, scale, curvature = vector(n), vector(n), vector(n), vector(n)
     for x in range(k):
-        i, begin, size = at.active[x], first[x], first[x + 1] - first[x]
-        for d in range(size):
-            ahead[begin + d], here[begin + d] = at.work[i, d], at.w[i, d]
-        for a in range(rows if x < touching else 1):
-            for d in range(size):
-                p = at.V[i, a, d]
-                if p != 0.0:
-                    ahead[begin + d] += p * free[c]
-                    for e in range(n):
-                        H[begin + d, e] += p * by_vertex[c, e]
-                    for e in range(size):
-                        H[begin + d, begin + e] += p * linear.lift[x, a]
-            c += 1
-    scale, diagonal, found = vector(n), vector(n), vector(n)
-    for e in range(n):
-        diagonal[e] = H[e, e]
-    if not block_scales(diagonal, first, scale):
+        for e in range(first[x + 1] - first[x]):
+            here[first[x] + e] = at.w[at.active[x], e]
+    terms = vector(k)
+    works = AffineWorks(first, row, V, motion, response, lift, terms)
+    curvatures(works, curvature)
+    if not block_scales(curvature, first, scale):
         return CONVERGED
-    for e in range(n):
-        H[e, e] += proximal * scale[e]
-    if not solve_affine_vi(H, ahead, here, first, found):
+    for x in range(k):
+        terms[x] = proximal * scale[first[x]]
+    if not solve_affine_vi(works, here, found):
         return QP_FAILED
     c = 0
     for x in range(k):

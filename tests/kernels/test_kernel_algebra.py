@@ -208,7 +208,7 @@ class Linearised:
         self.V = rng.standard_normal((4, rows, 4))
         self.V[1] = 0.0
         self.V[3, 0, 0] = 1.5  # all others of the row have to stay unused
-        self.work = 2.0 * rng.standard_normal((4, 4))
+        self.motion = 2.0 * rng.standard_normal((4, rows))
         self.w = rng.dirichlet(np.ones(5), size=4)[:, :4].copy()
 
     def solve(self, proximal=0.1, **changes):
@@ -221,7 +221,7 @@ class Linearised:
         at = replace(
             form.new_point(),
             n_active=n_active,
-            **{name: a[name] for name in ("G", "V", "work", "w", "active")},
+            **{name: a[name] for name in ("G", "V", "motion", "w", "active")},
         )
         w1, dq = np.full((4, 4), np.nan), np.full(len(self.G), np.nan)
         parts = Linear(a["A"], a["J_force"], a["J_motion"], a["lift"])
@@ -247,7 +247,9 @@ def test_newton_step_solves_the_linearised_inequality(seed, rows):
     curvature = np.abs((moved @ np.linalg.solve(at.A, B.T)).diagonal() + lifts)
     scale = np.repeat(np.maximum.reduceat(curvature, [0, 4, 8]), [4, 4, 1])
     sums = np.repeat(np.add.reduceat(dw, [0, 4, 8]), [4, 4, 1])
-    g = at.work[at.active][used] + moved @ dq + lifts * sums + proximal * scale * dw
+    works = np.einsum("xam,xa->xm", at.V[at.active], at.motion[at.active])
+    works[2] = at.V[3, 0] * at.motion[3, 0]  # a joint has one row
+    g = works[used] + moved @ dq + lifts * sums + proximal * scale * dw
     found = w1[at.active][used]
     for rows_of in (slice(0, 4), slice(4, 8), slice(8, 9)):
         assert found[rows_of].min() >= 0.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nmdp_pin._kernels.simplex_vi import solve_affine_vi
+from nmdp_pin._kernels.simplex_vi import AffineWorks, solve_affine_vi
 from nmdp_pin._papers.simplex_qp import SimplexQP
 
 SEEDS = 100
@@ -14,13 +14,21 @@ INEQUALITY = 1e-11  # of the largest curvature; rounding, measured below 2e-13
 # The faces may go round in circles: measured for 1 of 25 random P-matrices as bad as these, and
 # for none of the symmetric ones.
 CIRCLES = 0.1
+FORCES = 1e-9  # of a weight; the conditions of the two differ
 RESTS = 1e-12  # of a weight, the rounding at which the method stops
 
 
 def solve(M, g, x0, first):
     """The solution, or None."""
-    x = np.full(len(x0), np.nan)
-    return x if solve_affine_vi(M, g, x0, np.asarray(first), x) else None
+    first, x = np.asarray(first), np.full(len(x0), np.nan)
+    return x if solve_affine_vi(plain(M, g, first), x0, x) else None
+
+
+def plain(M, g, first):
+    """Works whose forces are the variables: F = g + M (x - x0)."""
+    most = int(np.diff(first).max(initial=1))
+    V = np.tile(np.eye(most), (len(first) - 1, 1, 1))
+    return AffineWorks(first, first, V, g, M, np.zeros(len(g)), np.zeros(len(first) - 1))
 
 
 def blocks(rng):
@@ -31,6 +39,14 @@ def blocks(rng):
 def start(rng, first):
     """A point inside the simplices."""
     return np.concatenate([rng.dirichlet(np.ones(m + 1))[:m] for m in np.diff(first)])
+
+
+def block_diagonal(blocks):
+    """A matrix with these along its diagonal, which need not be square."""
+    n, rows, columns = blocks.shape
+    M = np.zeros((n, rows, n, columns))
+    M[np.arange(n), :, np.arange(n)] = blocks
+    return M.reshape(n * rows, n * columns)
 
 
 def sums_of(x, first):
@@ -222,9 +238,40 @@ def test_a_start_that_is_the_solution_stays():
     """
     rng, first = np.random.default_rng(3), np.arange(0, 49, 12)
     for seed in range(SEEDS):
-        V = np.kron(np.eye(4), rng.standard_normal((3, 12)))
-        M = V.T @ V + 1e-6 * np.eye(48)
+        V, noise = rng.standard_normal((4, 3, 12)), 1e-15 * rng.standard_normal(12)
+        response, lift, proximal = np.eye(12), np.zeros(12), np.full(4, 1e-6)
+        works = AffineWorks(first, 3 * np.arange(5), V, noise, response, lift, proximal)
         x0 = np.concatenate([rng.dirichlet(np.ones(12)) for _ in range(4)])
         x0 *= 1.0 - 1e-16 * (seed % 3)
-        x = solve(M, 1e-15 * rng.standard_normal(48), x0, first)
+        x = np.empty(48)
+        assert solve_affine_vi(works, x0, x)
         np.testing.assert_allclose(x, x0, rtol=0.0, atol=RESTS)
+
+
+def test_forces_of_many_vertices():
+    """Solved in their forces, blocks of 12 weights have the solution of the problem in weights."""
+    inside = tight = circles = 0
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        blocks, rows, m = int(rng.integers(1, 5)), 3, 12
+        first, row = m * np.arange(blocks + 1), rows * np.arange(blocks + 1)
+        V = rng.standard_normal((blocks, rows, m))
+        V[:, 0] = 1.0  # as of a friction cone, whose vertices press alike
+        response, lift = definite(rng, rows * blocks), 0.1 * rng.standard_normal(rows * blocks)
+        proximal, motion = rng.uniform(0.01, 0.1, blocks), 20.0 * rng.standard_normal(rows * blocks)
+        x0, x = start(rng, first), np.empty(m * blocks)
+        works = AffineWorks(first, row, V, motion, response, lift, proximal)
+        solved = solve_affine_vi(works, x0, x)
+        all_V, sums = block_diagonal(V), block_diagonal(np.ones((blocks, 1, m)))
+        per_block = lift.reshape(blocks, rows, 1)
+        M = all_V.T @ (response @ all_V + block_diagonal(per_block) @ sums)
+        M += np.diag(np.repeat(proximal, m))
+        expected = solve(M, all_V.T @ motion, x0, first)
+        if not solved or expected is None:
+            circles += 1
+            continue
+        np.testing.assert_allclose(x, expected, rtol=0.0, atol=FORCES)
+        inside += int((sums_of(x, first) < 1.0).sum())
+        tight += int((sums_of(x, first) > 1.0 - 1e-12).sum())
+    assert min(inside, tight) > 20
+    assert circles <= CIRCLES * SEEDS
