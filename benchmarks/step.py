@@ -71,7 +71,7 @@ def main() -> None:
     """Print the table of each scenario."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenarios", nargs="*", default=["robosimian-jump"])
-    parser.add_argument("--set", nargs="*", default=[], dest="overrides")
+    parser.add_argument("--set", nargs="*", action="extend", default=[], dest="overrides")
     parser.add_argument("--duration", type=float, default=2.0)
     arguments = parser.parse_args()
     for name in arguments.scenarios:

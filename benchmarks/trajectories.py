@@ -56,7 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("scenarios", nargs="*", default=SCENARIOS)
     parser.add_argument("--mdp", action="store_true", help="NE-MDP at 1-10 ms instead")
-    parser.add_argument("--set", nargs="*", default=[], dest="overrides")
+    parser.add_argument("--set", nargs="*", action="extend", default=[], dest="overrides")
     arguments = parser.parse_args()
     overrides = list(arguments.overrides)
     if arguments.mdp:

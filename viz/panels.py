@@ -21,8 +21,11 @@ MAX_LINES = 8
 """Joints, contact points and objects up to which each has its own line."""
 
 _GREY = "0.6"
-_LEAST_LENGTH, _LEAST_ANGLE = 1e-3, 0.1  # [m], [deg] that an axis spans at least
+LENGTH, ANGLE, FORCE, ENERGY = 1e-3, 0.1, 0.1, 1e-3
+"""What an axis spans at least [m or rad], [deg], [N or N m], [J]."""
+
 _ROUNDING = 1e-9  # change that counts as none, in the unit of a panel and of its first value
+_SEEN = 1e-3  # change that is seen, as a share of what the axis spans
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,21 +35,35 @@ class Panel:
     Args:
         draw: draws the curves into axes.
         curves: values of the curves, shapes (n,) or (n, k); of steps without the first row.
+        least: what the axis spans at least, so that rounding fills no panel.
+        zero: whether the axis begins at zero.
     """
 
     draw: Callable[[Axes], None]
     curves: Sequence[np.ndarray]
+    least: float = 0.0
+    zero: bool = False
+
+    def fill(self, axis: Axes) -> None:
+        """Draw the curves, and widen the axis to what it spans at least."""
+        self.draw(axis)
+        low, high = axis.get_ylim()
+        if self.zero:
+            axis.set_ylim(0.0, max(high, self.least))
+        elif high - low < self.least:
+            middle = 0.5 * (low + high)
+            axis.set_ylim(middle - 0.5 * self.least, middle + 0.5 * self.least)
 
     @property
     def varies(self) -> bool:
-        """Whether a curve is not constant."""
-        return any(varies(values) for values in self.curves)
+        """Whether a curve is seen to be no constant."""
+        return any(map(self._varies, self.curves))
 
-
-def varies(values: np.ndarray) -> bool:
-    """Whether a value differs from the first by more than rounding, shape (n,) or (n, k)."""
-    first = values[:1]
-    return bool((np.abs(values - first) > _ROUNDING * (1.0 + np.abs(first))).any())
+    def _varies(self, values: np.ndarray) -> bool:
+        """Whether a value differs from the first, shape (n,) or (n, k)."""
+        first = values[:1]
+        none = np.maximum(_ROUNDING * (1.0 + np.abs(first)), _SEEN * self.least)
+        return bool((np.abs(values - first) > none).any())
 
 
 def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
@@ -55,28 +72,28 @@ def motion_panels(recording: Recording, motion: Motion) -> list[Panel]:
     panels: list[Panel] = []
     if base_moves(recording) or not (motion.joints or motion.objects):
         for color, y, name, least, zero in (
-            (COLORS[0], height(recording), "base height [m]", _LEAST_LENGTH, False),
-            (COLORS[1], tilt(recording), "base tilt [°]", _LEAST_ANGLE, True),
-            (COLORS[2], distance(recording), "distance [m]", _LEAST_LENGTH, False),
+            (COLORS[0], height(recording), "base height [m]", LENGTH, False),
+            (COLORS[1], tilt(recording), "base tilt [°]", ANGLE, True),
+            (COLORS[2], distance(recording), "distance [m]", LENGTH, True),
         ):
-            draw = partial(curve, t=t, y=y, name=name, color=color, least=least, zero=zero)
-            panels.append(Panel(draw, [y]))
+            draw = partial(curve, t=t, y=y, name=name, color=color)
+            panels.append(Panel(draw, [y], least, zero))
     joints = _most(motion.joints, lambda joint: joint.travel)
     if joints:
         q, targets = [joint.q for joint in joints], [joint.target[1:] for joint in joints]
         draw = partial(_positions, t=t, joints=joints, total=len(motion.joints))
-        panels.append(Panel(draw, [*q, *targets]))
+        panels.append(Panel(draw, [*q, *targets], LENGTH))
         off = [target - at[1:] for at, target in zip(q, targets, strict=True)]
-        panels.append(Panel(partial(_tracking, t=t, joints=joints), off))
+        panels.append(Panel(partial(_tracking, t=t, joints=joints), off, LENGTH))
         strongest = _most(motion.joints, _torque)
         torques = [joint.torque[1:] for joint in strongest]
-        panels.append(Panel(partial(_torques, t=t, joints=strongest), torques))
+        panels.append(Panel(partial(_torques, t=t, joints=strongest), torques, FORCE))
     objects = motion.objects[:MAX_LINES]
     if objects:
         draw = partial(_object_places, t=t, objects=objects)
-        panels.append(Panel(draw, [item.position for item in objects]))
+        panels.append(Panel(draw, [item.position for item in objects], LENGTH))
         draw = partial(_object_turns, t=t, objects=objects)
-        panels.append(Panel(draw, [item.turned for item in objects]))
+        panels.append(Panel(draw, [np.degrees(item.turned) for item in objects], ANGLE, zero=True))
     return panels
 
 
@@ -105,19 +122,15 @@ def run_panels(recording: Recording) -> list[Panel]:
             ),
         ):
             draw = partial(_forces, recording=recording, values=values, total=total, name=name)
-            panels.append(Panel(draw, [values[1:]]))
+            panels.append(Panel(draw, [values[1:]], FORCE))
     usual = np.append(recording.dt, recording.step_size[1:])  # halved from it
+    energies = [recording.kinetic_energy, recording.potential_energy]
     return [
         *panels,
-        *(
-            Panel(partial(draw, recording=recording), curves)
-            for draw, *curves in (
-                (_energies, recording.kinetic_energy, recording.potential_energy),
-                (_objective, recording.objective[1:]),
-                (_iterations, recording.iterations[1:]),
-                (_step_sizes, usual),
-            )
-        ),
+        Panel(partial(_energies, recording=recording), energies, ENERGY),
+        Panel(partial(_objective, recording=recording), [recording.objective[1:]], ENERGY),
+        Panel(partial(_iterations, recording=recording), [recording.iterations[1:]], zero=True),
+        Panel(partial(_step_sizes, recording=recording), [usual], zero=True),
     ]
 
 
@@ -129,19 +142,11 @@ def curve(
     *,
     color: str = COLORS[0],
     label: str | None = None,
-    zero: bool = False,
-    least: float = 0.0,
 ) -> None:
-    """A curve; `zero` puts the bottom of the axis there, which spans `least` or more."""
+    """A curve of a value at the ends of steps."""
     label = None if label is None else literal(label)
     axis.plot(t, y, color=color, label=label, linewidth=1.3, alpha=0.9)
     axis.set_ylabel(name)
-    low, high = axis.get_ylim()
-    if zero:
-        axis.set_ylim(0.0, max(high, least))
-    elif high - low < least:
-        middle = 0.5 * (low + high)
-        axis.set_ylim(middle - 0.5 * least, middle + 0.5 * least)
 
 
 def stairs(axis: Axes, t: np.ndarray, y: np.ndarray, name: str, color: str) -> None:
@@ -199,7 +204,6 @@ def _object_turns(axis: Axes, t: np.ndarray, objects: Sequence[ObjectMotion]) ->
     for k, item in enumerate(objects):
         curve(axis, t, np.degrees(item.turned), "", color=COLORS[k], label=item.name)
     axis.set_ylabel("objects turned [°]")
-    axis.set_ylim(bottom=0.0)
     _legend(axis)
 
 
@@ -233,11 +237,11 @@ def _objective(axis: Axes, recording: Recording) -> None:
 
 
 def _objective_name(recording: Recording) -> str:
-    """Objective of the method, and its unit."""
+    """Objective of the method and its unit."""
     integrator = (recording.meta.get("scenario") or {}).get("integrator") or {}
     method, objective = integrator.get("name"), integrator.get("objective")
     if method in ("pbd", "pbfd"):
-        return "energy of the step [J]" if method == "pbd" else "½ |residual|² [N², N² m²]"
+        return "energy of the step [J]" if method == "pbd" else "residual as an energy [J]"
     if method in ("ne-nmdp", "pbd-nmdp", "ne-zonmdp", "pbd-zonmdp"):
         return {
             None: "work that other forces\nwould save [J]",
@@ -250,7 +254,6 @@ def _objective_name(recording: Recording) -> str:
 
 def _iterations(axis: Axes, recording: Recording) -> None:
     stairs(axis, recording.t, recording.iterations, "outer iterations", COLORS[0])
-    axis.set_ylim(bottom=0.0)
 
 
 def _step_sizes(axis: Axes, recording: Recording) -> None:

@@ -13,7 +13,17 @@ from nmdp_pin._runs.motion import Motion
 from nmdp_pin._runs.recording import Recording
 from nmdp_pin._runs.run_summary import apart, base_moves, distance, height, tilt
 from nmdp_pin.errors import RecordingError
-from nmdp_pin.viz.panels import Panel, curve, motion_panels, run_panels, stairs
+from nmdp_pin.viz.panels import (
+    ANGLE,
+    ENERGY,
+    FORCE,
+    LENGTH,
+    Panel,
+    curve,
+    motion_panels,
+    run_panels,
+    stairs,
+)
 from nmdp_pin.viz.style import COLORS, literal, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -91,7 +101,7 @@ def _drawn(made: list[Panel], height: float) -> tuple[Any, list[Any]]:
     grid = list(figure.subplots(rows, 2, sharex=True, squeeze=False).flat)
     axes = grid[: len(panels)]
     for axis, panel in zip(axes, panels, strict=True):
-        panel.draw(axis)
+        panel.fill(axis)
     for axis in grid[len(panels) :]:
         axis.remove()
     for axis in axes[-2:]:
@@ -103,21 +113,26 @@ def _drawn(made: list[Panel], height: float) -> tuple[Any, list[Any]]:
 def _compared(recordings: Sequence[Recording]) -> list[Panel]:
     """Panels with a curve of each run."""
     panels: list[Panel] = []
-    shown: list[tuple[str, Callable[[Recording], np.ndarray]]]
+    shown: list[tuple[str, Callable[[Recording], np.ndarray], float]]
     if any(base_moves(recording) for recording in recordings):
-        shown = [("base height [m]", height), ("base tilt [°]", tilt), ("distance [m]", distance)]
+        shown = [
+            ("base height [m]", height, LENGTH),
+            ("base tilt [°]", tilt, ANGLE),
+            ("distance [m]", distance, LENGTH),
+        ]
     else:
         name = "largest difference of q\nfrom the first run [rad, m]"
         differences = [
             apart(recording, recordings[0], lambda run: run.q) for recording in recordings
         ]
-        panels.append(_panel(differences, name))
+        panels.append(_panel(differences, name, LENGTH))
         shown = [
-            ("resultant of contacts [N]", _resultant),
-            ("kinetic energy [J]", lambda run: run.kinetic_energy),
+            ("resultant of contacts [N]", _resultant, FORCE),
+            ("kinetic energy [J]", lambda run: run.kinetic_energy, ENERGY),
         ]
-    for name, of in shown:
-        panels.append(_panel([(run.t, of(run)) for run in recordings], name, zero=of is not height))
+    for name, of, least in shown:
+        curves = [(run.t, of(run)) for run in recordings]
+        panels.append(_panel(curves, name, least, zero=of is not height))
     steps = [(run.t, run.iterations) for run in recordings]
     return [*panels, _panel(steps, "outer iterations", draw=stairs)]
 
@@ -130,20 +145,19 @@ def _resultant(recording: Recording) -> np.ndarray:
 def _panel(
     curves: Sequence[tuple[np.ndarray, np.ndarray]],
     name: str,
+    least: float = 0.0,
     *,
     zero: bool = True,
     draw: Callable[..., None] = curve,
 ) -> Panel:
-    """Panel of curves (t, y), whose axis begins at zero if `zero`."""
+    """Panel of curves (t, y)."""
 
     def drawn(axis: Axes) -> None:
         for k, (t, y) in enumerate(curves):
             draw(axis, t, y, name, color=COLORS[k % len(COLORS)])
-        if zero:
-            axis.set_ylim(bottom=0.0)
 
     # The first row is no step; where it is a state, it varies with the rest.
-    return Panel(drawn, [np.concatenate([y[1:] for _, y in curves])])
+    return Panel(drawn, [np.concatenate([y[1:] for _, y in curves])], least, zero)
 
 
 def check_comparable(recordings: Sequence[Recording], labels: Sequence[str]) -> None:

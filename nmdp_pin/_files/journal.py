@@ -31,6 +31,7 @@ class Journal(AbstractContextManager["Journal"]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._failed: OSError | None = None
         try:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
         except OSError as error:
@@ -54,6 +55,13 @@ class Journal(AbstractContextManager["Journal"]):
     def append(self, content: bytes, *, sync: bool = True) -> None:
         """Write a chunk, and wait until it is on disk, or leave that to the system."""
         self._write(_HEAD.pack(len(content), _digest(self._end, content)) + content, sync=sync)
+
+    def sync(self) -> None:
+        """Wait until what was written is on disk; an error is that of the next `append`."""
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._failed = error
 
     def clear(self) -> None:
         """Remove all chunks."""
@@ -84,6 +92,8 @@ class Journal(AbstractContextManager["Journal"]):
     def _write(self, content: bytes, *, sync: bool = True) -> None:
         """Write all of the bytes or, where an error or a signal interrupts, none."""
         try:
+            if self._failed is not None:
+                raise self._failed
             rest = memoryview(content)
             while rest:
                 rest = rest[self._file.write(rest) :]

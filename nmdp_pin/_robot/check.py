@@ -95,7 +95,7 @@ class RobotReport:
         if self.file:
             lines += [f"  file    {self.file}", f"  mass    {self.mass:.6g} kg"]
         if self.nq is not None:
-            lines.append(f"  size    nq {self.nq}, nv {self.nv}, {len(self.driven)} driven joints")
+            lines.append(f"  size    nq {self.nq}, nv {self.nv}, driven joints {len(self.driven)}")
         massless = [", ".join(self.massless)] if self.massless else []
         for title, rows in (
             ("errors", self.errors),

@@ -60,10 +60,10 @@ def choose_contact_points(
         return _spread_points(named, body, missing, file, count)
     if contacts is not None and not isinstance(contacts, str):
         points = [p for contact in contacts for p in _requested(contact, spheres, missing, file)]
-        return place_points(model, points, file), f"{len(points)} contact points as asked for"
+        return place_points(model, points, file), f"contact points ({len(points)}) as asked for"
     if files.settings.contact is not None:
         feet, source = list(files.settings.contact), files.settings_file
-        why = f"{len(feet)} contact points from {source}"
+        why = f"contact points ({len(feet)}) from {source}"
         whole = contacts == "all"
     else:
         feet, why = _feet(spheres, missing, file, fixed=fixed)
@@ -74,8 +74,7 @@ def choose_contact_points(
             "no contact points: it has no collision geometry; give contacts to let it touch"
         )
     if others:
-        links = list(dict.fromkeys(point.link for point in others))
-        why += f"; {len(others)} on the {len(links)} other links that move"
+        why += f"; further ones ({len(others)}) on all other links that move"
     return place_points(model, feet + others, source), why
 
 
@@ -92,7 +91,7 @@ def _feet(
     points = hold_out(each, MAX_POINTS)
     fewer = f", thinned from {len(found)}" if len(points) < len(found) else ""
     return points, (
-        f"{len(points)} contact points{fewer}, from the collision geometry of the links at the "
+        f"contact points ({len(points)}{fewer}) from the collision geometry of the links at the "
         f"ends of its branches{'' if fixed else ' or lowest'}: {', '.join(links)}"
     )
 
@@ -129,7 +128,7 @@ def _spread_points(
         raise refuse("there is no collision geometry that moves, to spread points over")
     points = points_on_surfaces(body, links, count)
     return place_points(body.model, points, file), (
-        f"{len(points)} contact points spread over the collision geometry of {', '.join(links)}"
+        f"contact points ({len(points)}) spread over the collision geometry of {', '.join(links)}"
     )
 
 

@@ -12,6 +12,7 @@ import pinocchio as pin
 from nmdp_pin._files.array_file import to_json
 from nmdp_pin._files.journal import Journal, journal_path
 from nmdp_pin._files.output_file import check_writable
+from nmdp_pin._files.repetition import Repetition
 from nmdp_pin._integrators.integrator import StepResult
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.contact_points import in_world
@@ -31,7 +32,7 @@ _OF_RESULT = (
     *("primal", "dual", "complementarity"),
 )
 _UNKNOWN = ("objective", "residual", "condition", "error", "primal", "dual", "complementarity")
-_INTERVAL, _SYNC = 0.02, 0.5  # [s] between two chunks of the journal, and until it is on disk
+_INTERVAL, _SYNC = 0.02, 0.5  # [s] between two chunks of the journal, and until they are on disk
 
 
 class Recorder(AbstractContextManager["Recorder"]):
@@ -80,10 +81,10 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._out, self._replace = out, replace
         self._journal = None if out is None else _new_journal(out, replace)
         self._kept, self._kept_at = 0, time.monotonic()  # rows in the journal
-        self._synced_at = self._kept_at
         if self._journal is not None:
             self._journal.append(text.encode())
             self._keep(self._journal)
+            self._syncs = Repetition(self._journal.sync, _SYNC)
 
     def record(self, result: StepResult, wall_time: float) -> None:
         """Append the end of a step; its arrays are copied.
@@ -132,6 +133,7 @@ class Recorder(AbstractContextManager["Recorder"]):
         journal, self._journal = self._journal, None
         if journal is None or self._out is None:
             return
+        self._syncs.close()
         try:
             with suppress(RecordingError):  # the compressed file may fit on a disk that is full
                 self._keep(journal)
@@ -159,13 +161,10 @@ class Recorder(AbstractContextManager["Recorder"]):
     def _keep(self, journal: Journal) -> None:
         """Append the rows that are not in the journal yet."""
         self._place()
-        n, now = self._n, time.monotonic()
-        sync = now - self._synced_at > _SYNC
+        n = self._n
         if n > self._kept:
-            journal.append(self._rows[self._kept : n].tobytes(), sync=sync)
-        self._kept, self._kept_at = n, now
-        if sync:
-            self._synced_at = now
+            journal.append(self._rows[self._kept : n].tobytes(), sync=False)
+        self._kept, self._kept_at = n, time.monotonic()
 
     def _place(self) -> None:
         """Fill in the placements that follow from the configurations."""

@@ -47,6 +47,14 @@ def lands(recording: Recording) -> bool:
     return bool(touches(recording)[late].any())
 
 
+def landing(recording: Recording) -> float | None:
+    """When a robot that started in the air landed [s]; None: it stood, or touched nothing."""
+    touching = touches(recording)
+    t = recording.t[np.argmax(touching)]
+    late = touching.any() and t - recording.t[0] >= _FLIGHT
+    return float(t) if late else None
+
+
 def flights(recording: Recording) -> int:
     """How often the robot left what it touched for 0.1 s or more."""
     touching = touches(recording)
@@ -186,6 +194,8 @@ def _events(recording: Recording) -> Iterator[str]:
         times = "once" if jumps == 1 else f"{jumps} times"
         yield f"jumped {times}, highest {figures.height_gain:.2f} m above the start"
         yield "landed" if lands(recording) else "in the air at the end"
+    elif (landed := landing(recording)) is not None:
+        yield f"landed at {landed:.3g} s"
     else:
         yield "kept to the ground" if touches(recording).any() else "touched nothing"
     if row is not None:

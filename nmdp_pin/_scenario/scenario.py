@@ -38,7 +38,7 @@ from nmdp_pin._scenario.sections import (
     drop_foreign_options,
     fit_contact,
 )
-from nmdp_pin._scenario.toml_source import apply_override, find_scenario, robot_table
+from nmdp_pin._scenario.toml_source import apply_override, find_scenario, make_way, robot_table
 from nmdp_pin._simulator.simulator import Simulator
 from nmdp_pin._state.state import State
 from nmdp_pin._terrain import Terrain
@@ -121,7 +121,8 @@ class Scenario(Section):
             overrides: overrides such as "integrator.dt=0.01" or "terrain.shapes.0.friction=0.4";
                 "contact.friction" is the friction of all shapes. An override of integrator.name
                 drops options that the new method lacks, and replaces a [contact] of the wrong
-                kind by the default law of the method.
+                kind by the default law of the method; a stiffness replaces a depth at rest, a
+                mass a density, and the other way round.
 
         Raises:
             ScenarioError: the name is unknown, or the file is unreadable or has mistakes.
@@ -133,6 +134,8 @@ class Scenario(Section):
             apply_override(table, override, file=str(path))
             drop_foreign_options(table["integrator"])
             fit_contact(table)
+        for override in overrides:  # before all others: two that exclude each other are an error
+            make_way(table, override, file=str(path))
         for override in overrides:
             apply_override(table, override, file=str(path))
         return cls.from_dict(table, file=str(path), folder=path.parent)

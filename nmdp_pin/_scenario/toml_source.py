@@ -17,6 +17,9 @@ STEP = 0.02  # [s]
 STATIC_DEPTH = 0.001  # [m]
 CLEARANCE = 0.01  # [m]
 
+# Keys of which a table has one or another.
+_EITHER = ({"stiffness", "static_depth"}, {"mass", "density"})
+
 
 def bundled_scenarios() -> dict[str, str]:
     """Summary of each bundled scenario (the first line of its file), by name."""
@@ -40,23 +43,45 @@ def find_scenario(source: str | os.PathLike[str]) -> Path:
     )
 
 
+def make_way(table: dict[str, Any], override: str, *, file: str = "") -> None:
+    """Remove the keys of a table that stand for the same as the one that an override sets."""
+    keys, _ = _parts(override)
+    for place, entry in _places(table, keys, file):
+        for names in _EITHER:
+            if entry in names:
+                for other in names - {entry}:
+                    place.pop(other, None)
+
+
 def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> None:
     """Set one value of a table in place, such as by "terrain.shapes.0.friction=0.4".
 
     "*" stands for all entries of a list. The value is TOML; a single word needs no quotes.
     """
+    keys, text = _parts(override)
+    try:
+        value = toml_value(text)
+    except ValueError as error:
+        raise ScenarioError(
+            f"the value of the override '{override}' is no TOML: {error}"
+        ) from error
+    for place, entry in _places(table, keys, file):
+        place[entry] = value
+
+
+def _parts(override: str) -> tuple[list[str], str]:
+    """The keys that lead to a value, and the text of the value."""
     path, equals, text = override.partition("=")
     keys = [key.strip() for key in path.split(".")]
     if not equals or not all(keys):
         raise ScenarioError(
             f"the override '{override}' must look like key.path=value, such as integrator.dt=0.01"
         )
-    try:
-        value = toml_value(text.strip())
-    except ValueError as error:
-        raise ScenarioError(
-            f"the value of the override '{override}' is no TOML: {error}"
-        ) from error
+    return keys, text.strip()
+
+
+def _places(table: dict[str, Any], keys: Sequence[str], file: str) -> list[tuple[Any, str | int]]:
+    """Tables or lists to which keys lead, with the last key; tables that are missing are made."""
     places: list[Any] = [table]
     for depth, key in enumerate(keys, 1):
         try:
@@ -65,12 +90,12 @@ def apply_override(table: dict[str, Any], override: str, *, file: str = "") -> N
             sentence = error.args[0].format(above=".".join(keys[: depth - 1]))
             raise ScenarioError(sentence, file=file, key=".".join(keys[:depth])) from None
         if depth == len(keys):
-            for place, entry in entries:
-                place[entry] = value
+            return entries
         places = [
             place.setdefault(entry, {}) if isinstance(place, dict) else place[entry]
             for place, entry in entries
         ]
+    return []
 
 
 def _entries(place: Any, key: str) -> Sequence[str | int]:

@@ -31,7 +31,7 @@ class Minimisation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where it stopped.
+    """Point at which a minimisation stopped.
 
     Args:
         x: the point of the least error accepted.

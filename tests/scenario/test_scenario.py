@@ -63,6 +63,24 @@ def test_overrides_reach_lists_and_new_tables():
     assert scenario.controller.gait == "walk"
 
 
+@pytest.mark.parametrize(
+    ("scenario", "set_", "unset"),
+    [
+        ("sliding-box", "contact.static_depth=0.002", "contact.stiffness"),
+        ("falling-box-slope", "contact.stiffness=1e5", "contact.static_depth"),
+        ("finger-ball", "objects.*.density=500.0", "objects.0.mass"),
+    ],
+)
+def test_an_override_replaces_the_key_that_it_excludes(scenario, set_, unset):
+    """A table has a stiffness or a depth at rest, a mass or a density; two overrides remain two."""
+    value = Scenario.load(scenario, overrides=[set_]).resolved()
+    for key in unset.split("."):
+        value = value[int(key)] if key.isdecimal() else value.get(key)
+    assert value is None
+    with pytest.raises(ScenarioError, match="needs exactly one"):
+        Scenario.load(scenario, overrides=[set_, f"{unset}=1.0"])
+
+
 def test_another_method_drops_the_options_that_it_has_not():
     """`integrator.name=ne-mdp` works on a file with options of ne-nmdp; given ones are checked."""
     scenario = Scenario.load("robosimian-jump", overrides=["integrator.name='ne-mdp'"])

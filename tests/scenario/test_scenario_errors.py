@@ -60,7 +60,7 @@ MISTAKES = [
     ("contact.stiffness=0", "contact.stiffness", "must be > 0, got 0"),
     ("contact.stiffness=-1", "contact.stiffness", "must be > 0"),
     ("contact.stiffness='1e6'", "contact.stiffness", "must be a number, got the text '1e6'"),
-    ("contact.static_depth=0.01", "contact", "exactly one of"),
+    ("contact={stiffness=1e6, static_depth=0.01}", "contact", "exactly one of"),
     ("contact.power=2.5", "contact.power", "a whole number"),
     ("contact.power=true", "contact.power", "a whole number"),
     ("contact.directions=2", "contact.directions", "must be >= 3"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from nmdp_pin._state.state import State
 from nmdp_pin._state.status import Status
 from nmdp_pin._terrain import Sphere
 from nmdp_pin.errors import MissingExtra, RecordingError
-from nmdp_pin.viz.panels import MAX_LINES, curve, motion_panels, run_panels
+from nmdp_pin.viz.panels import MAX_LINES, Panel, curve, motion_panels, run_panels
 from nmdp_pin.viz.plots import _PANEL, _ROW, plot_comparison, plot_recording
 from nmdp_pin.viz.style import DPI
 
@@ -35,7 +36,7 @@ _ROUNDING = 1e-12
 # The interpolation of the hops' arcs between rows 0.05 s apart: h² / 8 · 0.2 π² m.
 _INTERPOLATION = 1e-3
 # Grey levels of 255: the palette is that of the whole picture, whose least shades it may move.
-_SHADES = 30
+_SHADES = 60
 
 
 def _hop_motion(recording: Recording) -> Motion:
@@ -343,7 +344,7 @@ def test_horizontal_forces_cancel() -> None:
     figure, shown = Figure(), []
     for panel in run_panels(pushed)[:2]:
         axis = figure.add_subplot()
-        panel.draw(axis)
+        panel.fill(axis)
         (total,) = (line for line in axis.lines if line.get_label() == "resultant")
         shown.append(total.get_ydata())
     np.testing.assert_allclose(shown[0], 12.0)
@@ -354,14 +355,17 @@ def test_an_axis_spans_no_noise() -> None:
     """A tilt of 1e-13 degrees does not fill a panel; motions that are seen do."""
     from matplotlib.figure import Figure
 
-    for size, low, high in ((1e-13, 0.09, 0.2), (30.0, 29.0, 40.0)):
-        axis = Figure().add_subplot()
-        curve(axis, np.arange(3.0), size * np.array([0.0, 1.0, 0.5]), "", zero=True, least=0.1)
-        assert low < np.ptp(axis.get_ylim()) < high
-        assert axis.get_ylim()[0] == 0.0
-    axis = Figure().add_subplot()
-    curve(axis, np.arange(2.0), np.array([0.8, 0.8 + 1e-12]), "", least=1e-3)
-    np.testing.assert_allclose(axis.get_ylim(), [0.7995, 0.8005], atol=1e-6)
+    def filled(values: list[float], least: float, *, zero: bool) -> tuple[float, float]:
+        axis, y = Figure().add_subplot(), np.array(values)
+        draw = partial(curve, t=np.arange(len(y)), y=y, name="")
+        Panel(draw, [y], least, zero).fill(axis)
+        return axis.get_ylim()
+
+    assert filled([0.0, 1e-13, 5e-14], 0.1, zero=True) == (0.0, 0.1)
+    low, high = filled([0.0, 30.0, 15.0], 0.1, zero=True)
+    assert low == 0.0
+    assert 30.0 < high < 40.0
+    np.testing.assert_allclose(filled([0.8, 0.8 + 1e-12], 1e-3, zero=False), [0.7995, 0.8005])
 
 
 def test_flights_and_falls_are_told() -> None:
@@ -387,7 +391,12 @@ def test_flights_and_falls_are_told() -> None:
     assert "in the air at the end; fell at 0.72 s: tilt 86 deg" in text
     force[-1, 0, 2] = 1.0
     assert "; landed; fell" in account(dataclasses.replace(made, contact_forces=force))
-    assert "touched nothing" in account(dataclasses.replace(made, contact_forces=0.0 * force))
+    force[:] = 0.0
+    assert "touched nothing" in account(made)
+    force[2:, 0, 2] = 1.0
+    assert ": landed at 0.12 s; fell" in account(made)
+    force[1, 0, 2] = 1.0
+    assert ": kept to the ground; fell" in account(made)
 
 
 def test_difference_of_height_is_found() -> None:
