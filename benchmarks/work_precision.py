@@ -6,10 +6,11 @@ The same robots, gains and motions in both, without bounds of the joints; each s
 with its own limit at a short step (contacts are different models). The error is a root mean square
 every 50 ms, over how far it moves: of the path of the base or the pushed box, and of the height of
 the base alone. The table printed last is the CPU time that nmdp-pin needs for an error, in the
-best of its orders, over that of MuJoCo with the best of its integrators. Both are interpolated (log error, log
-CPU time) where a curve gets below that error for good. The shortest steps are twice those of the
-limits: an error that is not reached with them is one to which the limit is not known. Times are the
-least of three runs, in turns. Rows of cases that are not run stay as they are in the folder.
+best of its orders, over that of MuJoCo with the best of its integrators. Both are interpolated (log
+error, log CPU time) where a curve gets below that error for good. The shortest steps are twice
+those of the limits: an error that is not reached with them is one to which the limit is not known.
+Times are the least of three runs, in turns. Rows of cases that are not run stay as they are in the
+folder.
 """
 
 from __future__ import annotations

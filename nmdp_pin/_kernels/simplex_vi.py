@@ -22,8 +22,8 @@ from nmdp_pin._kernels.record import indices, matrix, vector
 MOST_FACES = 20  # largest number of faces; two or three are usual
 _FALL, _LEAST = 1e-3, 0.02  # of the natural map's square, by a share of a step; and least share
 _BELOW_ONE = 1.0 + 1e-15  # rounding error of a sum of shares
-# Largest distance from a point to its projection at which it is the solution: faces that differ by
-# the signs of rounding errors, as those of a body that rests, never settle.
+# Largest distance from the solution on a face to its projection at which it is the solution: faces
+# that differ by the signs of rounding errors, as those of a body that rests, never settle.
 _ROUNDING = 1e-12
 _DEPENDENT = 1e-8  # share of a row of V that is left of it beside the others, if it is independent
 
@@ -380,9 +380,6 @@ def solve_affine_vi(works: AffineWorks, x0: Array, x: Array) -> bool:
         x[i] = x0[i]
     here, _ = natural_map(x, F, unit, first, ordered, y, face)
     for _ in range(MOST_FACES):
-        if here == 0.0:
-            clip_to_simplices(x, first)
-            return True
         if not solve_on_face(works, x0, face, z):
             return False
         works_at(works, x0, z, u, Fz)
