@@ -62,8 +62,8 @@ class Candidates:
         places: centres of these in the frames of their bodies [m], shape (p, 3).
         semi_axes: those of the discs and ellipsoids over which the spheres are swept, in the frames
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
-        facing: directions out of the ends of cylinders whose rims the discs are, in the frames of
-            their bodies; 0 of others, shape (k, 3).
+        facing: directions out of the rims of cylinders and cones and of tips, in the frames of
+            their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).

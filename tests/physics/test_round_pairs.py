@@ -17,9 +17,6 @@ from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Sh
 COAL = 1e-6  # [m] to which coal finds distances
 SHALLOW = 0.01  # share of the depth that the deepest contact may lack
 DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
-# Of 100 poses, those in which contacts are too shallow: tips and rims less deep beside a rim.
-SHARP = {("cylinder", "cylinder"): 2, ("cone", "cylinder"): 3}
-SILENT = 1  # of these, without any contact
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
 TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
@@ -100,7 +97,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
     solid, other = SOLIDS[name], GROUNDS[ground]
     robot = free_body("body", solid, mass=1.0)
     form = Simulator(robot, Terrain(other), CONE, "ne-nmdp").integrator.form
-    memory, shallow, silent = form.new_memory(), 0, 0
+    memory = form.new_memory()
     for M, depth in poses(solid, other, deep, 100):
         state = State(0.0, pin.SE3ToXYZQUAT(M), np.zeros(6))
         open_step(form.record, form.start(state, [Command()], 1e-6, None), memory)
@@ -114,11 +111,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
             along = farthest(solid, M, -n) + farthest(other, pin.SE3.Identity(), n)
             assert at.depth[i] <= min(along + COAL, depth + RESTING)
             deepest = max(deepest, at.depth[i])
-        silent += deepest == 0.0
-        shallow += deepest < (1.0 - SHALLOW) * depth - COAL
-    sharp = SHARP.get((name, ground), 0)
-    assert shallow <= sharp
-    assert silent <= min(SILENT, sharp)
+        assert deepest >= (1.0 - SHALLOW) * depth - COAL
 
 
 BARS = [Box(size=(0.02, 0.4, 0.1), position=(x, 0.0, -0.05)) for x in (-0.08, 0.04)]
