@@ -220,6 +220,7 @@ def new_contacts(candidates: Candidates) -> Contacts:
         rolls=np.zeros(k, dtype=bool),
         features=np.full((k, 3), NONE),
         planes=np.tile([0.0, 0.0, 1.0, 0.0], (k, 1)),
+        slack=np.zeros((k, 1)),
         directions=np.zeros((len(candidates.polytopes.pairs), 3)),
         reference=np.zeros((k, 4, 3)),
     )

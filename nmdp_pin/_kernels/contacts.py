@@ -126,6 +126,8 @@ class Contacts:
         features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
         planes: normals and levels of the planes that vertices touch, in the frames of their
             bodies, shape (k, 4).
+        slack: distances beyond faces and edges up to which polytopes touch in the step, twice
+            `BORDER` where they do at its expected end [m], shape (k, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
@@ -139,6 +141,7 @@ class Contacts:
     rolls: Array
     features: Array
     planes: Array
+    slack: Array
     directions: Array
     reference: Array
 

@@ -31,7 +31,6 @@ from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.curves import curve_rates
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
-    BORDER,
     LEVEL,
     PARALLEL,
     RESTING,
@@ -312,7 +311,7 @@ def rim_at(
         arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _ALONG), tangent)
     off = minus(arm, y)
     s = dot(off, f)
-    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= BORDER
+    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= contacts.slack[c, 0]
     found = found and -dot(n, axis) >= least - _ASIDE and in_cone(b, edge, e, n, LEVEL)
     return arm, tangent, bend, f, none, n, dot(n, off), found
 

@@ -135,7 +135,7 @@ def seen_parts(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     across, least = rho - shapes[row, 12] - math.sqrt(sideways), _instead(candidates, k)
     no_side = dot(aside, (out[0], out[1], out[2])) > limit
     if dot(b, (out[0], out[1], out[2])) > limit and not no_side:
-        if across >= along - least:
+        if across >= along - least and along <= BORDER:
             return 1 if z > 0.0 else 2
     elif along > across - (least if no_side else 0.0) and (no_side or across <= 0.0):
         return 4 if z > 0.0 else 8
@@ -153,7 +153,7 @@ def _before(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> V
         return p
     b, (x, y, along) = (shapes[row, 5], shapes[row, 8], shapes[row, 11]), seen_from(shapes, row, p)
     if parts < 4:
-        if parts & (1 if along > 0.0 else 2) and abs(along) <= shapes[row, 14] + BORDER:
+        if parts & (1 if along > 0.0 else 2) and abs(along) <= shapes[row, 14] + 2.0 * BORDER:
             return ahead(p, -along, b)
     elif math.hypot(x, y) <= shapes[row, 12]:
         above = along if parts == 4 else -along
@@ -176,7 +176,7 @@ def _felt(
         along = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
         sign = 1.0 if faces & (8 << j) else -1.0
         beyond = abs(local[j]) - shapes[row, 12 + j]
-        if faces & (64 << j) and beyond <= BORDER:
+        if faces & (64 << j) and beyond <= 2.0 * BORDER:
             p, beyond = ahead(p, -local[j], along), -shapes[row, 12 + j]
         if faces & (1 << j):
             beyond = sign * local[j] - shapes[row, 12 + j]
