@@ -58,6 +58,7 @@ from nmdp_pin._kernels.vector3 import (
 
 _FLAT = 0.05  # [-] cosine between axis and edge below which the edge lies along the flat end
 _SHORT = 0.1  # of the radius, half the length of a chord in which crossings are close
+_BESIDE = 0.1  # [-] likewise at edges, which as good as touch the side and the other rim
 _ASIDE = 0.03  # [-] cosine by which the normal may leave the rim for the side
 _FACING = 0.5  # [-] cosine between the normal and that of the face before which the rim was
 _ALONG = 1e-15  # [m^2] below which a tangent of a rim has no part across an edge
@@ -134,7 +135,7 @@ def find_crossings(
         gap = _way_out(candidates, p, before, row_of(b.normals, g)) - b.levels[g]
         if gap > most:
             face, most = g, gap
-    least = _least_cosine(candidates, p) - _ASIDE
+    least = _least_cosine(candidates, p) - _BESIDE
     for j in range(len(b.edges)):
         x, e = edge_of(b, j)
         y, f = minus(x, centre), scaled(e, 1.0 / length(e))
@@ -312,7 +313,8 @@ def rim_at(
     off = minus(arm, y)
     s = dot(off, f)
     found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= contacts.slack[c, 0]
-    found = found and -dot(n, axis) >= least - _ASIDE and in_cone(b, edge, e, n, LEVEL)
+    tilt = LEVEL if part == NEAREST else _ASIDE  # of a flat end that lies on a face
+    found = found and -dot(n, axis) >= least - _BESIDE and in_cone(b, edge, e, n, tilt)
     return arm, tangent, bend, f, none, n, dot(n, off), found
 
 
