@@ -17,7 +17,8 @@ from nmdp_pin._kernels.contacts import (
     Places,
     most_features,
 )
-from nmdp_pin._kernels.polytopes import KINDS, NONE
+from nmdp_pin._kernels.polytopes import KINDS, NONE, Polytopes
+from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
@@ -102,6 +103,7 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         slots=slots,
         kinds=table,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
+        pointed=_pointed(table, np.array(owners), polytopes),
         triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
         owners=np.array(owners, np.int64),
         blocks=blocks,
@@ -115,6 +117,17 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         distant=False,
         rolling=False,
     )
+
+
+def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.ndarray:
+    """Whether edges, rims or tips of shapes touch by themselves, shape (s,).
+
+    Those of boxes, cylinders, cones, and convex meshes of the world.
+    """
+    pointed: np.ndarray = np.isin(table[:, 0], (BOX, CYLINDER, CONE))
+    hulls = polytopes.rows[np.diff(polytopes.first[:, 1]) > 0]
+    pointed[hulls[owners[hulls] == 0]] = True
+    return pointed
 
 
 def _facing(

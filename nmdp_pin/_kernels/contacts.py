@@ -67,6 +67,7 @@ class Candidates:
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
+        pointed: whether edges, rims or tips of the shapes touch by themselves, shape (s,).
         triangles: meshes, in the frames of their bodies.
         owners: bodies of the shapes, shape (s,).
         blocks: first candidates of blocks with the same bodies, and the end, shape (g + 1,).
@@ -95,6 +96,7 @@ class Candidates:
     slots: Array
     kinds: Array
     shapes: Array
+    pointed: Array
     triangles: Triangles
     owners: Array
     blocks: Array

@@ -19,7 +19,7 @@ import numpy as np
 from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import BORDER, RESTING, row_of
-from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
+from nmdp_pin._kernels.primitives import BOX, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
 from nmdp_pin._kernels.vector3 import (
@@ -369,9 +369,7 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
-    kind = candidates.kinds[row, 0]
-    pointed = kind == BOX or kind == CYLINDER or kind == CONE
-    if pointed:  # not at an edge, a rim or a tip, which touch by themselves
+    if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = _slopes(E, n)
         at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
     for j in range(3):
