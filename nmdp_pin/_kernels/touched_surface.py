@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import BORDER, RESTING, row_of
 from nmdp_pin._kernels.primitives import BOX, CYLINDER
@@ -371,7 +371,8 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
     at.depth[i], at.curved[i] = r - phi, bends
     if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = _slopes(E, n)
-        at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
+        if length(ahead(g, -dot(g, u), u)) > _LOOSE * size:
+            at.depth[i], at.covered[i] = -REACH, True
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]
