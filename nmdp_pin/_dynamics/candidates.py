@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from nmdp_pin._dynamics.polytopes import polytope_pairs
+from nmdp_pin._dynamics.polytopes import placed, polytope_pairs
 from nmdp_pin._dynamics.world_points import touches
 from nmdp_pin._kernels.contacts import (
     FLAT,
@@ -17,11 +17,12 @@ from nmdp_pin._kernels.contacts import (
     Places,
     most_features,
 )
-from nmdp_pin._kernels.polytopes import KINDS, NONE
+from nmdp_pin._kernels.polytopes import KINDS, NONE, Polytopes
+from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, PLANE
 from nmdp_pin._robot import Robot
 from nmdp_pin._robot.body_surfaces import shaped_joints, surfaces_of
-from nmdp_pin._terrain import Cylinder, Plane, Terrain
+from nmdp_pin._terrain import Cone, Cylinder, Plane, Terrain
 from nmdp_pin._terrain.shape import Solid, box_around
 from nmdp_pin._terrain.triangles import joined
 
@@ -98,10 +99,11 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
         carriers=points.joints[: points.n_terrain].astype(np.int64),
         places=points.positions[: points.n_terrain].copy(),
         semi_axes=axes.reshape(-1, 3, 3),
-        facing=_facing(bodies, local, axes, surfaces),
+        facing=_facing(bodies, local, radii, axes, surfaces),
         slots=slots,
         kinds=table,
         shapes=np.concatenate([surface.arrays.shapes for surface in surfaces.values()]),
+        pointed=_pointed(table, np.array(owners), polytopes),
         triangles=joined([surface.arrays.triangles for surface in surfaces.values()]),
         owners=np.array(owners, np.int64),
         blocks=blocks,
@@ -117,23 +119,46 @@ def candidates_of(robot: Robot, terrain: Terrain) -> Candidates:
     )
 
 
+def _pointed(table: np.ndarray, owners: np.ndarray, polytopes: Polytopes) -> np.ndarray:
+    """Whether edges, rims or tips of shapes touch by themselves, shape (s,).
+
+    Those of boxes, cylinders, cones, and convex meshes of the world.
+    """
+    pointed: np.ndarray = np.isin(table[:, 0], (BOX, CYLINDER, CONE))
+    hulls = polytopes.rows[np.diff(polytopes.first[:, 1]) > 0]
+    pointed[hulls[owners[hulls] == 0]] = True
+    return pointed
+
+
 def _facing(
-    bodies: np.ndarray, local: np.ndarray, axes: np.ndarray, surfaces: Mapping[int, Terrain]
+    bodies: np.ndarray,
+    local: np.ndarray,
+    radii: np.ndarray,
+    axes: np.ndarray,
+    surfaces: Mapping[int, Terrain],
 ) -> np.ndarray:
-    """Directions out of the flat ends of cylinders whose rims the discs are, shape (k, 3)."""
-    found = np.zeros((len(bodies), 3))
-    ends: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    """Directions out of rims of cylinders and cones and out of tips, and cosines, shape (k, 4).
+
+    A direction is as long as the radius; a surface whose normal leads further out than the cosine
+    does not touch the rim or tip.
+    """
+    found = np.zeros((len(bodies), 4))
+    ends: dict[int, list[tuple[np.ndarray, np.ndarray, float]]] = {}
     for body, surface in surfaces.items():
         for shape in surface.shapes:
-            if isinstance(shape, Cylinder):
-                out = shape.placement.rotation[:, 2]
+            if isinstance(shape, Cylinder | Cone):
+                out, least = shape.radius * shape.placement.rotation[:, 2], 0.0
+                if isinstance(shape, Cone):
+                    least = shape.radius / np.hypot(shape.radius, shape.length)
                 for side in (-1.0, 1.0):
-                    centre = shape.placement.translation + side * 0.5 * shape.length * out
-                    ends.setdefault(body, []).append((centre, side * out))
-    for k in np.flatnonzero(axes.any(axis=(1, 2)) & ~axes[:, 2].any(axis=1)):
-        for centre, out in ends.get(int(bodies[k, 0]), ()):
-            if np.abs(centre - local[k]).max() < _SAME and np.abs(axes[k] @ out).max() < _SAME:
-                found[k] = out
+                    centre = placed(shape, np.array([0.0, 0.0, 0.5 * side * shape.length]))
+                    ends.setdefault(body, []).append((centre, side * out, -side * least))
+    for k in np.flatnonzero(~axes[:, 2].any(axis=1) & (radii == 0.0)):
+        disc = axes[k].any()
+        for centre, out, cosine in ends.get(int(bodies[k, 0]), ()):
+            alike = np.abs(axes[k] @ out).max() < _SAME if disc else cosine < 0.0
+            if alike and np.abs(centre - local[k]).max() < _SAME:
+                found[k] = *out, cosine
     return found
 
 
@@ -208,6 +233,7 @@ def new_contacts(candidates: Candidates) -> Contacts:
         rolls=np.zeros(k, dtype=bool),
         features=np.full((k, 3), NONE),
         planes=np.tile([0.0, 0.0, 1.0, 0.0], (k, 1)),
+        slack=np.zeros((k, 1)),
         directions=np.zeros((len(candidates.polytopes.pairs), 3)),
         reference=np.zeros((k, 4, 3)),
     )

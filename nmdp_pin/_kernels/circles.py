@@ -14,7 +14,6 @@ from nmdp_pin._kernels.vector3 import Vector3, ahead, cross, dot, length, minus,
 
 NEAREST, FIRST, SECOND = 0, 1, 2  # parts of a circle that touch a line; the others are crossings
 PLACES = 16  # around a rim, from which those nearest to another are found
-_SHORT = 0.1  # of the radius, half the least length of an edge on a flat end
 _FACING = 0.5  # [-] cosine beyond which directions count as along each other
 _TURNS, _LARGEST = 30, 0.5  # Newton steps along a rim, and the largest one [rad]
 _AIMED = 1e-15  # [rad] last step to the nearest point
@@ -69,16 +68,17 @@ def arm_to_line(axis: Vector3, radius: float, y: Vector3, f: Vector3) -> tuple[V
 @jit
 def crossing_arm(
     axis: Vector3, radius: float, y: Vector3, f: Vector3, part: int
-) -> tuple[Vector3, bool]:
-    """Arm from the centre to where a line along the flat end crosses the rim; see `arm_to_line`."""
+) -> tuple[Vector3, float]:
+    """Arm from the centre to where a line along the flat end crosses the rim; see `arm_to_line`.
+
+    With it goes half the length of the chord, 0 where there is none [m].
+    """
     along = ahead(f, -dot(f, axis), axis)
     along = scaled(along, 1.0 / length(along))
     off = ahead(y, -dot(y, axis), axis)
     off = ahead(off, -dot(off, along), along)
-    square = radius * radius - dot(off, off)
-    if square < (_SHORT * radius) ** 2:
-        return off, False
-    return ahead(off, math.copysign(math.sqrt(square), part - 1.5), along), True
+    half = math.sqrt(max(radius * radius - dot(off, off), 0.0))
+    return ahead(off, math.copysign(half, part - 1.5), along), half
 
 
 @jit

@@ -62,11 +62,12 @@ class Candidates:
         places: centres of these in the frames of their bodies [m], shape (p, 3).
         semi_axes: those of the discs and ellipsoids over which the spheres are swept, in the frames
             of their bodies; 0 where there are fewer than three [m], shape (k, 3, 3).
-        facing: directions out of the ends of cylinders whose rims the discs are, in the frames of
-            their bodies; 0 of others, shape (k, 3).
+        facing: directions out of the rims of cylinders and cones and of tips, in the frames of
+            their bodies, and cosines, see `dynamics.candidates`; 0 of others, shape (k, 4).
         slots: number of the contact among those of the disc, shape (k,).
         kinds: table of kinds, as in `terrain`, shape (s, 3).
         shapes: table of shapes, in the frames of their bodies, shape (s, 17).
+        pointed: whether edges, rims or tips of the shapes touch by themselves, shape (s,).
         triangles: meshes, in the frames of their bodies.
         owners: bodies of the shapes, shape (s,).
         blocks: first candidates of blocks with the same bodies, and the end, shape (g + 1,).
@@ -95,6 +96,7 @@ class Candidates:
     slots: Array
     kinds: Array
     shapes: Array
+    pointed: Array
     triangles: Triangles
     owners: Array
     blocks: Array
@@ -126,6 +128,8 @@ class Contacts:
         features: kinds of contacts of polytopes, and the features that touch, shape (k, 3).
         planes: normals and levels of the planes that vertices touch, in the frames of their
             bodies, shape (k, 4).
+        slack: distances beyond faces and edges up to which polytopes touch in the step, twice
+            `BORDER` where they do at its expected end [m], shape (k, 1).
         directions: directions in which pairs of polytopes touch, 0: far apart, shape (p, 3).
         reference: placements of their bodies at the reference of a stage, shape (k, 4, 3).
     """
@@ -139,6 +143,7 @@ class Contacts:
     rolls: Array
     features: Array
     planes: Array
+    slack: Array
     directions: Array
     reference: Array
 

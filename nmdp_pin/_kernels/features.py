@@ -156,7 +156,8 @@ def _hold_features(
     """
     found, gaps, added = np.empty((_FOUND, 3), np.int64), np.empty(_FOUND), False
     touching, pair, polytopes = np.empty(FLAT, np.bool_), candidates.pairs[k], candidates.polytopes
-    if is_mesh(polytopes, polytopes.pairs[pair, 1]):
+    of_mesh = is_mesh(polytopes, polytopes.pairs[pair, 1])
+    if of_mesh:
         mesh, m = candidates.triangles, candidates.kinds[candidates.rows[k], 2]
         n = find_ridges(mesh, m, before, a, limit, slack, found, gaps)
     elif is_rim(polytopes, polytopes.pairs[pair, 0]):
@@ -186,6 +187,7 @@ def _hold_features(
         gaps[x], touching[i - k] = math.inf, True
         contacts.features[i] = found[x]
         contacts.listed[i] = added = True
+        contacts.slack[i, 0] = 2.0 * BORDER if slack == BORDER else (BORDER if of_mesh else 0.0)
         if found[x, 0] == RIM:
             hold_crossing(candidates, contacts, i, M, a, b)
         elif found[x, 0] == ON_ROUND:
@@ -200,6 +202,7 @@ def _hold_features(
             _swap_rows(contacts.features, j)
             _swap_rows(contacts.held, j)
             _swap_rows(contacts.planes, j)
+            _swap_rows(contacts.slack, j)
     return added
 
 
@@ -258,28 +261,29 @@ def place_feature(
     pair = candidates.pairs[c]
     first, second = polytopes.pairs[pair, 0], polytopes.pairs[pair, 1]
     radius = polytopes.rounding[second if kind == ON_A else first]
+    slack = contacts.slack[c, 0]
     for j in range(3):
         at.normal[i, j] = contacts.planes[c, j]
         at.arm[i, j] = -radius * at.normal[i, j]
     at.depth[i] = contacts.planes[c, 3] + radius - dot(at.normal[i], p)
     meets = kind >= CROSSED
     if kind == ON_B:
-        meets = is_over(polytope(polytopes, second), y, p, BORDER)
+        meets = is_over(polytope(polytopes, second), y, p, slack)
     elif kind == ON_A:
-        meets = is_over(polytope(polytopes, first), x, p, BORDER)
+        meets = is_over(polytope(polytopes, first), x, p, slack)
         if polytopes.rows[first] >= 0 and contacts.bodies[i, 0] != 0:
             row = polytopes.rows[first]
             at.friction[i], at.surface[i] = candidates.shapes[row, 15], candidates.kinds[row, 1]
     elif kind == CROSSED and candidates.rolling:
         e, f, q, n, s, t = edges_at(candidates, contacts, at, i)
         beyond = max(max(-s, s - 1.0) * length(e), max(-t, t - 1.0) * length(f))
-        meets = beyond <= BORDER
+        meets = beyond <= slack
         at.depth[i] = dot(n, minus(q, p)) + radius + polytopes.rounding[second]
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]
     elif kind == ON_SIDE and candidates.rolling:
         e, s, _, n, gap = side_at(candidates, contacts, at, i)
-        meets = max(-s, s - 1.0) * length(e) <= BORDER
+        meets = max(-s, s - 1.0) * length(e) <= slack
         at.depth[i] = radius - gap
         for j in range(3):
             at.normal[i, j], at.arm[i, j] = n[j], s * e[j] - radius * n[j]

@@ -363,15 +363,28 @@ def find_features(
                 continue
             d, gap = edge_distance(a, i, b, j, TILT, towards)
             gap -= rounding
-            if not gap < limit or dot(d, towards) < _FACING or n == len(gaps):
+            facing = dot(d, towards) >= _FACING or gap > -rounding  # the distance of lines is exact
+            if not (gap < limit and facing) or n == len(gaps):
                 continue
             x, f = edge_of(b, j)
             s, t = crossing(p, e, x, f)
             if max(-s, s - 1.0) * length(e) > slack or max(-t, t - 1.0) * length(f) > slack:
                 continue
+            if -gap > min(_depth_of_end(a, i, s, f), _depth_of_end(b, j, t, e)) + RESTING:
+                continue
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = CROSSED, i, j, gap
             n += 1
     return n
+
+
+@jit
+def _depth_of_end(a: Polytope, i: int, s: float, f: Vector3) -> float:
+    """How far a line along f that crosses the side of a cylinder is from leaving by its end [m]."""
+    if a.edges[i, 2] >= 0 or len(a.normals) == 0:
+        return math.inf
+    _, e = edge_of(a, i)
+    size = length(e)
+    return min(s, 1.0 - s) * size + a.rounding * abs(dot(e, f)) / (size * length(f))
 
 
 @jit

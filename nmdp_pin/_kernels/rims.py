@@ -19,7 +19,6 @@ from nmdp_pin._kernels.circles import (
     FIRST,
     NEAREST,
     PLACES,
-    SECOND,
     arm_to_line,
     arms_between,
     crossing_arm,
@@ -32,7 +31,6 @@ from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
 from nmdp_pin._kernels.curves import curve_rates
 from nmdp_pin._kernels.jit import Array, jit
 from nmdp_pin._kernels.polytopes import (
-    BORDER,
     LEVEL,
     PARALLEL,
     RESTING,
@@ -59,6 +57,8 @@ from nmdp_pin._kernels.vector3 import (
 )
 
 _FLAT = 0.05  # [-] cosine between axis and edge below which the edge lies along the flat end
+_SHORT = 0.1  # of the radius, half the length of a chord in which crossings are close
+_BESIDE = 0.1  # [-] likewise at edges, which as good as touch the side and the other rim
 _ASIDE = 0.03  # [-] cosine by which the normal may leave the rim for the side
 _FACING = 0.5  # [-] cosine between the normal and that of the face before which the rim was
 _ALONG = 1e-15  # [m^2] below which a tangent of a rim has no part across an edge
@@ -135,16 +135,16 @@ def find_crossings(
         gap = _way_out(candidates, p, before, row_of(b.normals, g)) - b.levels[g]
         if gap > most:
             face, most = g, gap
-    least = _least_cosine(candidates, p) - _ASIDE
+    least = _least_cosine(candidates, p) - _BESIDE
     for j in range(len(b.edges)):
         x, e = edge_of(b, j)
         y, f = minus(x, centre), scaled(e, 1.0 / length(e))
-        flat = abs(dot(axis, f)) < _FLAT
-        for part in range(FIRST if flat else NEAREST, SECOND + 1 if flat else FIRST):
-            if flat:
-                arm, found = crossing_arm(axis, radius, y, f, part)
-            else:
+        first = _first_part(axis, radius, y, f)
+        for part in range(first, 2 * first + 1):
+            if part == NEAREST:
                 arm, found = arm_to_line(axis, radius, y, f)
+            else:
+                arm, found = crossing_arm(axis, radius, y, f, part)[0], True
             normal, off = normal_to_line(axis, arm, f, part), minus(arm, y)
             gap, s = dot(normal, off), dot(off, f)
             beside = max(-s, s - length(e)) > slack or -dot(normal, axis) < least
@@ -156,6 +156,22 @@ def find_crossings(
                 features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, part, j, gap
                 n += 1
     return n
+
+
+@jit
+def _first_part(axis: Vector3, radius: float, y: Vector3, f: Vector3) -> int:
+    """FIRST where a line lies along the flat end and crosses the rim, or else NEAREST.
+
+    Where the crossings are close to each other, the rim is nearest between them, unless it is
+    parallel to the line there.
+    """
+    if abs(dot(axis, f)) >= _FLAT:
+        return NEAREST
+    _, chord = crossing_arm(axis, radius, y, f, FIRST)
+    arm, found = arm_to_line(axis, radius, y, f)
+    n = normal_to_line(axis, arm, f, NEAREST)
+    alone = chord < _SHORT * radius and found and dot(n, n) > 0.0
+    return NEAREST if alone or chord == 0.0 else FIRST
 
 
 @jit
@@ -199,7 +215,12 @@ def _find_rims(
         found = found and _between(other, far, lowest, normal) and dot(normal, normal) > 0.0
         for k in range(n):
             found = found and length(minus(arm, row_of(arms, k))) > _SAME * radius
-        if found and way_out - RESTING <= gap < limit:
+        aside, out = scaled(far, 1.0 / size), scaled(arm, 1.0 / radius)
+        sideways = max(
+            _way_out(candidates, p, a, aside) - dot(aside, there) - size,
+            _way_out(candidates, q, b, out) - dot(out, centre) - radius,
+        )
+        if found and max(way_out, sideways) - RESTING <= gap < limit:
             arms[n, 0], arms[n, 1], arms[n, 2] = arm
             features[n, 0], features[n, 1], features[n, 2], gaps[n] = RIM, NEAREST, j, gap
             n += 1
@@ -291,8 +312,9 @@ def rim_at(
         arm = ahead(arm, -dot(minus(arm, y), across) / max(dot(across, across), _ALONG), tangent)
     off = minus(arm, y)
     s = dot(off, f)
-    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= BORDER
-    found = found and -dot(n, axis) >= least - _ASIDE and in_cone(b, edge, e, n, LEVEL)
+    found = found and dot(n, n) > 0.0 and max(-s, s - length(e)) <= contacts.slack[c, 0]
+    tilt = LEVEL if part == NEAREST else _ASIDE  # of a flat end that lies on a face
+    found = found and -dot(n, axis) >= least - _BESIDE and in_cone(b, edge, e, n, tilt)
     return arm, tangent, bend, f, none, n, dot(n, off), found
 
 

@@ -48,11 +48,11 @@ from nmdp_pin._kernels.sides import round_rates, side_at_edge
 from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
-    closed_end,
     distance_to,
     is_swept,
     place_support_point,
     seen_faces,
+    seen_parts,
     support_rates,
     surface_at,
     surface_of,
@@ -93,7 +93,7 @@ def select_shapes(
         if candidates.kinds[row, 0] == BOX:
             contacts.faces[k] = seen_faces(candidates, k, here, M)
         elif candidates.kinds[row, 0] == CYLINDER:
-            contacts.faces[k] = closed_end(candidates, k, here, M)
+            contacts.faces[k] = seen_parts(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):

@@ -16,10 +16,10 @@ import math
 
 import numpy as np
 
-from nmdp_pin._kernels.contacts import Candidates, Contacts, Places
+from nmdp_pin._kernels.contacts import REACH, Candidates, Contacts, Places
 from nmdp_pin._kernels.jit import Array, jit
-from nmdp_pin._kernels.polytopes import BORDER, row_of
-from nmdp_pin._kernels.primitives import BOX, CONE, CYLINDER
+from nmdp_pin._kernels.polytopes import BORDER, RESTING, row_of
+from nmdp_pin._kernels.primitives import BOX, CYLINDER
 from nmdp_pin._kernels.terrain import MESH, describe, seen_from, shape_distance, turn_tensor
 from nmdp_pin._kernels.triangles import SAME, describe_minimum, nearest_face, settle
 from nmdp_pin._kernels.vector3 import (
@@ -36,7 +36,7 @@ from nmdp_pin._kernels.vector3 import (
 )
 
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
-_INSTEAD = 0.1  # of the radius, by which another face may be deeper than such a one
+_INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
@@ -70,7 +70,7 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     """Faces of a box before which candidate k is, or the one that is the nearest way out.
 
     With them are the signs of the axes, and those along which it is beside faces that its rim
-    cannot touch, see `closed_end`.
+    cannot touch, see `seen_parts`.
 
     Args:
         candidates: pairs that may touch.
@@ -82,6 +82,7 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
     local, faces, nearest, most = seen_from(shapes, row, p), 0, 0, -math.inf
     out = np.empty(3)
     rotate(M, candidates.facing[k], out)
+    limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
     for j in range(3):
         square = 0.0  # of how far a disc or an ellipsoid reaches along the axis
         for i in range(3):
@@ -93,9 +94,9 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
             faces |= 8 << j
         leaving = shapes[row, 3 + j] * out[0] + shapes[row, 6 + j] * out[1]
         leaving += shapes[row, 9 + j] * out[2]
-        if math.copysign(leaving, leaving * local[j]) > _LEAVING and beyond <= BORDER:
+        if (leaving if local[j] >= 0.0 else -leaving) > limit and beyond <= BORDER:
             faces |= 64 << j
-            beyond -= _INSTEAD * length(row_of(candidates.semi_axes[k], 0))
+            beyond -= _instead(candidates, k)
         if beyond > 0.0:
             faces |= 1 << j
         if beyond > most:
@@ -104,34 +105,60 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
 
 
 @jit
-def closed_end(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
-    """The end of a cylinder that the rim of candidate k cannot touch: 1 upper, 2 lower, 0 none.
-
-    A rim touches a surface whose normal does not lead out of its own flat end. Where the ends of
-    two cylinders are level, their rims touch the sides.
-    """
-    row, shapes, out = candidates.rows[k], candidates.shapes, np.empty(3)
-    rotate(M, candidates.facing[k], out)
-    b = (shapes[row, 5], shapes[row, 8], shapes[row, 11])
-    leaving = dot(b, (out[0], out[1], out[2]))
-    x, y, z = seen_from(shapes, row, p)
-    size = length(row_of(candidates.semi_axes[k], 0))
-    across = math.sqrt(x * x + y * y) - shapes[row, 12] - size * abs(leaving)
-    along = abs(z) - shapes[row, 14] - size * math.sqrt(max(1.0 - leaving * leaving, 0.0))
-    if abs(leaving) <= _LEAVING or across < along - _INSTEAD * size:
-        return 0
-    return 1 if leaving > 0.0 else 2
+def _instead(candidates: Candidates, k: int) -> float:
+    """By how much deeper another face may be than one that a rim or a tip cannot touch [m]."""
+    return max(_INSTEAD * length(row_of(candidates.semi_axes[k], 0)), RESTING)
 
 
 @jit
-def _beside(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> Vector3:
-    """A point in the middle of a cylinder, where it is beside the end that is closed to it."""
-    shapes, row, end = candidates.shapes, candidates.rows[k], contacts.faces[k]
-    if end > 0:
-        along = seen_from(shapes, row, p)[2]
-        above = along if end == 1 else -along
-        if 0.0 < above <= shapes[row, 14] + BORDER:
-            p = ahead(p, -along, (shapes[row, 5], shapes[row, 8], shapes[row, 11]))
+def seen_parts(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
+    """Parts of a cylinder before which candidate k is, arguments as in `seen_faces`.
+
+    1, 2, 3: not the upper, the lower, either end; 4, 8: the upper, lower end alone. A rim or a tip
+    touches a surface whose normal is one of its own. Where the ends of two cylinders are level,
+    their rims touch the sides.
+    """
+    row, shapes, out, axis = candidates.rows[k], candidates.shapes, np.empty(3), np.empty(3)
+    rotate(M, candidates.facing[k], out)
+    limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
+    x, y, z = seen_from(shapes, row, p)
+    rho = math.hypot(x, y)
+    b = (shapes[row, 5], shapes[row, 8], shapes[row, 11])
+    aside = scaled(ahead(minus(p, row_of(shapes, row)), -z, b), 1.0 / max(rho, SAME))
+    b = b if z > 0.0 else scaled(b, -1.0)
+    up = sideways = 0.0  # squares of how far a disc or an ellipsoid reaches
+    for i in range(3):
+        rotate(M, candidates.semi_axes[k, i], axis)
+        up += dot(b, axis) ** 2
+        sideways += dot(aside, axis) ** 2
+    along = abs(z) - shapes[row, 14] - math.sqrt(up)
+    across, least = rho - shapes[row, 12] - math.sqrt(sideways), _instead(candidates, k)
+    no_side = dot(aside, (out[0], out[1], out[2])) > limit
+    if dot(b, (out[0], out[1], out[2])) > limit and not no_side:
+        if across >= along - least and along <= BORDER:
+            return 1 if z > 0.0 else 2
+    elif along > across - (least if no_side else 0.0) and (no_side or across <= 0.0):
+        return 4 if z > 0.0 else 8
+    return 3 if along <= 0.0 else 0
+
+
+@jit
+def _before(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) -> Vector3:
+    """A point where a cylinder is as far as from p, seen from before its parts.
+
+    It is in the middle for one beside an end that is not seen, and on the axis before an end alone.
+    """
+    shapes, row, parts = candidates.shapes, candidates.rows[k], contacts.faces[k]
+    if parts <= 0:
+        return p
+    b, (x, y, along) = (shapes[row, 5], shapes[row, 8], shapes[row, 11]), seen_from(shapes, row, p)
+    if parts < 4:
+        if parts & (1 if along > 0.0 else 2) and abs(along) <= shapes[row, 14] + 2.0 * BORDER:
+            return ahead(p, -along, b)
+    elif math.hypot(x, y) <= shapes[row, 12]:
+        above = along if parts == 4 else -along
+        if 0.0 < above:
+            return ahead(row_of(shapes, row), along, b)
     return p
 
 
@@ -149,7 +176,7 @@ def _felt(
         along = (shapes[row, 3 + j], shapes[row, 6 + j], shapes[row, 9 + j])
         sign = 1.0 if faces & (8 << j) else -1.0
         beyond = abs(local[j]) - shapes[row, 12 + j]
-        if faces & (64 << j) and beyond <= BORDER:
+        if faces & (64 << j) and beyond <= 2.0 * BORDER:
             p, beyond = ahead(p, -local[j], along), -shapes[row, 12 + j]
         if faces & (1 << j):
             beyond = sign * local[j] - shapes[row, 12 + j]
@@ -170,7 +197,7 @@ def distance_to(candidates: Candidates, contacts: Contacts, k: int, p: Vector3) 
         if axis >= 0:
             return depth
     if candidates.kinds[row, 0] == CYLINDER:
-        p = _beside(candidates, contacts, k, p)
+        p = _before(candidates, contacts, k, p)
     return shape_distance(candidates.kinds, candidates.shapes, row, p)
 
 
@@ -190,7 +217,7 @@ def surface_of(
             normal = (shapes[row, 3 + axis], shapes[row, 6 + axis], shapes[row, 9 + axis])
             return depth, scaled(normal, sign), False
     if candidates.kinds[row, 0] == CYLINDER:
-        p = _beside(candidates, contacts, k, p)
+        p = _before(candidates, contacts, k, p)
     phi = shape_distance(candidates.kinds, shapes, row, p)
     normal, bends = describe(candidates.kinds, shapes, row, p, phi, hessian)
     return phi, normal, bends
@@ -342,11 +369,10 @@ def place_support_point(candidates: Candidates, contacts: Contacts, at: Places, 
         u = scaled(u, 1.0 / length(u))
     r, arm = candidates.radii[c], _arm(E, u)
     at.depth[i], at.curved[i] = r - phi, bends
-    kind = candidates.kinds[row, 0]
-    pointed = kind == BOX or kind == CYLINDER or kind == CONE
-    if pointed:  # not at an edge, a rim or a tip, which touch by themselves
+    if candidates.pointed[row]:  # not at an edge, a rim or a tip, which touch by themselves
         g = _slopes(E, n)
-        at.covered[i] = length(ahead(g, -dot(g, u), u)) > _LOOSE * size
+        if length(ahead(g, -dot(g, u), u)) > _LOOSE * size:
+            at.depth[i], at.covered[i] = -REACH, True
     for j in range(3):
         at.normal[i, j] = n[j]
         at.arm[i, j] = arm[j] - r * n[j]

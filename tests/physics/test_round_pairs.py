@@ -1,5 +1,7 @@
 """Round solids on planes, boxes and each other: contacts against coal, rest, and derivatives."""
 
+import itertools
+
 import coal
 import numpy as np
 import pinocchio as pin
@@ -12,14 +14,11 @@ from nmdp_pin._kernels.polytopes import RESTING
 from nmdp_pin._kernels.step import open_step
 from nmdp_pin._robot import free_body
 from nmdp_pin._solvers.vi_newton import ViNewton
-from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from nmdp_pin._terrain import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
 
 COAL = 1e-6  # [m] to which coal finds distances
 SHALLOW = 0.01  # share of the depth that the deepest contact may lack
 DEEPEST = 8e-3  # [m] of an impact at 0.8 m/s on two contacts, (3 m v^2 / 4 k)^(1/3)
-# Of 100 poses, those in which contacts are too shallow: tips and rims less deep beside a rim.
-SHARP = {("cylinder", "cylinder"): 2, ("cone", "cylinder"): 3}
-SILENT = 1  # of these, without any contact
 STIFFNESS = 1e6  # [N/m^2]
 CONE = FrictionCone(stiffness=STIFFNESS, power=2, recovery=0.0)  # what rests is still
 TIGHT = ViNewton(tolerance=1e-13, slip=3e-12, proximal=1e-9)
@@ -100,7 +99,7 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
     solid, other = SOLIDS[name], GROUNDS[ground]
     robot = free_body("body", solid, mass=1.0)
     form = Simulator(robot, Terrain(other), CONE, "ne-nmdp").integrator.form
-    memory, shallow, silent = form.new_memory(), 0, 0
+    memory = form.new_memory()
     for M, depth in poses(solid, other, deep, 100):
         state = State(0.0, pin.SE3ToXYZQUAT(M), np.zeros(6))
         open_step(form.record, form.start(state, [Command()], 1e-6, None), memory)
@@ -114,13 +113,10 @@ def test_contacts_are_as_deep_as_the_overlap(name: str, ground: str, deep: float
             along = farthest(solid, M, -n) + farthest(other, pin.SE3.Identity(), n)
             assert at.depth[i] <= min(along + COAL, depth + RESTING)
             deepest = max(deepest, at.depth[i])
-        silent += deepest == 0.0
-        shallow += deepest < (1.0 - SHALLOW) * depth - COAL
-    sharp = SHARP.get((name, ground), 0)
-    assert shallow <= sharp
-    assert silent <= min(SILENT, sharp)
+        assert deepest >= (1.0 - SHALLOW) * depth - COAL
 
 
+KERB = 5e-3  # [m] between the depths of a contact and of the overlap, of impacts 10 mm deep
 BARS = [Box(size=(0.02, 0.4, 0.1), position=(x, 0.0, -0.05)) for x in (-0.08, 0.04)]
 LOGS = [
     Capsule(radius=0.02, length=0.4, position=(-0.08, 0.0, -0.02), rpy=(np.pi / 2, 0.0, 0.0)),
@@ -188,6 +184,65 @@ def test_a_wheel_meets_a_kerb() -> None:
         felt += inside and gap < 0.0
         assert not inside or gap > -DEEPEST
     assert felt > 10
+
+
+CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+FACES = np.array([(a, *rest) for a, b, c, d in SIDES for rest in ((b, c), (c, d))])
+# Steps [s], order, friction, yaw [deg], heights, speeds, widths, whether it heads on and rolls.
+KERBS = [
+    (0.005, 1, 0.6, 10.0, 0.08, 1.6960569359975608, 0.05, False, True),
+    (0.02, 2, 0.0, 10.0, 0.04, 2.2293381199332183, 0.1, True, False),
+    (0.02, 1, 0.0, 60.0, 0.02, 1.9368539463729224, 0.1, True, False),
+]
+
+
+@pytest.mark.parametrize("case", KERBS)
+def test_a_yawed_wheel_meets_a_kerb(case: tuple) -> None:
+    """It falls over, on its end too, and is about as deep in the kerb as coal says.
+
+    In two of these scenes no step was found, in the other one it was 22 mm deep without a contact.
+    """
+    h, order, friction, yaw, height, speed, width, on, rolls = case
+    wheel = Cylinder(radius=0.1, length=width)
+    kerb = Box(size=(0.6, 2.0, height), position=(0.55, 0.0, 0.5 * height), friction=friction)
+    robot = free_body("wheel", wheel, mass=1.0)
+    law = FrictionCone(stiffness=STIFFNESS, power=2)
+    ground = Terrain([Plane(friction=friction), kerb])
+    simulator = Simulator(robot, ground, law, "pbd-nmdp", order=order)
+    turned = pin.rpy.rpyToMatrix(0.0, 0.0, np.deg2rad(yaw))
+    R = turned @ pin.rpy.rpyToMatrix(np.pi / 2, 0.0, 0.0)
+    v = R.T @ (turned if on else np.eye(3))[:, 0] * speed
+    q = np.concatenate([[-0.05, 0.0, wheel.radius - 1e-3], pin.Quaternion(R).coeffs()])
+    state = State(0.0, q, np.array([*v, 0.0, 0.0, -speed / wheel.radius if rolls else 0.0]))
+    for _ in range(round(0.8 / h)):
+        result = simulator.step(state, Command(), h)
+        assert result.status.ok
+        state = result.state
+        M = pin.XYZQUATToSE3(state.q)
+        overlap = max(-distance(wheel, kerb.placement.actInv(M), kerb)[0], 0.0)
+        overlap = max(overlap, -distance(wheel, M, Plane())[0])
+        assert result.max_penetration == pytest.approx(overlap, abs=KERB)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_an_ellipsoid_falls_on_the_edge_of_a_mesh(order: int) -> None:
+    """As on that of a box: from face to face of the mesh it would have no step."""
+    edge = Box(size=(0.4, 0.4, 0.2), position=(-0.2, 0.0, -0.1))
+    corners = edge.placement.translation + edge.half_extents * CORNERS
+    egg = Ellipsoid(radii=(0.1, 0.06, 0.04))
+    robot = free_body("egg", egg, mass=1.0, position=(0.02, 0.0, 0.08), rpy=(0.2, 0.3, 0.0))
+    ends = []
+    for ground in (edge, Mesh(vertices=corners, faces=FACES)):
+        simulator = Simulator(robot, Terrain(ground), CONE, "ne-nmdp", order=order)
+        state = simulator.state()
+        for _ in range(40):
+            result = simulator.step(state, Command(), 0.005)
+            assert result.status.ok
+            state = result.state
+        ends.append(state.q)
+    assert ends[0][2] < 0.05, "it has touched the edge"
+    np.testing.assert_allclose(ends[1], ends[0], atol=COAL)
 
 
 RISING = [Box(size=(0.1, 0.6, 0.1), position=(-0.05, 0.0, -0.05))]
