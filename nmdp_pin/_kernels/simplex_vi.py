@@ -54,39 +54,30 @@ class AffineWorks(NamedTuple):
 
 
 @jit
-def motions_of(works: AffineWorks, dx: Array, u: Array) -> None:
-    """Motions u at x0 + dx, shape (f,)."""
-    f, k, pressed = vector(u.size), 0, indices(u.size)
+def works_at(works: AffineWorks, x0: Array, x: Array, u: Array, F: Array) -> None:
+    """Works F at x, shape (n,), and motions u, shape (f,)."""
+    forces, k, pressed = vector(u.size), 0, indices(u.size)
     for i in range(u.size):
         u[i] = works.motion[i]
     for b in range(works.first.size - 1):
-        begin, m, total = works.first[b], works.first[b + 1] - works.first[b], 0.0
-        for e in range(m):
-            total += dx[begin + e]
-        for i in range(works.row[b], works.row[b + 1]):
+        begin, end, row, total = works.first[b], works.first[b + 1], works.row[b], 0.0
+        for e in range(begin, end):
+            total += x[e] - x0[e]
+        for i in range(row, works.row[b + 1]):
             force = 0.0
-            for e in range(m):
-                force += works.V[b, i - works.row[b], e] * dx[begin + e]
+            for e in range(begin, end):
+                force += works.V[b, i - row, e - begin] * (x[e] - x0[e])
             u[i] += works.lift[i] * total
             if force != 0.0:
-                f[k], pressed[k] = force, i
+                forces[k], pressed[k] = force, i
                 k += 1
     for i in range(u.size):
         for c in range(k):
-            u[i] += works.response[i, pressed[c]] * f[c]
-
-
-@jit
-def works_at(works: AffineWorks, x0: Array, x: Array, u: Array, F: Array) -> None:
-    """Works F at x, shape (n,), and motions u, shape (f,)."""
-    dx = vector(x.size)
-    for e in range(x.size):
-        dx[e] = x[e] - x0[e]
-    motions_of(works, dx, u)
+            u[i] += works.response[i, pressed[c]] * forces[c]
     for b in range(works.first.size - 1):
         begin, row = works.first[b], works.row[b]
         for e in range(begin, works.first[b + 1]):
-            F[e] = works.proximal[b] * dx[e]
+            F[e] = works.proximal[b] * (x[e] - x0[e])
             for i in range(row, works.row[b + 1]):
                 F[e] += works.V[b, i - row, e - begin] * u[i]
 
