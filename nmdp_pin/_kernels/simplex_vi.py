@@ -197,11 +197,8 @@ def directions_of(
     Returns:
         The number of directions.
     """
-    begin, m, rows = (
-        works.first[b],
-        works.first[b + 1] - works.first[b],
-        works.row[b + 1] - works.row[b],
-    )
+    begin, rows = works.first[b], works.row[b + 1] - works.row[b]
+    m = works.first[b + 1] - begin
     tight, k, p, last = face[x.size + b], 0, 0, -1
     for e in range(m):
         if face[begin + e]:
@@ -287,11 +284,8 @@ def solve_on_face(works: AffineWorks, x0: Array, face: Array, x: Array) -> bool:
     works_at(works, x0, x, u, F)
     A, right = np.empty((k, k)), np.empty((k, 1))
     for b in range(blocks):
-        begin, m, rows = (
-            works.first[b],
-            works.first[b + 1] - works.first[b],
-            works.row[b + 1] - works.row[b],
-        )
+        begin, rows = works.first[b], works.row[b + 1] - works.row[b]
+        m = works.first[b + 1] - begin
         for c in range(mine[b], mine[b + 1]):
             d = directions[b, c - mine[b]]
             sums[c], right[c, 0] = 0.0, 0.0
@@ -361,9 +355,10 @@ def solve_affine_vi(works: AffineWorks, x0: Array, x: Array) -> bool:
             unit[b] = max(unit[b], F[e] + works.proximal[b])
         if not (unit[b] > 0.0 and unit[b] < np.inf):
             return False
+    # At x0 itself only the motions count, as far as x0 from it the derivatives too.
+    works_at(works, x0, x0, u, F)
     clear_vector(z)
     works_at(works, z, x0, u, Fz)
-    works_at(works, x0, x0, u, F)
     if not (all_finite(F) and all_finite(Fz)):
         return False
     face, ordered, y = np.zeros(n + blocks, np.bool_), vector(n), vector(n)
