@@ -8,8 +8,9 @@
 An error is a changed operator, comparison, constant or sign, a condition turned round, or a
 statement left out. Sizes of arrays and ends of slices become less, since more of them changes
 nothing; a named threshold of floats stays as open as it is, since no computed number equals it.
-The tests of a module are those that [tool.mutation] of pyproject.toml lists, the quick ones first,
-the slow ones for what survives them; a test that fails must pass without the error.
+The tests of a module are those that [tool.mutation] of pyproject.toml lists for it and its folder,
+the quick ones first, the slow ones for what survives them; a test that fails must pass without the
+error.
 They run in a copy of the checkout, so the checkout is never changed. What survives is printed as
 `file:line: old -> new`: a hole in the tests, or an error that changes nothing.
 """
@@ -311,7 +312,8 @@ def main() -> None:
     options = parser.parse_args()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     listed: dict[str, list[str]] = project["tool"]["mutation"]
-    drawn = {module: mutants(module) for module in options.modules or listed}
+    modules = options.modules or [name for name in listed if not name.endswith("/")]
+    drawn = {module: mutants(module) for module in modules}
     if options.draw is not None:
         whole = [mutant for found in drawn.values() for mutant in found]
         some = set(random.Random(options.seed).sample(whole, min(options.draw, len(whole))))
@@ -323,6 +325,8 @@ def main() -> None:
             if not chosen:
                 continue
             tests = options.tests or listed.get(module)
+            if tests and not options.tests:
+                tests += listed.get(f"{os.path.dirname(module)}/", [])
             if not tests:
                 sys.exit(f"no tests are listed for {module}: add it to [tool.mutation], or --tests")
             if options.sample is not None and options.sample < len(chosen):

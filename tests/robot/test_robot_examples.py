@@ -1,11 +1,13 @@
 """Every robot of example-robot-data loads by its name."""
 
+import json
 import pickle
 from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from kept_values import ROBOTS, differences, of_robot
 
 from nmdp_pin._robot import (
     bundled_robots,
@@ -22,6 +24,9 @@ from nmdp_pin.errors import RobotError
 
 # The robots of the table that cannot be loaded, and why.
 REFUSED = {"cassie": "SDF"}
+KEPT = json.loads(ROBOTS.read_text(encoding="utf-8"))
+# Sums of hundreds of numbers, of which the figures hold eleven digits.
+ROBOT_TOL = {"": 1e-9}
 # Feet start on the ground to rounding.
 GROUND_TOL = 1e-9
 
@@ -37,6 +42,7 @@ def test_every_example_robot_loads(name, capfd):
     assert capfd.readouterr() == ("", "")
     model, q, points = robot.model, robot.standing, robot.contact_points
     assert robot.name == name
+    assert not differences(KEPT[name], of_robot(robot), ROBOT_TOL)
     assert pin.isNormalized(model, q)
     data = model.createData()
     upper = np.triu(pin.crba(model, data, q))
@@ -45,6 +51,12 @@ def test_every_example_robot_loads(name, capfd):
     assert len(points) <= 512
     if len(heights) and model.existJointName("root_rotation"):
         assert min(heights) == pytest.approx(0.0, abs=GROUND_TOL)
+
+
+@pytest.mark.parametrize("name", bundled_robots())
+def test_bundled_robot_is_as_before(name):
+    """The figures of a robot are what was kept."""
+    assert not differences(KEPT[name], of_robot(load_robot(name, visuals=False)), ROBOT_TOL)
 
 
 def test_table_is_whole():
