@@ -98,7 +98,7 @@ class Kernel(CPUDispatcher):
                 return super().compile(signature)
 
     def get_call_template(self, args: Any, kws: dict[str, Any]) -> Any:
-        """What a kernel calls: one version for all values, where Numba makes one for each constant."""
+        """One version for all values, where Numba makes one for each constant."""
         kinds = {name: unliteral(kind) for name, kind in kws.items()}
         return super().get_call_template(tuple(unliteral(kind) for kind in args), kinds)
 

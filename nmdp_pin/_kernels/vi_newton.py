@@ -47,8 +47,7 @@ BUDGET_SPENT = 8
 
 LEAST_SCALE = 1e-9  # least curvature of a block, relative to the largest one
 _FIRST_PROXIMAL = 1e-3  # where the least one has failed, and the least one of many contacts
-# Where there are more forces than dofs, which are not unique: with less, faces take 10 to 20
-# solutions to settle instead of 2 or 3.
+# Where forces are not unique: with less, faces take 10 to 20 solutions to settle instead of 2 or 3.
 _REDUNDANT_PROXIMAL = 3e-2
 _TIGHTEN, _RELAX = 3.0, 0.3  # factors after a failed and after an accepted step
 _MOST_PROXIMAL = 1e2  # beyond it steps are too short to get anywhere
@@ -102,6 +101,12 @@ def _forces_of(at: Point) -> int:
     """Number of the forces of active contacts and joints."""
     touching = at.n_active[1]
     return at.V.shape[1] * touching + at.n_active[0] - touching
+
+
+@jit
+def _is_redundant(at: Point) -> bool:
+    """Whether forces of the active contacts are not unique; three carry a body in one way."""
+    return at.n_active[1] > 3 and _forces_of(at) > at.v.size
 
 
 @jit
@@ -316,8 +321,9 @@ def solve_stage(
     least = tolerances.proximal
     if work_of(dq.size, _weights_of(here)) > 0:
         least = max(least, _FIRST_PROXIMAL)  # solving with less costs more than it saves
-    redundant = _forces_of(here) > dq.size
-    proximal, outcome = max(least, _REDUNDANT_PROXIMAL) if redundant else least, CONVERGED
+    proximal, outcome = least, CONVERGED
+    if _is_redundant(here):
+        proximal = max(least, _REDUNDANT_PROXIMAL)
     solved = _is_solved(here, tolerances, tolerances.guess)
     while not solved:
         if iterations >= tolerances.max_iterations or evaluations + work >= budget:
