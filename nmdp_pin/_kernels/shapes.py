@@ -40,7 +40,6 @@ from nmdp_pin._kernels.polytopes import (
     polytope,
     row_of,
 )
-from nmdp_pin._kernels.primitives import BOX, CYLINDER
 from nmdp_pin._kernels.ridges import is_mesh, side_at, side_rates
 from nmdp_pin._kernels.rims import rim_rates
 from nmdp_pin._kernels.seams import leave_seams
@@ -49,10 +48,10 @@ from nmdp_pin._kernels.terrain import MESH, turn_tensor
 from nmdp_pin._kernels.touched_surface import (
     aim,
     distance_to,
+    has_faces,
     is_swept,
     place_support_point,
     seen_faces,
-    seen_parts,
     support_rates,
     surface_at,
     surface_of,
@@ -90,10 +89,8 @@ def select_shapes(
         relative_velocity(P, twists, a, b, c, v, x)
         here = (c[0], c[1], c[2])
         there = ahead(here, h, (v[0], v[1], v[2]))
-        if candidates.kinds[row, 0] == BOX:
+        if has_faces(candidates, row):
             contacts.faces[k] = seen_faces(candidates, k, here, M)
-        elif candidates.kinds[row, 0] == CYLINDER:
-            contacts.faces[k] = seen_parts(candidates, k, here, M)
         reach = reach_of(candidates, k) + h * length((v[0], v[1], v[2]))
         reach += candidates.radii[k]
         if is_swept(candidates, k):
