@@ -37,6 +37,7 @@ from nmdp_pin._kernels.vector3 import (
 
 _LEAVING = 0.03  # [-] cosine to which a normal may lead out of a rim's own flat end
 _INSTEAD = 0.1  # of the radius, by which a face may be deeper than one that does not touch the rim
+_LYING = 0.95  # [-] cosine of the largest angle between a flat end and a face on which it lies
 _STANDING = 0.05  # [-] sine of the angle between disc and surface below which no point is nearest
 _AIMED = 1e-13  # [-] slope of the distance, relative to the first semi-axis, that counts as none
 _LOOSE = 1e-6  # [-] likewise, beyond which the distance has no least where faces meet
@@ -114,26 +115,56 @@ def seen_faces(candidates: Candidates, k: int, p: Vector3, M: Array) -> int:
         M: placement of its body, shape (4, 3).
     """
     row, faces, nearest, most = candidates.rows[k], 0, 0, -math.inf
-    out, axis = np.empty(3), np.empty(3)
+    out, E = np.empty(3), _turned_axes(candidates, k, M)
     rotate(M, candidates.facing[k], out)
     limit = (candidates.facing[k, 3] + _LEAVING) * length((out[0], out[1], out[2]))
     for j in range(3):
-        n, beyond = _face(candidates, row, j, p)
-        square = 0.0  # of how far a disc or an ellipsoid reaches along the normal
-        for i in range(3):
-            rotate(M, candidates.semi_axes[k, i], axis)
-            square += dot(n, axis) ** 2
-        beyond -= math.sqrt(square)
+        n, height = _face(candidates, row, j, p)
+        beyond = height - length(_slopes(E, n))  # of the nearest of a disc or an ellipsoid
         if dot(n, _axis_of(candidates.shapes, row, j)) >= 0.0:
             faces |= 8 << j
         if dot(n, out) > limit and beyond <= BORDER:
             faces |= 64 << j
-            beyond -= max(_INSTEAD * length(row_of(candidates.semi_axes[k], 0)), RESTING)
+            beyond -= max(_INSTEAD * length(row_of(E, 0)), RESTING)
         if beyond > 0.0:
             faces |= 1 << j
         if beyond > most:
             most, nearest = beyond, j
+    if candidates.kinds[row, 0] == BOX and most < -RESTING and is_swept(candidates, k):
+        j = _below(candidates, row, p, E, (out[0], out[1], out[2]), most)
+        if j >= 0:
+            nearest, faces = j, faces & ~(8 << j)
+            if dot(_axis_of(candidates.shapes, row, j), (out[0], out[1], out[2])) < 0.0:
+                faces |= 8 << j
     return (faces & ~(64 << nearest)) | 1 << nearest
+
+
+@jit
+def _below(
+    candidates: Candidates, row: int, p: Vector3, E: Array, out: Vector3, most: float
+) -> int:
+    """Axis of the face of a box against which a disc lies, across an edge of it; -1: none.
+
+    The flat end is not as deep in the part of the box beside the disc as the disc is in all faces.
+
+    Args:
+        candidates: pairs that may touch.
+        row: row of the box.
+        p: centre of the disc [m].
+        E: its semi-axes [m], shape (3, 3).
+        out: direction out of it, of any length, 0 of ellipsoids.
+        most: how far it is before the box, less than 0 [m].
+    """
+    shapes, size, face, before = candidates.shapes, length(out), -1, 0.0
+    local = seen_from(shapes, row, p)
+    for j in range(3):
+        axis, half = _axis_of(shapes, row, j), shapes[row, 12 + j]
+        along, reach = dot(out, axis), length(_slopes(E, axis))
+        if abs(along) > _LYING * size:
+            face, reach = j, math.inf
+        low, high = max(-half, local[j] - reach), min(half, local[j] + reach)
+        before += min(along * (low - local[j]), along * (high - local[j]))
+    return face if before > (most + RESTING) * size else -1
 
 
 @jit
