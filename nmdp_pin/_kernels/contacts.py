@@ -11,7 +11,8 @@ expected at the end of the step, fixed to the body. Where a disc is nearly paral
 as of a standing cylinder, all are fixed to the body.
 
 A sphere has several contacts with a mesh: one for each local minimum of the distance, which is
-found again at other configurations by a walk over the mesh from the same face.
+found again at other configurations by a walk over the mesh from the same face. A disc or an
+ellipsoid has them where it is near those of its middle.
 
 Boxes, cylinders and cones are felt by points and rims on the sides on which a step begins: what
 comes deep into a thin floor is pushed back up, and not out of its bottom.

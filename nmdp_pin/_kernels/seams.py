@@ -197,7 +197,8 @@ def _is_covered(
             # Inside a mesh, and behind another side of it, the nearest face is all that counts.
             beside, there = candidates.radii[d] - at.depth[other], _foot(at, other)
             nearer = abs(beside) < abs(phi) or (abs(beside) == abs(phi) and other < k)
-            if nearer and (beside < 0.0 or phi < 0.0 or largest_difference(foot, there) <= SAME):
+            inner = (beside < 0.0 or phi < 0.0) and not is_swept(candidates, c)
+            if nearer and (inner or largest_difference(foot, there) <= SAME):
                 return True
         elif not nearer:
             continue

@@ -47,16 +47,17 @@ _TURNS = 20  # largest number of Newton steps to a support point, or halves of t
 
 @jit
 def surface_at(
-    candidates: Candidates, contacts: Contacts, k: int, p: Vector3
+    candidates: Candidates, contacts: Contacts, k: int, p: Vector3, minimum: bool
 ) -> tuple[float, Vector3]:
     """Signed distance of a point to the shape of a candidate [m], and its gradient.
 
-    The nearest face of a mesh becomes that of the candidate.
+    The nearest face of a mesh becomes that of the candidate; with `minimum`, the one at the local
+    minimum of the distance that is reached from its face.
     """
     row, hessian = candidates.rows[k], np.empty((3, 3))
     if candidates.kinds[row, 0] == MESH:
         mesh = candidates.triangles
-        face = nearest_face(mesh, candidates.kinds[row, 2], p)
+        face = contacts.faces[k] if minimum else nearest_face(mesh, candidates.kinds[row, 2], p)
         face, feature, foot = settle(mesh, face, p)
         contacts.faces[k] = face
         rounding = candidates.shapes[row, 16]
@@ -272,14 +273,17 @@ def _arm(E: Array, u: Vector3) -> Vector3:
 
 
 @jit
-def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
-    """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m]."""
+def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array, minimum: bool) -> float:
+    """Choose the point of a disc or ellipsoid for candidate k at a placement; its distance [m].
+
+    With `minimum` it is that of the local minimum of the distance to a mesh; see `surface_at`.
+    """
     c, x, slope = np.empty(3), np.empty(3), 0.0
     place(M, candidates.local[k], c)
     E, middle = _turned_axes(candidates, k, M), (c[0], c[1], c[2])
     size, disc = length(row_of(E, 0)), _is_disc(candidates, k)
     u = (1.0, 0.0, 0.0)  # without a nearest point, the first semi-axis is chosen
-    _, n = surface_at(candidates, contacts, k, middle)
+    _, n = surface_at(candidates, contacts, k, middle, minimum)
     share, least = 1.0, math.inf
     for _ in range(_STEPS):
         g = _slopes(E, n)
@@ -292,7 +296,7 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
             if length(minus(v, u)) <= _NEAR or length(v) <= _NEAR:
                 break
             v = scaled(v, 1.0 / length(v))
-        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+        phi, normal = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), minimum)
         if phi < least:
             u, n, least, share = v, normal, phi, min(2.0 * share, 1.0)
         else:
@@ -309,7 +313,7 @@ def aim(candidates: Candidates, contacts: Contacts, k: int, M: Array) -> float:
         contacts.held[k, j] += candidates.local[k, j]
     nearest = candidates.slots[k] == 0 and slope > _STANDING * size
     contacts.rolls[k] = candidates.rolling and (nearest or not disc)
-    return surface_at(candidates, contacts, k, ahead(middle, 1.0, arm))[0]
+    return surface_at(candidates, contacts, k, ahead(middle, 1.0, arm), minimum)[0]
 
 
 @jit
@@ -328,12 +332,12 @@ def _before_a_face(
     would go to another one.
     """
     row, shapes, faces = candidates.rows[k], candidates.shapes, contacts.faces[k]
-    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)))
+    least, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, u)), False)
     for j in range(0 if candidates.kinds[row, 0] == BOX else 2, 3):
         g = _slopes(E, _axis_of(shapes, row, j))
         if faces & (1 << j) and length(g) > SAME * length(row_of(E, 0)):
             v = scaled(g, (-1.0 if faces & (8 << j) else 1.0) / length(g))
-            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)))
+            phi, _ = surface_at(candidates, contacts, k, ahead(middle, 1.0, _arm(E, v)), False)
             if phi < least:
                 least, u, slope = phi, v, length(g)
     return u, slope
