@@ -161,12 +161,16 @@ def _add_places(
         end += 1
     if end == k + 1:
         return end
-    size, found = length(row_of(candidates.semi_axes[k], 0)), np.empty(MINIMA - 1, np.int64)
+    c, found = np.empty(3), np.empty(MINIMA - 1, np.int64)
+    size = length(row_of(candidates.semi_axes[k], 0))
     m, rounding = candidates.kinds[row, 2], candidates.shapes[row, 16]
     for x in range(local_minima(mesh, m, p, reach + size, rounding, found)):
         i = k + 1 + x
         contacts.faces[i] = found[x]
-        near = not aim(candidates, contacts, i, M, True) > reach
+        gap = aim(candidates, contacts, i, M, True)
+        place(M, contacts.held[i], c)
+        least, _ = surface_at(candidates, contacts, i, (c[0], c[1], c[2]), False)
+        near = gap <= reach and gap >= least - SAME
         for j in range(k, i):
             apart = largest_difference(contacts.held[i], contacts.held[j])
             near = near and (not contacts.listed[j] or apart > _BESIDE * size)
